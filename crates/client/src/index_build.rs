@@ -1,0 +1,171 @@
+//! CREATE INDEX on a filled table, while others write to it.
+//!
+//! First every node maintains the new index (state `Building`); each replica then fills its own ordered index by itself. The
+//! entries of a unique key, which live in a hidden table of their own, are filled from here: row by row, under the row's
+//! lock, so that no writer changes the row in between. Then the index is published. When anything fails, it is dropped.
+
+use std::sync::Arc;
+
+use protocol::Refusal;
+use protocol::op::{Batch, Columns, Lock, Op, OpKind, OpResult, ReadAt, Scan, ScanOutput};
+use protocol::schema::SchemaChange;
+use types::wire::Bytes;
+use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
+
+use crate::rows::entry_of;
+use crate::scan::{ScanBatch, ScanOptions};
+use crate::session::Session;
+
+/// Rows whose entries are made in one transaction.
+const ROWS_PER_TRANSACTION: usize = 200;
+/// A transaction that lost a deadlock or waited too long for a lock is tried again so often before the build is given up.
+const ATTEMPTS_MAX: u32 = 20;
+const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
+
+impl Session {
+    /// Adds the index, fills it, and makes it readable; on failure nothing of it remains.
+    pub async fn create_index(
+        &mut self,
+        table: &Arc<Table>,
+        index: Index,
+    ) -> Result<Arc<Catalogue>, Refusal> {
+        let change = SchemaChange::CreateIndex { table: table.id, index: index.clone() };
+        let catalogue = self.change_schema(change).await?;
+        let altered = catalogue.table_by_id(table.id).cloned();
+        let altered = altered.ok_or(Refusal::SchemaChanged { table: table.id })?;
+        let added = altered.index_named(&index.name).cloned();
+        let added = added.ok_or(Refusal::SchemaChanged { table: table.id })?;
+        if let Err(refusal) = self.fill_entries(&catalogue, &altered, &added).await {
+            self.rollback().await;
+            let drop = SchemaChange::DropIndex { table: table.id, index: added.id };
+            // Refused only if somebody else has dropped it, or its table, meanwhile.
+            let _: Result<_, Refusal> = self.change_schema(drop).await;
+            return Err(refusal);
+        }
+        let publish = SchemaChange::PublishIndex { table: table.id, index: added.id };
+        self.change_schema(publish).await
+    }
+
+    async fn fill_entries(
+        &mut self,
+        catalogue: &Catalogue,
+        table: &Arc<Table>,
+        index: &Index,
+    ) -> Result<(), Refusal> {
+        let IndexKind::Unique { entries } = index.kind else { return Ok(()) };
+        let entries = catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
+        let scan = Scan {
+            index: IndexId(0),
+            ranges: vec![protocol::op::KeyRange::all()],
+            reverse: false,
+            filter: None,
+            output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
+            limit: None,
+            lock: Lock::None,
+            resume: None,
+            shard: None,
+        };
+        let options = ScanOptions { read_at: ReadAt::Transaction, ..ScanOptions::default() };
+        // The rows are read at one snapshot by a session of their own; each is looked at again under its lock.
+        let mut reader = self.client().session();
+        let mut cursor = reader.scan(table, scan, options);
+        while let Some(batch) = cursor.next(&mut reader).await? {
+            let ScanBatch::Rows(batch) = batch else { unreachable!("rows were asked for") };
+            let rows: Vec<&[u8]> = (0..batch.len()).map(|position| batch.row(position)).collect();
+            for chunk in rows.chunks(ROWS_PER_TRANSACTION) {
+                self.fill_chunk(table, index, entries, chunk).await?;
+            }
+        }
+        reader.commit().await
+    }
+
+    async fn fill_chunk(
+        &mut self,
+        table: &Arc<Table>,
+        index: &Index,
+        entries: &Arc<Table>,
+        rows: &[&[u8]],
+    ) -> Result<(), Refusal> {
+        let mut attempt = 1;
+        loop {
+            let outcome = self.fill_once(table, index, entries, rows).await;
+            match outcome {
+                Ok(()) => return self.commit().await,
+                Err(Refusal::Deadlock | Refusal::LockWaitTimeout) if attempt < ATTEMPTS_MAX => {
+                    self.rollback().await;
+                    attempt += 1;
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+
+    async fn fill_once(
+        &mut self,
+        table: &Arc<Table>,
+        index: &Index,
+        entries: &Arc<Table>,
+        rows: &[&[u8]],
+    ) -> Result<(), Refusal> {
+        let layout = table.row_layout();
+        self.next_statement();
+        let read = |table: &Table, key: Bytes, lock: Lock| Op {
+            table: table.id,
+            version: table.version,
+            kind: OpKind::Read { key, lock, filter: None, columns: Columns::All },
+        };
+        let locked = rows.iter().map(|row| {
+            let key = types::key::primary_key_of_row(table, &RowView::new(&layout, row));
+            read(table, Bytes(key.expect("the key of a stored row")), Lock::Shared)
+        });
+        let current = self.execute(build_batch(locked.collect())).await?;
+        let mut wanted: Vec<(Bytes, Bytes)> = Vec::new();
+        for result in current.results.into_iter().flatten() {
+            if let OpResult::Row(Some(row)) = result {
+                wanted.extend(entry_of(table, index, entries, &RowView::new(&layout, &row)));
+            }
+        }
+        let reads = wanted.iter().map(|(key, _)| read(entries, key.clone(), Lock::Exclusive));
+        let found = self.execute(build_batch(reads.collect())).await?;
+        let mut inserts = Vec::new();
+        for (result, (key, row)) in found.results.into_iter().flatten().zip(wanted) {
+            match result {
+                OpResult::Row(None) => inserts.push(Op {
+                    table: entries.id,
+                    version: entries.version,
+                    kind: OpKind::Insert { key, row },
+                }),
+                OpResult::Row(Some(there)) => {
+                    // Made by a writer since the index is maintained, or by another row with the same key.
+                    if !names_the_same_row(table, index, entries, &there, &row) {
+                        return Err(Refusal::DuplicateKey { table: entries.id, index: IndexId(0) });
+                    }
+                }
+                other => unreachable!("{other:?} to a read"),
+            }
+        }
+        if !inserts.is_empty() {
+            self.execute(build_batch(inserts)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Do two entries of a unique key end in the same primary key?
+fn names_the_same_row(
+    table: &Table,
+    index: &Index,
+    entries: &Table,
+    a: &[u8],
+    b: &[u8],
+) -> bool {
+    let layout = entries.row_layout();
+    let (a, b) = (RowView::new(&layout, a), RowView::new(&layout, b));
+    let first = index.parts.len();
+    (first..first + table.primary_key().parts.len())
+        .all(|column| a.get(column).compare_same_kind(&b.get(column)).is_eq())
+}
+
+fn build_batch(ops: Vec<Op>) -> Batch {
+    Batch { ops, lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS, ..Batch::default() }
+}

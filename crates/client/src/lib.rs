@@ -1,0 +1,27 @@
+//! The native API: sessions, transactions, operations on rows, scans, schema changes. No sockets, no threads.
+//!
+//! A [`Client`] belongs to one worker of a node; whoever drives the worker (real threads or the simulator) carries requests
+//! from it to the worker's kernel and replies back. A [`Session`] is straight-line `async` code over that: it has at most
+//! one transaction and one request at a time. The tiny executor in [`task`] polls what a reply or a deadline woke.
+//!
+//! What does not belong here: SQL, packets, how operations reach their rows.
+
+mod driver;
+mod index_build;
+mod rows;
+mod scan;
+mod sequence;
+mod session;
+pub mod task;
+
+pub use driver::{Client, ShardPlacement};
+pub use protocol::Refusal;
+pub use protocol::op::{
+    Assignment, Batch, BatchResult, Columns, GroupBatch, KeyRange, Lock, Op, OpKind, OpResult,
+    ReadAt, RowBatch, Scan, ScanOutput,
+};
+pub use protocol::report::*;
+pub use protocol::schema::{SchemaChange, SchemaError};
+pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
+pub use scan::{ScanBatch, ScanCursor, ScanOptions};
+pub use session::{Canceller, Session};

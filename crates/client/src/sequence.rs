@@ -1,0 +1,163 @@
+//! AUTO_INCREMENT: values unique over all nodes.
+//!
+//! The next value of each table is a row of a hidden table, moved by ordinary replicated updates. A worker that needs many
+//! in quick succession takes blocks that double; one that needs a value now and then takes just that, so that values
+//! stay dense in the usual small use and cost no message in bulk.
+
+use std::sync::Arc;
+
+use protocol::Refusal;
+use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
+use types::expr::{BinaryOp, Expr};
+use types::wire::Bytes;
+use types::{RowView, Table, TableId, Value, ValueRef};
+
+use crate::driver::Client;
+use crate::session::Session;
+
+/// What a worker knows of one table's values.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sequence {
+    /// Reserved and not given out: next .. end.
+    next: u64,
+    end: u64,
+    /// Every value below this is reserved by somebody.
+    known_next: u64,
+    block: u64,
+    reserved_at: u64,
+}
+
+/// The largest block: what a worker may leave unused.
+const BLOCK_MAX: u64 = 1024;
+/// Reservations closer together than this make the block double.
+const BLOCK_GROWS_WITHIN_US: u64 = 5_000;
+const SEQUENCES: TableId = TableId(1);
+
+impl Session {
+    /// Reserves `count` consecutive values and returns the first. Values grow on one session.
+    pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
+        let client = self.client().clone();
+        loop {
+            let (block, known_end) = {
+                let mut sequences = client.shared.sequences.borrow_mut();
+                let sequence = sequences.entry(table.id).or_default();
+                if sequence.end - sequence.next >= count {
+                    let first = sequence.next;
+                    sequence.next += count;
+                    return Ok(first);
+                }
+                let rapid = client.now().saturating_sub(sequence.reserved_at) < BLOCK_GROWS_WITHIN_US;
+                sequence.block = if rapid { (sequence.block * 2).clamp(1, BLOCK_MAX) } else { 1 };
+                sequence.reserved_at = client.now();
+                (sequence.block.max(count), sequence.end)
+            };
+            let first = reserve(&client, table, block).await?;
+            let mut sequences = client.shared.sequences.borrow_mut();
+            let sequence = sequences.entry(table.id).or_default();
+            if first != known_end || sequence.end != known_end {
+                sequence.next = first;
+            }
+            sequence.end = first + block;
+            sequence.known_next = sequence.known_next.max(sequence.end);
+        }
+    }
+
+    /// A row was written with this value: later reservations are above it.
+    pub async fn auto_increment_at_least(
+        &mut self,
+        table: &Arc<Table>,
+        value: u64,
+    ) -> Result<(), Refusal> {
+        let client = self.client().clone();
+        {
+            let mut sequences = client.shared.sequences.borrow_mut();
+            let sequence = sequences.entry(table.id).or_default();
+            sequence.next = sequence.next.max(value.saturating_add(1).min(sequence.end));
+            if value < sequence.known_next || value == u64::MAX {
+                return Ok(());
+            }
+        }
+        let next = raise(&client, table, value + 1).await?;
+        let mut sequences = client.shared.sequences.borrow_mut();
+        let sequence = sequences.entry(table.id).or_default();
+        sequence.known_next = sequence.known_next.max(next);
+        Ok(())
+    }
+}
+
+fn start_of(table: &Table) -> u64 {
+    table.auto_increment.as_ref().map_or(1, |auto_increment| auto_increment.start.max(1))
+}
+
+/// Moves the table's next value by `count`; returns what it was.
+async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refusal> {
+    let next = Expr::Binary(
+        BinaryOp::Add,
+        Box::new(Expr::Column(1)),
+        Box::new(Expr::Const(Value::UInt(count))),
+    );
+    let after = update(client, table, next, start_of(table) + count).await?;
+    Ok(after - count)
+}
+
+/// Makes the table's next value at least `next`; returns what it is then.
+async fn raise(client: &Client, table: &Table, next: u64) -> Result<u64, Refusal> {
+    use types::expr::Function;
+    let greatest = Expr::Function(
+        Function::Greatest,
+        vec![Expr::Column(1), Expr::Const(Value::UInt(next))],
+    );
+    update(client, table, greatest, start_of(table).max(next)).await
+}
+
+/// Updates the table's row in the table of sequences, or makes it; returns its value then.
+async fn update(
+    client: &Client,
+    table: &Table,
+    next: Expr,
+    initial: u64,
+) -> Result<u64, Refusal> {
+    let catalogue = client.catalogue();
+    let sequences = catalogue.table_by_id(SEQUENCES).expect("made with the cluster");
+    let layout = sequences.row_layout();
+    let id = ValueRef::UInt(u64::from(table.id.0));
+    let key = types::key::primary_key_of_values(sequences, &[id]).expect("eight bytes");
+    let batch = |kind: OpKind| Batch {
+        ops: vec![Op { table: SEQUENCES, version: sequences.version, kind }],
+        commit: true,
+        read_at: ReadAt::Statement,
+        strict: true,
+        lock_wait_timeout_ms: 50_000,
+        ..Batch::default()
+    };
+    // A session of its own: the value stays reserved whatever becomes of the transaction that asked for it.
+    let mut session = client.session();
+    loop {
+        let update = OpKind::Update {
+            key: Bytes(key.clone()),
+            filter: None,
+            assignments: vec![Assignment { column: 1, value: next.clone() }],
+            returning: true,
+        };
+        let mut result = session.execute(batch(update)).await?;
+        match result.results.pop().and_then(|mut results| results.pop()) {
+            Some(OpResult::Updated { row: Some(row), .. }) => {
+                return match RowView::new(&layout, &row).get(1) {
+                    ValueRef::UInt(value) => Ok(value),
+                    other => unreachable!("{other:?} in a BIGINT UNSIGNED column"),
+                };
+            }
+            Some(OpResult::Updated { row: None, .. }) => {}
+            other => unreachable!("{other:?} to an update"),
+        }
+        let row = types::row::encode_row(&layout, &[id, ValueRef::UInt(initial)])
+            .expect("sixteen bytes");
+        let insert = OpKind::Insert { key: Bytes(key.clone()), row: Bytes(row) };
+        match session.execute(batch(insert)).await {
+            Ok(_) => return Ok(initial),
+            // Somebody else was first: update what they made.
+            Err(Refusal::DuplicateKey { .. }) => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+}

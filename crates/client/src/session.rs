@@ -1,0 +1,156 @@
+//! A session: one transaction at a time, one request at a time.
+
+use std::sync::Arc;
+
+use protocol::Refusal;
+use protocol::op::{Batch, BatchResult};
+use protocol::report::{Report, ReportRequest};
+use protocol::request::{Reply, Request, SessionId};
+use protocol::schema::SchemaChange;
+use types::{Catalogue, NodeId};
+
+use crate::driver::Client;
+
+pub struct Session {
+    client: Client,
+    id: SessionId,
+    /// The statement of the transaction; counts on over transactions.
+    statement: u32,
+    in_transaction: bool,
+    /// A request was sent whose reply was not taken (its task was dropped in between).
+    busy: bool,
+}
+
+/// Makes a session's request in flight fail with [`Refusal::Cancelled`]: KILL.
+#[derive(Clone)]
+pub struct Canceller {
+    client: Client,
+    id: SessionId,
+}
+
+impl Canceller {
+    pub fn cancel(&self) {
+        self.client.post(self.id, Request::Cancel);
+    }
+}
+
+impl Session {
+    pub(crate) fn new(client: Client, id: SessionId) -> Session {
+        client.open(id);
+        Session { client, id, statement: 1, in_transaction: false, busy: false }
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+    pub fn canceller(&self) -> Canceller {
+        Canceller { client: self.client.clone(), id: self.id }
+    }
+    /// Has this session a transaction with state on any node?
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    async fn request(&mut self, request: Request) -> Reply {
+        if self.busy {
+            // The task that waited for the last reply was dropped: that reply is nobody's.
+            self.client.reply(self.id).await;
+        }
+        self.busy = true;
+        self.client.post(self.id, request);
+        let reply = self.client.reply(self.id).await;
+        self.busy = false;
+        reply
+    }
+
+    /// Runs the operations: all or, when refused, none of the statement they belong to.
+    pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+        batch.statement = self.statement;
+        let commit = batch.commit;
+        self.in_transaction = true;
+        match self.request(Request::Execute(batch)).await {
+            Reply::Executed(result) => {
+                self.in_transaction = !commit;
+                Ok(result)
+            }
+            Reply::Refused(refusal) => {
+                if commit || refusal.ends_transaction() {
+                    // A batch that was to commit takes its transaction with it, unless it was never begun.
+                    self.rollback().await;
+                }
+                Err(refusal)
+            }
+            reply => unreachable!("{reply:?} to a batch"),
+        }
+    }
+
+    /// Begins the next statement: the unit that a refusal or `undo_statement` undoes, and of READ COMMITTED's snapshots.
+    pub fn next_statement(&mut self) {
+        self.statement = self.statement.wrapping_add(1).max(1);
+        assert!(self.statement != 0);
+    }
+
+    /// Undoes what has been written since `next_statement`.
+    pub async fn undo_statement(&mut self) -> Result<(), Refusal> {
+        if !self.in_transaction {
+            return Ok(());
+        }
+        match self.request(Request::Undo { statement: self.statement }).await {
+            Reply::Done => Ok(()),
+            Reply::Refused(refusal) => {
+                self.in_transaction &= !refusal.ends_transaction();
+                Err(refusal)
+            }
+            reply => unreachable!("{reply:?} to an undo"),
+        }
+    }
+
+    /// Whatever the answer, the transaction is over.
+    pub async fn commit(&mut self) -> Result<(), Refusal> {
+        if !self.in_transaction {
+            return Ok(());
+        }
+        self.in_transaction = false;
+        match self.request(Request::Commit).await {
+            Reply::Done => Ok(()),
+            Reply::Refused(refusal) => Err(refusal),
+            reply => unreachable!("{reply:?} to a commit"),
+        }
+    }
+
+    pub async fn rollback(&mut self) {
+        if self.in_transaction {
+            self.in_transaction = false;
+            // Refused only while the cluster starts, when there is nothing to roll back.
+            self.request(Request::Rollback).await;
+        }
+    }
+
+    /// Independent of any transaction: callers commit first. Done when every node uses the new definition.
+    pub async fn change_schema(&mut self, change: SchemaChange) -> Result<Arc<Catalogue>, Refusal> {
+        assert!(!self.in_transaction, "a schema change is no part of a transaction");
+        match self.request(Request::ChangeSchema(change)).await {
+            Reply::Schema(catalogue) => Ok(catalogue),
+            Reply::Refused(refusal) => Err(refusal),
+            reply => unreachable!("{reply:?} to a schema change"),
+        }
+    }
+
+    /// Asks one node or all what they have to tell.
+    pub async fn report(
+        &mut self,
+        node: Option<NodeId>,
+        query: ReportRequest,
+    ) -> Vec<(NodeId, Report)> {
+        match self.request(Request::Report { node, query }).await {
+            Reply::Reports(reports) => reports,
+            reply => unreachable!("{reply:?} to a report"),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.client.close(self.id);
+    }
+}

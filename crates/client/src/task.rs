@@ -1,0 +1,141 @@
+//! A single-threaded executor: tasks are polled when what they wait for has arrived.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TaskId(u64);
+
+/// Tasks of one worker, polled in the order in which they were woken.
+#[derive(Default)]
+pub struct Executor {
+    tasks: BTreeMap<TaskId, Task>,
+    task_last: u64,
+    woken: Arc<Mutex<Vec<TaskId>>>,
+}
+
+struct Task {
+    future: Pin<Box<dyn Future<Output = ()>>>,
+    waker: Waker,
+    state: Arc<TaskWaker>,
+}
+
+struct TaskWaker {
+    id: TaskId,
+    /// In `woken` already.
+    queued: AtomicBool,
+    woken: Arc<Mutex<Vec<TaskId>>>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.woken.lock().expect("nobody panics with the queue").push(self.id);
+        }
+    }
+}
+
+impl Executor {
+    pub fn new() -> Executor {
+        Executor::default()
+    }
+
+    /// Takes a task on; it is polled first by the next `run`.
+    pub fn spawn(&mut self, future: Pin<Box<dyn Future<Output = ()>>>) -> TaskId {
+        self.task_last += 1;
+        let id = TaskId(self.task_last);
+        let woken = Arc::clone(&self.woken);
+        let state = Arc::new(TaskWaker { id, queued: AtomicBool::new(false), woken });
+        let waker = Waker::from(Arc::clone(&state));
+        waker.wake_by_ref();
+        self.tasks.insert(id, Task { future, waker, state });
+        id
+    }
+
+    /// Polls the woken tasks until none is left; true if there was any.
+    pub fn run(&mut self) -> bool {
+        let mut ran = false;
+        loop {
+            let woken = std::mem::take(&mut *self.woken.lock().expect("nobody panics with it"));
+            if woken.is_empty() {
+                return ran;
+            }
+            ran = true;
+            for id in woken {
+                self.poll(id);
+            }
+        }
+    }
+
+    fn poll(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        task.state.queued.store(false, Ordering::Release);
+        let waker = task.waker.clone();
+        if let Poll::Ready(()) = task.future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            self.tasks.remove(&id);
+        }
+    }
+
+    /// Drops a task without polling it again.
+    pub fn remove(&mut self, id: TaskId) {
+        self.tasks.remove(&id);
+    }
+
+    pub fn is_finished(&self, id: TaskId) -> bool {
+        !self.tasks.contains_key(&id)
+    }
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+}
+
+/// Lets the other tasks run once: for long loops.
+pub async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Tasks interleave at their yields, in the order they were spawned, and are gone when they are done.
+    #[test]
+    fn tasks_take_turns() {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let mut executor = Executor::new();
+        for name in ["a", "b"] {
+            let order = Rc::clone(&order);
+            executor.spawn(Box::pin(async move {
+                for turn in 0..2 {
+                    order.borrow_mut().push(format!("{name}{turn}"));
+                    yield_now().await;
+                }
+            }));
+        }
+        assert!(executor.run());
+        assert_eq!(*order.borrow(), ["a0", "b0", "a1", "b1"]);
+        assert!(executor.is_empty());
+        assert!(!executor.run());
+    }
+}

@@ -1,0 +1,45 @@
+//! The real world of a node: threads, sockets, files, clocks.
+//!
+//! Everything below this crate is deterministic and waits for nothing. Here are the loops that drive it, one OS thread a
+//! worker ([`NodeServer::start`] makes them), and each worker owns what it needs, so that a request meets no lock on its way:
+//!
+//! ```text
+//!            ┌───────────────────────────── worker ─────────────────────────────┐
+//!  clients ──┤ mysql::Connection ── client::Client ── kernel::Kernel ── links    ├── workers of other nodes
+//!            │        └──────── Executor ────────┘          │                    │
+//!            └──────────────────────────────────────────────┼────────────────────┘
+//!                                        inboxes of the other workers of this node
+//! ```
+//!
+//! - [`worker`](self): the loop; `spin` decides whether it sleeps; `inbox` is how the others reach it.
+//! - `link` and `hello`: the connections between nodes, and what is checked before a frame is looked at.
+//! - `front`: MySQL connections. `management`: the socket for tools. `door`: what listens, on worker 0.
+//! - `server` and `options`: start and end of a node. `files`, `log`, `clock`, `random`, `signals`, `panic`: the rest.
+//!
+//! What does not belong here: any decision about data. A bug in this crate may lose a connection, never a row.
+
+mod clock;
+mod door;
+mod files;
+mod front;
+mod hello;
+mod inbox;
+mod limits;
+mod link;
+mod log;
+mod management;
+mod options;
+mod panic;
+mod ports;
+mod random;
+mod server;
+mod signals;
+mod spin;
+mod stream;
+mod tool;
+mod worker;
+
+pub use options::{NodeOptions, StartError};
+pub use panic::EXIT_CODE_PANIC;
+pub use server::NodeServer;
+pub use tool::{ManagementError, management_request};

@@ -1,0 +1,89 @@
+//! Every bound of the real world, with the arithmetic behind it. Times are microseconds where their name says nothing else.
+
+use std::time::Duration;
+
+/// Bytes asked of one `read`. A worker has one buffer of this size for all its sockets: replication under load brings
+/// tens of kilobytes a turn, and a multi-row INSERT should not take hundreds of calls.
+pub const READ_SIZE: usize = 256 * 1024;
+
+/// Bytes taken from one client in one turn, so that a client that sends 64 MiB does not stop the others. Crate `mysql`
+/// accepts one read of at most 1 MiB beyond its mark.
+pub const CLIENT_READ_PER_TURN: usize = 1024 * 1024;
+
+/// Readiness events taken from the kernel at once.
+pub const EVENTS_MAX: usize = 512;
+
+/// The longest frame between nodes: a batch of 64 MiB (MySQL's longest packet) with its keys and envelope.
+pub const FRAME_SIZE_MAX: usize = 96 << 20;
+
+/// The longest first message of a link; refusals carry a text.
+pub const HELLO_SIZE_MAX: usize = 256;
+
+/// A stranger on the node port is turned away after so long.
+pub const HELLO_TIMEOUT: u64 = 900_000;
+
+/// Strangers that have not said hello yet, at a time; more are turned away at once.
+pub const HELLO_PENDING_MAX: usize = 256;
+
+/// Between attempts to connect a link, doubling.
+pub const RECONNECT_AFTER_MIN: u64 = 10_000;
+pub const RECONNECT_AFTER_MAX: u64 = 1_000_000;
+
+/// An attempt to connect that has not led to a hello by then is given up.
+pub const CONNECT_TIMEOUT: u64 = 3_000_000;
+
+/// Bytes queued for one link. Half as much again as the channel keeps unacknowledged (256 MiB), because after a pause
+/// it may send that again.
+pub const LINK_QUEUE_BYTES_MAX: usize = 384 << 20;
+
+/// Chunks a `writev` takes: more than a turn of 64 requests makes.
+pub const WRITEV_CHUNKS_MAX: usize = 64;
+
+/// A link whose peer acknowledges nothing for so long breaks.
+pub const LINK_UNACKED_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Links are TCP and lose nothing while they are up; what breaks with them is sent again when they are back.
+pub const RESEND_AFTER: u64 = 20_000_000;
+
+/// Items in a worker's inbox. Each open statement of the node causes a few; 10,000 connections a few ten thousand.
+pub const INBOX_ITEMS_MAX: usize = 1 << 22;
+
+/// A client must have logged in by then.
+pub const LOGIN_TIMEOUT: u64 = 10_000_000;
+
+/// A client that reads nothing of its answer for so long is cut off (MySQL's net_write_timeout).
+pub const CLIENT_STALL_TIMEOUT: u64 = 60_000_000;
+
+/// A closed connection whose last packets the client does not read is dropped after so long.
+pub const CLIENT_LINGER_TIMEOUT: u64 = 2_000_000;
+
+/// Connections accepted in one turn, so that a flood of them does not stop those that are in.
+pub const ACCEPT_PER_TURN: usize = 64;
+
+/// No accepting for so long when the system has no more file descriptors or memory for sockets.
+pub const ACCEPT_PAUSE: u64 = 100_000;
+
+/// Clients whose deadlines are looked at once in so long.
+pub const CLIENT_CHECK_INTERVAL: u64 = 500_000;
+
+/// Answered requests are taken up again in the same turn so long, then the sockets get their turn.
+pub const SETTLE_TIME_MAX: u64 = 1_000;
+
+/// Statements that run at a shutdown may take so long.
+pub const SHUTDOWN_GRACE: u64 = 5_000_000;
+/// After that, sessions roll back so long.
+pub const SHUTDOWN_ROLLBACK: u64 = 1_000_000;
+
+/// Management connections at a time, and the longest request line.
+pub const MANAGEMENT_CONNECTIONS_MAX: usize = 64;
+pub const MANAGEMENT_LINE_MAX: usize = 64 * 1024;
+
+/// A log file is put aside at this size; three are kept.
+pub const LOG_SIZE_MAX: u64 = 8 << 20;
+/// The same line again within so long is counted, not written.
+pub const LOG_REPEAT_INTERVAL: u64 = 10_000_000;
+/// Different lines remembered for that.
+pub const LOG_REPEAT_LINES_MAX: usize = 64;
+
+/// A thread's stack: expression and parser depth limits are set for 2 MiB; debug builds use several times as much.
+pub const STACK_SIZE: usize = 16 << 20;

@@ -1,0 +1,390 @@
+//! The control block: membership, views, placement and schema, decided once and for all by a Raft log.
+//!
+//! It lives on worker 0 of every node. Voters keep the log ([`raft`]) and apply its entries ([`state`]) to a
+//! [`ControlState`]; the leader proposes entries at the request of nodes; nodes that are no voters get copies of the
+//! state. Whatever a node does on the data path it does by its newest copy.
+//!
+//! Schema changes are paced by adoption (R27): the leader proposes the next one only when every data node has adopted the
+//! last, so at most two neighbouring versions of a table are ever in use.
+//!
+//! The log is kept in memory, like the rows: a voter that restarts has forgotten its votes, so it is not let in again
+//! under its old identity (R5); the redo log will keep both.
+
+pub mod raft;
+mod schema;
+mod state;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::Message;
+use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
+use protocol::message::{
+    ChangeSchema, ChangeSchemaDone, ControlCopy, RegisterNode, SchemaAdopted,
+};
+use types::hash::hash64;
+use types::wire::{Bytes, Wire};
+use types::{Address, Incarnation, NodeId, SchemaVersion, TableState, WorkerId};
+
+use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig};
+use crate::limits::{RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US};
+use crate::node::NodeShared;
+use crate::worker::{Context, Time};
+
+pub struct Control {
+    /// None on a node that is not a voter.
+    raft: Option<Raft>,
+    state: ControlState,
+    config_digest: u64,
+    register_next: Time,
+    /// What each worker of this node has adopted, and what the node as a whole has told the voters.
+    workers_adopted: BTreeMap<WorkerId, SchemaVersion>,
+    adopted: SchemaVersion,
+    adopted_next: Time,
+
+    // The leader's; others keep what they hear, in case they become it.
+    nodes_adopted: BTreeMap<NodeId, SchemaVersion>,
+    /// Schema changes waiting for the one before to be adopted.
+    queue: VecDeque<(Address, ChangeSchema)>,
+    /// Entries proposed and not yet applied: a change is not proposed twice in a row.
+    proposed: u32,
+    /// Answers owed: (requester, sequence) by the version that all must have adopted.
+    answers: Vec<(Address, u64, SchemaVersion)>,
+}
+
+impl Control {
+    pub(crate) fn new(node: &NodeShared, seed: u64) -> Control {
+        let voters = node.config.voters();
+        let raft = voters.contains(&node.node).then(|| {
+            let mut raft = Raft::new(RaftConfig {
+                id: u64::from(node.node.0),
+                voters: voters.iter().map(|voter| u64::from(voter.0)).collect(),
+                seed,
+                election_timeout_ticks: RAFT_ELECTION_TICKS,
+                heartbeat_ticks: RAFT_HEARTBEAT_TICKS,
+            });
+            if voters.first() == Some(&node.node) {
+                // All begin at once: no need to wait for a timeout.
+                raft.campaign();
+            }
+            raft
+        });
+        Control {
+            raft,
+            state: (*node.state()).clone(),
+            config_digest: hash64(&node.config.to_bytes()),
+            register_next: 0,
+            workers_adopted: BTreeMap::new(),
+            adopted: SchemaVersion(0),
+            adopted_next: 0,
+            nodes_adopted: BTreeMap::new(),
+            queue: VecDeque::new(),
+            proposed: 0,
+            answers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_leader(&self) -> bool {
+        self.raft.as_ref().is_some_and(Raft::is_leader)
+    }
+
+    /// True when the node's control state is newer than before.
+    pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) -> bool {
+        if let Some(raft) = &mut self.raft {
+            raft.tick();
+        }
+        self.register(context);
+        if context.now >= self.adopted_next {
+            self.tell_adopted(context);
+        }
+        let published = self.drive_raft(context);
+        self.lead(context);
+        self.drive_raft(context) || published
+    }
+
+    /// True when the node's control state is newer than before.
+    pub(crate) fn on_message(
+        &mut self,
+        from: Address,
+        message: Message,
+        context: &mut Context<'_>,
+    ) -> bool {
+        match message {
+            Message::Raft(m) => {
+                if let Some(raft) = &mut self.raft
+                    && let Err(error) = raft.step(u64::from(from.node.0), &m.payload)
+                {
+                    context.outbox.log.push(format!("{from:?}: control-plane message: {error}"));
+                }
+            }
+            Message::RegisterNode(m) => self.on_register_node(from, &m, context),
+            Message::ChangeSchema(m) => self.on_change_schema(from, m, context),
+            Message::SchemaAdopted(m) => self.on_schema_adopted(from, &m, context),
+            Message::ControlCopy(m) => return self.on_control_copy(from, &m, context),
+            _ => unreachable!("the worker sends only control-plane messages here"),
+        }
+        let published = self.drive_raft(context);
+        self.lead(context);
+        self.drive_raft(context) || published
+    }
+
+    /// Asks to be let in until this node finds itself in the state.
+    fn register(&mut self, context: &mut Context<'_>) {
+        let here = context.address.node;
+        if self.state.incarnations.contains_key(&here) || context.now < self.register_next {
+            return;
+        }
+        self.register_next = context.now + RESEND_INTERVAL_US;
+        let message = RegisterNode { config_digest: self.config_digest };
+        for voter in context.node.config.voters() {
+            let address = Address { node: voter, worker: WorkerId(0) };
+            context.send(address, Message::RegisterNode(message.clone()));
+        }
+    }
+
+    fn on_register_node(
+        &mut self,
+        from: Address,
+        message: &RegisterNode,
+        context: &mut Context<'_>,
+    ) {
+        if message.config_digest != self.config_digest {
+            context.outbox.log.push(format!(
+                "node {} was configured differently from this node: it is not let in; give all \
+                 nodes of the cluster the same configuration",
+                from.node
+            ));
+            return;
+        }
+        if !self.is_leader() {
+            return;
+        }
+        if self.state.incarnations.contains_key(&from.node) {
+            self.send_copy(from.node, context);
+            return;
+        }
+        let Some(incarnation) = incarnation_of(from, context) else { return };
+        self.propose(&ControlEntry::RegisterNode { node: from.node, incarnation }, context);
+    }
+
+    fn on_change_schema(
+        &mut self,
+        from: Address,
+        message: ChangeSchema,
+        context: &mut Context<'_>,
+    ) {
+        if !self.is_leader() {
+            return;
+        }
+        let sequence = message.sequence;
+        if let Some(record) = self.state.requests.get(&from)
+            && record.sequence >= sequence
+        {
+            if record.sequence == sequence && !self.owes(from, sequence) {
+                // Applied under a leader before this one, or its answer was lost with it.
+                match record.outcome {
+                    ControlOutcome::Done(version) => self.answers.push((from, sequence, version)),
+                    ControlOutcome::Refused(_) => {
+                        let outcome = record.outcome.clone();
+                        self.send_done(from, sequence, outcome, context);
+                    }
+                }
+            }
+            return;
+        }
+        let queued = |(address, m): &(Address, ChangeSchema)| *address == from && m.sequence == sequence;
+        if !self.queue.iter().any(queued) {
+            self.queue.push_back((from, message));
+        }
+    }
+
+    fn owes(&self, to: Address, sequence: u64) -> bool {
+        self.answers.iter().any(|(address, owed, _)| *address == to && *owed == sequence)
+    }
+
+    fn on_schema_adopted(
+        &mut self,
+        from: Address,
+        message: &SchemaAdopted,
+        context: &mut Context<'_>,
+    ) {
+        if from.node == context.address.node && message.version > self.adopted {
+            let workers = context.node.config.node(from.node).map_or(1, |node| node.workers);
+            self.workers_adopted.insert(from.worker, message.version);
+            let all = self.workers_adopted.len() == usize::from(workers);
+            let oldest = self.workers_adopted.values().copied().min();
+            if let Some(oldest) = oldest.filter(|oldest| all && *oldest > self.adopted) {
+                self.adopted = oldest;
+                self.tell_adopted(context);
+            }
+        } else {
+            let known = self.nodes_adopted.entry(from.node).or_default();
+            *known = (*known).max(message.version);
+        }
+    }
+
+    /// Tells the voters what this node has adopted: at once, and again now and then for a new leader.
+    fn tell_adopted(&mut self, context: &mut Context<'_>) {
+        self.adopted_next = context.now + RESEND_INTERVAL_US;
+        self.nodes_adopted.insert(context.address.node, self.adopted);
+        let message = SchemaAdopted { version: self.adopted };
+        for voter in context.node.config.voters() {
+            if voter != context.address.node && self.adopted > SchemaVersion(0) {
+                let address = Address { node: voter, worker: WorkerId(0) };
+                context.send(address, Message::SchemaAdopted(message.clone()));
+            }
+        }
+    }
+
+    fn on_control_copy(
+        &mut self,
+        from: Address,
+        message: &ControlCopy,
+        context: &mut Context<'_>,
+    ) -> bool {
+        match ControlState::from_bytes(&message.state) {
+            Ok(state) if state.applied > self.state.applied && self.raft.is_none() => {
+                self.state = state;
+                context.node.publish(Arc::new(self.state.clone()));
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                context.outbox.log.push(format!("{from:?}: control state: {error}"));
+                false
+            }
+        }
+    }
+
+    /// What the leader does by itself: answer changes that are adopted, remove what was dropped, propose the next change.
+    fn lead(&mut self, context: &mut Context<'_>) {
+        if !self.is_leader() {
+            self.queue.clear();
+            self.answers.clear();
+            self.proposed = 0;
+            return;
+        }
+        let adopted = self.adopted_everywhere(context);
+        let (done, owed) = std::mem::take(&mut self.answers)
+            .into_iter()
+            .partition(|(_, _, version)| *version <= adopted);
+        self.answers = owed;
+        let done: Vec<(Address, u64, SchemaVersion)> = done;
+        for (to, sequence, version) in done {
+            self.send_done(to, sequence, ControlOutcome::Done(version), context);
+        }
+        let settled = self.state.catalogue.version <= adopted || !self.state.is_formed();
+        if !settled || self.proposed > 0 {
+            return;
+        }
+        let dropped = self.state.catalogue.tables.values();
+        if dropped.into_iter().any(|table| table.state == TableState::Dropping) {
+            self.propose(&ControlEntry::RemoveDropped, context);
+        } else if let Some((requester, message)) = self.queue.pop_front() {
+            let Some(incarnation) = self.state.incarnations.get(&requester.node).copied() else {
+                return;
+            };
+            let entry = ControlEntry::ChangeSchema {
+                requester,
+                incarnation,
+                sequence: message.sequence,
+                change: message.change,
+            };
+            self.propose(&entry, context);
+        }
+    }
+
+    /// The newest version that every data node has adopted.
+    fn adopted_everywhere(&self, context: &Context<'_>) -> SchemaVersion {
+        let nodes = context.node.config.data_nodes();
+        let adopted = nodes.iter().map(|node| self.nodes_adopted.get(node).copied());
+        adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
+    }
+
+    fn propose(&mut self, entry: &ControlEntry, context: &mut Context<'_>) {
+        let bytes = entry.to_bytes();
+        if bytes.len() > PROPOSAL_SIZE_MAX {
+            context.outbox.log.push(format!("a change of {} bytes is too large", bytes.len()));
+            return;
+        }
+        let raft = self.raft.as_mut().expect("leaders are voters");
+        if raft.propose(bytes).is_ok() {
+            self.proposed += 1;
+        }
+    }
+
+    /// Sends what Raft wants sent and applies what it has committed. True when the state is newer.
+    fn drive_raft(&mut self, context: &mut Context<'_>) -> bool {
+        let before = self.state.applied;
+        while let Some(ready) = self.raft.as_mut().and_then(Raft::ready) {
+            for (to, payload) in ready.messages {
+                let node = NodeId(u16::try_from(to).expect("voters are node ids"));
+                let message = Message::Raft(RaftMessage { payload: Bytes(payload) });
+                context.send(Address { node, worker: WorkerId(0) }, message);
+            }
+            for entry in ready.committed {
+                self.apply(&entry.data, context);
+            }
+            self.raft.as_mut().expect("ready came from it").advance();
+        }
+        if self.state.applied == before {
+            return false;
+        }
+        context.node.publish(Arc::new(self.state.clone()));
+        if self.is_leader() {
+            let voters = context.node.config.voters();
+            let nodes: Vec<NodeId> = context.node.config.nodes.iter().map(|node| node.id).collect();
+            for node in nodes.into_iter().filter(|node| !voters.contains(node)) {
+                self.send_copy(node, context);
+            }
+        }
+        true
+    }
+
+    fn apply(&mut self, data: &[u8], context: &mut Context<'_>) {
+        let entry = ControlEntry::from_bytes(data).expect("a leader proposed it");
+        let outcome = state::apply(&mut self.state, &entry);
+        if !self.is_leader() {
+            return;
+        }
+        self.proposed = self.proposed.saturating_sub(1);
+        if let ControlEntry::ChangeSchema { requester, sequence, .. } = entry {
+            match outcome {
+                Some(ControlOutcome::Done(version)) => {
+                    self.answers.push((requester, sequence, version));
+                }
+                Some(refused @ ControlOutcome::Refused(_)) => {
+                    self.send_done(requester, sequence, refused, context);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn send_done(
+        &self,
+        to: Address,
+        sequence: u64,
+        outcome: ControlOutcome,
+        context: &mut Context<'_>,
+    ) {
+        let message = Message::ChangeSchemaDone(ChangeSchemaDone { sequence, outcome });
+        context.send(to, message);
+    }
+
+    fn send_copy(&self, node: NodeId, context: &mut Context<'_>) {
+        if context.node.config.voters().contains(&node) {
+            return;
+        }
+        let copy = ControlCopy { state: Bytes(self.state.to_bytes()) };
+        context.send(Address { node, worker: WorkerId(0) }, Message::ControlCopy(copy));
+    }
+}
+
+/// The boot that the sender's messages come from.
+fn incarnation_of(from: Address, context: &Context<'_>) -> Option<Incarnation> {
+    if from.node == context.address.node {
+        return Some(context.node.incarnation);
+    }
+    context.channels.peer_incarnation(from)
+}

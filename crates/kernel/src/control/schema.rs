@@ -1,0 +1,224 @@
+//! Applying schema changes to the catalogue.
+//!
+//! Every change moves the catalogue's version by one and gives that version to the tables it touches. A dropped table is
+//! first hidden and only removed when every node has adopted that (R27), so no statement loses its table in mid-flight.
+
+use std::sync::Arc;
+
+use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
+use types::{
+    Catalogue, Database, Index, IndexId, IndexKind, IndexState, SchemaVersion, Table, TableId,
+    TableState,
+};
+
+/// More would make the control state too large to send as one message.
+const TABLES_MAX: usize = 20_000;
+/// As MySQL.
+const INDEXES_MAX: usize = 64;
+
+pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result<(), SchemaError> {
+    let version = SchemaVersion(catalogue.version.0 + 1);
+    match change {
+        SchemaChange::CreateDatabase { name, collation } => {
+            if catalogue.database(name).is_some() {
+                return Err(SchemaError::DatabaseExists(name.clone()));
+            }
+            let database = Database {
+                name: name.clone(),
+                collation: *collation,
+                tables: Default::default(),
+            };
+            catalogue.databases.insert(name.to_lowercase(), database);
+        }
+        SchemaChange::DropDatabase { name } => {
+            let Some(database) = catalogue.databases.remove(&name.to_lowercase()) else {
+                return Err(SchemaError::UnknownDatabase(name.clone()));
+            };
+            for id in database.tables.into_values() {
+                hide(catalogue, id, version);
+            }
+        }
+        SchemaChange::CreateTable(table) => {
+            create_table(catalogue, (**table).clone(), version)?;
+        }
+        SchemaChange::DropTable { id } => {
+            let table = known(catalogue, *id)?;
+            unname(catalogue, &table);
+            hide(catalogue, *id, version);
+        }
+        SchemaChange::TruncateTable { id } => {
+            let table = known(catalogue, *id)?;
+            unname(catalogue, &table);
+            hide(catalogue, *id, version);
+            create_table(catalogue, (*table).clone(), version)?;
+        }
+        SchemaChange::CreateIndex { table, index } => {
+            create_index(catalogue, *table, index, version)?;
+        }
+        SchemaChange::PublishIndex { table, index } => {
+            let mut table = (*known(catalogue, *table)?).clone();
+            let found = table.indexes.iter_mut().find(|candidate| candidate.id == *index);
+            let found = found.ok_or_else(|| SchemaError::UnknownIndex(index.to_string()))?;
+            found.state = IndexState::Public;
+            store(catalogue, table, version);
+        }
+        SchemaChange::DropIndex { table, index } => {
+            let mut table = (*known(catalogue, *table)?).clone();
+            let position = table.indexes.iter().position(|i| i.id == *index && i.id != IndexId(0));
+            let position = position.ok_or_else(|| SchemaError::UnknownIndex(index.to_string()))?;
+            if let IndexKind::Unique { entries } = table.indexes.remove(position).kind {
+                hide(catalogue, entries, version);
+            }
+            store(catalogue, table, version);
+        }
+        SchemaChange::RenameTable { id, database, name } => {
+            rename_table(catalogue, *id, database, name, version)?;
+        }
+    }
+    catalogue.version = version;
+    Ok(())
+}
+
+/// Removes the tables that every node has stopped using.
+pub(super) fn remove_dropped(catalogue: &mut Catalogue) {
+    catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
+    catalogue.version = SchemaVersion(catalogue.version.0 + 1);
+}
+
+fn known(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
+    let table = catalogue.tables.get(&id).filter(|table| table.state == TableState::Public);
+    table.cloned().ok_or_else(|| SchemaError::UnknownTable(format!("#{id}")))
+}
+
+fn store(catalogue: &mut Catalogue, mut table: Table, version: SchemaVersion) {
+    table.version = version;
+    catalogue.tables.insert(table.id, Arc::new(table));
+}
+
+fn next_table_id(catalogue: &mut Catalogue) -> TableId {
+    let id = TableId(catalogue.table_id_next);
+    catalogue.table_id_next += 1;
+    id
+}
+
+/// Takes a table's name away.
+fn unname(catalogue: &mut Catalogue, table: &Table) {
+    if let Some(database) = catalogue.databases.get_mut(&table.database.to_lowercase())
+        && database.tables.get(&table.name) == Some(&table.id)
+    {
+        database.tables.remove(&table.name);
+    }
+}
+
+/// Hides a table and the tables that enforce its unique keys.
+fn hide(catalogue: &mut Catalogue, id: TableId, version: SchemaVersion) {
+    let Some(table) = catalogue.tables.get(&id) else { return };
+    let mut table = (**table).clone();
+    for index in &table.indexes {
+        if let IndexKind::Unique { entries } = index.kind {
+            hide(catalogue, entries, version);
+        }
+    }
+    table.state = TableState::Dropping;
+    store(catalogue, table, version);
+}
+
+fn create_table(
+    catalogue: &mut Catalogue,
+    mut table: Table,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let key = table.database.to_lowercase();
+    let Some(database) = catalogue.databases.get(&key) else {
+        return Err(SchemaError::UnknownDatabase(table.database));
+    };
+    if database.tables.contains_key(&table.name) {
+        return Err(SchemaError::TableExists(table.name));
+    }
+    if catalogue.tables.len() >= TABLES_MAX {
+        return Err(SchemaError::TooMany(format!("tables (at most {TABLES_MAX})")));
+    }
+    table.id = next_table_id(catalogue);
+    table.state = TableState::Public;
+    let id = table.id;
+    let mut indexes = std::mem::take(&mut table.indexes);
+    for (number, index) in (0u16..).zip(&mut indexes) {
+        index.id = IndexId(number);
+        index.state = IndexState::Public;
+    }
+    table.indexes = indexes.clone();
+    for index in &mut indexes {
+        if matches!(index.kind, IndexKind::Unique { .. }) {
+            let entries = create_entries(catalogue, &table, index, version);
+            index.kind = IndexKind::Unique { entries };
+        }
+    }
+    table.indexes = indexes;
+    let database = catalogue.databases.get_mut(&key).expect("found above");
+    database.tables.insert(table.name.clone(), id);
+    store(catalogue, table, version);
+    Ok(())
+}
+
+fn create_entries(
+    catalogue: &mut Catalogue,
+    table: &Table,
+    index: &Index,
+    version: SchemaVersion,
+) -> TableId {
+    let mut entries = unique_entries_table(table, index);
+    entries.id = next_table_id(catalogue);
+    let id = entries.id;
+    store(catalogue, entries, version);
+    id
+}
+
+fn create_index(
+    catalogue: &mut Catalogue,
+    id: TableId,
+    index: &Index,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let mut table = (*known(catalogue, id)?).clone();
+    if table.index_named(&index.name).is_some() {
+        return Err(SchemaError::IndexExists(index.name.clone()));
+    }
+    if table.indexes.len() >= INDEXES_MAX {
+        return Err(SchemaError::TooMany(format!("keys (at most {INDEXES_MAX})")));
+    }
+    let mut index = index.clone();
+    let highest = table.indexes.iter().map(|index| index.id.0).max().unwrap_or(0);
+    index.id = IndexId(highest + 1);
+    index.state = IndexState::Building;
+    if matches!(index.kind, IndexKind::Unique { .. }) {
+        index.kind = IndexKind::Unique { entries: create_entries(catalogue, &table, &index, version) };
+    }
+    table.indexes.push(index);
+    store(catalogue, table, version);
+    Ok(())
+}
+
+fn rename_table(
+    catalogue: &mut Catalogue,
+    id: TableId,
+    database: &str,
+    name: &str,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let old = known(catalogue, id)?;
+    match catalogue.databases.get(&database.to_lowercase()) {
+        None => return Err(SchemaError::UnknownDatabase(database.into())),
+        Some(target) if target.tables.contains_key(name) => {
+            return Err(SchemaError::TableExists(name.into()));
+        }
+        Some(_) => {}
+    }
+    unname(catalogue, &old);
+    let mut table = (*old).clone();
+    table.name = name.into();
+    let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
+    table.database = target.name.clone();
+    target.tables.insert(table.name.clone(), id);
+    store(catalogue, table, version);
+    Ok(())
+}

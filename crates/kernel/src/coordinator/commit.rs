@@ -1,0 +1,212 @@
+//! Ending a transaction with COMMIT.
+//!
+//! | shards it holds | what is sent                                                                             |
+//! |-----------------|------------------------------------------------------------------------------------------|
+//! | none            | nothing                                                                                  |
+//! | one             | Commit to its primary                                                                    |
+//! | several         | Prepare to all but home; when all are prepared, Commit to home; then Decide to the others |
+//!
+//! Home is a shard whose primary is on this node if there is one: its decision is then one round trip away. The client
+//! hears when every member of home's group holds the decision; the others hear off the critical path.
+
+use protocol::Message;
+use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk};
+use protocol::op::BatchResult;
+use protocol::request::{Reply, SessionId};
+use types::{ShardId, Timestamp};
+
+use super::request::{send_decide, send_to_primary};
+use super::{Asked, Coordinator, Pending, Phase};
+use crate::node::Mutation;
+use crate::worker::Context;
+
+impl Coordinator {
+    pub(super) fn commit(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let entry = self.sessions.get(&session).expect("the session is open");
+        if entry.transaction.is_none() {
+            context.reply(session, Reply::Done);
+            return;
+        }
+        let request = self.next_request(session);
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        entry.pending = Some(Pending {
+            request,
+            phase: Phase::Executing,
+            waiting: Vec::new(),
+            results: BatchResult::default(),
+            refusal: None,
+            cancelled: None,
+            commit: true,
+            asked: Asked::Commit,
+        });
+        self.commit_transaction(session, context);
+    }
+
+    /// Commits what the session's transaction has done; a request is in flight that is answered at the end.
+    pub(super) fn commit_transaction(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let transaction = self.transaction(session);
+        let shards = transaction.shards.clone();
+        match shards.as_slice() {
+            [] => self.committed(session, context),
+            [only] => self.send_commit(session, *only, Vec::new(), Timestamp::ZERO, 0, context),
+            several => {
+                let here = context.address.node;
+                let local = several.iter().find(|shard| context.state.primary(**shard) == here);
+                let home = *local.unwrap_or(&several[0]);
+                if context.node.mutation == Mutation::TimestampBeforePrepare {
+                    // The broken order: home decides while the others are not prepared.
+                    let others = several.iter().copied().filter(|shard| *shard != home).collect();
+                    self.send_commit(session, home, others, Timestamp::ZERO, 0, context);
+                    return;
+                }
+                self.send_prepare(session, home, several, context);
+            }
+        }
+    }
+
+    fn send_prepare(
+        &mut self,
+        session: SessionId,
+        home: ShardId,
+        shards: &[ShardId],
+        context: &mut Context<'_>,
+    ) {
+        let transaction = self.transaction(session).id;
+        let pending = self.pending(session);
+        let request = pending.request;
+        pending.phase = Phase::Preparing { home, min_commit: Timestamp::ZERO, epoch_max: 0 };
+        pending.waiting = shards.iter().copied().filter(|shard| *shard != home).collect();
+        for shard in pending.waiting.clone() {
+            let prepare = Prepare { transaction, request, shard, home };
+            send_to_primary(shard, Message::Prepare(prepare), context);
+        }
+    }
+
+    pub(crate) fn on_prepare_ok(&mut self, message: &PrepareOk, context: &mut Context<'_>) {
+        if let Some(position) = message.held_at {
+            let replica = context.node.shard(message.shard);
+            let held = replica.expect("this node is the backup").holds_or_tell(
+                position,
+                context.address,
+                message.transaction,
+                message.request,
+            );
+            if !held {
+                // Told again, as a CommitOk, when the record is here: remember what it said until then.
+                self.raise_bounds(message);
+                return;
+            }
+        }
+        self.raise_bounds(message);
+        self.on_prepared(message.request, message.shard, context);
+    }
+
+    fn raise_bounds(&mut self, message: &PrepareOk) {
+        let Some(session) = self.requests.get(&message.request).copied() else { return };
+        let pending = self.pending(session);
+        if let Phase::Preparing { min_commit, epoch_max, .. } = &mut pending.phase {
+            *min_commit = (*min_commit).max(message.min_commit);
+            *epoch_max = (*epoch_max).max(message.epoch_max);
+        }
+    }
+
+    fn on_prepared(&mut self, request: u64, shard: ShardId, context: &mut Context<'_>) {
+        let Some(session) = self.session_of(request, shard) else { return };
+        let pending = self.pending(session);
+        if !pending.waiting.is_empty() {
+            return;
+        }
+        let Phase::Preparing { home, min_commit, epoch_max } = pending.phase else {
+            panic!("prepared while the request is in another phase")
+        };
+        let others = self.transaction(session).shards.iter().copied();
+        let participants = others.filter(|shard| *shard != home).collect();
+        self.send_commit(session, home, participants, min_commit, epoch_max, context);
+    }
+
+    fn send_commit(
+        &mut self,
+        session: SessionId,
+        shard: ShardId,
+        participants: Vec<ShardId>,
+        min_commit: Timestamp,
+        epoch_max: u16,
+        context: &mut Context<'_>,
+    ) {
+        let transaction = self.transaction(session).id;
+        let pending = self.pending(session);
+        pending.phase = Phase::Committing { participants: participants.clone() };
+        pending.waiting = vec![shard];
+        let request = pending.request;
+        let commit =
+            Commit { transaction, request, shard, participants, min_commit, epoch_max };
+        send_to_primary(shard, Message::Commit(commit), context);
+    }
+
+    pub(crate) fn on_commit_ok(&mut self, message: &CommitOk, context: &mut Context<'_>) {
+        let Some(session) = self.requests.get(&message.request).copied() else { return };
+        match &self.pending(session).phase {
+            Phase::Preparing { .. } => {
+                self.on_prepared(message.request, message.shard, context);
+            }
+            Phase::Held(_) => {
+                if self.session_of(message.request, message.shard).is_some() {
+                    self.committed(session, context);
+                }
+            }
+            Phase::Committing { .. } => self.on_home_committed(message, context),
+            Phase::Snapshot(_) | Phase::Executing | Phase::Undoing | Phase::Schema => {
+                panic!("no commit was asked for")
+            }
+        }
+    }
+
+    fn on_home_committed(&mut self, message: &CommitOk, context: &mut Context<'_>) {
+        let Some(session) = self.session_of(message.request, message.shard) else { return };
+        let pending = self.pending(session);
+        let Phase::Committing { participants } = &pending.phase else {
+            unreachable!("the caller looked")
+        };
+        let participants = participants.clone();
+        match message.committed {
+            Committed::WhenHeld(position) => {
+                assert!(participants.is_empty(), "a decision for others carries its timestamp");
+                let replica = context.node.shard(message.shard);
+                let held = replica.expect("this node is the backup").holds_or_tell(
+                    position,
+                    context.address,
+                    message.transaction,
+                    message.request,
+                );
+                if !held {
+                    let pending = self.pending(session);
+                    pending.phase = Phase::Held(position);
+                    pending.waiting.push(message.shard);
+                    return;
+                }
+            }
+            Committed::Decided(ts) => {
+                for shard in participants {
+                    send_decide(shard, message.transaction, Some(ts), context);
+                }
+            }
+            Committed::No => assert!(participants.is_empty(), "home decides for its participants"),
+        }
+        self.committed(session, context);
+    }
+
+    /// The transaction is committed, or had nothing to commit.
+    pub(super) fn committed(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let pending = self.take_pending(session);
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        if let Some(transaction) = entry.transaction.take() {
+            self.end_transaction(transaction, context);
+        }
+        let reply = match (pending.asked, pending.refusal) {
+            (_, Some(refusal)) => Reply::Refused(refusal),
+            (Asked::Execute, None) => Reply::Executed(pending.results),
+            (Asked::Commit | Asked::Undo, None) => Reply::Done,
+        };
+        self.finish(session, reply, context);
+    }
+}

@@ -1,0 +1,507 @@
+//! Executing a batch: routing, snapshots, gathering results, undoing a refused statement.
+
+use protocol::Message;
+use protocol::Refusal;
+use protocol::message::{
+    Committed, Execute, ExecuteOk, ExecuteRefused, ReadView, TransactionUnknown, Undo, UndoOk,
+};
+use protocol::op::{Batch, BatchResult, Lock, Op, OpKind, ReadAt};
+use protocol::request::{Reply, SessionId};
+use types::hash::{bucket_of, hash64};
+use types::{ShardId, TableState, Timestamp, TransactionId};
+
+use super::request::send_to_primary;
+use super::{Asked, Coordinator, Pending, Phase, Snapshot, Transaction, close_snapshot};
+use crate::limits::BATCH_OPS_MAX;
+use crate::node::{Mutation, NodeStatistics};
+use crate::worker::Context;
+
+/// The operations of a batch for one shard, each with its position in the batch.
+struct Part {
+    shard: ShardId,
+    ops: Vec<(u16, Op)>,
+}
+
+impl Coordinator {
+    pub(super) fn execute(
+        &mut self,
+        session: SessionId,
+        batch: Batch,
+        context: &mut Context<'_>,
+    ) {
+        if let Err(refusal) = self.admit(session, &batch, context) {
+            context.reply(session, Reply::Refused(refusal));
+            return;
+        }
+        self.begin_statement(session, &batch, context);
+        let request = self.next_request(session);
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let mut pending = Pending {
+            request,
+            phase: Phase::Executing,
+            waiting: Vec::new(),
+            results: BatchResult::default(),
+            refusal: None,
+            cancelled: None,
+            commit: batch.commit,
+            asked: Asked::Execute,
+        };
+        let transaction = entry.transaction.as_ref().expect("begun above");
+        let missing = transaction.snapshot.is_none() && needs_snapshot(&batch, transaction, context);
+        if !missing {
+            entry.pending = Some(pending);
+            self.dispatch(session, batch, context);
+            return;
+        }
+        let sequencer = context.state.sequencer.expect("views are formed");
+        if sequencer.node == context.address.node {
+            entry.pending = Some(pending);
+            let at = context.node.open_snapshot();
+            self.set_snapshot(session, at, true, &batch);
+            self.dispatch(session, batch, context);
+        } else {
+            pending.phase = Phase::Snapshot(Box::new(batch));
+            entry.pending = Some(pending);
+            context.wanted.snapshots.push(session);
+        }
+    }
+
+    /// The snapshot timestamp that a batch waited for.
+    pub(crate) fn on_snapshot(
+        &mut self,
+        session: SessionId,
+        at: Timestamp,
+        context: &mut Context<'_>,
+    ) {
+        let Some(entry) = self.sessions.get_mut(&session) else { return };
+        let Some(pending) = entry.pending.as_mut() else { return };
+        let Phase::Snapshot(_) = pending.phase else { return };
+        let Phase::Snapshot(batch) = std::mem::replace(&mut pending.phase, Phase::Executing) else {
+            unreachable!("just looked")
+        };
+        self.set_snapshot(session, at, false, &batch);
+        self.dispatch(session, *batch, context);
+    }
+
+    fn set_snapshot(&mut self, session: SessionId, at: Timestamp, local: bool, batch: &Batch) {
+        let transaction = self.transaction(session);
+        let statement = match batch.read_at {
+            ReadAt::Transaction => None,
+            ReadAt::Statement => Some(transaction.statement),
+        };
+        transaction.snapshot = Some(Snapshot { at, statement, local });
+    }
+
+    /// Is the batch something this node can execute by the schema it knows?
+    fn admit(
+        &mut self,
+        session: SessionId,
+        batch: &Batch,
+        context: &Context<'_>,
+    ) -> Result<(), Refusal> {
+        if batch.ops.len() > BATCH_OPS_MAX {
+            return Err(Refusal::LimitReached(format!(
+                "{} operations in a batch; at most {BATCH_OPS_MAX} are possible",
+                batch.ops.len()
+            )));
+        }
+        let used = self.sessions.get(&session).and_then(|entry| entry.transaction.as_ref());
+        for op in &batch.ops {
+            let known = context.state.catalogue.tables.get(&op.table);
+            let current = known.is_some_and(|table| {
+                table.version == op.version && table.state == TableState::Public
+            });
+            let kept = || {
+                used.is_some_and(|transaction| transaction.tables.contains(&(op.table, op.version)))
+            };
+            if !current && !(known.is_some() && kept()) {
+                return Err(Refusal::SchemaChanged { table: op.table });
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_statement(
+        &mut self,
+        session: SessionId,
+        batch: &Batch,
+        context: &mut Context<'_>,
+    ) {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let transaction = match &mut entry.transaction {
+            Some(transaction) => transaction,
+            none => {
+                self.transaction_last += 1;
+                let id = TransactionId {
+                    coordinator: context.address,
+                    incarnation: context.node.incarnation,
+                    sequence: self.transaction_last,
+                };
+                NodeStatistics::add(&context.node.statistics.transactions_open, 1);
+                none.insert(Transaction::new(id, context.now))
+            }
+        };
+        for op in &batch.ops {
+            let seen = |(table, _): &(types::TableId, _)| *table == op.table;
+            if !transaction.tables.iter().any(seen) {
+                transaction.tables.push((op.table, op.version));
+            }
+        }
+        if transaction.statement != batch.statement {
+            transaction.statement = batch.statement;
+            transaction.statement_shards.clear();
+        }
+        let outdated = transaction
+            .snapshot
+            .is_some_and(|snapshot| snapshot.statement.is_some_and(|of| of != batch.statement));
+        if outdated {
+            close_snapshot(transaction, context);
+        }
+    }
+
+    /// Sends the batch's parts to their shards.
+    fn dispatch(&mut self, session: SessionId, batch: Batch, context: &mut Context<'_>) {
+        let count = batch.ops.len();
+        let Batch { ops, params, statement, commit, strict, .. } = batch;
+        let parts = split(ops, context);
+        let whole = parts.len() == 1;
+        let transaction = self.transaction(session);
+        let (id, started) = (transaction.id, transaction.started);
+        let alone = transaction.shards.is_empty();
+        let read = match transaction.snapshot {
+            Some(snapshot) => ReadView::Snapshot(snapshot.at),
+            None => ReadView::Latest,
+        };
+        let mut sends = Vec::with_capacity(parts.len());
+        for part in parts {
+            let writes = part.ops.iter().any(|(_, op)| !is_plain_read(&op.kind));
+            let node = if writes || transaction.shards.contains(&part.shard) {
+                context.state.primary(part.shard)
+            } else {
+                reader(part.shard, read, context)
+            };
+            // A transaction whose only shard this is commits with the same message.
+            let commit = commit && whole && (alone || transaction.shards == [part.shard]);
+            if writes && !transaction.shards.contains(&part.shard) {
+                transaction.shards.push(part.shard);
+            }
+            if writes && !transaction.statement_shards.contains(&part.shard) {
+                transaction.statement_shards.push(part.shard);
+            }
+            sends.push((part, node, commit));
+        }
+        let pending = self.pending(session);
+        pending.results.results = vec![Vec::new(); count];
+        pending.waiting = sends.iter().map(|(part, ..)| part.shard).collect();
+        let request = pending.request;
+        if sends.is_empty() {
+            self.executed(session, context);
+            return;
+        }
+        let mut params = Some(params);
+        let last = sends.len() - 1;
+        for (index, (part, node, commit)) in sends.into_iter().enumerate() {
+            let params = if index == last { params.take() } else { params.clone() };
+            let execute = Execute {
+                transaction: id,
+                request,
+                shard: part.shard,
+                statement,
+                ops: part.ops,
+                params: params.expect("taken with the last"),
+                read,
+                commit,
+                strict,
+                time_zone_offset_seconds: batch.time_zone_offset_seconds,
+                lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
+                started,
+            };
+            context.send_to_replica(part.shard, node, Message::Execute(Box::new(execute)));
+        }
+    }
+
+    pub(crate) fn on_execute_ok(&mut self, message: ExecuteOk, context: &mut Context<'_>) {
+        let Some(session) = self.session_of(message.request, message.shard) else { return };
+        let transaction = self.transaction(session);
+        assert_eq!(transaction.id, message.transaction);
+        if !message.holds {
+            transaction.shards.retain(|shard| *shard != message.shard);
+        }
+        let pending = self.pending(session);
+        gather(&mut pending.results, message.result);
+        if let Committed::WhenHeld(position) = message.committed {
+            // The primary's record and this answer may come on different channels.
+            let held = context.node.shard(message.shard).expect("this node is the backup").holds_or_tell(
+                position,
+                context.address,
+                message.transaction,
+                message.request,
+            );
+            if !held {
+                pending.phase = Phase::Held(position);
+                pending.waiting.push(message.shard);
+                return;
+            }
+        }
+        if pending.waiting.is_empty() {
+            match message.committed {
+                Committed::No => self.executed(session, context),
+                Committed::Decided(_) | Committed::WhenHeld(_) => self.committed(session, context),
+            }
+        }
+    }
+
+    pub(crate) fn on_execute_refused(
+        &mut self,
+        message: ExecuteRefused,
+        context: &mut Context<'_>,
+    ) {
+        let Some(session) = self.session_of(message.request, message.shard) else { return };
+        let transaction = self.transaction(session);
+        assert_eq!(transaction.id, message.transaction);
+        // The refusing shard has undone the statement itself.
+        transaction.statement_shards.retain(|shard| *shard != message.shard);
+        if !message.holds {
+            transaction.shards.retain(|shard| *shard != message.shard);
+        }
+        let pending = self.pending(session);
+        let refusal = match (&pending.cancelled, message.refusal) {
+            (Some(reason), Refusal::Cancelled) => reason.clone(),
+            (_, refusal) => refusal,
+        };
+        // One that ends the transaction outweighs one that ends the statement.
+        let outweighs = match &pending.refusal {
+            None => true,
+            Some(first) => refusal.ends_transaction() && !first.ends_transaction(),
+        };
+        if outweighs {
+            pending.refusal = Some(refusal);
+        }
+        if pending.waiting.is_empty() {
+            self.executed(session, context);
+        }
+    }
+
+    /// A shard has lost a transaction it was part of.
+    pub(crate) fn on_transaction_unknown(
+        &mut self,
+        message: &TransactionUnknown,
+        context: &mut Context<'_>,
+    ) {
+        let Some(session) = self.session_of(message.request, message.shard) else { return };
+        let pending = self.take_pending(session);
+        drop(pending);
+        self.roll_back(session, context);
+        self.finish(session, Reply::Refused(Refusal::RolledBack), context);
+    }
+
+    /// Every shard has answered.
+    fn executed(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let pending = self.pending(session);
+        if pending.refusal.is_none() {
+            if pending.commit {
+                self.commit_transaction(session, context);
+            } else {
+                let pending = self.take_pending(session);
+                self.finish(session, Reply::Executed(pending.results), context);
+            }
+            return;
+        }
+        let refusal = pending.refusal.clone().expect("just looked");
+        if refusal.ends_transaction() || pending.commit {
+            self.take_pending(session);
+            self.roll_back(session, context);
+            self.finish(session, Reply::Refused(refusal), context);
+            return;
+        }
+        let statement = self.transaction(session).statement;
+        self.send_undo(session, statement, context);
+    }
+
+    pub(super) fn undo(&mut self, session: SessionId, statement: u32, context: &mut Context<'_>) {
+        let entry = self.sessions.get(&session).expect("the session is open");
+        if entry.transaction.is_none() {
+            context.reply(session, Reply::Done);
+            return;
+        }
+        let request = self.next_request(session);
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let transaction = entry.transaction.as_mut().expect("just looked");
+        transaction.statement_shards = transaction.shards.clone();
+        entry.pending = Some(Pending {
+            request,
+            phase: Phase::Undoing,
+            waiting: Vec::new(),
+            results: BatchResult::default(),
+            refusal: None,
+            cancelled: None,
+            commit: false,
+            asked: Asked::Undo,
+        });
+        self.send_undo(session, statement, context);
+    }
+
+    fn send_undo(&mut self, session: SessionId, statement: u32, context: &mut Context<'_>) {
+        let transaction = self.transaction(session);
+        let id = transaction.id;
+        let shards = std::mem::take(&mut transaction.statement_shards);
+        let pending = self.pending(session);
+        pending.phase = Phase::Undoing;
+        pending.waiting = shards.clone();
+        let request = pending.request;
+        if shards.is_empty() {
+            self.undone(session, context);
+            return;
+        }
+        for shard in shards {
+            let undo = Undo { transaction: id, request, shard, statement };
+            send_to_primary(shard, Message::Undo(undo), context);
+        }
+    }
+
+    pub(crate) fn on_undo_ok(&mut self, message: &UndoOk, context: &mut Context<'_>) {
+        let Some(session) = self.session_of(message.request, message.shard) else { return };
+        if self.pending(session).waiting.is_empty() {
+            self.undone(session, context);
+        }
+    }
+
+    fn undone(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let pending = self.take_pending(session);
+        let reply = match pending.refusal {
+            Some(refusal) => Reply::Refused(refusal),
+            None => Reply::Done,
+        };
+        self.finish(session, reply, context);
+    }
+}
+
+impl Transaction {
+    fn new(id: TransactionId, started: u64) -> Transaction {
+        Transaction {
+            id,
+            started,
+            shards: Vec::new(),
+            tables: Vec::new(),
+            snapshot: None,
+            statement: 0,
+            statement_shards: Vec::new(),
+        }
+    }
+}
+
+fn is_plain_read(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Read { lock, .. } => *lock == Lock::None,
+        OpKind::Scan(scan) => scan.lock == Lock::None,
+        OpKind::Insert { .. } | OpKind::Put { .. } | OpKind::Update { .. } | OpKind::Delete { .. } => {
+            false
+        }
+    }
+}
+
+/// A batch of plain reads needs a snapshot timestamp when its transaction reads again later by the same view, or when its
+/// reads on several shards must fit together. What one shard shows at one moment fits together by itself.
+fn needs_snapshot(batch: &Batch, transaction: &Transaction, context: &Context<'_>) -> bool {
+    let mut plain = batch.ops.iter().filter(|op| is_plain_read(&op.kind)).peekable();
+    if plain.peek().is_none() {
+        return false;
+    }
+    let lasts = match batch.read_at {
+        ReadAt::Transaction => !batch.commit,
+        // A scan may go on in further batches of the statement.
+        ReadAt::Statement => false,
+    };
+    let _ = transaction;
+    if lasts {
+        return true;
+    }
+    let mut first: Option<ShardId> = None;
+    for op in plain {
+        match shard_of(op, context) {
+            None => return true,
+            Some(shard) => {
+                if *first.get_or_insert(shard) != shard {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// The shard that an operation's key belongs to; none for a scan, which may find rows on all (and go on later).
+fn shard_of(op: &Op, context: &Context<'_>) -> Option<ShardId> {
+    match &op.kind {
+        OpKind::Read { key, .. }
+        | OpKind::Insert { key, .. }
+        | OpKind::Put { key, .. }
+        | OpKind::Update { key, .. }
+        | OpKind::Delete { key, .. } => Some(context.state.shard_of(bucket_of(hash64(key)))),
+        OpKind::Scan(_) => None,
+    }
+}
+
+fn split(ops: Vec<Op>, context: &Context<'_>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |shard: ShardId, position: u16, op: Op| {
+        match parts.iter_mut().find(|part| part.shard == shard) {
+            Some(part) => part.ops.push((position, op)),
+            None => parts.push(Part { shard, ops: vec![(position, op)] }),
+        }
+    };
+    for (position, op) in (0u16..).zip(ops) {
+        if let Some(shard) = shard_of(&op, context) {
+            add(shard, position, op);
+            continue;
+        }
+        let OpKind::Scan(scan) = &op.kind else { unreachable!("only scans have no key") };
+        match scan.shard {
+            Some(shard) => add(shard, position, op),
+            None => {
+                for shard in context.state.shards() {
+                    add(shard, position, op.clone());
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// The node that a plain read goes to: this one whenever its replica shows what the primary would.
+///
+/// The latest version: any active member's replica will do, because a commit is told to nobody before all members hold
+/// it, and one that is not known to be decided makes the reader wait. At a snapshot a backup must have heard of every
+/// commit up to it. With two members it has if this node is the sequencer (it stamps the primary's commits as they
+/// arrive, so those up to the snapshot are here), or if the primary is (its records came before the grant, on the same
+/// channel, which one worker a node makes sure of). Transactions over several shards get their timestamp after every
+/// participant's PREPARE is held by all members, so the marker is here too.
+fn reader(shard: ShardId, read: ReadView, context: &Context<'_>) -> types::NodeId {
+    let here = context.address.node;
+    let group = context.state.group(context.state.group_of(shard));
+    let primary = group.primaries[&shard];
+    if primary == here || !group.members.iter().any(|member| member.node == here) {
+        return primary;
+    }
+    let complete = match read {
+        ReadView::Latest => true,
+        ReadView::Snapshot(_) if context.node.mutation == Mutation::SnapshotFromAnyBackup => true,
+        ReadView::Snapshot(_) => {
+            let sequencer = context.state.sequencer.expect("views are formed").node;
+            let workers = |node| context.node.config.node(node).map_or(1, |config| config.workers);
+            let one_channel = workers(here) == 1 && workers(primary) == 1;
+            group.members.len() == 2
+                && (sequencer == here || (sequencer == primary && one_channel))
+        }
+    };
+    if complete { here } else { primary }
+}
+
+/// Puts one shard's results into the batch's.
+fn gather(into: &mut BatchResult, part: BatchResult) {
+    // The part's operations carry their positions: results come in the same order.
+    for (position, results) in part.positions.into_iter().zip(part.results) {
+        into.results[usize::from(position)].extend(results);
+    }
+    into.warnings.extend(part.warnings);
+}

@@ -1,0 +1,332 @@
+//! The coordinator block: runs the transactions of this worker's sessions.
+//!
+//! A session has at most one transaction and one request at a time. A batch is split by shard and sent to where it can be
+//! executed: writes and locks to the primary, plain reads to this node's own replica whenever that shows the same. A
+//! commit is one message to the only shard written to; over several shards it is two-phase, and the log of one of them,
+//! the *home*, holds the decision (protocol.md 3.2).
+//!
+//! ```text
+//!            +-----------(autocommit, several shards)----------+
+//!            |                                                 v
+//! Snapshot -> Executing --refused--> Undoing -> answer      Preparing -> CommittingHome -> answer
+//!                 |  \--> answer                               ^
+//!                 +--(autocommit, one shard)--> Held? ----------------------------------> answer
+//!                                        Commit request -------+---> CommittingOne ------> answer
+//! ```
+//! What is *not* here: rows, locks and logs (participant), SQL, sockets.
+
+mod commit;
+mod execute;
+mod request;
+mod schema;
+
+use std::collections::BTreeMap;
+
+use protocol::Refusal;
+use protocol::message::BreakDeadlock;
+use protocol::op::{Batch, BatchResult};
+use protocol::request::{Reply, Request, SessionId};
+use types::{LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId};
+
+use crate::worker::{Context, Time};
+
+pub use schema::SchemaRequests;
+
+#[derive(Default)]
+pub struct Coordinator {
+    sessions: BTreeMap<SessionId, Session>,
+    /// Which session a request of ours belongs to.
+    requests: BTreeMap<u64, SessionId>,
+    request_last: u64,
+    transaction_last: u64,
+    schema: SchemaRequests,
+}
+
+#[derive(Default)]
+struct Session {
+    transaction: Option<Transaction>,
+    pending: Option<Pending>,
+    /// The session is gone; its transaction is rolled back when the request in flight is done.
+    closing: bool,
+}
+
+/// A session's transaction, from its first batch to its end.
+struct Transaction {
+    id: TransactionId,
+    started: Time,
+    /// Shards on which it holds locks or has written.
+    shards: Vec<ShardId>,
+    /// The tables it has used, in the version it first met: a schema change waits for it (R27).
+    tables: Vec<(TableId, SchemaVersion)>,
+    snapshot: Option<Snapshot>,
+    /// The statement that is being executed, and the shards it has touched.
+    statement: u32,
+    statement_shards: Vec<ShardId>,
+}
+
+/// What plain reads see, for the whole transaction or for one statement of it.
+#[derive(Clone, Copy)]
+struct Snapshot {
+    at: Timestamp,
+    /// Set when it is of one statement only.
+    statement: Option<u32>,
+    /// Registered on this node, which is the sequencer.
+    local: bool,
+}
+
+/// The request in flight.
+struct Pending {
+    request: u64,
+    phase: Phase,
+    /// Shards whose answer is missing.
+    waiting: Vec<ShardId>,
+    results: BatchResult,
+    refusal: Option<Refusal>,
+    /// KILL, or a deadlock to be broken: the waiting shards have been told to give up.
+    cancelled: Option<Refusal>,
+    /// Commit when executed (an autocommit batch).
+    commit: bool,
+    /// What the session asked: decides the answer.
+    asked: Asked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Execute,
+    Undo,
+    Commit,
+}
+
+enum Phase {
+    /// The batch waits for its snapshot timestamp.
+    Snapshot(Box<Batch>),
+    Executing,
+    Undoing,
+    Preparing { home: ShardId, min_commit: Timestamp, epoch_max: u16 },
+    /// The only shard written to, or the home of a prepared transaction, is asked to commit.
+    Committing { participants: Vec<ShardId> },
+    /// This node, the only backup, must hold the record.
+    Held(#[allow(dead_code, reason = "names the record in a debugger")] LogPosition),
+    /// A schema change.
+    Schema,
+}
+
+impl Coordinator {
+    pub fn new() -> Coordinator {
+        Coordinator::default()
+    }
+
+    pub(crate) fn on_request(
+        &mut self,
+        session: SessionId,
+        request: Request,
+        context: &mut Context<'_>,
+    ) {
+        let entry = self.sessions.entry(session).or_default();
+        let busy = entry.pending.is_some();
+        match request {
+            Request::Cancel => {
+                if busy {
+                    self.cancel(session, Refusal::Cancelled, context);
+                }
+            }
+            Request::Close => {
+                entry.closing = true;
+                if busy {
+                    self.cancel(session, Refusal::Cancelled, context);
+                } else {
+                    self.close(session, context);
+                }
+            }
+            Request::Report { .. } => unreachable!("the worker gives reports to their own block"),
+            Request::Execute(_)
+            | Request::Undo { .. }
+            | Request::Commit
+            | Request::Rollback
+            | Request::ChangeSchema(_) => {
+                assert!(!busy, "a session has one request at a time");
+                self.begin_request(session, request, context);
+            }
+        }
+    }
+
+    fn begin_request(
+        &mut self,
+        session: SessionId,
+        request: Request,
+        context: &mut Context<'_>,
+    ) {
+        if !context.state.is_formed() {
+            let reason = "the cluster is starting: not every data node is there yet".to_string();
+            context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
+            return;
+        }
+        match request {
+            Request::Execute(batch) => self.execute(session, batch, context),
+            Request::Undo { statement } => self.undo(session, statement, context),
+            Request::Commit => self.commit(session, context),
+            Request::Rollback => {
+                self.roll_back(session, context);
+                context.reply(session, Reply::Done);
+            }
+            Request::ChangeSchema(change) => self.change_schema(session, change, context),
+            Request::Report { .. } | Request::Cancel | Request::Close => {
+                unreachable!("handled by on_request")
+            }
+        }
+    }
+
+    /// Ends the transaction without a trace: its shards are told and need not answer.
+    fn roll_back(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let Some(transaction) = entry.transaction.take() else { return };
+        for shard in &transaction.shards {
+            send_decide(*shard, transaction.id, None, context);
+        }
+        self.end_transaction(transaction, context);
+    }
+
+    /// Gives back what the coordinator kept for a transaction.
+    fn end_transaction(&mut self, mut transaction: Transaction, context: &mut Context<'_>) {
+        close_snapshot(&mut transaction, context);
+        crate::NodeStatistics::subtract(&context.node.statistics.transactions_open, 1);
+        if self.schema.waits_for_transactions() && !transaction.tables.is_empty() {
+            self.adopt_schema(context);
+        }
+    }
+
+    fn close(&mut self, session: SessionId, context: &mut Context<'_>) {
+        self.roll_back(session, context);
+        self.sessions.remove(&session);
+    }
+
+    /// Makes the waiting shards give up; their refusals end the request.
+    fn cancel(&mut self, session: SessionId, reason: Refusal, context: &mut Context<'_>) {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let pending = entry.pending.as_mut().expect("the caller looked");
+        match pending.phase {
+            Phase::Executing => {
+                pending.cancelled = Some(reason);
+                let transaction = entry.transaction.as_ref().expect("executing for one").id;
+                for shard in pending.waiting.clone() {
+                    send_cancel(shard, transaction, pending.request, context);
+                }
+            }
+            Phase::Schema => {
+                let pending = entry.pending.take().expect("just looked");
+                self.requests.remove(&pending.request);
+                self.schema.forget(session);
+                self.finish(session, Reply::Refused(reason), context);
+            }
+            // The others end by themselves, in microseconds; a commit that was asked for is not taken back.
+            Phase::Snapshot(_)
+            | Phase::Undoing
+            | Phase::Preparing { .. }
+            | Phase::Committing { .. }
+            | Phase::Held(_) => pending.cancelled = Some(reason),
+        }
+    }
+
+    pub(crate) fn on_break_deadlock(
+        &mut self,
+        message: &BreakDeadlock,
+        context: &mut Context<'_>,
+    ) {
+        let victim = |session: &Session| {
+            session.pending.as_ref().is_some_and(|p| matches!(p.phase, Phase::Executing))
+                && session.transaction.as_ref().is_some_and(|t| t.id == message.transaction)
+        };
+        let found = self.sessions.iter().find(|(_, session)| victim(session)).map(|(id, _)| *id);
+        if let Some(session) = found {
+            self.cancel(session, Refusal::Deadlock, context);
+        }
+    }
+
+    /// Answers a session; if it is closing, ends it instead.
+    fn finish(&mut self, session: SessionId, reply: Reply, context: &mut Context<'_>) {
+        let entry = self.sessions.get(&session).expect("the session is open");
+        assert!(entry.pending.is_none(), "answered when nothing is in flight");
+        if entry.closing {
+            self.close(session, context);
+        } else {
+            context.reply(session, reply);
+        }
+    }
+
+    pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
+        self.schema.on_tick(context);
+        self.adopt_schema(context);
+        // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
+        let mut again = Vec::new();
+        for session in self.sessions.values() {
+            let (Some(pending), Some(transaction)) = (&session.pending, &session.transaction) else {
+                continue;
+            };
+            if pending.cancelled.is_some() && matches!(pending.phase, Phase::Executing) {
+                again.extend(pending.waiting.iter().map(|s| (*s, transaction.id, pending.request)));
+            }
+        }
+        for (shard, transaction, request) in again {
+            send_cancel(shard, transaction, request, context);
+        }
+    }
+
+    pub(crate) fn on_state(&mut self, context: &mut Context<'_>) {
+        self.schema.on_state();
+        self.adopt_schema(context);
+    }
+
+    /// The oldest snapshot of this worker's transactions that was granted by another node (R14).
+    pub(crate) fn oldest_snapshot(&self) -> Option<Timestamp> {
+        let snapshots = self.sessions.values().filter_map(|session| {
+            session.transaction.as_ref().and_then(|transaction| transaction.snapshot)
+        });
+        snapshots.map(|snapshot| snapshot.at).min()
+    }
+
+    fn next_request(&mut self, session: SessionId) -> u64 {
+        self.request_last += 1;
+        self.requests.insert(self.request_last, session);
+        self.request_last
+    }
+
+    /// The session a shard's answer is for, unless nobody waits for that shard's answer any more.
+    fn session_of(&mut self, request: u64, shard: ShardId) -> Option<SessionId> {
+        let session = *self.requests.get(&request)?;
+        let pending = self.sessions.get_mut(&session)?.pending.as_mut()?;
+        if pending.request != request {
+            return None;
+        }
+        let index = pending.waiting.iter().position(|waiting| *waiting == shard)?;
+        pending.waiting.swap_remove(index);
+        Some(session)
+    }
+
+    /// Takes the finished request off the session.
+    fn take_pending(&mut self, session: SessionId) -> Pending {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let pending = entry.pending.take().expect("a request is in flight");
+        self.requests.remove(&pending.request);
+        pending
+    }
+
+    fn pending(&mut self, session: SessionId) -> &mut Pending {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        entry.pending.as_mut().expect("a request is in flight")
+    }
+    fn transaction(&mut self, session: SessionId) -> &mut Transaction {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        entry.transaction.as_mut().expect("a transaction is open")
+    }
+}
+
+fn close_snapshot(transaction: &mut Transaction, context: &Context<'_>) {
+    if let Some(snapshot) = transaction.snapshot.take()
+        && snapshot.local
+    {
+        context.node.close_snapshot(snapshot.at);
+    }
+}
+
+use request::{send_cancel, send_decide};
+

@@ -1,0 +1,39 @@
+//! The messages a coordinator sends to shards.
+
+use protocol::Message;
+use protocol::message::{Cancel, Decide};
+use types::{ShardId, Timestamp, TransactionId};
+
+use crate::worker::Context;
+
+/// Sends to the shard's primary.
+pub(super) fn send_to_primary(shard: ShardId, message: Message, context: &mut Context<'_>) {
+    let primary = context.state.primary(shard);
+    context.send_to_replica(shard, primary, message);
+}
+
+pub(super) fn send_decide(
+    shard: ShardId,
+    transaction: TransactionId,
+    commit: Option<Timestamp>,
+    context: &mut Context<'_>,
+) {
+    let message = Message::Decide(Decide { transaction, shard, commit });
+    send_to_primary(shard, message, context);
+}
+
+/// Waits are on the primary, except a plain read's on this node's own replica: both are told.
+pub(super) fn send_cancel(
+    shard: ShardId,
+    transaction: TransactionId,
+    request: u64,
+    context: &mut Context<'_>,
+) {
+    let cancel = Cancel { transaction, request, shard };
+    let primary = context.state.primary(shard);
+    if primary != context.address.node && context.node.local_shards().contains(&shard) {
+        let message = Message::Cancel(cancel.clone());
+        context.send_to_replica(shard, context.address.node, message);
+    }
+    context.send_to_replica(shard, primary, Message::Cancel(cancel));
+}

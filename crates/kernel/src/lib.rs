@@ -1,0 +1,32 @@
+//! The deterministic state machine of a node: one [`Kernel`] a worker.
+//!
+//! One door in, one list out: [`Kernel::step`] takes what happened (a frame from a peer, a request of a session, a
+//! message of another worker, time) and fills an [`Outbox`]. Handlers run to completion and never wait: what must wait is
+//! recorded and taken up when its cause arrives. No socket, file, clock, thread or unseeded randomness is in scope, so
+//! the same kernels run on real workers and, a whole cluster at once, in the simulator.
+//!
+//! The blocks are protocol roles, and meet in `protocol` only:
+//!
+//! - [`control`]: the Raft log and the state it makes: membership, views, placement, schema (worker 0).
+//! - [`coordinator`]: runs the transactions of this worker's sessions.
+//! - [`participant`]: executes operations on shards, commits and replicates them.
+//! - [`sequencer`]: snapshot and commit timestamps, and the horizon below which versions go.
+//! - [`deadlock`]: finds cycles of waiting transactions across nodes.
+//! - [`report`]: what the node tells about itself.
+//!
+//! The host's duties: deliver each frame to the worker it names; call `step` with [`Input::Tick`] when
+//! [`Kernel::wake_at`] has come; sample `now` after an input is taken and before `step` (R3).
+
+pub mod channel;
+pub mod control;
+pub mod coordinator;
+pub mod deadlock;
+pub mod limits;
+mod node;
+pub mod participant;
+mod report;
+pub mod sequencer;
+mod worker;
+
+pub use node::{Mutation, NodeShared, NodeStatistics, bootstrap_catalogue, SEQUENCES_TABLE};
+pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

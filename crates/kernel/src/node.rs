@@ -1,0 +1,233 @@
+//! What the workers of one node share: its shards, the sequencer's counter, the memory pool, open snapshots and counters.
+//!
+//! Each shard has one lock, held for the length of a handler and never across a wait; no handler holds two. In the
+//! simulator one thread steps all kernels, so no lock is ever contended and nothing here makes a run differ.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+
+use protocol::control::{ClusterConfig, ControlState};
+use storage::PagePool;
+use types::{
+    Catalogue, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId, IndexKind,
+    IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId, TableState,
+    Timestamp,
+};
+
+use crate::participant::Shard;
+
+/// The hidden table that keeps the next AUTO_INCREMENT value of each table.
+pub const SEQUENCES_TABLE: TableId = TableId(1);
+
+/// A protocol rule that a test switches off, to see that an oracle notices. Never set outside tests and the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mutation {
+    #[default]
+    None,
+    /// Tell the client before the backups hold the record (breaks R1).
+    AckBeforeReplication,
+    /// Let readers pass a commit that is being decided (breaks R11).
+    ReadThroughCommitting,
+    /// Take the commit timestamp before the participants are prepared (breaks R11).
+    TimestampBeforePrepare,
+    /// Read at a snapshot from any backup, confirmed or not.
+    SnapshotFromAnyBackup,
+    /// Release the locks before the commit is decided.
+    EarlyLockRelease,
+}
+
+pub struct NodeShared {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+    pub config: ClusterConfig,
+    pub pool: Arc<PagePool>,
+    pub mutation: Mutation,
+    /// This node's replicas by shard number; set once, when the first view is formed.
+    shards: OnceLock<Vec<Option<Mutex<Shard>>>>,
+    /// The newest control state, for workers to copy the `Arc` of.
+    state: Mutex<Arc<ControlState>>,
+    /// The last timestamp given out, if this node is the sequencer.
+    sequence: AtomicU64,
+    /// Versions that only snapshots below this could see may go.
+    horizon: AtomicU64,
+    /// Snapshots opened on the sequencer's own node, with how many transactions use each.
+    snapshots: Mutex<BTreeMap<Timestamp, u32>>,
+    pub statistics: NodeStatistics,
+}
+
+#[derive(Default)]
+pub struct NodeStatistics {
+    pub transactions_open: AtomicU64,
+    pub commits: AtomicU64,
+    pub aborts: AtomicU64,
+    pub messages_sent: AtomicU64,
+    pub frames_refused: AtomicU64,
+}
+
+impl NodeStatistics {
+    pub fn add(counter: &AtomicU64, count: u64) {
+        counter.fetch_add(count, Ordering::Relaxed);
+    }
+    pub fn subtract(counter: &AtomicU64, count: u64) {
+        counter.fetch_sub(count, Ordering::Relaxed);
+    }
+}
+
+impl NodeShared {
+    pub fn new(
+        node: NodeId,
+        incarnation: Incarnation,
+        config: ClusterConfig,
+        memory_limit_bytes: u64,
+        mutation: Mutation,
+    ) -> Arc<NodeShared> {
+        let state = ControlState::new(config.clone(), bootstrap_catalogue());
+        Arc::new(NodeShared {
+            node,
+            incarnation,
+            config,
+            pool: PagePool::new(memory_limit_bytes),
+            mutation,
+            shards: OnceLock::new(),
+            state: Mutex::new(Arc::new(state)),
+            sequence: AtomicU64::new(0),
+            horizon: AtomicU64::new(0),
+            snapshots: Mutex::new(BTreeMap::new()),
+            statistics: NodeStatistics::default(),
+        })
+    }
+
+    pub fn state(&self) -> Arc<ControlState> {
+        Arc::clone(&lock(&self.state))
+    }
+
+    /// Publishes a newer control state and, with the first formed one, makes this node's replicas.
+    pub(crate) fn publish(&self, state: Arc<ControlState>) {
+        assert!(state.applied >= lock(&self.state).applied);
+        if state.is_formed() {
+            let sequencer = state.sequencer.expect("formed: has a sequencer");
+            self.sequence.fetch_max(Timestamp::new(sequencer.epoch, 0).0, Ordering::SeqCst);
+            self.shards.get_or_init(|| {
+                let replica = |shard: ShardId| {
+                    let group = state.group(state.group_of(shard));
+                    let is_member = group.members.iter().any(|member| member.node == self.node);
+                    is_member.then(|| Mutex::new(Shard::new(shard, self.node, &state, &self.pool)))
+                };
+                state.shards().map(replica).collect()
+            });
+        }
+        *lock(&self.state) = state;
+    }
+
+    /// This node's replica of a shard, if it has one; waits for the handler that holds it.
+    pub fn shard(&self, shard: ShardId) -> Option<MutexGuard<'_, Shard>> {
+        let replica = self.shards.get()?.get(usize::from(shard.0))?.as_ref()?;
+        Some(lock(replica))
+    }
+
+    /// The same, if no other worker holds it right now.
+    pub fn try_shard(&self, shard: ShardId) -> Option<MutexGuard<'_, Shard>> {
+        let replica = self.shards.get()?.get(usize::from(shard.0))?.as_ref()?;
+        match replica.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(_)) => panic!("a handler panicked while it held {shard:?}"),
+        }
+    }
+
+    /// The shards this node has a replica of.
+    pub fn local_shards(&self) -> Vec<ShardId> {
+        let Some(shards) = self.shards.get() else { return Vec::new() };
+        let numbered = shards.iter().enumerate();
+        let held = numbered.filter(|(_, replica)| replica.is_some());
+        held.map(|(index, _)| ShardId(u16::try_from(index).expect("shards are numbered by u16")))
+            .collect()
+    }
+
+    /// Gives out the next timestamps; only on the sequencer's node.
+    pub(crate) fn next_timestamps(&self, count: u32) -> Timestamp {
+        let last = self.sequence.fetch_add(u64::from(count), Ordering::SeqCst);
+        let first = Timestamp(last + 1);
+        assert!(first.epoch() > 0, "a timestamp before the sequencer has its epoch");
+        assert!(first.counter() < 1 << 47, "the epoch's counter is used up");
+        first
+    }
+    /// The last timestamp given out: a snapshot at it sees every commit that was acknowledged until now.
+    pub(crate) fn last_timestamp(&self) -> Timestamp {
+        Timestamp(self.sequence.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn horizon(&self) -> Timestamp {
+        Timestamp(self.horizon.load(Ordering::Relaxed))
+    }
+    pub(crate) fn advance_horizon(&self, horizon: Timestamp) {
+        self.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+    }
+
+    /// Opens a snapshot on the sequencer's node. Taken and registered under one lock, so that the horizon, which is
+    /// computed under it too, never passes a snapshot that is about to be registered.
+    pub(crate) fn open_snapshot(&self) -> Timestamp {
+        let mut snapshots = lock(&self.snapshots);
+        let at = self.last_timestamp();
+        *snapshots.entry(at).or_insert(0) += 1;
+        at
+    }
+    pub(crate) fn close_snapshot(&self, at: Timestamp) {
+        let mut snapshots = lock(&self.snapshots);
+        let count = snapshots.get_mut(&at).expect("closed once for each time it was opened");
+        *count -= 1;
+        if *count == 0 {
+            snapshots.remove(&at);
+        }
+    }
+    /// No snapshot of this node is or will be below this; only on the sequencer's node.
+    pub(crate) fn oldest_snapshot(&self) -> Timestamp {
+        let snapshots = lock(&self.snapshots);
+        snapshots.keys().next().copied().unwrap_or_else(|| self.last_timestamp())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no handler panics and lives on")
+}
+
+/// The catalogue a new cluster begins with: no database, only the hidden table of sequences.
+pub fn bootstrap_catalogue() -> Catalogue {
+    let integer = |name: &str| Column {
+        name: name.into(),
+        column_type: ColumnType::Int { width: IntWidth::W8, unsigned: true },
+        nullable: false,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        comment: String::new(),
+        hidden: false,
+    };
+    let sequences = Table {
+        id: SEQUENCES_TABLE,
+        version: SchemaVersion(1),
+        state: TableState::Public,
+        database: "#skarv".into(),
+        name: "#sequences".into(),
+        columns: vec![integer("table_id"), integer("next")],
+        indexes: vec![Index {
+            id: IndexId(0),
+            name: "PRIMARY".into(),
+            kind: IndexKind::Primary,
+            state: IndexState::Public,
+            parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
+            comment: String::new(),
+        }],
+        collation: Collation::Binary,
+        comment: String::new(),
+        engine: "SKARV".into(),
+        auto_increment: None,
+        unique_of: None,
+    };
+    Catalogue {
+        version: SchemaVersion(1),
+        databases: BTreeMap::new(),
+        tables: BTreeMap::from([(SEQUENCES_TABLE, Arc::new(sequences))]),
+        table_id_next: SEQUENCES_TABLE.0 + 1,
+    }
+}

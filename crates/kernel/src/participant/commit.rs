@@ -1,0 +1,408 @@
+//! Ending transactions on a primary: commit, prepare, decision, rollback.
+//!
+//! | transaction is | Commit                         | Prepare           | Decide(ts)            | Decide(none)       |
+//! |----------------|--------------------------------|-------------------|-----------------------|--------------------|
+//! | unknown        | unknown                        | unknown           | nothing               | nothing            |
+//! | Active         | markers, timestamp, log        | markers, log      | release locks (no writes) | undo, release  |
+//! | Prepared       | (never)                        | (never)           | commit, log, release  | undo, log, release |
+//! | Committing     | (never)                        | (never)           | (never: it decides here)  | ignored        |
+//!
+//! The timestamp is asked for when all locks are held and all markers set, so whoever read past the transaction before has
+//! a smaller snapshot, and whoever comes later meets the marker (R11).
+
+use protocol::Message;
+use protocol::message::{
+    Commit, CommitOk, Committed, Decide, ExecuteOk, Prepare, PrepareOk, Record, RecordKind,
+    TransactionUnknown, Write,
+};
+use storage::PendingRow;
+use types::wire::Bytes;
+use types::{LogPosition, ShardId, Timestamp, TransactionId};
+
+use super::shard::{Answer, InFlight, Shard, TransactionState};
+use crate::node::{Mutation, NodeStatistics};
+use crate::worker::Context;
+
+/// Where a commit timestamp comes from.
+enum Stamp {
+    /// This node is the sequencer.
+    Here(Timestamp),
+    /// The only backup is the sequencer, and stamps the record when it arrives.
+    AtBackup,
+    /// Another node: ask first.
+    Ask,
+}
+
+impl Shard {
+    pub(super) fn on_commit(
+        &mut self,
+        message: &Commit,
+        context: &mut Context<'_>,
+    ) {
+        if !self.transactions.contains_key(&message.transaction) {
+            self.send_unknown(message.transaction, message.request, context);
+            return;
+        }
+        // What the participants' readers have passed binds the timestamp as what ours have does.
+        self.read_floor = self.read_floor.max(message.min_commit);
+        self.epoch_max = self.epoch_max.max(message.epoch_max);
+        let answer = Answer::Commit { request: message.request };
+        let participants = message.participants.clone();
+        let granted =
+            self.commit_here(message.transaction, participants, answer, context);
+        self.resume(granted, context);
+    }
+
+    /// Commits the transaction's writes in this shard's log, which holds the decision for all of its participants.
+    /// Returns the lock waits granted, when it is decided at once (no backups, or nothing written).
+    pub(super) fn commit_here(
+        &mut self,
+        transaction: TransactionId,
+        participants: Vec<ShardId>,
+        answer: Answer,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+        assert_eq!(entry.state, TransactionState::Active, "commit is asked for once");
+        if entry.writes.is_empty() && participants.is_empty() {
+            self.transactions.remove(&transaction);
+            self.send_answer(transaction, answer, Committed::No, context);
+            return self.locks.release_all(transaction);
+        }
+        let granted = if context.node.mutation == Mutation::EarlyLockRelease {
+            self.locks.release_all(transaction)
+        } else {
+            Vec::new()
+        };
+        match self.stamp(context) {
+            Stamp::Ask => {
+                self.set_markers(transaction, None, TransactionState::AwaitsTimestamp);
+                let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+                entry.awaiting = Some((participants, answer));
+                context.wanted.timestamps.push((self.id, transaction));
+                granted
+            }
+            Stamp::Here(ts) => {
+                let mut now = self.log_commit(transaction, Some(ts), participants, answer, context);
+                now.extend(granted);
+                now
+            }
+            Stamp::AtBackup => {
+                let mut now = self.log_commit(transaction, None, participants, answer, context);
+                now.extend(granted);
+                now
+            }
+        }
+    }
+
+    fn stamp(&self, context: &Context<'_>) -> Stamp {
+        let sequencer = context.state.sequencer.expect("views are formed");
+        if sequencer.node == context.address.node {
+            Stamp::Here(context.node.next_timestamps(1))
+        } else if self.backups.as_slice() == [sequencer.node] {
+            Stamp::AtBackup
+        } else {
+            Stamp::Ask
+        }
+    }
+
+    /// The timestamp that was asked for is here.
+    pub(super) fn on_timestamp(
+        &mut self,
+        transaction: TransactionId,
+        ts: Timestamp,
+        context: &mut Context<'_>,
+    ) {
+        let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
+        assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
+        let (participants, answer) = entry.awaiting.take().expect("set with the state");
+        let granted =
+            self.log_commit(transaction, Some(ts), participants, answer, context);
+        self.resume(granted, context);
+    }
+
+    fn log_commit(
+        &mut self,
+        transaction: TransactionId,
+        ts: Option<Timestamp>,
+        participants: Vec<ShardId>,
+        answer: Answer,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        self.set_markers(transaction, ts, TransactionState::Committing);
+        if let Some(ts) = ts {
+            self.check_timestamp(transaction, ts);
+        }
+        // Told early: the coordinator's node is the only backup, so when it holds the record all members do.
+        let whole = participants.is_empty();
+        let kind = RecordKind::Commit { ts, participants };
+        let coordinator = transaction.coordinator;
+        let position = LogPosition(self.position.0 + 1);
+        let told = whole && self.backups.as_slice() == [coordinator.node];
+        if context.node.mutation == Mutation::AckBeforeReplication && whole {
+            self.send_answer(transaction, answer, Committed::Decided(ts.unwrap_or_default()), context);
+            return self.append(transaction, kind, None, context);
+        }
+        if told {
+            let granted = self.append(transaction, kind, None, context);
+            self.send_answer(transaction, answer, Committed::WhenHeld(position), context);
+            return granted;
+        }
+        self.append(transaction, kind, Some(answer), context)
+    }
+
+    /// R10, R11: no snapshot up to this timestamp was read without the transaction, and its epoch is not over.
+    pub(super) fn check_timestamp(&mut self, transaction: TransactionId, ts: Timestamp) {
+        let min_commit = self.transactions[&transaction].min_commit;
+        assert!(ts > min_commit, "{ts:?} is not above {min_commit:?}, read without {transaction:?}");
+        self.epoch_max = self.epoch_max.max(ts.epoch());
+    }
+
+    /// Sets the markers. From here on readers wait, so what was read before bounds the timestamp from below.
+    fn set_markers(
+        &mut self,
+        transaction: TransactionId,
+        ts: Option<Timestamp>,
+        state: TransactionState,
+    ) {
+        let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+        if entry.state == TransactionState::Active {
+            entry.min_commit = self.read_floor.max(Timestamp::new(self.epoch_max, 0));
+        }
+        entry.state = state;
+        for write in entry.writes.iter().filter(|write| write.first) {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                replica.partition.set_committing(write.row, ts);
+            }
+        }
+    }
+
+    /// Appends a record with the transaction's writes to the log and sends it to the backups.
+    fn append(
+        &mut self,
+        transaction: TransactionId,
+        kind: RecordKind,
+        answer: Option<Answer>,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        self.position = LogPosition(self.position.0 + 1);
+        if !self.backups.is_empty() {
+            let writes = match kind {
+                RecordKind::Decision { .. } => Vec::new(),
+                RecordKind::Commit { .. } | RecordKind::Prepare { .. } => {
+                    self.writes_of(transaction)
+                }
+            };
+            let record = Record { transaction, kind: kind.clone(), writes };
+            self.send_record(record, context);
+        }
+        self.in_flight.push_back(InFlight {
+            position: self.position,
+            transaction,
+            kind,
+            missing: self.backups.clone(),
+            answer,
+        });
+        self.decide_held(context)
+    }
+
+    fn writes_of(&self, transaction: TransactionId) -> Vec<Write> {
+        let entry = &self.transactions[&transaction];
+        let rows = entry.writes.iter().filter(|write| write.first);
+        rows.filter_map(|write| {
+            // A table dropped meanwhile takes its rows with it.
+            let partition = &self.tables.get(&write.table)?.partition;
+            let change = partition.pending_row(write.row).expect("written and not undone");
+            let row = match change {
+                PendingRow::Put(row) => Some(Bytes(row.into_owned())),
+                PendingRow::Delete => None,
+            };
+            let key = Bytes(partition.key_of(write.row).into_owned());
+            Some(Write { table: write.table, key, row })
+        })
+        .collect()
+    }
+
+    /// Decides the records at the log's head that every member holds, in order.
+    pub(super) fn decide_held(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        let mut granted = Vec::new();
+        while self.in_flight.front().is_some_and(|record| record.missing.is_empty()) {
+            let record = self.in_flight.pop_front().expect("front exists");
+            assert!(record.position > self.commit_index);
+            self.commit_index = record.position;
+            match record.kind {
+                RecordKind::Commit { ts, .. } => {
+                    let ts = ts.expect("stamped by now");
+                    granted.extend(self.commit_rows(record.transaction, ts, context));
+                    if let Some(answer) = record.answer {
+                        let committed = Committed::Decided(ts);
+                        self.send_answer(record.transaction, answer, committed, context);
+                    }
+                }
+                RecordKind::Prepare { .. } => {
+                    if let Some(Answer::Prepare { request }) = record.answer {
+                        self.send_prepare_ok(record.transaction, request, None, context);
+                    }
+                }
+                RecordKind::Decision { .. } => {}
+            }
+        }
+        granted
+    }
+
+    /// The transaction is committed: its pending versions become the newest, its locks go, readers that waited go on.
+    fn commit_rows(
+        &mut self,
+        transaction: TransactionId,
+        ts: Timestamp,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        let entry = self.transactions.remove(&transaction).expect("kept until it is decided");
+        let horizon = context.node.horizon();
+        for write in entry.writes.into_iter().filter(|write| write.first) {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                replica.partition.commit(write.row, ts, horizon);
+            }
+        }
+        NodeStatistics::add(&context.node.statistics.commits, 1);
+        let granted = self.locks.release_all(transaction);
+        self.resume_readers(transaction, context);
+        granted
+    }
+
+    pub(super) fn on_prepare(&mut self, message: &Prepare, context: &mut Context<'_>) {
+        let Some(entry) = self.transactions.get(&message.transaction) else {
+            self.send_unknown(message.transaction, message.request, context);
+            return;
+        };
+        assert_eq!(entry.state, TransactionState::Active, "prepare is asked for once");
+        self.set_markers(message.transaction, None, TransactionState::Prepared);
+        let coordinator = message.transaction.coordinator;
+        let kind = RecordKind::Prepare { home: message.home };
+        let told = self.backups.as_slice() == [coordinator.node];
+        let answer = (!told).then_some(Answer::Prepare { request: message.request });
+        let granted = self.append(message.transaction, kind, answer, context);
+        assert!(granted.is_empty(), "a prepare releases nothing");
+        if told {
+            let held_at = Some(self.position);
+            self.send_prepare_ok(message.transaction, message.request, held_at, context);
+        }
+    }
+
+    pub(super) fn on_decide(
+        &mut self,
+        message: &Decide,
+        context: &mut Context<'_>,
+    ) {
+        let transaction = message.transaction;
+        self.drop_parked(transaction);
+        let Some(entry) = self.transactions.get(&transaction) else { return };
+        let granted = match (entry.state, message.commit) {
+            (TransactionState::Committing | TransactionState::AwaitsTimestamp, _) => return,
+            (TransactionState::Active, commit) => {
+                assert!(
+                    commit.is_none() || entry.writes.is_empty(),
+                    "{transaction:?} is decided but was not prepared here"
+                );
+                self.roll_back(transaction, context)
+            }
+            (TransactionState::Prepared, Some(ts)) => {
+                self.check_timestamp(transaction, ts);
+                let mut granted = self.commit_rows(transaction, ts, context);
+                granted.extend(self.append_decision(transaction, Some(ts), context));
+                granted
+            }
+            (TransactionState::Prepared, None) => {
+                let mut granted = self.roll_back(transaction, context);
+                granted.extend(self.append_decision(transaction, None, context));
+                self.resume_readers(transaction, context);
+                granted
+            }
+        };
+        self.resume(granted, context);
+    }
+
+    fn append_decision(
+        &mut self,
+        transaction: TransactionId,
+        commit: Option<Timestamp>,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        self.append(transaction, RecordKind::Decision { commit }, None, context)
+    }
+
+    fn roll_back(&mut self, transaction: TransactionId, context: &Context<'_>) -> Vec<u64> {
+        let entry = self.transactions.remove(&transaction).expect("the caller looked");
+        let written = !entry.writes.is_empty();
+        for write in entry.writes.into_iter().rev() {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                match entry.state {
+                    TransactionState::Active => replica.partition.undo(write.undo),
+                    _ if write.first => replica.partition.abort(write.row),
+                    _ => {}
+                }
+            }
+        }
+        if written {
+            NodeStatistics::add(&context.node.statistics.aborts, 1);
+        }
+        self.locks.release_all(transaction)
+    }
+
+    /// The transaction ends while an operation of it waits: nobody wants its answer any more.
+    fn drop_parked(&mut self, transaction: TransactionId) {
+        self.parked.retain(|_, parked| parked.execute.transaction != transaction);
+    }
+
+    fn send_answer(
+        &self,
+        transaction: TransactionId,
+        answer: Answer,
+        committed: Committed,
+        context: &mut Context<'_>,
+    ) {
+        let shard = self.id;
+        let message = match answer {
+            Answer::Execute { request, result } => Message::ExecuteOk(ExecuteOk {
+                transaction,
+                request,
+                shard,
+                result,
+                holds: false,
+                committed,
+            }),
+            Answer::Commit { request } => {
+                Message::CommitOk(CommitOk { transaction, request, shard, committed })
+            }
+            Answer::Prepare { .. } => unreachable!("answered by send_prepare_ok"),
+        };
+        context.send_for(shard, transaction.coordinator, message);
+    }
+
+    fn send_prepare_ok(
+        &self,
+        transaction: TransactionId,
+        request: u64,
+        held_at: Option<LogPosition>,
+        context: &mut Context<'_>,
+    ) {
+        let message = Message::PrepareOk(PrepareOk {
+            transaction,
+            request,
+            shard: self.id,
+            held_at,
+            min_commit: self.transactions[&transaction].min_commit,
+            epoch_max: self.epoch_max,
+        });
+        context.send_for(self.id, transaction.coordinator, message);
+    }
+
+    fn send_unknown(&self, transaction: TransactionId, request: u64, context: &mut Context<'_>) {
+        let unknown = TransactionUnknown { transaction, request, shard: self.id };
+        let message = Message::TransactionUnknown(unknown);
+        context.send_for(self.id, transaction.coordinator, message);
+    }
+}

@@ -1,0 +1,468 @@
+//! Executing operations: reads, writes and scans of one transaction on one shard.
+//!
+//! Operations run in order until one must wait; then the rest is parked with its [`Progress`]. Plain reads that must wait
+//! begin again from the first operation, because together they show one state of the shard; reads under locks and
+//! writes go on where they stopped, because what they did stands.
+
+use std::borrow::Cow;
+
+use protocol::Message;
+use protocol::Refusal;
+use protocol::message::{Committed, Execute, ExecuteOk, ReadView, Undo as UndoMessage, UndoOk};
+use protocol::op::{Assignment, BatchResult, Columns, Lock, Op, OpKind, OpResult};
+use storage::{Acquired, LockMode, RowChange, RowHandle, Visible};
+use types::convert::{StoreMode, store};
+use types::expr::{EvalContext, eval, eval_predicate};
+use types::wire::Bytes;
+use types::{
+    ColumnType, Expr, RowLayout, RowView, TableId, Timestamp, TransactionId, Value, ValueRef,
+};
+
+use super::parked::{Parked, WaitsFor, needs_transaction};
+use super::shard::{Answer, Shard, ShardTransaction, TransactionState, WriteEntry};
+use crate::node::Mutation;
+use crate::worker::Context;
+
+/// How far an `Execute` has got.
+#[derive(Default)]
+pub(super) struct Progress {
+    pub op_next: usize,
+    pub results: BatchResult,
+    /// Inside a scan under locks: what it has found, and where it stands.
+    pub scan: Option<super::scan::ScanProgress>,
+}
+
+/// Why operations stopped before their end.
+pub(super) enum Stop {
+    Refused(Refusal),
+    /// The lock wait with this token.
+    Lock(u64),
+    Decision(TransactionId),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl Shard {
+    pub(super) fn on_execute(
+        &mut self,
+        execute: Execute,
+        context: &mut Context<'_>,
+    ) {
+        let takes_part = execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
+        if takes_part {
+            assert!(self.is_primary, "locks and writes go to the primary of the sender's view");
+            self.transactions.entry(execute.transaction).or_insert_with(|| ShardTransaction {
+                writes: Vec::new(),
+                state: TransactionState::Active,
+                min_commit: Timestamp::ZERO,
+                awaiting: None,
+            });
+        }
+        if let ReadView::Snapshot(at) = execute.read {
+            self.read_floor = self.read_floor.max(at);
+            self.epoch_max = self.epoch_max.max(at.epoch());
+        }
+        let granted = self.run(execute, Progress::default(), context);
+        self.resume(granted, context);
+    }
+
+    /// Runs operations from where they stand; returns the lock waits that were granted by the transaction's end.
+    pub(super) fn run(
+        &mut self,
+        execute: Execute,
+        mut progress: Progress,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        match self.run_ops(&execute, &mut progress, context) {
+            Ok(()) => self.executed(execute, progress.results, context),
+            Err(Stop::Refused(refusal)) => {
+                self.refuse(&execute, refusal, context);
+                Vec::new()
+            }
+            Err(Stop::Lock(token)) => {
+                let waiter = execute.transaction;
+                self.park(token, execute, progress, WaitsFor::Lock, context);
+                if self.closes_cycle(token, waiter) {
+                    self.refuse_parked(token, Refusal::Deadlock, context);
+                }
+                Vec::new()
+            }
+            Err(Stop::Decision(transaction)) => {
+                let plain = !execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
+                let progress = if plain { Progress::default() } else { progress };
+                let token = self.next_token();
+                self.park(token, execute, progress, WaitsFor::Decision(transaction), context);
+                Vec::new()
+            }
+        }
+    }
+
+    fn park(
+        &mut self,
+        token: u64,
+        execute: Execute,
+        progress: Progress,
+        waits_for: WaitsFor,
+        context: &Context<'_>,
+    ) {
+        let parked = Parked { execute, progress, waits_for, since: context.now };
+        assert!(self.parked.insert(token, parked).is_none(), "a token names one wait");
+    }
+
+    /// All operations are done: answer, or commit first if that was asked for.
+    fn executed(
+        &mut self,
+        execute: Execute,
+        result: BatchResult,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        let holds = self.transactions.contains_key(&execute.transaction);
+        if execute.commit && holds {
+            let answer = Answer::Execute { request: execute.request, result };
+            return self.commit_here(execute.transaction, Vec::new(), answer, context);
+        }
+        let message = Message::ExecuteOk(ExecuteOk {
+            transaction: execute.transaction,
+            request: execute.request,
+            shard: self.id,
+            result,
+            holds,
+            committed: Committed::No,
+        });
+        context.send_for(self.id, execute.transaction.coordinator, message);
+        Vec::new()
+    }
+
+    fn run_ops(
+        &mut self,
+        execute: &Execute,
+        progress: &mut Progress,
+        context: &Context<'_>,
+    ) -> Result<(), Stop> {
+        let mut evaluation = EvalContext::new(&execute.params);
+        evaluation.convert.strict = execute.strict;
+        evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
+        while let Some((position, op)) = execute.ops.get(progress.op_next) {
+            let result = self.run_op(execute, op, progress, &mut evaluation, context)?;
+            progress.results.results.push(vec![result]);
+            progress.results.positions.push(*position);
+            progress.op_next += 1;
+        }
+        progress.results.warnings.extend(evaluation.convert.warnings.take());
+        Ok(())
+    }
+
+    fn run_op(
+        &mut self,
+        execute: &Execute,
+        op: &Op,
+        progress: &mut Progress,
+        evaluation: &mut EvalContext<'_>,
+        context: &Context<'_>,
+    ) -> Result<OpResult, Stop> {
+        if !self.tables.contains_key(&op.table) {
+            return Err(Refusal::SchemaChanged { table: op.table }.into());
+        }
+        match &op.kind {
+            OpKind::Read { key, lock: Lock::None, filter, columns } => {
+                self.read(execute, op.table, key, filter.as_ref(), columns, evaluation, context)
+            }
+            OpKind::Read { key, lock, filter, columns } => {
+                self.lock(op.table, key, mode_of(*lock), execute.transaction)?;
+                let read = self.latest(op.table, key, execute.transaction);
+                let Some((_, row)) = read else { return Ok(OpResult::Row(None)) };
+                let replica = &self.tables[&op.table];
+                let view = RowView::new(&replica.layout, &row);
+                if !passes(filter.as_ref(), &view, evaluation)? {
+                    return Ok(OpResult::Row(None));
+                }
+                Ok(OpResult::Row(Some(project(&view, columns)?)))
+            }
+            OpKind::Insert { key, row } => {
+                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                if self.latest(op.table, key, execute.transaction).is_some() {
+                    let index = types::IndexId(0);
+                    return Err(Refusal::DuplicateKey { table: op.table, index }.into());
+                }
+                self.write(op.table, key, RowChange::Put(row), execute)?;
+                Ok(OpResult::Done)
+            }
+            OpKind::Put { key, row } => {
+                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.write(op.table, key, RowChange::Put(row), execute)?;
+                Ok(OpResult::Done)
+            }
+            OpKind::Update { key, filter, assignments, returning } => {
+                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.update(execute, op.table, key, filter.as_ref(), assignments, *returning, evaluation)
+            }
+            OpKind::Delete { key, filter } => {
+                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                let Some((_, row)) = self.latest(op.table, key, execute.transaction) else {
+                    return Ok(OpResult::Deleted(false));
+                };
+                let view = RowView::new(&self.tables[&op.table].layout, &row);
+                if !passes(filter.as_ref(), &view, evaluation)? {
+                    return Ok(OpResult::Deleted(false));
+                }
+                self.write(op.table, key, RowChange::Delete, execute)?;
+                Ok(OpResult::Deleted(true))
+            }
+            OpKind::Scan(scan) => {
+                self.scan(execute, op.table, scan, &mut progress.scan, evaluation, context)
+            }
+        }
+    }
+
+    /// A plain read of one row by its key: the hot path.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
+    fn read(
+        &self,
+        execute: &Execute,
+        table: TableId,
+        key: &[u8],
+        filter: Option<&Expr>,
+        columns: &Columns,
+        evaluation: &mut EvalContext<'_>,
+        context: &Context<'_>,
+    ) -> Result<OpResult, Stop> {
+        let replica = &self.tables[&table];
+        let at = read_timestamp(execute.read);
+        match replica.partition.get(key, at, Some(execute.transaction)) {
+            Visible::Row(row) => {
+                let view = RowView::new(&replica.layout, &row);
+                if !passes(filter, &view, evaluation)? {
+                    return Ok(OpResult::Row(None));
+                }
+                Ok(OpResult::Row(Some(project(&view, columns)?)))
+            }
+            Visible::Absent => Ok(OpResult::Row(None)),
+            Visible::Undecided(_) if context.node.mutation == Mutation::ReadThroughCommitting => {
+                let row = replica.partition.find(key);
+                let seen = row.and_then(|row| replica.partition.committed_at(row, at)?.row);
+                Ok(OpResult::Row(seen.map(|row| Bytes(row.into_owned()))))
+            }
+            Visible::Undecided(transaction) => Err(Stop::Decision(transaction)),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
+    fn update(
+        &mut self,
+        execute: &Execute,
+        table: TableId,
+        key: &[u8],
+        filter: Option<&Expr>,
+        assignments: &[Assignment],
+        returning: bool,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<OpResult, Stop> {
+        let none = OpResult::Updated { matched: false, changed: false, row: None };
+        let Some((_, old)) = self.latest(table, key, execute.transaction) else { return Ok(none) };
+        let replica = &self.tables[&table];
+        let view = RowView::new(&replica.layout, &old);
+        if !passes(filter, &view, evaluation)? {
+            return Ok(none);
+        }
+        let new = assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)?;
+        let Some(new) = new else {
+            let row = returning.then(|| Bytes(old.to_vec()));
+            return Ok(OpResult::Updated { matched: true, changed: false, row });
+        };
+        self.write(table, key, RowChange::Put(&new), execute)?;
+        let row = returning.then_some(Bytes(new));
+        Ok(OpResult::Updated { matched: true, changed: true, row })
+    }
+
+    /// Takes a row lock, or says which wait it became.
+    pub(super) fn lock(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        mode: LockMode,
+        owner: TransactionId,
+    ) -> Result<(), Stop> {
+        assert!(self.is_primary);
+        let token = self.next_token();
+        match self.locks.acquire(table, key, mode, owner, token) {
+            Acquired::Granted => Ok(()),
+            Acquired::Waiting => Err(Stop::Lock(token)),
+        }
+    }
+
+    /// The latest committed row or the transaction's own; its lock is held, so nothing about it is undecided.
+    pub(super) fn latest(
+        &self,
+        table: TableId,
+        key: &[u8],
+        reader: TransactionId,
+    ) -> Option<(RowHandle, Cow<'_, [u8]>)> {
+        let partition = &self.tables[&table].partition;
+        let row = partition.find(key)?;
+        match partition.visible(row, Timestamp::MAX, Some(reader)) {
+            Visible::Row(bytes) => Some((row, bytes)),
+            Visible::Absent => None,
+            Visible::Undecided(owner) => panic!("{reader:?} holds the lock of a row of {owner:?}"),
+        }
+    }
+
+    fn write(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        change: RowChange<'_>,
+        execute: &Execute,
+    ) -> Result<(), Stop> {
+        let owner = execute.transaction;
+        let replica = self.tables.get_mut(&table).expect("checked before the operation began");
+        let partition = &mut replica.partition;
+        let pending = partition.find(key).and_then(|row| partition.state(row).pending);
+        let first = pending.is_none();
+        let outcome = partition
+            .write(key, change, owner, execute.statement)
+            .map_err(|storage::MemoryFull| Refusal::MemoryFull { table })?;
+        let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
+        assert_eq!(transaction.state, TransactionState::Active, "no write after the commit began");
+        transaction.writes.push(WriteEntry {
+            table,
+            row: outcome.row,
+            statement: execute.statement,
+            first,
+            undo: outcome.undo,
+        });
+        Ok(())
+    }
+
+    /// Undoes the transaction's writes of statements from this one on; its locks stay.
+    pub(super) fn undo_from(&mut self, transaction: TransactionId, statement: u32) {
+        let Some(entry) = self.transactions.get_mut(&transaction) else { return };
+        while entry.writes.last().is_some_and(|write| write.statement >= statement) {
+            let write = entry.writes.pop().expect("last exists");
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                replica.partition.undo(write.undo);
+            }
+        }
+    }
+
+    pub(super) fn on_undo(
+        &mut self,
+        message: &UndoMessage,
+        context: &mut Context<'_>,
+    ) {
+        self.undo_from(message.transaction, message.statement);
+        let answer = Message::UndoOk(UndoOk {
+            transaction: message.transaction,
+            request: message.request,
+            shard: self.id,
+        });
+        context.send_for(self.id, message.transaction.coordinator, answer);
+    }
+}
+
+pub(super) fn read_timestamp(read: ReadView) -> Timestamp {
+    match read {
+        ReadView::Latest => Timestamp::MAX,
+        ReadView::Snapshot(at) => at,
+    }
+}
+
+pub(super) fn mode_of(lock: Lock) -> LockMode {
+    match lock {
+        Lock::Shared => LockMode::Shared,
+        Lock::Exclusive => LockMode::Exclusive,
+        Lock::None => unreachable!("plain reads take no lock"),
+    }
+}
+
+pub(super) fn passes(
+    filter: Option<&Expr>,
+    row: &RowView<'_>,
+    evaluation: &mut EvalContext<'_>,
+) -> Result<bool, Stop> {
+    match filter {
+        None => Ok(true),
+        Some(filter) => eval_predicate(filter, row, evaluation)
+            .map_err(|error| Stop::Refused(Refusal::Eval(error))),
+    }
+}
+
+/// The asked-for columns of a row, encoded.
+pub(super) fn project(row: &RowView<'_>, columns: &Columns) -> Result<Bytes, Stop> {
+    match columns {
+        Columns::All => Ok(Bytes(row.bytes().to_vec())),
+        Columns::Only(positions) => {
+            let layout = projected_layout(row.layout(), positions);
+            let mut out = Vec::new();
+            project_into(row, positions, &layout, &mut out)?;
+            Ok(Bytes(out))
+        }
+    }
+}
+
+pub(super) fn projected_layout(layout: &RowLayout, positions: &[u16]) -> RowLayout {
+    RowLayout::new(positions.iter().map(|position| layout.column_type(usize::from(*position))))
+}
+
+pub(super) fn project_into(
+    row: &RowView<'_>,
+    positions: &[u16],
+    layout: &RowLayout,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let values: Vec<ValueRef<'_>> =
+        positions.iter().map(|position| row.get(usize::from(*position))).collect();
+    types::row::encode_row_into(layout, &values, out)
+        .map_err(|error| Stop::Refused(Refusal::LimitReached(format!("{error:?}"))))
+}
+
+/// The row after its assignments, or none if no column got another value. Each sees the results of those before it.
+fn assign(
+    table: &types::Table,
+    old: &RowView<'_>,
+    assignments: &[Assignment],
+    strict: bool,
+    evaluation: &mut EvalContext<'_>,
+) -> Result<Option<Vec<u8>>, Stop> {
+    let mode = if strict { StoreMode::Strict } else { StoreMode::Lenient };
+    let mut current: Cow<'_, [u8]> = Cow::Borrowed(old.bytes());
+    let mut changed = false;
+    for assignment in assignments {
+        let view = RowView::new(old.layout(), &current);
+        let column = &table.columns[usize::from(assignment.column)];
+        let value = eval(&assignment.value, &view, evaluation).map_err(Refusal::Eval)?;
+        let value = assigned_value(assignment.column, &value, column, mode, evaluation)?;
+        let before = view.get(usize::from(assignment.column));
+        if before.to_value() == value {
+            continue;
+        }
+        changed = true;
+        let change = [(usize::from(assignment.column), value.as_ref())];
+        let row = types::row::replace_columns(&view, &change)
+            .map_err(|error| Refusal::LimitReached(format!("{error:?}")))?;
+        current = Cow::Owned(row);
+    }
+    Ok(changed.then(|| current.into_owned()))
+}
+
+fn assigned_value(
+    position: u16,
+    value: &Value,
+    column: &types::Column,
+    mode: StoreMode,
+    evaluation: &mut EvalContext<'_>,
+) -> Result<Value, Stop> {
+    let column_type: &ColumnType = &column.column_type;
+    let (value, warning) = store(value.as_ref(), column_type, mode, &mut evaluation.convert)
+        .map_err(|error| Refusal::Store { column: position, error })?;
+    if let Some(warning) = warning {
+        evaluation.convert.warnings.push(warning.to_warning(&column.name, 1));
+    }
+    if value.is_null() && !column.nullable {
+        return Err(Refusal::NotNull { column: position }.into());
+    }
+    Ok(value)
+}

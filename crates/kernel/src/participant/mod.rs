@@ -1,0 +1,135 @@
+//! The participant block: executes operations on the shards of this node, commits and replicates them.
+//!
+//! A shard is the buckets of every table that one worker of a node group keeps: the unit of lock, log and primary. On the
+//! primary it has transactions with row locks and pending versions; on a backup, what the primary's records made. Any
+//! worker of the node may work on a shard whose lock is free; the owner takes what others left to it.
+//!
+//! ```text
+//!   primary                                                backup
+//!   Active --Execute(commit)/Commit--> Committing --ok--> (gone)     Replicate(Commit)   -> committed (R = 2: at once;
+//!     |                                     ^                                               R >= 3: when commit_index says)
+//!     +--Prepare--> Prepared --Decide------>+                        Replicate(Prepare)  -> pending, undecided
+//!     +--Decide(none)--> (gone, undone)                              Replicate(Decision) -> committed or gone
+//! ```
+//! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (R11).
+//! Locks are held until the decision. An operation that must wait is parked with what it has done so far; the end of
+//! what it waits for takes it up again.
+
+mod commit;
+mod execute;
+mod parked;
+mod replicate;
+mod scan;
+mod shard;
+
+pub use shard::Shard;
+
+use protocol::Message;
+use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
+
+use crate::limits::{INDEX_BUILD_ROWS, PRUNE_BUDGET};
+use crate::worker::Context;
+
+/// Routes a message about a shard to its handler, in place if the shard is free, else to its owner.
+pub fn on_message(
+    from: Address,
+    message: Message,
+    context: &mut Context<'_>,
+) {
+    let shard = shard_of(&message);
+    let owner = context.state.owner(shard, context.address.node);
+    let node = context.node;
+    let replica = if owner == context.address { node.shard(shard) } else { node.try_shard(shard) };
+    let Some(mut replica) = replica else {
+        if owner != context.address {
+            // Busy: the owner takes it. (It waits for the lock, which is held for one handler at most.)
+            context.send(owner, message);
+        }
+        return;
+    };
+    let replica = &mut *replica;
+    match message {
+        Message::Execute(m) => replica.on_execute(*m, context),
+        Message::Undo(m) => replica.on_undo(&m, context),
+        Message::Prepare(m) => replica.on_prepare(&m, context),
+        Message::Commit(m) => replica.on_commit(&m, context),
+        Message::Decide(m) => replica.on_decide(&m, context),
+        Message::Cancel(m) => replica.on_cancel(&m, context),
+        Message::Replicate(m) => replica.on_replicate(from, m, context),
+        Message::ReplicateOk(m) => replica.on_replicate_ok(from, &m, context),
+        Message::CommitIndex(m) => replica.on_commit_index(&m, context),
+        _ => unreachable!("the worker sends only messages about shards here"),
+    }
+}
+
+fn shard_of(message: &Message) -> ShardId {
+    match message {
+        Message::Execute(m) => m.shard,
+        Message::Undo(m) => m.shard,
+        Message::Prepare(m) => m.shard,
+        Message::Commit(m) => m.shard,
+        Message::Decide(m) => m.shard,
+        Message::Cancel(m) => m.shard,
+        Message::Replicate(m) => m.shard,
+        Message::ReplicateOk(m) => m.shard,
+        Message::CommitIndex(m) => m.shard,
+        _ => unreachable!("the worker sends only messages about shards here"),
+    }
+}
+
+/// A commit timestamp that was asked for has come.
+pub fn on_timestamp(
+    shard: ShardId,
+    transaction: TransactionId,
+    ts: Timestamp,
+    context: &mut Context<'_>,
+) {
+    if let Some(mut replica) = context.node.shard(shard) {
+        replica.on_timestamp(transaction, ts, context);
+    }
+}
+
+/// A newer control state: tables come, change and go on the shards this worker owns.
+pub fn on_state(context: &mut Context<'_>) {
+    let state = context.state;
+    for_owned(context, |shard, _| shard.adopt_catalogue(&state.catalogue));
+}
+
+/// Housekeeping of the shards this worker owns: timeouts, garbage, index builds.
+pub fn on_tick(context: &mut Context<'_>) {
+    for_owned(context, |shard, context| {
+        shard.expire_parked(context);
+        shard.prune(context.node.horizon(), PRUNE_BUDGET);
+        shard.build_indexes(INDEX_BUILD_ROWS);
+    });
+}
+
+/// Have the shards this worker owns filled every index of the catalogue?
+pub fn indexes_built(context: &Context<'_>) -> bool {
+    let owned = owned_shards(context);
+    owned.into_iter().all(|id| context.node.shard(id).is_none_or(|shard| shard.indexes_built()))
+}
+
+pub(crate) fn owned_shards(context: &Context<'_>) -> Vec<ShardId> {
+    if !context.state.is_formed() {
+        return Vec::new();
+    }
+    let mut shards = context.node.local_shards();
+    shards.retain(|shard| context.state.owner(*shard, context.address.node) == context.address);
+    shards
+}
+
+fn for_owned(context: &mut Context<'_>, mut body: impl FnMut(&mut Shard, &mut Context<'_>)) {
+    let node = context.node;
+    for id in owned_shards(context) {
+        if let Some(mut shard) = node.shard(id) {
+            body(&mut shard, context);
+        }
+    }
+}
+
+/// The worker that gives out timestamps and looks for deadlocks.
+pub(crate) fn sequencer_address(context: &Context<'_>) -> Option<Address> {
+    let sequencer = context.state.sequencer?;
+    Some(Address { node: sequencer.node, worker: WorkerId(0) })
+}

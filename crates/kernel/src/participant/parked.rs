@@ -1,0 +1,161 @@
+//! Operations that wait: for a row lock, or for the decision of a commit they met.
+
+use protocol::Message;
+use protocol::Refusal;
+use protocol::message::{Cancel, Execute, ExecuteRefused};
+use protocol::op::{Lock, OpKind};
+use types::TransactionId;
+
+use super::execute::Progress;
+use super::shard::Shard;
+use crate::worker::{Context, Time};
+
+pub(super) struct Parked {
+    pub execute: Execute,
+    pub progress: Progress,
+    pub waits_for: WaitsFor,
+    pub since: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitsFor {
+    /// A row lock; the token names the wait in the lock table.
+    Lock,
+    /// The decision of this transaction, whose marker a read met.
+    Decision(TransactionId),
+}
+
+impl Parked {
+    pub fn waits_for_lock(&self) -> bool {
+        self.waits_for == WaitsFor::Lock
+    }
+}
+
+impl Shard {
+    /// Takes up operations whose locks were granted, and those that granting and their results set free in turn.
+    pub(super) fn resume(
+        &mut self,
+        granted: Vec<u64>,
+        context: &mut Context<'_>,
+    ) {
+        // Every resumed operation may end its transaction and so grant more: a list, not recursion.
+        let mut tokens = std::collections::VecDeque::from(granted);
+        while let Some(token) = tokens.pop_front() {
+            if let Some(parked) = self.parked.remove(&token) {
+                tokens.extend(self.run(parked.execute, parked.progress, context));
+            }
+        }
+    }
+
+    /// Takes up the readers that met this transaction's marker.
+    pub(super) fn resume_readers(
+        &mut self,
+        decided: TransactionId,
+        context: &mut Context<'_>,
+    ) {
+        if self.parked.is_empty() {
+            return;
+        }
+        let waiting = self.parked.iter();
+        let readers = waiting.filter(|(_, parked)| parked.waits_for == WaitsFor::Decision(decided));
+        let tokens: Vec<u64> = readers.map(|(token, _)| *token).collect();
+        self.resume(tokens, context);
+    }
+
+    /// Refuses a parked operation, undoing what its statement has done here.
+    pub(super) fn refuse_parked(
+        &mut self,
+        token: u64,
+        refusal: Refusal,
+        context: &mut Context<'_>,
+    ) {
+        let Some(parked) = self.parked.remove(&token) else { return };
+        let granted = match parked.waits_for {
+            WaitsFor::Lock => self.locks.cancel(token),
+            WaitsFor::Decision(_) => Vec::new(),
+        };
+        self.refuse(&parked.execute, refusal, context);
+        self.resume(granted, context);
+    }
+
+    pub(super) fn refuse(&mut self, execute: &Execute, refusal: Refusal, context: &mut Context<'_>) {
+        self.undo_from(execute.transaction, execute.statement);
+        let message = Message::ExecuteRefused(ExecuteRefused {
+            transaction: execute.transaction,
+            request: execute.request,
+            shard: self.id,
+            refusal,
+            holds: self.transactions.contains_key(&execute.transaction),
+        });
+        context.send_for(self.id, execute.transaction.coordinator, message);
+    }
+
+    pub(super) fn on_cancel(
+        &mut self,
+        message: &Cancel,
+        context: &mut Context<'_>,
+    ) {
+        let mut waiting = self.parked.iter();
+        let found = waiting.find(|(_, parked)| {
+            parked.execute.transaction == message.transaction
+                && parked.execute.request == message.request
+        });
+        // Not parked: it has been answered, or is about to be.
+        if let Some((token, _)) = found {
+            self.refuse_parked(*token, Refusal::Cancelled, context);
+        }
+    }
+
+    /// Ends the waits that have lasted too long.
+    pub(super) fn expire_parked(
+        &mut self,
+        context: &mut Context<'_>,
+    ) {
+        let expired = |parked: &Parked| {
+            let limit = u64::from(parked.execute.lock_wait_timeout_ms) * 1_000;
+            parked.waits_for_lock() && context.now >= parked.since.saturating_add(limit)
+        };
+        let waiting = self.parked.iter();
+        let tokens: Vec<u64> =
+            waiting.filter(|(_, parked)| expired(parked)).map(|(token, _)| *token).collect();
+        for token in tokens {
+            self.refuse_parked(token, Refusal::LockWaitTimeout, context);
+        }
+    }
+
+    /// Would this wait close a circle within the shard? The lock table knows who waits for whom here; circles over
+    /// several shards are found by the deadlock block.
+    pub(super) fn closes_cycle(&self, token: u64, waiter: TransactionId) -> bool {
+        let mut reached = self.locks.holders_blocking(token);
+        let mut index = 0;
+        while index < reached.len() {
+            let transaction = reached[index];
+            if transaction == waiter {
+                return true;
+            }
+            let waits = self.parked.iter();
+            for (token, _) in waits.filter(|(_, parked)| {
+                parked.waits_for_lock() && parked.execute.transaction == transaction
+            }) {
+                for next in self.locks.holders_blocking(*token) {
+                    if !reached.contains(&next) {
+                        reached.push(next);
+                    }
+                }
+            }
+            index += 1;
+        }
+        false
+    }
+}
+
+/// Does executing this take locks or write?
+pub(super) fn needs_transaction(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Read { lock, .. } => *lock != Lock::None,
+        OpKind::Scan(scan) => scan.lock != Lock::None,
+        OpKind::Insert { .. } | OpKind::Put { .. } | OpKind::Update { .. } | OpKind::Delete { .. } => {
+            true
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The log between a primary and its backups.
+//!
+//! Positions number a shard's records without a gap. A backup takes them in order (another worker of the primary may have
+//! sent the one before, on another channel, so one that is early waits) and acknowledges the highest. With two members a
+//! record that has arrived is held by all, so the backup shows it at once; with more it waits for the commit index.
+
+use protocol::Message;
+use protocol::message::{
+    CommitIndex, CommitOk, Committed, Record, RecordKind, Replicate, ReplicateOk,
+};
+use storage::{RowChange, RowHandle};
+use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
+
+use super::shard::{Shard, Undecided};
+use crate::worker::Context;
+
+impl Shard {
+    pub(super) fn send_record(&mut self, record: Record, context: &mut Context<'_>) {
+        let replicate = Replicate {
+            shard: self.id,
+            position: self.position,
+            commit_index: self.commit_index,
+            record,
+        };
+        let (last, others) = self.backups.split_last().expect("the caller looked");
+        for backup in others {
+            let owner = context.state.owner(self.id, *backup);
+            context.send_for(self.id, owner, Message::Replicate(replicate.clone()));
+        }
+        let owner = context.state.owner(self.id, *last);
+        context.send_for(self.id, owner, Message::Replicate(replicate));
+    }
+
+    pub(super) fn on_replicate(
+        &mut self,
+        from: Address,
+        message: Replicate,
+        context: &mut Context<'_>,
+    ) {
+        assert!(!self.is_primary, "a primary of this view takes no records");
+        assert!(message.position > self.received, "channels deliver once");
+        self.early.insert(message.position, (from, message));
+        let mut answers: Vec<(Address, ReplicateOk)> = Vec::new();
+        while let Some((from, next)) = self.early.remove(&LogPosition(self.received.0 + 1)) {
+            self.advance_commit_index(next.commit_index, context);
+            let position = next.position;
+            let stamp = self.apply(position, next.record, context);
+            self.received = position;
+            match answers.last_mut() {
+                Some((address, answer)) if *address == from => {
+                    answer.position = position;
+                    answer.stamps.extend(stamp);
+                }
+                _ => {
+                    let stamps = stamp.into_iter().collect();
+                    answers.push((from, ReplicateOk { shard: self.id, position, stamps }));
+                }
+            }
+        }
+        for (from, answer) in answers {
+            context.send_for(self.id, from, Message::ReplicateOk(answer));
+        }
+        self.tell_held_waiters(context);
+    }
+
+    /// Makes a record's changes on this backup; returns the timestamp if it was given one here.
+    fn apply(
+        &mut self,
+        position: LogPosition,
+        record: Record,
+        context: &mut Context<'_>,
+    ) -> Option<(LogPosition, Timestamp)> {
+        let transaction = record.transaction;
+        match record.kind {
+            RecordKind::Commit { ts, .. } => {
+                let stamped = ts.is_none();
+                let ts = ts.unwrap_or_else(|| {
+                    let here = context.state.sequencer.map(|sequencer| sequencer.node);
+                    assert_eq!(here, Some(context.address.node), "only the sequencer stamps");
+                    context.node.next_timestamps(1)
+                });
+                self.epoch_max = self.epoch_max.max(ts.epoch());
+                if self.member_count <= 2 {
+                    let horizon = context.node.horizon();
+                    for write in &record.writes {
+                        if let Some(replica) = self.tables.get_mut(&write.table) {
+                            let change = change_of(write.row.as_deref());
+                            replica.partition.apply_committed(&write.key, change, ts, horizon);
+                        }
+                    }
+                } else {
+                    let rows = self.apply_pending(&record, Some(ts));
+                    self.undecided.push_back(Undecided { position, transaction, ts, rows });
+                }
+                stamped.then_some((position, ts))
+            }
+            RecordKind::Prepare { .. } => {
+                let rows = self.apply_pending(&record, None);
+                self.prepared.insert(transaction, rows);
+                None
+            }
+            RecordKind::Decision { commit } => {
+                let rows = self.prepared.remove(&transaction).expect("prepared before decided");
+                self.end_rows(transaction, rows, commit, context);
+                None
+            }
+        }
+    }
+
+    fn apply_pending(
+        &mut self,
+        record: &Record,
+        ts: Option<Timestamp>,
+    ) -> Vec<(TableId, RowHandle)> {
+        let mut rows = Vec::with_capacity(record.writes.len());
+        for write in &record.writes {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                let change = change_of(write.row.as_deref());
+                let partition = &mut replica.partition;
+                let row = partition.apply_prepared(&write.key, change, record.transaction, ts);
+                rows.push((write.table, row));
+            }
+        }
+        rows
+    }
+
+    fn end_rows(
+        &mut self,
+        transaction: TransactionId,
+        rows: Vec<(TableId, RowHandle)>,
+        commit: Option<Timestamp>,
+        context: &mut Context<'_>,
+    ) {
+        let horizon = context.node.horizon();
+        for (table, row) in rows {
+            if let Some(replica) = self.tables.get_mut(&table) {
+                match commit {
+                    Some(ts) => replica.partition.commit(row, ts, horizon),
+                    None => replica.partition.abort(row),
+                }
+            }
+        }
+        self.resume_readers(transaction, context);
+    }
+
+    pub(super) fn on_commit_index(
+        &mut self,
+        message: &CommitIndex,
+        context: &mut Context<'_>,
+    ) {
+        self.advance_commit_index(message.position, context);
+    }
+
+    fn advance_commit_index(
+        &mut self,
+        commit_index: LogPosition,
+        context: &mut Context<'_>,
+    ) {
+        self.commit_index = self.commit_index.max(commit_index);
+        while self.undecided.front().is_some_and(|record| record.position <= self.commit_index) {
+            let record = self.undecided.pop_front().expect("front exists");
+            self.end_rows(record.transaction, record.rows, Some(record.ts), context);
+        }
+    }
+
+    fn tell_held_waiters(&mut self, context: &mut Context<'_>) {
+        while let Some(waiting) = self.held_waiters.first_entry() {
+            if *waiting.key() > self.received {
+                break;
+            }
+            for waiter in waiting.remove() {
+                let message = Message::CommitOk(CommitOk {
+                    transaction: waiter.transaction,
+                    request: waiter.request,
+                    shard: self.id,
+                    committed: Committed::WhenHeld(self.received),
+                });
+                context.send_for(self.id, waiter.coordinator, message);
+            }
+        }
+    }
+
+    pub(super) fn on_replicate_ok(
+        &mut self,
+        from: Address,
+        message: &ReplicateOk,
+        context: &mut Context<'_>,
+    ) {
+        assert!(self.is_primary, "acknowledgements go to the primary of this view");
+        assert!(message.position <= self.position, "nobody holds what was not written");
+        for (position, ts) in &message.stamps {
+            self.stamp_record(*position, *ts);
+        }
+        for record in &mut self.in_flight {
+            if record.position > message.position {
+                break;
+            }
+            record.missing.retain(|member| *member != from.node);
+        }
+        let before = self.commit_index;
+        let granted = self.decide_held(context);
+        if self.member_count > 2 && self.commit_index > before {
+            let index = CommitIndex { shard: self.id, position: self.commit_index };
+            for backup in &self.backups {
+                let owner = context.state.owner(self.id, *backup);
+                context.send_for(self.id, owner, Message::CommitIndex(index.clone()));
+            }
+        }
+        self.resume(granted, context);
+    }
+
+    /// The backup gave a record its timestamp.
+    fn stamp_record(&mut self, position: LogPosition, stamped: Timestamp) {
+        let record = self.in_flight.iter_mut().find(|record| record.position == position);
+        let record = record.expect("not decided before it is stamped");
+        match &mut record.kind {
+            RecordKind::Commit { ts: ts @ None, .. } => *ts = Some(stamped),
+            kind => panic!("{kind:?} needs no timestamp"),
+        }
+        let transaction = record.transaction;
+        self.check_timestamp(transaction, stamped);
+        let entry = &self.transactions[&transaction];
+        for write in entry.writes.iter().filter(|write| write.first) {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                replica.partition.set_committing(write.row, Some(stamped));
+            }
+        }
+    }
+}
+
+fn change_of(row: Option<&[u8]>) -> RowChange<'_> {
+    match row {
+        Some(row) => RowChange::Put(row),
+        None => RowChange::Delete,
+    }
+}

@@ -1,0 +1,313 @@
+//! Scans: ranges of one index, filtered, projected or aggregated where the rows are.
+//!
+//! A scan answers with a bounded piece and says where it goes on, so it keeps nothing here between two messages. Under
+//! locks it locks each row that passes before it looks again: a row that is changed by somebody else at that moment is
+//! waited for and then judged by what became of it.
+
+use std::collections::BTreeMap;
+
+use protocol::Refusal;
+use protocol::message::Execute;
+use protocol::op::{Columns, GroupBatch, Lock, OpResult, RowBatch, Scan, ScanOutput};
+use storage::{Direction, KeyRange as StorageRange, Visible};
+use types::expr::{AggregateState, EvalContext, eval};
+use types::wire::{Bytes, Wire};
+use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
+
+use super::execute::{Stop, mode_of, passes, project_into, projected_layout, read_timestamp};
+use super::shard::Shard;
+use crate::limits::{SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_VISITED_MAX};
+use crate::node::Mutation;
+use crate::worker::Context;
+
+/// What a scan has found so far, and the entry it stands behind.
+pub(super) struct ScanProgress {
+    range: usize,
+    after: Option<Vec<u8>>,
+    visited: u32,
+    found: u64,
+    output: Output,
+    shard: ShardId,
+}
+
+enum Output {
+    Rows(RowBatch),
+    Groups(BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>),
+}
+
+impl Shard {
+    pub(super) fn scan(
+        &mut self,
+        execute: &Execute,
+        table: TableId,
+        scan: &Scan,
+        saved: &mut Option<ScanProgress>,
+        evaluation: &mut EvalContext<'_>,
+        context: &Context<'_>,
+    ) -> Result<OpResult, Stop> {
+        let replica = &self.tables[&table];
+        let known = replica.partition.table().index(scan.index).is_some();
+        if !known || !replica.partition.is_built(scan.index) {
+            return Err(Refusal::SchemaChanged { table }.into());
+        }
+        let mut progress = match saved.take() {
+            Some(progress) => progress,
+            None => ScanProgress::new(self, scan)?,
+        };
+        let projection = match &scan.output {
+            ScanOutput::Rows { columns: Columns::Only(positions), .. } => {
+                Some(projected_layout(&replica.layout, positions))
+            }
+            ScanOutput::Rows { columns: Columns::All, .. } | ScanOutput::Groups { .. } => None,
+        };
+        let mut more = false;
+        while progress.range < scan.ranges.len() {
+            let stopped = if scan.lock == Lock::None {
+                let projection = projection.as_ref();
+                self.scan_plain(execute, table, scan, projection, &mut progress, evaluation, context)?
+            } else {
+                match self.scan_locking(execute, table, scan, &projection, &mut progress, evaluation) {
+                    Err(Stop::Lock(token)) => {
+                        *saved = Some(progress);
+                        return Err(Stop::Lock(token));
+                    }
+                    other => other?,
+                }
+            };
+            if stopped {
+                more = true;
+                break;
+            }
+            progress.range += 1;
+            progress.after = None;
+        }
+        Ok(progress.finish(more, scan))
+    }
+
+    /// Walks the rest of the current range; true when it stopped before its end because the answer is full.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
+    fn scan_plain(
+        &self,
+        execute: &Execute,
+        table: TableId,
+        scan: &Scan,
+        projection: Option<&RowLayout>,
+        progress: &mut ScanProgress,
+        evaluation: &mut EvalContext<'_>,
+        context: &Context<'_>,
+    ) -> Result<bool, Stop> {
+        let replica = &self.tables[&table];
+        let range = storage_range(scan, progress.range);
+        let at = read_timestamp(execute.read);
+        let after = progress.after.clone();
+        let mut rows = replica.partition.scan(scan.index, &range, direction(scan), after.as_deref());
+        let reader = Some(execute.transaction);
+        while let Some(item) = rows.next_visible(at, reader) {
+            match item.read.visible {
+                Visible::Row(row) => {
+                    let view = RowView::new(&replica.layout, &row);
+                    progress.visited += 1;
+                    if passes(scan.filter.as_ref(), &view, evaluation)? {
+                        progress.add(scan, &view, item.key, projection, evaluation)?;
+                    }
+                }
+                Visible::Absent => progress.visited += 1,
+                Visible::Undecided(_)
+                    if context.node.mutation == Mutation::ReadThroughCommitting =>
+                {
+                    let seen = replica.partition.committed_at(item.row, at);
+                    if let Some(row) = seen.and_then(|committed| committed.row) {
+                        let view = RowView::new(&replica.layout, &row);
+                        progress.add(scan, &view, item.key, projection, evaluation)?;
+                    }
+                }
+                Visible::Undecided(transaction) => return Err(Stop::Decision(transaction)),
+            }
+            if progress.is_full(scan) {
+                progress.after = Some(item.key.to_vec());
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn scan_locking(
+        &mut self,
+        execute: &Execute,
+        table: TableId,
+        scan: &Scan,
+        projection: &Option<RowLayout>,
+        progress: &mut ScanProgress,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<bool, Stop> {
+        let range = storage_range(scan, progress.range);
+        let owner = execute.transaction;
+        // A handful of candidates at a time: the walk borrows the rows that locking and judging need too.
+        loop {
+            let candidates = self.candidates(table, scan, &range, progress, owner, evaluation)?;
+            if candidates.is_empty() {
+                return Ok(false);
+            }
+            for (entry, key, wanted) in candidates {
+                if wanted {
+                    self.lock(table, &key, mode_of(scan.lock), owner)?;
+                    let replica = &self.tables[&table];
+                    if let Some((_, row)) = self.latest(table, &key, owner) {
+                        let view = RowView::new(&replica.layout, &row);
+                        let current = replica.partition.entry_is_current(scan.index, &entry, &row);
+                        if current && passes(scan.filter.as_ref(), &view, evaluation)? {
+                            progress.add(scan, &view, &entry, projection.as_ref(), evaluation)?;
+                        }
+                    }
+                }
+                progress.visited += 1;
+                progress.after = Some(entry);
+                if progress.is_full(scan) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// The next entries: (entry key, primary key, is it worth a lock?). A row that does not pass as it is committed now,
+    /// and that nobody is changing, is not locked.
+    fn candidates(
+        &self,
+        table: TableId,
+        scan: &Scan,
+        range: &StorageRange,
+        progress: &ScanProgress,
+        owner: types::TransactionId,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>, bool)>, Stop> {
+        const CANDIDATES: usize = 32;
+        let replica = &self.tables[&table];
+        let after = progress.after.as_deref();
+        let mut rows = replica.partition.scan(scan.index, range, direction(scan), after);
+        let mut candidates = Vec::new();
+        while candidates.len() < CANDIDATES {
+            let Some(item) = rows.next_visible(Timestamp::MAX, Some(owner)) else { break };
+            let disputed = item.read.passed.is_some();
+            let wanted = match &item.read.visible {
+                Visible::Row(row) => {
+                    let view = RowView::new(&replica.layout, row);
+                    disputed || passes(scan.filter.as_ref(), &view, evaluation)?
+                }
+                Visible::Absent => disputed,
+                Visible::Undecided(_) => true,
+            };
+            let key = replica.partition.key_of(item.row).into_owned();
+            candidates.push((item.key.to_vec(), key, wanted));
+        }
+        Ok(candidates)
+    }
+}
+
+fn direction(scan: &Scan) -> Direction {
+    if scan.reverse { Direction::Backward } else { Direction::Forward }
+}
+
+/// The range at a position of the walk: a reverse scan takes the ranges from the last.
+fn storage_range(scan: &Scan, position: usize) -> StorageRange {
+    let index = if scan.reverse { scan.ranges.len() - 1 - position } else { position };
+    let range = &scan.ranges[index];
+    StorageRange { lower: range.lower.clone(), upper: range.upper.clone() }
+}
+
+impl ScanProgress {
+    fn new(shard: &Shard, scan: &Scan) -> Result<ScanProgress, Stop> {
+        let output = match &scan.output {
+            ScanOutput::Rows { .. } => Output::Rows(RowBatch { shard: shard.id, ..RowBatch::default() }),
+            ScanOutput::Groups { .. } => Output::Groups(BTreeMap::new()),
+        };
+        let (range, after) = match &scan.resume {
+            None => (0, None),
+            Some(resume) => {
+                let decoded = <(u32, Option<Bytes>)>::from_bytes(resume);
+                let (range, after) = decoded
+                    .map_err(|error| Refusal::LimitReached(format!("scan position: {error}")))?;
+                (range as usize, after.map(|key| key.0))
+            }
+        };
+        Ok(ScanProgress { range, after, visited: 0, found: 0, output, shard: shard.id })
+    }
+
+    fn is_full(&self, scan: &Scan) -> bool {
+        let size = match &self.output {
+            Output::Rows(batch) => batch.rows.len() + batch.keys.len(),
+            Output::Groups(groups) if groups.len() >= SCAN_GROUPS_MAX => SCAN_BYTES_MAX,
+            Output::Groups(_) => 0,
+        };
+        self.visited >= SCAN_ROWS_VISITED_MAX || size >= SCAN_BYTES_MAX || self.limit_reached(scan)
+    }
+
+    fn limit_reached(&self, scan: &Scan) -> bool {
+        scan.limit.is_some_and(|limit| self.found >= limit)
+    }
+
+    fn add(
+        &mut self,
+        scan: &Scan,
+        row: &RowView<'_>,
+        entry: &[u8],
+        projection: Option<&RowLayout>,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<(), Stop> {
+        self.found += 1;
+        match (&mut self.output, &scan.output) {
+            (Output::Rows(batch), ScanOutput::Rows { columns, with_keys }) => {
+                match (columns, projection) {
+                    (Columns::Only(positions), Some(layout)) => {
+                        project_into(row, positions, layout, &mut batch.rows.0)?;
+                    }
+                    (Columns::Only(_), None) | (Columns::All, _) => {
+                        batch.rows.0.extend_from_slice(row.bytes());
+                    }
+                }
+                batch.end_row(with_keys.then_some(entry));
+                Ok(())
+            }
+            (Output::Groups(groups), ScanOutput::Groups { group_by, aggregates }) => {
+                let mut values = Vec::with_capacity(group_by.len());
+                let mut key = Vec::new();
+                for expr in group_by {
+                    let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
+                    value.encode(&mut key);
+                    values.push(value);
+                }
+                let (_, states) = groups.entry(key).or_insert_with(|| {
+                    (values, aggregates.iter().map(AggregateState::new).collect())
+                });
+                for (aggregate, state) in aggregates.iter().zip(states) {
+                    let value = match &aggregate.argument {
+                        None => Value::Int(1),
+                        Some(argument) => eval(argument, row, evaluation).map_err(Refusal::Eval)?,
+                    };
+                    state.update(value.as_ref(), &mut evaluation.convert);
+                }
+                Ok(())
+            }
+            (Output::Rows(_), ScanOutput::Groups { .. })
+            | (Output::Groups(_), ScanOutput::Rows { .. }) => {
+                unreachable!("the output was made for this scan")
+            }
+        }
+    }
+
+    fn finish(self, more: bool, scan: &Scan) -> OpResult {
+        let next = (more && !self.limit_reached(scan)).then(|| {
+            let range = u32::try_from(self.range).expect("ranges are bounded by the message");
+            Bytes((range, self.after.map(Bytes)).to_bytes())
+        });
+        match self.output {
+            Output::Rows(mut batch) => {
+                batch.next = next;
+                OpResult::Rows(batch)
+            }
+            Output::Groups(groups) => {
+                let shard = self.shard;
+                OpResult::Groups(GroupBatch { shard, groups: groups.into_values().collect(), next })
+            }
+        }
+    }
+}

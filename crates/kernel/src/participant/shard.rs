@@ -1,0 +1,271 @@
+//! A shard's state, and the small helpers its handlers share.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::control::{ControlState, MemberState};
+use protocol::message::{RecordKind, Replicate, WaitEdge};
+use protocol::op::BatchResult;
+use storage::{LockTable, PagePool, Partition, RowHandle, Undo};
+use types::{
+    Address, Catalogue, IndexState, LogPosition, NodeId, RowLayout, ShardId, Table, TableId,
+    Timestamp, TransactionId,
+};
+
+use super::parked::Parked;
+
+/// One node's replica of a shard.
+pub struct Shard {
+    // Fixed for the view.
+    pub(super) id: ShardId,
+    pub(super) is_primary: bool,
+    /// On the primary: the other active members, in order of ids.
+    pub(super) backups: Vec<NodeId>,
+    pub(super) member_count: usize,
+    pool: Arc<PagePool>,
+
+    // Rows.
+    pub(super) tables: BTreeMap<TableId, TableReplica>,
+
+    // On the primary.
+    pub(super) locks: LockTable,
+    pub(super) transactions: BTreeMap<TransactionId, ShardTransaction>,
+    /// The log's last record.
+    pub(super) position: LogPosition,
+    /// Records that not every member holds yet, in order.
+    pub(super) in_flight: VecDeque<InFlight>,
+    /// Snapshots up to here were read without what commits from now on (R11). Only grows.
+    pub(super) read_floor: Timestamp,
+
+    // On a backup.
+    /// Every record up to here is here.
+    pub(super) received: LogPosition,
+    /// Records that came before one that is missing: another worker of the primary sent that.
+    pub(super) early: BTreeMap<LogPosition, (Address, Replicate)>,
+    /// R >= 3: commits that not every member is known to hold yet, in order.
+    pub(super) undecided: VecDeque<Undecided>,
+    /// Prepared transactions and their rows.
+    pub(super) prepared: BTreeMap<TransactionId, Vec<(TableId, RowHandle)>>,
+    /// Coordinators of this node that wait until a record is here.
+    pub(super) held_waiters: BTreeMap<LogPosition, Vec<HeldWaiter>>,
+
+    // On both.
+    /// Every member holds the records up to here.
+    pub(super) commit_index: LogPosition,
+    /// The highest sequencer epoch seen in any timestamp (R10).
+    pub(super) epoch_max: u16,
+    /// Operations that wait for a lock or a decision, by token.
+    pub(super) parked: BTreeMap<u64, Parked>,
+    pub(super) token_last: u64,
+}
+
+/// One table's rows in this shard, and the layout its rows are read by.
+pub struct TableReplica {
+    pub partition: Partition,
+    pub layout: RowLayout,
+}
+
+/// A transaction that holds locks or has written here.
+pub(super) struct ShardTransaction {
+    pub writes: Vec<WriteEntry>,
+    pub state: TransactionState,
+    /// Set with its markers: its commit timestamp must be above (R10, R11).
+    pub min_commit: Timestamp,
+    /// While it waits for its timestamp: what the commit was asked with.
+    pub awaiting: Option<(Vec<ShardId>, Answer)>,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(super) enum TransactionState {
+    Active,
+    /// All locks are held and markers set; waits for its commit timestamp.
+    AwaitsTimestamp,
+    /// Its COMMIT is in the log.
+    Committing,
+    /// Its PREPARE is in the log.
+    Prepared,
+}
+
+pub(super) struct WriteEntry {
+    pub table: TableId,
+    pub row: RowHandle,
+    pub statement: u32,
+    /// The transaction's first write of this row: one record entry a row.
+    pub first: bool,
+    pub undo: Undo,
+}
+
+/// A record on its way to the backups.
+pub(super) struct InFlight {
+    pub position: LogPosition,
+    pub transaction: TransactionId,
+    pub kind: RecordKind,
+    /// Members that have not acknowledged it.
+    pub missing: Vec<NodeId>,
+    /// Whom to tell when all members hold it; none if it was told already, or needs not be.
+    pub answer: Option<Answer>,
+}
+
+/// What a coordinator waits for.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Execute { request: u64, result: BatchResult },
+    Commit { request: u64 },
+    Prepare { request: u64 },
+}
+
+pub(super) struct Undecided {
+    pub position: LogPosition,
+    pub transaction: TransactionId,
+    pub ts: Timestamp,
+    pub rows: Vec<(TableId, RowHandle)>,
+}
+
+pub(super) struct HeldWaiter {
+    pub coordinator: Address,
+    pub transaction: TransactionId,
+    pub request: u64,
+}
+
+impl Shard {
+    pub(crate) fn new(
+        id: ShardId,
+        node: NodeId,
+        state: &ControlState,
+        pool: &Arc<PagePool>,
+    ) -> Shard {
+        let group = state.group(state.group_of(id));
+        let active = group.members.iter().filter(|member| member.state == MemberState::Active);
+        let members: Vec<NodeId> = active.map(|member| member.node).collect();
+        let is_primary = group.primaries[&id] == node;
+        let mut shard = Shard {
+            id,
+            is_primary,
+            backups: members.iter().copied().filter(|member| *member != node).collect(),
+            member_count: members.len(),
+            pool: Arc::clone(pool),
+            tables: BTreeMap::new(),
+            locks: LockTable::new(),
+            transactions: BTreeMap::new(),
+            position: LogPosition(0),
+            in_flight: VecDeque::new(),
+            read_floor: Timestamp::ZERO,
+            received: LogPosition(0),
+            early: BTreeMap::new(),
+            undecided: VecDeque::new(),
+            prepared: BTreeMap::new(),
+            held_waiters: BTreeMap::new(),
+            commit_index: LogPosition(0),
+            epoch_max: 0,
+            parked: BTreeMap::new(),
+            token_last: 0,
+        };
+        shard.adopt_catalogue(&state.catalogue);
+        shard
+    }
+
+    pub fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+    pub fn tables(&self) -> &BTreeMap<TableId, TableReplica> {
+        &self.tables
+    }
+    pub fn lock_count(&self) -> usize {
+        self.locks.lock_count()
+    }
+    /// Nothing is pending, parked or on its way here.
+    pub fn is_quiescent(&self) -> bool {
+        self.transactions.is_empty()
+            && self.in_flight.is_empty()
+            && self.parked.is_empty()
+            && self.undecided.is_empty()
+            && self.prepared.is_empty()
+            && self.early.is_empty()
+    }
+
+    /// Makes, changes and drops partitions as the catalogue says. A dropped table's rows go at once: the entry that
+    /// removes it comes only after every node has adopted the one that hid it (R27).
+    pub(crate) fn adopt_catalogue(&mut self, catalogue: &Catalogue) {
+        self.tables.retain(|id, _| catalogue.tables.contains_key(id));
+        for (id, table) in &catalogue.tables {
+            self.adopt_table(*id, table);
+        }
+    }
+
+    fn adopt_table(&mut self, id: TableId, table: &Arc<Table>) {
+        match self.tables.get_mut(&id) {
+            Some(replica) if replica.partition.table().version == table.version => {}
+            Some(replica) => {
+                replica.partition.alter(Arc::clone(table));
+                replica.layout = table.row_layout();
+            }
+            None => {
+                let partition = Partition::new(Arc::clone(table), Arc::clone(&self.pool));
+                self.tables.insert(id, TableReplica { partition, layout: table.row_layout() });
+            }
+        }
+    }
+
+    pub(super) fn prune(&mut self, horizon: Timestamp, budget: usize) {
+        for replica in self.tables.values_mut() {
+            if replica.partition.prunable() > 0 {
+                replica.partition.prune(horizon, budget);
+            }
+        }
+    }
+
+    /// Fills indexes that are being built, some rows a call. Memory that runs out stops the build where it is; the schema
+    /// change that waits for it is given up by its session.
+    pub(super) fn build_indexes(&mut self, rows_max: usize) {
+        for replica in self.tables.values_mut() {
+            let table = Arc::clone(replica.partition.table());
+            for index in table.indexes.iter().filter(|i| i.state == IndexState::Building) {
+                if !replica.partition.is_built(index.id) {
+                    let _: Result<_, storage::MemoryFull> =
+                        replica.partition.build_step(index.id, rows_max);
+                }
+            }
+        }
+    }
+
+    pub(super) fn indexes_built(&self) -> bool {
+        self.tables.values().all(|replica| {
+            let table = replica.partition.table();
+            table.indexes.iter().all(|index| replica.partition.is_built(index.id))
+        })
+    }
+
+    /// Who waits for whom, among waits that began before `before`.
+    pub(crate) fn wait_edges(&self, before: u64, edges: &mut Vec<WaitEdge>) {
+        for (token, parked) in &self.parked {
+            if parked.since > before || !parked.waits_for_lock() {
+                continue;
+            }
+            let waiter = parked.execute.transaction;
+            for holder in self.locks.holders_blocking(*token) {
+                edges.push(WaitEdge { waiter, holder, started: parked.execute.started });
+            }
+        }
+    }
+
+    pub(super) fn next_token(&mut self) -> u64 {
+        self.token_last += 1;
+        self.token_last
+    }
+
+    /// Does this replica hold every record up to `position`? If not, the coordinator is told when it does.
+    pub(crate) fn holds_or_tell(
+        &mut self,
+        position: LogPosition,
+        coordinator: Address,
+        transaction: TransactionId,
+        request: u64,
+    ) -> bool {
+        if self.received >= position {
+            return true;
+        }
+        let waiter = HeldWaiter { coordinator, transaction, request };
+        self.held_waiters.entry(position).or_default().push(waiter);
+        false
+    }
+}

@@ -1,0 +1,179 @@
+//! What the node tells about itself, and gathering it from all nodes for a session that asks.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use protocol::Message;
+use protocol::message::{ReportAnswer, ReportQuery};
+use protocol::report::{
+    MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest, TableMemory,
+};
+use protocol::request::{Reply, SessionId};
+use types::{Address, NodeId, TableId, View, WorkerId};
+
+use crate::limits::REPORT_TIMEOUT_US;
+use crate::worker::{Context, Time};
+
+pub struct Reports {
+    started: Time,
+    request_last: u64,
+    gathering: BTreeMap<u64, Gathering>,
+}
+
+struct Gathering {
+    session: SessionId,
+    deadline: Time,
+    answers: BTreeMap<NodeId, Option<Report>>,
+}
+
+impl Reports {
+    pub(crate) fn new(started: Time) -> Reports {
+        Reports { started, request_last: 0, gathering: BTreeMap::new() }
+    }
+
+    /// Asks one node or all.
+    pub(crate) fn ask(
+        &mut self,
+        session: SessionId,
+        node: Option<NodeId>,
+        query: &ReportRequest,
+        context: &mut Context<'_>,
+    ) {
+        self.request_last += 1;
+        let request = self.request_last;
+        let all = context.node.config.nodes.iter().map(|config| config.id);
+        let nodes: Vec<NodeId> = all.filter(|id| node.is_none_or(|node| node == *id)).collect();
+        let gathering = Gathering {
+            session,
+            deadline: context.now + REPORT_TIMEOUT_US,
+            answers: nodes.iter().map(|node| (*node, None)).collect(),
+        };
+        self.gathering.insert(request, gathering);
+        for node in nodes {
+            let query = ReportQuery { request, query: query.clone() };
+            let address = Address { node, worker: WorkerId(0) };
+            context.send(address, Message::ReportRequest(query));
+        }
+        self.finish(request, context);
+    }
+
+    pub(crate) fn on_report_answer(
+        &mut self,
+        from: Address,
+        message: ReportAnswer,
+        context: &mut Context<'_>,
+    ) {
+        let Some(gathering) = self.gathering.get_mut(&message.request) else { return };
+        if let Some(answer) = gathering.answers.get_mut(&from.node) {
+            *answer = Some(message.report);
+        }
+        self.finish(message.request, context);
+    }
+
+    pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
+        let late = self.gathering.iter().filter(|(_, g)| context.now >= g.deadline);
+        let late: Vec<u64> = late.map(|(request, _)| *request).collect();
+        for request in late {
+            let gathering = self.gathering.get_mut(&request).expect("just listed");
+            for answer in gathering.answers.values_mut() {
+                answer.get_or_insert(Report::Unreachable);
+            }
+            self.finish(request, context);
+        }
+    }
+
+    fn finish(&mut self, request: u64, context: &mut Context<'_>) {
+        let complete = self.gathering[&request].answers.values().all(Option::is_some);
+        if complete {
+            let gathering = self.gathering.remove(&request).expect("just looked");
+            let answers = gathering.answers.into_iter();
+            let reports = answers.map(|(node, answer)| (node, answer.expect("complete"))).collect();
+            context.reply(gathering.session, Reply::Reports(reports));
+        }
+    }
+}
+
+pub(crate) fn on_report_request(
+    from: Address,
+    message: &ReportQuery,
+    reports: &Reports,
+    control_leader: bool,
+    context: &mut Context<'_>,
+) {
+    let report = match message.query {
+        ReportRequest::Memory => Report::Memory(memory(context)),
+        ReportRequest::Partitions { table } => Report::Partitions(partitions(table, context)),
+        ReportRequest::Status => Report::Status(status(reports, control_leader, context)),
+    };
+    let answer = ReportAnswer { request: message.request, report };
+    context.send(from, Message::ReportAnswer(answer));
+}
+
+fn memory(context: &Context<'_>) -> MemoryReport {
+    let mut tables: BTreeMap<TableId, TableMemory> = BTreeMap::new();
+    for id in context.node.local_shards() {
+        let Some(shard) = context.node.shard(id) else { continue };
+        for (table, replica) in shard.tables() {
+            let definition = replica.partition.table();
+            let entry = tables.entry(*table).or_insert_with(|| TableMemory {
+                table: *table,
+                name: format!("{}.{}", definition.database, definition.name),
+                rows: 0,
+                bytes: 0,
+            });
+            entry.rows += replica.partition.row_count();
+            entry.bytes += replica.partition.memory_bytes();
+        }
+    }
+    MemoryReport {
+        used_bytes: context.node.pool.used(),
+        limit_bytes: context.node.pool.limit(),
+        tables: tables.into_values().collect(),
+    }
+}
+
+fn partitions(table: TableId, context: &Context<'_>) -> Vec<PartitionReport> {
+    let mut partitions = Vec::new();
+    for id in context.node.local_shards() {
+        let Some(shard) = context.node.shard(id) else { continue };
+        if let Some(replica) = shard.tables().get(&table) {
+            let checksum = replica.partition.checksum();
+            partitions.push(PartitionReport {
+                shard: id,
+                node: context.address.node,
+                primary: shard.is_primary(),
+                rows: replica.partition.row_count(),
+                bytes: replica.partition.memory_bytes(),
+                checksum: (checksum as u64) ^ ((checksum >> 64) as u64),
+            });
+        }
+    }
+    partitions
+}
+
+fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> NodeStatus {
+    let here = context.address.node;
+    let state = context.state;
+    let shards = context.node.local_shards();
+    let locks = shards.iter().filter_map(|id| context.node.shard(*id)).map(|s| s.lock_count());
+    let statistics = &context.node.statistics;
+    let registered = state.incarnations.get(&here) == Some(&context.node.incarnation);
+    let group = state.group_of_node(here);
+    NodeStatus {
+        node: here,
+        state: if state.is_formed() && registered {
+            NodeState::Started
+        } else {
+            NodeState::Starting
+        },
+        view: group.map_or(View(0), |group| state.group(group).view),
+        control_leader,
+        sequencer: state.sequencer.is_some_and(|sequencer| sequencer.node == here),
+        uptime_seconds: (context.now - reports.started) / 1_000_000,
+        transactions_open: statistics.transactions_open.load(Ordering::Relaxed),
+        locks_held: locks.map(|count| count as u64).sum(),
+        commits: statistics.commits.load(Ordering::Relaxed),
+        aborts: statistics.aborts.load(Ordering::Relaxed),
+        messages_sent: statistics.messages_sent.load(Ordering::Relaxed),
+    }
+}

@@ -1,0 +1,190 @@
+//! The sequencer block: timestamps for snapshots and commits, and the horizon below which versions may go.
+//!
+//! One node is the sequencer: its counter, with its epoch in the high bits, orders all commits. Its own workers take from
+//! the counter directly; workers of other nodes ask, one request under way at a time, so that the cost is shared by all
+//! who wait. A snapshot must be granted after it was asked for (else it could miss a commit the asker has been told of), so
+//! whoever comes while a request is under way goes with the next.
+//!
+//! The horizon (R14): each worker reports its oldest snapshot. Grants that a report cannot know of yet are remembered here
+//! until a report says that they arrived, so the horizon never passes a snapshot on its way.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use protocol::Message;
+use protocol::message::{
+    HorizonAdvanced, HorizonReport, SnapshotGranted, SnapshotRequest, TimestampGranted,
+    TimestampRequest,
+};
+use protocol::request::SessionId;
+use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
+
+use crate::coordinator::Coordinator;
+use crate::limits::HORIZON_INTERVAL_US;
+use crate::participant::sequencer_address;
+use crate::worker::{Context, Time, Wanted};
+
+#[derive(Default)]
+pub struct SequencerBlock {
+    // As one who asks.
+    request_last: u64,
+    /// Who goes with the request under way, and who with the next.
+    snapshots_asked: Vec<SessionId>,
+    snapshots_waiting: Vec<SessionId>,
+    snapshot_granted_last: u64,
+    timestamps_asked: VecDeque<(u64, Vec<(ShardId, TransactionId)>)>,
+    report_next: Time,
+
+    // On the sequencer's worker 0.
+    reporters: BTreeMap<Address, Reporter>,
+    horizon_next: Time,
+}
+
+#[derive(Default)]
+struct Reporter {
+    oldest: Option<Timestamp>,
+    has_reported: bool,
+    /// Grants that no report has confirmed: (request, timestamp).
+    unconfirmed: VecDeque<(u64, Timestamp)>,
+}
+
+impl SequencerBlock {
+    pub fn new() -> SequencerBlock {
+        SequencerBlock::default()
+    }
+
+    pub(crate) fn on_wanted(&mut self, wanted: Wanted, context: &mut Context<'_>) {
+        self.snapshots_waiting.extend(wanted.snapshots);
+        self.send_next_snapshot_request(context);
+        if !wanted.timestamps.is_empty() {
+            self.request_last += 1;
+            let count = u32::try_from(wanted.timestamps.len()).expect("bounded by one step");
+            self.timestamps_asked.push_back((self.request_last, wanted.timestamps));
+            let request = TimestampRequest { request: self.request_last, count };
+            self.send(Message::TimestampRequest(request), context);
+        }
+    }
+
+    fn send(&self, message: Message, context: &mut Context<'_>) {
+        let sequencer = sequencer_address(context).expect("asked for only when views are formed");
+        context.send(sequencer, message);
+    }
+
+    pub(crate) fn send_next_snapshot_request(&mut self, context: &mut Context<'_>) {
+        if !self.snapshots_asked.is_empty() || self.snapshots_waiting.is_empty() {
+            return;
+        }
+        self.snapshots_asked = std::mem::take(&mut self.snapshots_waiting);
+        self.request_last += 1;
+        let request = SnapshotRequest { request: self.request_last };
+        self.send(Message::SnapshotRequest(request), context);
+    }
+
+    /// The sessions that the grant is for.
+    pub(crate) fn on_snapshot_granted(&mut self, message: &SnapshotGranted) -> Vec<SessionId> {
+        assert!(message.request <= self.request_last);
+        self.snapshot_granted_last = message.request;
+        std::mem::take(&mut self.snapshots_asked)
+    }
+
+    pub(crate) fn on_timestamp_granted(
+        &mut self,
+        message: &TimestampGranted,
+    ) -> Vec<(ShardId, TransactionId, Timestamp)> {
+        let (request, transactions) =
+            self.timestamps_asked.pop_front().expect("granted because it was asked for");
+        assert_eq!(request, message.request, "grants come in the order of the requests");
+        assert_eq!(message.count as usize, transactions.len());
+        let numbered = transactions.into_iter().zip(message.first.0..);
+        numbered.map(|((shard, transaction), ts)| (shard, transaction, Timestamp(ts))).collect()
+    }
+
+    // The sequencer's side.
+
+    pub(crate) fn on_snapshot_request(
+        &mut self,
+        from: Address,
+        message: &SnapshotRequest,
+        context: &mut Context<'_>,
+    ) {
+        assert_is_sequencer(context);
+        let at = context.node.last_timestamp();
+        let reporter = self.reporters.entry(from).or_default();
+        reporter.unconfirmed.push_back((message.request, at));
+        let granted = SnapshotGranted { request: message.request, at };
+        context.send(from, Message::SnapshotGranted(granted));
+    }
+
+    pub(crate) fn on_timestamp_request(
+        &mut self,
+        from: Address,
+        message: &TimestampRequest,
+        context: &mut Context<'_>,
+    ) {
+        assert_is_sequencer(context);
+        let first = context.node.next_timestamps(message.count);
+        let granted = TimestampGranted { request: message.request, first, count: message.count };
+        context.send(from, Message::TimestampGranted(granted));
+    }
+
+    pub(crate) fn on_horizon_report(
+        &mut self,
+        from: Address,
+        message: &HorizonReport,
+    ) {
+        let reporter = self.reporters.entry(from).or_default();
+        reporter.has_reported = true;
+        reporter.oldest = message.oldest;
+        while reporter.unconfirmed.front().is_some_and(|(request, _)| *request <= message.granted) {
+            reporter.unconfirmed.pop_front();
+        }
+    }
+
+    pub(crate) fn on_tick(&mut self, coordinator: &Coordinator, context: &mut Context<'_>) {
+        let Some(sequencer) = sequencer_address(context) else { return };
+        let here = sequencer.node == context.address.node;
+        if !here && context.now >= self.report_next {
+            self.report_next = context.now + HORIZON_INTERVAL_US;
+            let report = HorizonReport {
+                oldest: coordinator.oldest_snapshot(),
+                granted: self.snapshot_granted_last,
+            };
+            self.send(Message::HorizonReport(report), context);
+        }
+        if sequencer == context.address && context.now >= self.horizon_next {
+            self.horizon_next = context.now + HORIZON_INTERVAL_US;
+            self.advance_horizon(context);
+        }
+    }
+
+    fn advance_horizon(&mut self, context: &mut Context<'_>) {
+        let mut horizon = context.node.oldest_snapshot();
+        let data_nodes = context.node.config.data_nodes();
+        for node in data_nodes.iter().filter(|node| **node != context.address.node) {
+            for address in workers_of(*node, context) {
+                let Some(reporter) = self.reporters.get(&address) else { return };
+                if !reporter.has_reported {
+                    return;
+                }
+                let unconfirmed = reporter.unconfirmed.front().map(|(_, at)| *at);
+                let oldest = reporter.oldest.into_iter().chain(unconfirmed).min();
+                horizon = oldest.map_or(horizon, |oldest| horizon.min(oldest));
+            }
+        }
+        context.node.advance_horizon(horizon);
+        let here = context.address.node;
+        for node in data_nodes.iter().filter(|node| **node != here) {
+            let first = Address { node: *node, worker: WorkerId(0) };
+            context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon }));
+        }
+    }
+}
+
+fn workers_of(node: NodeId, context: &Context<'_>) -> Vec<Address> {
+    let workers = context.node.config.node(node).map_or(1, |config| config.workers);
+    (0..workers).map(|worker| Address { node, worker: WorkerId(worker) }).collect()
+}
+
+fn assert_is_sequencer(context: &Context<'_>) {
+    let sequencer = sequencer_address(context).expect("views are formed");
+    assert_eq!(sequencer, context.address, "only the sequencer gives out timestamps");
+}

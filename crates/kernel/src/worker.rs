@@ -1,0 +1,505 @@
+//! The door: one worker's kernel, its inputs and outputs, and the dispatch of messages to blocks.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use protocol::control::ControlState;
+use protocol::envelope::{NO_GROUP, decode_header, decode_message};
+use protocol::message::StaleView;
+use protocol::request::{Reply, Request, SessionId};
+use protocol::Message;
+use types::{Address, GroupId, NodeId, ShardId, TransactionId, View, WorkerId};
+
+use crate::channel::{Channels, Identity, Received};
+use crate::control::Control;
+use crate::coordinator::Coordinator;
+use crate::deadlock::Deadlock;
+use crate::limits::{HELD_MESSAGES_MAX, TICK_INTERVAL_US};
+use crate::node::{NodeShared, NodeStatistics};
+use crate::report::Reports;
+use crate::sequencer::SequencerBlock;
+use crate::{participant, report};
+
+/// Microseconds of the host's monotonic clock. Only intervals mean anything.
+pub type Time = u64;
+
+/// Fixed at start.
+#[derive(Clone, Debug)]
+pub struct KernelConfig {
+    pub worker: WorkerId,
+    /// Drives election timeouts.
+    pub seed: u64,
+    /// A channel sends again what was not acknowledged for so long. Links that lose nothing while they are up (TCP) need
+    /// it only as a safety net.
+    pub resend_after: Time,
+}
+
+pub enum Input<'a> {
+    /// One frame from the worker of another node, without its length.
+    Frame(&'a [u8]),
+    /// The link to that worker is up, for the first time or again.
+    LinkUp(Address),
+    /// From another worker of this node.
+    Local(LocalMessage),
+    Request { session: SessionId, request: Request },
+    /// `wake_at` has come.
+    Tick,
+}
+
+/// What workers of one node exchange: messages as they are, not encoded.
+pub struct LocalMessage {
+    from: Address,
+    content: LocalContent,
+}
+
+enum LocalContent {
+    Message(Message),
+    /// The node's control state is newer.
+    StatePublished,
+}
+
+/// What a step asks its host to do.
+#[derive(Default)]
+pub struct Outbox {
+    /// Bytes for the link to a worker of another node: frames, each behind its length (u32, little endian).
+    pub frames: Vec<(Address, Arc<Vec<u8>>)>,
+    pub local: Vec<(WorkerId, LocalMessage)>,
+    pub replies: Vec<(SessionId, Reply)>,
+    /// Refused frames and the like, for the node's log: what happened and what to do.
+    pub log: Vec<String>,
+    /// The control state this worker acts by is newer than at the step before.
+    pub state: Option<Arc<ControlState>>,
+}
+
+/// What handlers need from the sequencer block, asked for when they are done.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub snapshots: Vec<SessionId>,
+    pub timestamps: Vec<(ShardId, TransactionId)>,
+}
+
+/// What a handler may use besides its block.
+pub struct Context<'a> {
+    pub now: Time,
+    pub address: Address,
+    pub node: &'a NodeShared,
+    pub state: &'a Arc<ControlState>,
+    pub(crate) queue: &'a mut VecDeque<(Address, Message)>,
+    pub(crate) channels: &'a mut Channels,
+    pub(crate) wanted: &'a mut Wanted,
+    pub outbox: &'a mut Outbox,
+}
+
+impl Context<'_> {
+    /// Sends a message that belongs to no group's view.
+    pub fn send(&mut self, to: Address, message: Message) {
+        self.send_in(NO_GROUP, to, message);
+    }
+
+    /// Sends a message about a shard, in the current view of its group.
+    pub fn send_for(&mut self, shard: ShardId, to: Address, message: Message) {
+        self.send_in(self.state.group_of(shard), to, message);
+    }
+
+    /// Sends to the worker that owns the shard's replica on a node; on this node the message is handled in place if the
+    /// shard is free.
+    pub fn send_to_replica(&mut self, shard: ShardId, node: NodeId, message: Message) {
+        let owner = self.state.owner(shard, node);
+        if node == self.address.node {
+            self.queue.push_back((self.address, message));
+        } else {
+            self.send_for(shard, owner, message);
+        }
+    }
+
+    fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
+        if to == self.address {
+            self.queue.push_back((self.address, message));
+        } else if to.node == self.address.node {
+            let content = LocalContent::Message(message);
+            self.outbox.local.push((to.worker, LocalMessage { from: self.address, content }));
+        } else {
+            let view = if group == NO_GROUP { View(0) } else { self.state.group(group).view };
+            NodeStatistics::add(&self.node.statistics.messages_sent, 1);
+            self.channels.send(to, group, view, &message);
+        }
+    }
+
+    pub fn reply(&mut self, session: SessionId, reply: Reply) {
+        self.outbox.replies.push((session, reply));
+    }
+}
+
+/// One worker's state machine.
+pub struct Kernel {
+    address: Address,
+    node: Arc<NodeShared>,
+    /// The control state this worker acts by: the node's newest, as of the last step that looked.
+    state: Arc<ControlState>,
+    channels: Channels,
+    /// Messages of this node still to be handled in this step.
+    queue: VecDeque<(Address, Message)>,
+    wanted: Wanted,
+    /// Messages of views this worker has not heard of yet, in order of arrival (R2).
+    held: VecDeque<(Address, GroupId, View, Message)>,
+    tick_next: Time,
+    /// Worker 0 only.
+    control: Option<Control>,
+    coordinator: Coordinator,
+    sequencer: SequencerBlock,
+    deadlock: Deadlock,
+    reports: Reports,
+}
+
+impl Kernel {
+    pub fn new(config: KernelConfig, node: Arc<NodeShared>, now: Time) -> Kernel {
+        let address = Address { node: node.node, worker: config.worker };
+        let state = node.state();
+        let identity = Identity {
+            cluster: node.config.cluster,
+            lineage: state.lineage,
+            address,
+            incarnation: node.incarnation,
+        };
+        let is_first = config.worker == WorkerId(0);
+        Kernel {
+            address,
+            channels: Channels::new(identity, config.resend_after),
+            queue: VecDeque::new(),
+            wanted: Wanted::default(),
+            held: VecDeque::new(),
+            tick_next: now + TICK_INTERVAL_US,
+            control: is_first.then(|| Control::new(&node, config.seed)),
+            coordinator: Coordinator::new(),
+            sequencer: SequencerBlock::new(),
+            deadlock: Deadlock::new(),
+            reports: Reports::new(now),
+            state,
+            node,
+        }
+    }
+
+    pub fn address(&self) -> Address {
+        self.address
+    }
+    pub fn node(&self) -> &Arc<NodeShared> {
+        &self.node
+    }
+    pub fn state(&self) -> &Arc<ControlState> {
+        &self.state
+    }
+    /// When the host must call `step` with [`Input::Tick`] at the latest.
+    pub fn wake_at(&self) -> Time {
+        self.tick_next
+    }
+    /// Does this worker's node lead the control plane?
+    pub fn is_control_leader(&self) -> bool {
+        self.control.as_ref().is_some_and(Control::is_leader)
+    }
+    /// Can this node serve: views formed, this node in one?
+    pub fn is_ready(&self) -> bool {
+        self.state.is_formed()
+            && self.state.incarnations.get(&self.address.node) == Some(&self.node.incarnation)
+    }
+
+    /// Handles one input to its end.
+    pub fn step(&mut self, now: Time, input: Input<'_>, outbox: &mut Outbox) {
+        match input {
+            Input::Frame(frame) => self.on_frame(now, frame, outbox),
+            Input::LinkUp(peer) => self.channels.on_link_up(now, peer, outbox),
+            Input::Local(message) => match message.content {
+                LocalContent::Message(content) => self.queue.push_back((message.from, content)),
+                LocalContent::StatePublished => self.adopt_state(now, outbox),
+            },
+            Input::Request { session, request } => self.on_request(now, session, request, outbox),
+            Input::Tick => self.on_tick(now, outbox),
+        }
+        self.run_queue(now, outbox);
+        self.channels.flush(now, outbox);
+        assert!(self.queue.is_empty(), "a step runs to completion");
+    }
+
+    fn on_request(&mut self, now: Time, session: SessionId, request: Request, outbox: &mut Outbox) {
+        let mut context = Context {
+            now,
+            address: self.address,
+            node: &self.node,
+            state: &self.state,
+            queue: &mut self.queue,
+            channels: &mut self.channels,
+            wanted: &mut self.wanted,
+            outbox,
+        };
+        match request {
+            Request::Report { node, query } => {
+                self.reports.ask(session, node, &query, &mut context);
+            }
+            request => self.coordinator.on_request(session, request, &mut context),
+        }
+    }
+
+    fn coordinator_and_context<'a>(
+        &'a mut self,
+        now: Time,
+        outbox: &'a mut Outbox,
+    ) -> (&'a mut Coordinator, Context<'a>) {
+        let context = Context {
+            now,
+            address: self.address,
+            node: &self.node,
+            state: &self.state,
+            queue: &mut self.queue,
+            channels: &mut self.channels,
+            wanted: &mut self.wanted,
+            outbox,
+        };
+        (&mut self.coordinator, context)
+    }
+
+    fn run_queue(&mut self, now: Time, outbox: &mut Outbox) {
+        loop {
+            self.ask_sequencer(now, outbox);
+            let Some((from, message)) = self.queue.pop_front() else { return };
+            self.on_message(now, from, message, outbox);
+        }
+    }
+
+    fn ask_sequencer(&mut self, now: Time, outbox: &mut Outbox) {
+        if self.wanted.snapshots.is_empty() && self.wanted.timestamps.is_empty() {
+            return;
+        }
+        let wanted = std::mem::take(&mut self.wanted);
+        let mut context = Context {
+            now,
+            address: self.address,
+            node: &self.node,
+            state: &self.state,
+            queue: &mut self.queue,
+            channels: &mut self.channels,
+            wanted: &mut self.wanted,
+            outbox,
+        };
+        self.sequencer.on_wanted(wanted, &mut context);
+    }
+
+    /// A frame of a peer: identity first, then the message (R2, R5, R13).
+    fn on_frame(&mut self, now: Time, frame: &[u8], outbox: &mut Outbox) {
+        let decoded = decode_header(frame).and_then(|header| {
+            if let Some(reason) = self.refuse_header(&header) {
+                return Ok(Err(reason));
+            }
+            decode_message(frame).map(|message| Ok((header, message)))
+        });
+        let reason = match decoded {
+            Ok(Ok((header, message))) => match self.channels.receive(header, message) {
+                Received::Nothing => return,
+                Received::Deliver(messages) => {
+                    for (header, message) in messages {
+                        self.on_arrived(now, header.from, header.group, header.view, message, outbox);
+                    }
+                    return;
+                }
+                Received::OtherIncarnation => {
+                    format!("node {} sent from another boot than before", header_node(frame))
+                }
+            },
+            Ok(Err(reason)) => reason,
+            Err(error) => error.to_string(),
+        };
+        NodeStatistics::add(&self.node.statistics.frames_refused, 1);
+        outbox.log.push(format!("frame refused: {reason}"));
+    }
+
+    fn refuse_header(&self, header: &protocol::envelope::Header) -> Option<String> {
+        let ours = &self.channels.identity;
+        if header.cluster != ours.cluster {
+            return Some(format!(
+                "the peer belongs to cluster {:x}, this node to {:x}",
+                header.cluster.0, ours.cluster.0
+            ));
+        }
+        if header.lineage != ours.lineage {
+            return Some(format!(
+                "the peer is of restart lineage {}, this node of {}",
+                header.lineage, ours.lineage
+            ));
+        }
+        if header.to != self.address {
+            return Some(format!("sent to {:?}, this is {:?}", header.to, self.address));
+        }
+        if self.node.config.node(header.from.node).is_none() || header.from.node == self.address.node {
+            return Some(format!("node {} is not another node of this cluster", header.from.node));
+        }
+        match self.state.incarnations.get(&header.from.node) {
+            Some(known) if *known != header.incarnation => Some(format!(
+                "node {} was restarted and is not a member any more",
+                header.from.node
+            )),
+            // Not registered here yet: the control plane's own messages bring that about; others wait for it below.
+            Some(_) | None => None,
+        }
+    }
+
+    fn on_arrived(
+        &mut self,
+        now: Time,
+        from: Address,
+        group: GroupId,
+        view: View,
+        message: Message,
+        outbox: &mut Outbox,
+    ) {
+        if group != NO_GROUP {
+            let current = self.state.groups.get(&group).map_or(View(0), |group| group.view);
+            if view > current {
+                // Sent in a view this worker has not heard of: first the control state, then the message.
+                if self.held.len() < HELD_MESSAGES_MAX {
+                    self.held.push_back((from, group, view, message));
+                }
+                return;
+            }
+            if view < current {
+                let (_, mut context) = self.coordinator_and_context(now, outbox);
+                context.send(from, Message::StaleView(StaleView { current }));
+                return;
+            }
+        }
+        self.queue.push_back((from, message));
+    }
+
+    /// Takes over a newer control state of the node.
+    fn adopt_state(&mut self, now: Time, outbox: &mut Outbox) {
+        let state = self.node.state();
+        if state.applied == self.state.applied {
+            return;
+        }
+        self.state = Arc::clone(&state);
+        outbox.state = Some(state);
+        for (from, group, view, message) in std::mem::take(&mut self.held) {
+            self.on_arrived(now, from, group, view, message, outbox);
+        }
+        let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
+        coordinator.on_state(&mut context);
+        participant::on_state(&mut context);
+    }
+
+    fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {
+        self.tick_next = now + TICK_INTERVAL_US;
+        let mut published = false;
+        let mut context = Context {
+            now,
+            address: self.address,
+            node: &self.node,
+            state: &self.state,
+            queue: &mut self.queue,
+            channels: &mut self.channels,
+            wanted: &mut self.wanted,
+            outbox,
+        };
+        if let Some(control) = &mut self.control {
+            published |= control.on_tick(&mut context);
+        }
+        if context.state.is_formed() {
+            self.coordinator.on_tick(&mut context);
+            participant::on_tick(&mut context);
+            self.sequencer.on_tick(&self.coordinator, &mut context);
+            self.deadlock.on_tick(&mut context);
+        }
+        self.reports.on_tick(&mut context);
+        self.channels.on_tick(now, outbox);
+        if published {
+            self.publish_state(now, outbox);
+        }
+    }
+
+    /// The control block made a newer state: this worker takes it over, the others are told.
+    fn publish_state(&mut self, now: Time, outbox: &mut Outbox) {
+        let workers = self.node.config.node(self.address.node).map_or(1, |node| node.workers);
+        for worker in 1..workers {
+            let message = LocalMessage { from: self.address, content: LocalContent::StatePublished };
+            outbox.local.push((WorkerId(worker), message));
+        }
+        self.adopt_state(now, outbox);
+    }
+
+    fn on_message(&mut self, now: Time, from: Address, message: Message, outbox: &mut Outbox) {
+        let mut context = Context {
+            now,
+            address: self.address,
+            node: &self.node,
+            state: &self.state,
+            queue: &mut self.queue,
+            channels: &mut self.channels,
+            wanted: &mut self.wanted,
+            outbox,
+        };
+        let context = &mut context;
+        let mut published = false;
+        match message {
+            Message::Raft(_)
+            | Message::RegisterNode(_)
+            | Message::ChangeSchema(_)
+            | Message::SchemaAdopted(_)
+            | Message::ControlCopy(_) => {
+                if let Some(control) = &mut self.control {
+                    published = control.on_message(from, message, context);
+                }
+            }
+            Message::ChangeSchemaDone(m) => self.coordinator.on_change_schema_done(&m, context),
+
+            Message::ExecuteOk(m) => self.coordinator.on_execute_ok(m, context),
+            Message::ExecuteRefused(m) => self.coordinator.on_execute_refused(m, context),
+            Message::UndoOk(m) => self.coordinator.on_undo_ok(&m, context),
+            Message::PrepareOk(m) => self.coordinator.on_prepare_ok(&m, context),
+            Message::CommitOk(m) => self.coordinator.on_commit_ok(&m, context),
+            Message::TransactionUnknown(m) => self.coordinator.on_transaction_unknown(&m, context),
+            Message::BreakDeadlock(m) => self.coordinator.on_break_deadlock(&m, context),
+
+            Message::Execute(_)
+            | Message::Undo(_)
+            | Message::Prepare(_)
+            | Message::Commit(_)
+            | Message::Decide(_)
+            | Message::Cancel(_)
+            | Message::Replicate(_)
+            | Message::ReplicateOk(_)
+            | Message::CommitIndex(_) => {
+                participant::on_message(from, message, context);
+            }
+
+            Message::SnapshotRequest(m) => self.sequencer.on_snapshot_request(from, &m, context),
+            Message::SnapshotGranted(m) => {
+                for session in self.sequencer.on_snapshot_granted(&m) {
+                    self.coordinator.on_snapshot(session, m.at, context);
+                }
+                self.sequencer.send_next_snapshot_request(context);
+            }
+            Message::TimestampRequest(m) => self.sequencer.on_timestamp_request(from, &m, context),
+            Message::TimestampGranted(m) => {
+                for (shard, transaction, ts) in self.sequencer.on_timestamp_granted(&m) {
+                    participant::on_timestamp(shard, transaction, ts, context);
+                }
+            }
+            Message::HorizonReport(m) => self.sequencer.on_horizon_report(from, &m),
+            Message::HorizonAdvanced(m) => context.node.advance_horizon(m.horizon),
+
+            Message::WaitEdges(m) => self.deadlock.on_wait_edges(from, m, context),
+
+            Message::StaleView(m) => {
+                context.outbox.log.push(format!("{from:?} is already in view {}", m.current));
+            }
+            Message::ReportRequest(m) => {
+                let leader = self.control.as_ref().is_some_and(Control::is_leader);
+                report::on_report_request(from, &m, &self.reports, leader, context);
+            }
+            Message::ReportAnswer(m) => self.reports.on_report_answer(from, m, context),
+        }
+        if published {
+            self.publish_state(now, outbox);
+        }
+    }
+}
+
+fn header_node(frame: &[u8]) -> u16 {
+    decode_header(frame).map_or(0, |header| header.from.node.0)
+}

@@ -1,0 +1,73 @@
+//! Parameters of the wire as values.
+
+use types::{Collation, Date, DateTime, Decimal, Time, Value};
+
+use crate::command::{DateTimeParts, Parameter};
+
+/// The parameter's text where it is not a value of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IllegalValue {
+    pub kind: &'static str,
+    pub text: String,
+}
+
+/// The value of a parameter. `collation` is the connection's; long data is the caller's to have replaced.
+pub fn value_of(parameter: Parameter<'_>, collation: Collation) -> Result<Value, IllegalValue> {
+    let illegal = |kind, text: String| IllegalValue { kind, text };
+    match parameter {
+        Parameter::Null => Ok(Value::Null),
+        Parameter::Long { text } => Ok(bytes_value(&[], text, collation)),
+        Parameter::Int(value) => Ok(Value::Int(value)),
+        Parameter::UInt(value) => Ok(Value::UInt(value)),
+        Parameter::Float(value) if !value.is_finite() => Err(illegal("float", value.to_string())),
+        Parameter::Float(value) => Ok(Value::Float(value)),
+        Parameter::Double(value) if !value.is_finite() => Err(illegal("double", value.to_string())),
+        Parameter::Double(value) => Ok(Value::Double(value)),
+        Parameter::Decimal(digits) => std::str::from_utf8(digits)
+            .ok()
+            .and_then(Decimal::parse)
+            .map(Value::Decimal)
+            .ok_or_else(|| {
+                let shown = &digits[..digits.len().min(100)];
+                illegal("decimal", String::from_utf8_lossy(shown).into_owned())
+            }),
+        Parameter::Text(bytes) => Ok(bytes_value(bytes, true, collation)),
+        Parameter::Bytes(bytes) => Ok(bytes_value(bytes, false, collation)),
+        Parameter::Date { year, month, day } => Date::new(year, month, day)
+            .map(Value::Date)
+            .ok_or_else(|| illegal("date", format!("{year}-{month}-{day}"))),
+        Parameter::DateTime(parts) => datetime_of(parts)
+            .map(Value::DateTime)
+            .ok_or_else(|| illegal("datetime", format!("{parts:?}"))),
+        Parameter::Time { negative, days, hour, minute, second, microsecond } => {
+            if minute > 59 || second > 59 || microsecond > 999_999 {
+                return Err(illegal("time", format!("{days} {hour}:{minute}:{second}")));
+            }
+            // u32 days are at most 3.7e14 seconds: no overflow. Beyond 838:59:59 the limit is taken, as MySQL does.
+            let hours = i64::from(days) * 24 + i64::from(hour);
+            let seconds = (hours * 60 + i64::from(minute)) * 60 + i64::from(second);
+            let micros = seconds.saturating_mul(1_000_000).saturating_add(microsecond.into());
+            Ok(Value::Time(Time::from_micros_clamped(if negative { -micros } else { micros })))
+        }
+    }
+}
+
+fn datetime_of(parts: DateTimeParts) -> Option<DateTime> {
+    let date = Date::new(parts.year, parts.month, parts.day)?;
+    DateTime::new(
+        date,
+        parts.hour.into(),
+        parts.minute.into(),
+        parts.second.into(),
+        parts.microsecond,
+    )
+}
+
+/// Characters where the type says so and the bytes are UTF-8. Drivers bind byte strings as characters too (Go's does), so
+/// anything else stays bytes.
+pub fn bytes_value(bytes: &[u8], text: bool, collation: Collation) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(characters) if text => Value::Text(characters.into(), collation),
+        _ => Value::Bytes(bytes.into()),
+    }
+}

@@ -1,0 +1,198 @@
+//! Results as packets: the [`sql::ResultSink`] of a connection.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use sql::{ColumnInfo, OkInfo, ResultSink, SqlError, StatusFlags};
+use types::ValueRef;
+
+use crate::capabilities::{self as cap, status};
+use crate::command::code;
+use crate::packet::put_lenenc;
+use crate::pipe::{Pipe, drained};
+use crate::resultset::{self, ColumnDefinition, Encoding, column_flag};
+use crate::sqlstate;
+
+pub struct Sink {
+    pipe: Rc<RefCell<Pipe>>,
+    deprecate_eof: bool,
+    /// Rows in the binary protocol: the statement is a prepared one.
+    pub binary: bool,
+    /// Status of the session when the statement began, for the packets before its end.
+    pub flags: StatusFlags,
+    /// How the columns of the current result set are written.
+    encodings: Vec<Encoding>,
+    scratch: String,
+    /// An error that asks for the end of the connection was sent.
+    pub fatal: bool,
+}
+
+impl Sink {
+    pub fn new(pipe: Rc<RefCell<Pipe>>, capabilities: u32) -> Sink {
+        Sink {
+            pipe,
+            deprecate_eof: capabilities & cap::DEPRECATE_EOF != 0,
+            binary: false,
+            flags: StatusFlags::default(),
+            encodings: Vec::new(),
+            scratch: String::new(),
+            fatal: false,
+        }
+    }
+    /// A plain OK: nothing affected, nothing to say.
+    pub fn put_plain_ok(&mut self, flags: StatusFlags) {
+        self.ok(&OkInfo { flags, ..OkInfo::default() });
+    }
+    /// The end of something that is not a statement's result set, as EOF or as the OK that replaces it.
+    pub fn put_plain_end(&mut self, flags: StatusFlags) {
+        self.end_of_rows(&OkInfo { flags, ..OkInfo::default() });
+    }
+    /// The EOF behind column definitions, for clients that still want it.
+    fn put_end_of_columns(&self, pipe: &mut Pipe) {
+        if !self.deprecate_eof {
+            pipe.put_packet(|out| resultset::put_eof(out, status_bits(self.flags, false), 0));
+        }
+    }
+    /// What COM_STMT_PREPARE answers.
+    pub fn put_prepared(&self, prepared: &sql::PreparedInfo) {
+        let mut pipe = self.pipe.borrow_mut();
+        let count = |columns: &[ColumnInfo]| columns.len().min(usize::from(u16::MAX)) as u16;
+        pipe.put_packet(|out| {
+            out.push(0);
+            out.extend_from_slice(&prepared.id.to_le_bytes());
+            out.extend_from_slice(&count(&prepared.columns).to_le_bytes());
+            out.extend_from_slice(&count(&prepared.params).to_le_bytes());
+            out.push(0);
+            out.extend_from_slice(&prepared.warnings.to_le_bytes());
+        });
+        for columns in [&prepared.params, &prepared.columns] {
+            for column in columns.iter().take(usize::from(u16::MAX)) {
+                pipe.put_packet(|out| resultset::put_column(out, &definition_of(column), false));
+            }
+            if !columns.is_empty() {
+                self.put_end_of_columns(&mut pipe);
+            }
+        }
+    }
+    /// What COM_FIELD_LIST answers.
+    pub fn put_field_list(&mut self, columns: &[ColumnInfo], flags: StatusFlags) {
+        for column in columns {
+            let definition = definition_of(column);
+            self.pipe.borrow_mut().put_packet(|out| resultset::put_column(out, &definition, true));
+        }
+        self.put_plain_end(flags);
+    }
+    pub fn put_error(&self, code: u16, message: &str) {
+        put_error(&self.pipe, code, message);
+    }
+}
+
+/// An ERR packet with its SQLSTATE.
+pub fn put_error(pipe: &Rc<RefCell<Pipe>>, code: u16, message: &str) {
+    let sqlstate = Some(sqlstate::of(code));
+    pipe.borrow_mut().put_packet(|out| resultset::put_error(out, code, sqlstate, message));
+}
+
+impl ResultSink for Sink {
+    fn columns(&mut self, columns: &[ColumnInfo]) {
+        let mut pipe = self.pipe.borrow_mut();
+        pipe.put_packet(|out| put_lenenc(out, columns.len() as u64));
+        for column in columns {
+            pipe.put_packet(|out| resultset::put_column(out, &definition_of(column), false));
+        }
+        self.put_end_of_columns(&mut pipe);
+        drop(pipe);
+        self.encodings.clear();
+        self.encodings
+            .extend(columns.iter().map(|c| Encoding::of_column(&c.column_type, c.collation_id)));
+    }
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        let put = if self.binary { resultset::put_binary_row } else { resultset::put_text_row };
+        let (encodings, scratch) = (&self.encodings, &mut self.scratch);
+        self.pipe.borrow_mut().put_packet(|out| put(out, values, encodings, scratch));
+    }
+    fn end_of_rows(&mut self, info: &OkInfo) {
+        let bits = status_bits(info.flags, info.more_results);
+        let deprecate_eof = self.deprecate_eof;
+        self.pipe.borrow_mut().put_packet(|out| {
+            if deprecate_eof {
+                resultset::put_ok(out, 0xfe, 0, 0, bits, info.warnings, "");
+            } else {
+                resultset::put_eof(out, bits, info.warnings);
+            }
+        });
+        self.flags = info.flags;
+    }
+    fn ok(&mut self, info: &OkInfo) {
+        let bits = status_bits(info.flags, info.more_results);
+        self.pipe.borrow_mut().put_packet(|out| {
+            resultset::put_ok(
+                out,
+                0,
+                info.affected_rows,
+                info.last_insert_id,
+                bits,
+                info.warnings,
+                &info.info,
+            );
+        });
+        self.flags = info.flags;
+    }
+    fn error(&mut self, error: &SqlError) {
+        self.fatal |= error.fatal;
+        self.put_error(error.code, &error.message);
+    }
+    fn is_full(&self) -> bool {
+        self.pipe.borrow().is_full()
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(drained(&self.pipe))
+    }
+}
+
+pub fn status_bits(flags: StatusFlags, more_results: bool) -> u16 {
+    let bit = |condition: bool, bit: u16| if condition { bit } else { 0 };
+    bit(flags.in_transaction, status::IN_TRANSACTION)
+        | bit(flags.autocommit, status::AUTOCOMMIT)
+        | bit(more_results, status::MORE_RESULTS)
+        | bit(flags.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
+        | bit(flags.in_read_only_transaction, status::IN_READ_ONLY_TRANSACTION)
+}
+
+/// A column as the wire describes it.
+fn definition_of(column: &ColumnInfo) -> ColumnDefinition<'_> {
+    let flags = &column.flags;
+    let bit = |condition: bool, bit: u16| if condition { bit } else { 0 };
+    let flags = bit(flags.not_null || !column.nullable, column_flag::NOT_NULL)
+        | bit(flags.primary_key, column_flag::PRIMARY_KEY)
+        | bit(flags.unique_key, column_flag::UNIQUE_KEY)
+        | bit(flags.multiple_key, column_flag::MULTIPLE_KEY)
+        | bit(flags.blob, column_flag::BLOB)
+        // Clients read the value by this flag, so the type decides it.
+        | bit(flags.unsigned || column.column_type.is_unsigned(), column_flag::UNSIGNED)
+        | bit(flags.zerofill, column_flag::ZEROFILL)
+        | bit(flags.binary, column_flag::BINARY)
+        | bit(flags.auto_increment, column_flag::AUTO_INCREMENT)
+        | bit(flags.timestamp, column_flag::TIMESTAMP)
+        | bit(flags.no_default, column_flag::NO_DEFAULT)
+        | bit(flags.on_update_now, column_flag::ON_UPDATE_NOW)
+        | bit(flags.numeric, column_flag::NUMERIC);
+    ColumnDefinition {
+        schema: &column.schema,
+        table: &column.table_alias,
+        org_table: &column.table,
+        name: &column.name,
+        org_name: &column.org_name,
+        collation_id: column.collation_id,
+        length: column.length,
+        type_code: if column.null_type {
+            code::NULL
+        } else {
+            resultset::type_code(&column.column_type)
+        },
+        flags,
+        decimals: column.decimals,
+    }
+}

@@ -1,0 +1,100 @@
+//! The catalogue of messages: one row each. It generates `docs/protocol.md`, and a test compares the two.
+
+use crate::Message;
+
+/// One kind of message: who sends it to whom, in which exchange, and what it says.
+pub struct Entry {
+    pub name: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+    pub exchange: &'static str,
+    pub says: &'static str,
+}
+
+macro_rules! catalogue {
+    ($($variant:ident: $from:literal -> $to:literal, $exchange:literal, $says:literal;)*) => {
+        pub const CATALOGUE: &[Entry] = &[
+            $(Entry {
+                name: stringify!($variant), from: $from, to: $to, exchange: $exchange, says: $says,
+            }),*
+        ];
+
+        impl Message {
+            /// The name of the message's kind.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Message::$variant(_) => stringify!($variant),)*
+                }
+            }
+        }
+    };
+}
+
+catalogue! {
+    Raft: "voter" -> "voter", "control plane", "a message of the consensus log";
+    RegisterNode: "node" -> "voters", "control plane", "this boot wants to take part; repeated until it does";
+    ChangeSchema: "coordinator" -> "voters", "schema change", "the change wanted; repeated until it is answered";
+    ChangeSchemaDone: "leader" -> "coordinator", "schema change", "in the log and adopted by every data node, or refused";
+    SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition";
+    ControlCopy: "leader" -> "node", "control plane", "the control state, for a node that is no voter";
+    Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
+    ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
+    ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
+    Undo: "coordinator" -> "primary", "execution", "undo the writes of a statement";
+    UndoOk: "primary" -> "coordinator", "execution", "undone";
+    Prepare: "coordinator" -> "primary", "commit", "make the shard's part ready, all but home's";
+    PrepareOk: "primary" -> "coordinator", "commit", "every member holds the PREPARE, or does when you hold it";
+    Commit: "coordinator" -> "primary", "commit", "commit the only shard written to, or home";
+    CommitOk: "primary" -> "coordinator", "commit", "decided, or decided when you hold the record";
+    Decide: "coordinator" -> "primary", "commit", "the end on this shard: a timestamp, or rolled back";
+    Cancel: "coordinator" -> "replica", "execution", "give up a request that waits";
+    TransactionUnknown: "primary" -> "coordinator", "commit", "the transaction is gone here";
+    Replicate: "primary" -> "backup", "replication", "one record of the shard's log";
+    ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
+    CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
+    SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";
+    SnapshotGranted: "sequencer" -> "worker", "timestamps", "the snapshot timestamp";
+    TimestampRequest: "worker" -> "sequencer", "timestamps", "commit timestamps are needed; all locks are held";
+    TimestampGranted: "sequencer" -> "worker", "timestamps", "the first of so many";
+    HorizonReport: "worker" -> "sequencer", "garbage", "the oldest open snapshot here";
+    HorizonAdvanced: "sequencer" -> "node", "garbage", "no snapshot below this is or will be open";
+    WaitEdges: "worker" -> "detector", "deadlock", "who waits for whom on the sender's shards";
+    BreakDeadlock: "detector" -> "coordinator", "deadlock", "this transaction is the victim";
+    StaleView: "worker" -> "worker", "views", "you sent in a view that is over";
+    ReportRequest: "node" -> "node", "reports", "tell about yourself";
+    ReportAnswer: "node" -> "node", "reports", "memory, partitions or status";
+}
+
+/// The page `docs/protocol.md`.
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Messages between nodes\n\n\
+         Generated from `crates/protocol/src/catalogue.rs`; a test fails when the two differ. Every message travels in an\n\
+         envelope that names cluster, restart lineage, sender, receiver, the sender's boot, its place in the channel, node\n\
+         group and view (`crates/protocol/src/envelope.rs`), and is refused when one of them is wrong.\n\n\
+         | message | from | to | exchange | says |\n|---|---|---|---|---|\n",
+    );
+    for entry in CATALOGUE {
+        page.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            entry.name, entry.from, entry.to, entry.exchange, entry.says
+        ));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The generated page is the one in the repository. Run with SKARV_UPDATE=1 to write it.
+    #[test]
+    fn the_page_in_docs_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+        if std::env::var_os("SKARV_UPDATE").is_some() {
+            std::fs::write(path, markdown()).expect("docs can be written");
+        }
+        let page = std::fs::read_to_string(path).expect("docs/protocol.md exists");
+        assert_eq!(page, markdown(), "run this test with SKARV_UPDATE=1 and commit docs/protocol.md");
+    }
+}

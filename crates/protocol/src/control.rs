@@ -1,0 +1,239 @@
+//! The control plane's replicated state: membership, views, placement, the sequencer and the schema, and the entries
+//! that change it.
+//!
+//! Every node holds a copy: voters from the Raft log, others from a voter. A copy is never newer than the log and never
+//! mixes two entries; everything a node decides it decides by one copy.
+
+use std::collections::BTreeMap;
+
+use types::wire::Bytes;
+use types::{
+    Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Incarnation, Lineage, NodeId,
+    ShardId, View, WorkerId, wire_enum, wire_struct,
+};
+
+use crate::schema::{SchemaChange, SchemaError};
+
+/// The cluster as its operator configured it. Equal on every node, or the nodes refuse each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterConfig {
+    pub cluster: ClusterId,
+    pub nodes: Vec<NodeConfig>,
+    /// Copies of every row, 1 to 4: data nodes are grouped in the order of their ids, so many to a group.
+    pub replicas: u16,
+    /// Shards a group's rows are split into; a multiple of `replicas`, so that every member is primary of as many.
+    pub shards_per_group: u16,
+}
+wire_struct!(ClusterConfig { cluster, nodes, replicas, shards_per_group });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeConfig {
+    pub id: NodeId,
+    pub voter: bool,
+    pub data: bool,
+    /// Worker threads; 1 for a node that is a voter only.
+    pub workers: u16,
+}
+wire_struct!(NodeConfig { id, voter, data, workers });
+
+impl ClusterConfig {
+    pub fn node(&self, id: NodeId) -> Option<&NodeConfig> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+    pub fn voters(&self) -> Vec<NodeId> {
+        self.nodes.iter().filter(|node| node.voter).map(|node| node.id).collect()
+    }
+    pub fn data_nodes(&self) -> Vec<NodeId> {
+        self.nodes.iter().filter(|node| node.data).map(|node| node.id).collect()
+    }
+    /// Says what is wrong with a configuration nobody should start.
+    pub fn check(&self) -> Result<(), String> {
+        let voters = self.voters().len();
+        let data = self.data_nodes().len();
+        if data == 0 {
+            return Err("no node has the role data".into());
+        }
+        if !matches!(voters, 1 | 3 | 5) {
+            return Err(format!("{voters} voters: a cluster has 1, 3 or 5, never an even number"));
+        }
+        if !(1..=4).contains(&self.replicas) {
+            return Err(format!("{} replicas: 1 to 4 are possible", self.replicas));
+        }
+        if data % usize::from(self.replicas) != 0 {
+            return Err(format!(
+                "{data} data nodes do not make node groups of {}",
+                self.replicas
+            ));
+        }
+        if self.shards_per_group == 0 || !self.shards_per_group.is_multiple_of(self.replicas) {
+            return Err("shards per group must be a multiple of the replicas".into());
+        }
+        let shards = data / usize::from(self.replicas) * usize::from(self.shards_per_group);
+        if shards > usize::from(BUCKET_COUNT) {
+            return Err(format!("{shards} shards: at most {BUCKET_COUNT} are possible"));
+        }
+        if self.nodes.iter().any(|node| node.workers == 0 || node.workers > 256) {
+            return Err("a node has 1 to 256 workers".into());
+        }
+        let mut ids: Vec<NodeId> = self.nodes.iter().map(|node| node.id).collect();
+        ids.sort();
+        ids.dedup();
+        if ids.len() != self.nodes.len() || ids.first() == Some(&NodeId(0)) {
+            return Err("node ids must be different and start at 1".into());
+        }
+        Ok(())
+    }
+}
+
+/// What the control-plane log has made so far.
+#[derive(Clone, Debug)]
+pub struct ControlState {
+    /// Entries applied. Copies are compared by it.
+    pub applied: u64,
+    pub config: ClusterConfig,
+    pub lineage: Lineage,
+    /// The boot of each node that may take part (R5).
+    pub incarnations: BTreeMap<NodeId, Incarnation>,
+    pub groups: BTreeMap<GroupId, Group>,
+    pub sequencer: Option<Sequencer>,
+    /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
+    pub buckets: Vec<ShardId>,
+    pub catalogue: Catalogue,
+    /// The newest request of each requester and its outcome, so that one sent again is not done again.
+    pub requests: BTreeMap<Address, RequestRecord>,
+}
+wire_struct!(ControlState {
+    applied, config, lineage, incarnations, groups, sequencer, buckets, catalogue, requests,
+});
+
+/// One view of a node group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub view: View,
+    pub members: Vec<Member>,
+    /// The primary of each of the group's shards, all changed together with the view.
+    pub primaries: BTreeMap<ShardId, NodeId>,
+}
+wire_struct!(Group { view, members, primaries });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+    pub state: MemberState,
+}
+wire_struct!(Member { node, incarnation, state });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// Holds every acknowledged record of the group; counted for every acknowledgement.
+    Active,
+    /// Being filled; answers nothing.
+    Learner,
+}
+wire_enum!(MemberState { 0 => Active, 1 => Learner });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequencer {
+    pub node: NodeId,
+    /// One more at each takeover and cluster restart (R10).
+    pub epoch: u16,
+}
+wire_struct!(Sequencer { node, epoch });
+
+#[derive(Clone, Debug)]
+pub struct RequestRecord {
+    pub incarnation: Incarnation,
+    pub sequence: u64,
+    pub outcome: ControlOutcome,
+}
+wire_struct!(RequestRecord { incarnation, sequence, outcome });
+
+/// What became of a command: the catalogue version it made, or why it was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlOutcome {
+    Done(types::SchemaVersion),
+    Refused(SchemaError),
+}
+wire_enum!(ControlOutcome { 0 => Done(version), 1 => Refused(error) });
+
+/// An entry of the control-plane log.
+#[derive(Clone, Debug)]
+pub enum ControlEntry {
+    /// A node's boot. When the last data node of the configuration is there, the first views are formed.
+    RegisterNode { node: NodeId, incarnation: Incarnation },
+    ChangeSchema {
+        requester: Address,
+        incarnation: Incarnation,
+        sequence: u64,
+        change: SchemaChange,
+    },
+    /// Every node has stopped using the tables that were dropped: they go.
+    RemoveDropped,
+}
+wire_enum!(ControlEntry {
+    0 => RegisterNode { node, incarnation },
+    1 => ChangeSchema { requester, incarnation, sequence, change },
+    2 => RemoveDropped,
+});
+
+impl ControlState {
+    pub fn new(config: ClusterConfig, catalogue: Catalogue) -> ControlState {
+        ControlState {
+            applied: 0,
+            config,
+            lineage: Lineage(1),
+            incarnations: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            sequencer: None,
+            buckets: Vec::new(),
+            catalogue,
+            requests: BTreeMap::new(),
+        }
+    }
+
+    /// Do the first views exist?
+    pub fn is_formed(&self) -> bool {
+        self.sequencer.is_some()
+    }
+
+    pub fn shard_of(&self, bucket: BucketId) -> ShardId {
+        self.buckets[usize::from(bucket.0)]
+    }
+    pub fn shard_count(&self) -> u16 {
+        let groups = u16::try_from(self.groups.len()).expect("at most 4096 groups");
+        groups * self.config.shards_per_group
+    }
+    pub fn shards(&self) -> impl Iterator<Item = ShardId> {
+        (0..self.shard_count()).map(ShardId)
+    }
+    pub fn group_of(&self, shard: ShardId) -> GroupId {
+        GroupId(shard.0 / self.config.shards_per_group)
+    }
+    pub fn group(&self, group: GroupId) -> &Group {
+        &self.groups[&group]
+    }
+    /// The group a data node belongs to.
+    pub fn group_of_node(&self, node: NodeId) -> Option<GroupId> {
+        let mut groups = self.groups.iter();
+        let found = groups.find(|(_, group)| group.members.iter().any(|m| m.node == node));
+        found.map(|(id, _)| *id)
+    }
+    pub fn primary(&self, shard: ShardId) -> NodeId {
+        self.group(self.group_of(shard)).primaries[&shard]
+    }
+    /// The worker that owns a shard's replica on a node: shards are dealt out in turn.
+    pub fn owner(&self, shard: ShardId, node: NodeId) -> Address {
+        let workers = self.config.node(node).map_or(1, |config| config.workers);
+        let index = shard.0 % self.config.shards_per_group;
+        // The members' primaries alternate over the shards, so deal by rounds: each worker gets as many of each.
+        Address { node, worker: WorkerId(index / self.config.replicas % workers) }
+    }
+}
+
+/// A message of the control plane's consensus, as its library encodes it.
+#[derive(Clone, Debug)]
+pub struct RaftMessage {
+    pub payload: Bytes,
+}
+wire_struct!(RaftMessage { payload });

@@ -1,0 +1,420 @@
+//! The messages between nodes: one variant each, each field with one meaning.
+//!
+//! Delivery is in order and exactly once between two boots of two workers (the kernel's channels see to it), so no
+//! exchange has a retry of its own; a message is lost only with its sender or receiver.
+
+use types::wire::Bytes;
+use types::{
+    LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId, Value, View, wire_enum,
+    wire_struct,
+};
+
+use crate::control::{ControlOutcome, RaftMessage};
+use crate::op::{BatchResult, Op};
+use crate::refusal::Refusal;
+use crate::report::{Report, ReportRequest};
+use crate::schema::SchemaChange;
+
+#[derive(Clone, Debug)]
+pub enum Message {
+    // Control plane.
+    Raft(RaftMessage),
+    RegisterNode(RegisterNode),
+    ChangeSchema(ChangeSchema),
+    ChangeSchemaDone(ChangeSchemaDone),
+    SchemaAdopted(SchemaAdopted),
+    ControlCopy(ControlCopy),
+    // Transactions: coordinator and participant.
+    Execute(Box<Execute>),
+    ExecuteOk(ExecuteOk),
+    ExecuteRefused(ExecuteRefused),
+    Undo(Undo),
+    UndoOk(UndoOk),
+    Prepare(Prepare),
+    PrepareOk(PrepareOk),
+    Commit(Commit),
+    CommitOk(CommitOk),
+    Decide(Decide),
+    Cancel(Cancel),
+    TransactionUnknown(TransactionUnknown),
+    // Replication: primary and backup.
+    Replicate(Replicate),
+    ReplicateOk(ReplicateOk),
+    CommitIndex(CommitIndex),
+    // Timestamps.
+    SnapshotRequest(SnapshotRequest),
+    SnapshotGranted(SnapshotGranted),
+    TimestampRequest(TimestampRequest),
+    TimestampGranted(TimestampGranted),
+    HorizonReport(HorizonReport),
+    HorizonAdvanced(HorizonAdvanced),
+    // Deadlocks.
+    WaitEdges(WaitEdges),
+    BreakDeadlock(BreakDeadlock),
+    // Views.
+    StaleView(StaleView),
+    // Reports.
+    ReportRequest(ReportQuery),
+    ReportAnswer(ReportAnswer),
+}
+wire_enum!(Message {
+    0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
+    4 => SchemaAdopted(m), 5 => ControlCopy(m),
+    16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
+    21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
+    26 => Cancel(m), 27 => TransactionUnknown(m),
+    32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m),
+    40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
+    43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
+    48 => WaitEdges(m), 49 => BreakDeadlock(m), 52 => StaleView(m),
+    56 => ReportRequest(m), 57 => ReportAnswer(m),
+});
+
+/// A node that started asks the control plane's leader to be let in; sent again until the node finds itself there.
+#[derive(Clone, Debug)]
+pub struct RegisterNode {
+    /// A digest of the sender's configuration: nodes that were configured differently refuse each other.
+    pub config_digest: u64,
+}
+wire_struct!(RegisterNode { config_digest });
+
+/// A node asks the leader for a schema change; sent again, with the same sequence, until it is answered.
+#[derive(Clone, Debug)]
+pub struct ChangeSchema {
+    pub sequence: u64,
+    pub change: SchemaChange,
+}
+wire_struct!(ChangeSchema { sequence, change });
+
+/// The change is in the log and every node has adopted it, or it was refused.
+#[derive(Clone, Debug)]
+pub struct ChangeSchemaDone {
+    pub sequence: u64,
+    pub outcome: ControlOutcome,
+}
+wire_struct!(ChangeSchemaDone { sequence, outcome });
+
+/// No transaction of the sender uses a catalogue older than this, and its building indexes are filled.
+#[derive(Clone, Debug)]
+pub struct SchemaAdopted {
+    pub version: SchemaVersion,
+}
+wire_struct!(SchemaAdopted { version });
+
+/// The control state, for a node that is not a voter.
+#[derive(Clone, Debug)]
+pub struct ControlCopy {
+    pub state: Bytes,
+}
+wire_struct!(ControlCopy { state });
+
+/// Operations of one transaction on one shard.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    pub transaction: TransactionId,
+    /// Numbers the coordinator's requests; the answer repeats it.
+    pub request: u64,
+    pub shard: ShardId,
+    pub statement: u32,
+    /// Each with its position in the batch.
+    pub ops: Vec<(u16, Op)>,
+    pub params: Vec<Value>,
+    pub read: ReadView,
+    /// Commit when executed: the whole transaction is in this message.
+    pub commit: bool,
+    pub strict: bool,
+    pub time_zone_offset_seconds: i32,
+    pub lock_wait_timeout_ms: u32,
+    /// When the transaction began, in the coordinator's microseconds: the youngest of a deadlock is rolled back.
+    pub started: u64,
+}
+wire_struct!(Execute {
+    transaction, request, shard, statement, ops, params, read, commit, strict,
+    time_zone_offset_seconds, lock_wait_timeout_ms, started,
+});
+
+/// What plain reads see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadView {
+    /// The latest committed version: reads that meet an undecided commit wait for its decision.
+    Latest,
+    Snapshot(Timestamp),
+}
+wire_enum!(ReadView { 0 => Latest, 1 => Snapshot(at) });
+
+#[derive(Clone, Debug)]
+pub struct ExecuteOk {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub result: BatchResult,
+    /// Has the transaction written or locked anything on this shard (so that it must hear of the end)?
+    pub holds: bool,
+    pub committed: Committed,
+}
+wire_struct!(ExecuteOk { transaction, request, shard, result, holds, committed });
+
+/// How far the commit that came with an `Execute` or `Commit` has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// None was asked for, or there was nothing to commit.
+    No,
+    /// All members hold the record.
+    Decided(Timestamp),
+    /// The record is on its way to the receiver's node, the only backup: it is decided when that node holds it.
+    WhenHeld(LogPosition),
+}
+wire_enum!(Committed { 0 => No, 1 => Decided(ts), 2 => WhenHeld(position) });
+
+#[derive(Clone, Debug)]
+pub struct ExecuteRefused {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub refusal: Refusal,
+    pub holds: bool,
+}
+wire_struct!(ExecuteRefused { transaction, request, shard, refusal, holds });
+
+/// Undo what statements from this one on have written. Locks stay.
+#[derive(Clone, Debug)]
+pub struct Undo {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub statement: u32,
+}
+wire_struct!(Undo { transaction, request, shard, statement });
+
+#[derive(Clone, Debug)]
+pub struct UndoOk {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+}
+wire_struct!(UndoOk { transaction, request, shard });
+
+/// Make the shard's part of a transaction over several shards ready: after the answer it commits or not as home says.
+#[derive(Clone, Debug)]
+pub struct Prepare {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    /// The shard whose log holds the decision.
+    pub home: ShardId,
+}
+wire_struct!(Prepare { transaction, request, shard, home });
+
+/// All members hold the PREPARE (or, `held_at` set, they do when the receiver's node, the only backup, holds it).
+#[derive(Clone, Debug)]
+pub struct PrepareOk {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub held_at: Option<LogPosition>,
+    /// The commit timestamp must be above this: snapshots up to it were read without the transaction (R11).
+    pub min_commit: Timestamp,
+    /// The highest sequencer epoch the shard has seen (R10).
+    pub epoch_max: u16,
+}
+wire_struct!(PrepareOk { transaction, request, shard, held_at, min_commit, epoch_max });
+
+/// Commit at this shard: the only one the transaction wrote to, or its home when `participants` are prepared.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub participants: Vec<ShardId>,
+    pub min_commit: Timestamp,
+    pub epoch_max: u16,
+}
+wire_struct!(Commit { transaction, request, shard, participants, min_commit, epoch_max });
+
+#[derive(Clone, Debug)]
+pub struct CommitOk {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub committed: Committed,
+}
+wire_struct!(CommitOk { transaction, request, shard, committed });
+
+/// The end of a transaction on a shard: committed at this timestamp, or rolled back, or (nothing written) locks released.
+#[derive(Clone, Debug)]
+pub struct Decide {
+    pub transaction: TransactionId,
+    pub shard: ShardId,
+    pub commit: Option<Timestamp>,
+}
+wire_struct!(Decide { transaction, shard, commit });
+
+/// Give up a request that waits: it is refused with `Cancelled`, or with the reason given.
+#[derive(Clone, Debug)]
+pub struct Cancel {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+}
+wire_struct!(Cancel { transaction, request, shard });
+
+/// The shard does not know the transaction it was asked to go on with: it is gone here.
+#[derive(Clone, Debug)]
+pub struct TransactionUnknown {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+}
+wire_struct!(TransactionUnknown { transaction, request, shard });
+
+/// One record of a shard's log, from its primary to every other member.
+#[derive(Clone, Debug)]
+pub struct Replicate {
+    pub shard: ShardId,
+    pub position: LogPosition,
+    /// Records up to here are held by all members.
+    pub commit_index: LogPosition,
+    pub record: Record,
+}
+wire_struct!(Replicate { shard, position, commit_index, record });
+
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub transaction: TransactionId,
+    pub kind: RecordKind,
+    pub writes: Vec<Write>,
+}
+wire_struct!(Record { transaction, kind, writes });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// The decision, with its writes. Without a timestamp: the receiver, the only backup, is the sequencer and stamps it
+    /// (R = 2 fusion).
+    Commit { ts: Option<Timestamp>, participants: Vec<ShardId> },
+    /// Writes whose decision is in another shard's log.
+    Prepare { home: ShardId },
+    /// The decision of a transaction prepared in this log.
+    Decision { commit: Option<Timestamp> },
+}
+wire_enum!(RecordKind {
+    0 => Commit { ts, participants },
+    1 => Prepare { home },
+    2 => Decision { commit },
+});
+
+/// The new row of a key, or none if it is deleted.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub table: TableId,
+    pub key: Bytes,
+    pub row: Option<Bytes>,
+}
+wire_struct!(Write { table, key, row });
+
+/// The member holds every record up to `position`.
+#[derive(Clone, Debug)]
+pub struct ReplicateOk {
+    pub shard: ShardId,
+    pub position: LogPosition,
+    /// The timestamps it gave to records that came without, since its last answer.
+    pub stamps: Vec<(LogPosition, Timestamp)>,
+}
+wire_struct!(ReplicateOk { shard, position, stamps });
+
+/// Records up to here are held by all members: sent when no record follows that would carry it (R >= 3).
+#[derive(Clone, Debug)]
+pub struct CommitIndex {
+    pub shard: ShardId,
+    pub position: LogPosition,
+}
+wire_struct!(CommitIndex { shard, position });
+
+/// A worker needs a snapshot timestamp. One request is under way at a time.
+#[derive(Clone, Debug)]
+pub struct SnapshotRequest {
+    pub request: u64,
+}
+wire_struct!(SnapshotRequest { request });
+
+#[derive(Clone, Debug)]
+pub struct SnapshotGranted {
+    pub request: u64,
+    pub at: Timestamp,
+}
+wire_struct!(SnapshotGranted { request, at });
+
+/// A worker needs commit timestamps for transactions whose locks are all held (R11).
+#[derive(Clone, Debug)]
+pub struct TimestampRequest {
+    pub request: u64,
+    pub count: u32,
+}
+wire_struct!(TimestampRequest { request, count });
+
+/// `count` timestamps from `first` on.
+#[derive(Clone, Debug)]
+pub struct TimestampGranted {
+    pub request: u64,
+    pub first: Timestamp,
+    pub count: u32,
+}
+wire_struct!(TimestampGranted { request, first, count });
+
+/// The oldest snapshot the worker has open, and the newest grant it has received (R14).
+#[derive(Clone, Debug)]
+pub struct HorizonReport {
+    pub oldest: Option<Timestamp>,
+    pub granted: u64,
+}
+wire_struct!(HorizonReport { oldest, granted });
+
+/// No snapshot below this is open or will be: versions that only such could see may go.
+#[derive(Clone, Debug)]
+pub struct HorizonAdvanced {
+    pub horizon: Timestamp,
+}
+wire_struct!(HorizonAdvanced { horizon });
+
+/// Who waits for whom on the sender's shards, to the deadlock detector beside the sequencer.
+#[derive(Clone, Debug)]
+pub struct WaitEdges {
+    pub edges: Vec<WaitEdge>,
+}
+wire_struct!(WaitEdges { edges });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitEdge {
+    pub waiter: TransactionId,
+    pub holder: TransactionId,
+    /// When the waiter began.
+    pub started: u64,
+}
+wire_struct!(WaitEdge { waiter, holder, started });
+
+/// The transaction was chosen to break a deadlock.
+#[derive(Clone, Debug)]
+pub struct BreakDeadlock {
+    pub transaction: TransactionId,
+}
+wire_struct!(BreakDeadlock { transaction });
+
+/// The receiver sent in a view that is over.
+#[derive(Clone, Debug)]
+pub struct StaleView {
+    pub current: View,
+}
+wire_struct!(StaleView { current });
+
+#[derive(Clone, Debug)]
+pub struct ReportQuery {
+    pub request: u64,
+    pub query: ReportRequest,
+}
+wire_struct!(ReportQuery { request, query });
+
+#[derive(Clone, Debug)]
+pub struct ReportAnswer {
+    pub request: u64,
+    pub report: Report,
+}
+wire_struct!(ReportAnswer { request, report });

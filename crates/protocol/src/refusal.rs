@@ -1,0 +1,84 @@
+//! Why a request was not done, and what its sender may do next.
+
+use types::convert::ConvertError;
+use types::expr::EvalError;
+use types::{IndexId, TableId, TransactionId, wire_enum};
+
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// The key is taken. The statement is undone; the transaction goes on. `index` is the unique key as its table has it.
+    DuplicateKey { table: TableId, index: IndexId },
+    /// The lock was not granted in time. The statement is undone; the transaction goes on.
+    LockWaitTimeout,
+    /// This transaction was chosen to break a deadlock, or its node group changed its view: it is rolled back; run it
+    /// again.
+    Deadlock,
+    /// The node's memory budget is used up. The statement is undone.
+    MemoryFull { table: TableId },
+    /// The table's definition changed since the operation was planned: plan again. Nothing was done.
+    SchemaChanged { table: TableId },
+    /// A transaction that has used a table's old definition meets the new one: it is rolled back; run it again.
+    DefinitionChanged { table: TableId },
+    /// An expression failed. The statement is undone.
+    Eval(EvalError),
+    /// A value does not fit its column. The statement is undone.
+    Store { column: u16, error: ConvertError },
+    /// NULL was assigned to a column that must not be NULL. The statement is undone.
+    NotNull { column: u16 },
+    /// The statement was killed, or its session is ending. The statement is undone.
+    Cancelled,
+    /// The transaction was ended from outside (its session was killed, its node left): nothing of it remains.
+    RolledBack,
+    /// COMMIT was sent and its answer never came: it may be committed or not. Ask, never guess.
+    OutcomeUnknown(TransactionId),
+    /// No node that may answer can be reached. Nothing was done; try again later.
+    Unavailable(String),
+    /// The snapshot is older than the versions that are kept.
+    SnapshotTooOld,
+    /// A schema change that cannot be made; says why.
+    Schema(crate::schema::SchemaError),
+    /// A bound was reached (rows a transaction, bytes a batch ...); says which.
+    LimitReached(String),
+}
+wire_enum!(Refusal {
+    0 => DuplicateKey { table, index },
+    1 => LockWaitTimeout,
+    2 => Deadlock,
+    3 => MemoryFull { table },
+    4 => SchemaChanged { table },
+    5 => DefinitionChanged { table },
+    6 => Eval(error),
+    7 => Store { column, error },
+    8 => Cancelled,
+    9 => RolledBack,
+    10 => OutcomeUnknown(transaction),
+    11 => Unavailable(reason),
+    12 => SnapshotTooOld,
+    13 => Schema(error),
+    14 => LimitReached(which),
+    15 => NotNull { column },
+});
+
+impl Refusal {
+    /// Is the whole transaction gone (true), or only the statement (false)?
+    pub fn ends_transaction(&self) -> bool {
+        match self {
+            Refusal::Deadlock
+            | Refusal::DefinitionChanged { .. }
+            | Refusal::RolledBack
+            | Refusal::OutcomeUnknown(_) => true,
+            Refusal::DuplicateKey { .. }
+            | Refusal::LockWaitTimeout
+            | Refusal::MemoryFull { .. }
+            | Refusal::SchemaChanged { .. }
+            | Refusal::Eval(_)
+            | Refusal::Store { .. }
+            | Refusal::NotNull { .. }
+            | Refusal::Cancelled
+            | Refusal::Unavailable(_)
+            | Refusal::SnapshotTooOld
+            | Refusal::Schema(_)
+            | Refusal::LimitReached(_) => false,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Schema changes: entries of the control plane's log, and why one may be refused.
+
+use types::{Collation, Column, Index, IndexId, Table, TableId, wire_enum};
+
+#[derive(Clone, Debug)]
+pub enum SchemaChange {
+    CreateDatabase { name: String, collation: Collation },
+    /// With all its tables.
+    DropDatabase { name: String },
+    /// `table.id`, `version` and the `entries` tables of unique keys are assigned when the entry is applied.
+    CreateTable(Box<Table>),
+    DropTable { id: TableId },
+    /// The table empties by taking a new id: an instant, whatever its size.
+    TruncateTable { id: TableId },
+    /// Adds the index in state `Building`; `id` and `entries` are assigned when the entry is applied.
+    CreateIndex { table: TableId, index: Index },
+    /// Makes a built index readable.
+    PublishIndex { table: TableId, index: IndexId },
+    DropIndex { table: TableId, index: IndexId },
+    RenameTable { id: TableId, database: String, name: String },
+}
+wire_enum!(SchemaChange {
+    0 => CreateDatabase { name, collation },
+    1 => DropDatabase { name },
+    2 => CreateTable(table),
+    3 => DropTable { id },
+    4 => TruncateTable { id },
+    5 => CreateIndex { table, index },
+    6 => PublishIndex { table, index },
+    7 => DropIndex { table, index },
+    8 => RenameTable { id, database, name },
+});
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaError {
+    DatabaseExists(String),
+    UnknownDatabase(String),
+    TableExists(String),
+    UnknownTable(String),
+    IndexExists(String),
+    UnknownIndex(String),
+    /// Too many of something; says which and how many are allowed.
+    TooMany(String),
+}
+wire_enum!(SchemaError {
+    0 => DatabaseExists(name),
+    1 => UnknownDatabase(name),
+    2 => TableExists(name),
+    3 => UnknownTable(name),
+    4 => IndexExists(name),
+    5 => UnknownIndex(name),
+    6 => TooMany(what),
+});
+
+/// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other
+/// columns the primary key of the row.
+pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut parts = Vec::new();
+    for part in &index.parts {
+        let mut column = table.columns[usize::from(part.column)].clone();
+        column.name = format!("u{}", columns.len());
+        parts.push(types::IndexPart {
+            column: u16::try_from(columns.len()).expect("an index has at most 16 parts"),
+            prefix: part.prefix,
+            descending: false,
+        });
+        columns.push(column);
+    }
+    for part in &table.primary_key().parts {
+        let mut column = table.columns[usize::from(part.column)].clone();
+        column.name = format!("p{}", columns.len());
+        columns.push(column);
+    }
+    Table {
+        id: TableId(0),
+        version: types::SchemaVersion(0),
+        state: types::TableState::Public,
+        database: table.database.clone(),
+        name: format!("#{}#{}", table.name, index.name),
+        columns,
+        indexes: vec![Index {
+            id: IndexId(0),
+            name: "PRIMARY".into(),
+            kind: types::IndexKind::Primary,
+            state: types::IndexState::Public,
+            parts,
+            comment: String::new(),
+        }],
+        collation: table.collation,
+        comment: String::new(),
+        engine: table.engine.clone(),
+        auto_increment: None,
+        unique_of: Some((table.id, index.id)),
+    }
+}

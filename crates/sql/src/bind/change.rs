@@ -1,0 +1,370 @@
+//! INSERT, REPLACE, UPDATE, DELETE.
+
+use std::sync::Arc;
+
+use client::Assignment;
+use types::{Expr, IndexKind, RowLayout, Table};
+
+use super::access::{self, Wanted};
+use super::expr::bytes_as_number;
+use super::names::{Scope, ScopeTable};
+use super::{Binder, rewrite};
+use crate::error::SqlError;
+use crate::parser::ast;
+use crate::plan::{
+    AssignedValue, AssignmentPlan, Bound, ChangeTarget, DeletePlan, InsertMode, InsertPlan,
+    InsertSource, InsertValue, PathKind, UpdatePlan,
+};
+
+impl Binder<'_> {
+    pub fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
+        if !insert.partitions.is_empty() {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let table = self.changeable_table(&insert.table)?;
+        let scope_table = ScopeTable::of(&table, None);
+        let scope = Scope::of(&scope_table, "field list");
+        let mut columns: Vec<u16> = Vec::new();
+        for name in &insert.columns {
+            let name = ast::ColumnName { schema: None, table: None, column: name.clone() };
+            let column = position_u16(scope.column(&name)?);
+            if columns.contains(&column) {
+                return Err(SqlError::column_specified_twice(&name.column));
+            }
+            columns.push(column);
+        }
+        if insert.columns.is_empty() {
+            columns = visible_columns(&table);
+        }
+        let source = match &insert.source {
+            ast::InsertSource::Values(rows) => {
+                let mut bound_rows = Vec::with_capacity(rows.len());
+                for (number, row) in rows.iter().enumerate() {
+                    // `VALUES ()` gives every column its default.
+                    let all_default = row.is_empty() && insert.columns.is_empty();
+                    if row.len() != columns.len() && !all_default {
+                        return Err(SqlError::value_count(number + 1));
+                    }
+                    let mut bound_row = Vec::with_capacity(row.len());
+                    for (value, column) in row.iter().zip(&columns) {
+                        bound_row.push(self.insert_value(value, *column, &table, &scope)?);
+                    }
+                    bound_rows.push(bound_row);
+                }
+                if rows.iter().all(Vec::is_empty) && insert.columns.is_empty() {
+                    columns.clear();
+                } else if rows.iter().any(Vec::is_empty) && !columns.is_empty() {
+                    let number = rows.iter().position(Vec::is_empty).unwrap_or(0);
+                    return Err(SqlError::value_count(number + 1));
+                }
+                InsertSource::Values(bound_rows)
+            }
+            ast::InsertSource::Query(query) => {
+                let select = self.query(query)?;
+                if select.columns.len() != columns.len() {
+                    return Err(SqlError::value_count(1));
+                }
+                InsertSource::Select(Box::new(select))
+            }
+        };
+        let mode = if insert.replace {
+            InsertMode::Replace
+        } else if insert.on_duplicate.is_empty() {
+            InsertMode::Insert
+        } else {
+            let row_alias = insert.row_alias.as_ref();
+            let names: Vec<String> = match row_alias {
+                Some(alias) if alias.columns.is_empty() => Vec::new(),
+                Some(alias) => {
+                    if alias.columns.len() != columns.len() {
+                        return Err(SqlError::value_count(1));
+                    }
+                    // By position in the table, so that a name finds its column.
+                    let mut names = vec![String::new(); table.columns.len()];
+                    for (name, column) in alias.columns.iter().zip(&columns) {
+                        names[usize::from(*column)].clone_from(name);
+                    }
+                    names
+                }
+                None => Vec::new(),
+            };
+            let scope = Scope {
+                new_values: true,
+                row_alias: row_alias.map(|alias| (alias.name.as_str(), names.as_slice())),
+                ..Scope::of(&scope_table, "field list")
+            };
+            InsertMode::Update(self.assignments(&insert.on_duplicate, &table, &scope)?)
+        };
+        Ok(InsertPlan {
+            layout: table.row_layout(),
+            table,
+            columns,
+            source,
+            mode,
+            ignore: insert.ignore,
+        })
+    }
+
+    fn insert_value(
+        &mut self,
+        value: &ast::Expr,
+        column: u16,
+        table: &Arc<Table>,
+        scope: &Scope<'_>,
+    ) -> Result<InsertValue, SqlError> {
+        if matches!(value, ast::Expr::Default(None)) {
+            return Ok(InsertValue::Default);
+        }
+        let mut bound = self.bound(value, scope)?;
+        number_for(&mut bound.expr, column, table);
+        Ok(InsertValue::Expr(bound))
+    }
+
+    fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        table: &Arc<Table>,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<AssignmentPlan>, SqlError> {
+        let mut bound = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let column = position_u16(scope.column(&assignment.column)?);
+            let value = match &assignment.value {
+                ast::Expr::Default(None) => AssignedValue::Default,
+                value => {
+                    let mut value = self.bound(value, scope)?;
+                    number_for(&mut value.expr, column, table);
+                    AssignedValue::Expr(value)
+                }
+            };
+            bound.push(AssignmentPlan { column, value });
+        }
+        Ok(bound)
+    }
+
+    pub fn update(&mut self, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
+        if update.with.is_some() {
+            return Err(SqlError::not_supported("WITH"));
+        }
+        let (table, alias, hints) = self.single_table(&update.tables, "multi-table UPDATE")?;
+        let scope_table = ScopeTable::of(&table, alias.as_deref());
+        let assignments = {
+            let scope = Scope::of(&scope_table, "field list");
+            self.assignments(&update.assignments, &table, &scope)?
+        };
+        let target = self.change_target(
+            table,
+            &scope_table,
+            &hints,
+            update.filter.as_ref(),
+            &update.order_by,
+            update.limit.as_ref(),
+        )?;
+        let table = &target.table;
+        let assigned: Vec<u16> = assignments.iter().map(|own| own.column).collect();
+        let index = &table.indexes[target.access.path.index];
+        let moves_in_index = target.access.path.kind == PathKind::Range
+            && (index.parts.iter().any(|part| assigned.contains(&part.column))
+                || table
+                    .primary_key()
+                    .parts
+                    .iter()
+                    .any(|part| assigned.contains(&part.column)));
+        let shipped = if is_key_change(&target) {
+            shipped_assignments(table, &assignments)
+        } else {
+            None
+        };
+        Ok(UpdatePlan { target, assignments, shipped, ignore: update.ignore, moves_in_index })
+    }
+
+    pub fn delete(&mut self, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
+        if delete.with.is_some() {
+            return Err(SqlError::not_supported("WITH"));
+        }
+        if !delete.targets.is_empty() {
+            return Err(SqlError::not_supported("multi-table DELETE"));
+        }
+        let (table, alias, hints) = self.single_table(&delete.tables, "multi-table DELETE")?;
+        let scope_table = ScopeTable::of(&table, alias.as_deref());
+        let target = self.change_target(
+            table,
+            &scope_table,
+            &hints,
+            delete.filter.as_ref(),
+            &delete.order_by,
+            delete.limit.as_ref(),
+        )?;
+        let shipped = is_key_change(&target) && !has_unique_keys(&target.table);
+        Ok(DeletePlan { target, shipped })
+    }
+
+    fn change_target(
+        &mut self,
+        table: Arc<Table>,
+        scope_table: &ScopeTable,
+        hints: &[ast::IndexHint],
+        filter: Option<&ast::Expr>,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Expr>,
+    ) -> Result<ChangeTarget, SqlError> {
+        let filter = match filter {
+            Some(filter) => {
+                Some(self.bound(filter, &Scope::of(scope_table, "where clause"))?)
+            }
+            None => None,
+        };
+        let mut sort = Vec::new();
+        for item in order_by {
+            let bound = self.bound(&item.expr, &Scope::of(scope_table, "order clause"))?;
+            if bound.is_local() || rewrite::has_columns(&bound.expr) {
+                sort.push((bound, item.descending));
+            }
+        }
+        let limit = match limit {
+            Some(limit) => Some(self.limit_value(limit)?),
+            None => None,
+        };
+        let order: Option<Vec<(u16, bool)>> = sort
+            .iter()
+            .map(|(bound, descending)| match &bound.expr {
+                Expr::Column(column) => Some((*column, *descending)),
+                _ => None,
+            })
+            .collect();
+        let order = order.filter(|order| !order.is_empty());
+        let allowed = access::allowed_indexes(&table, hints, &scope_table.alias)?;
+        let (shippable, local) = self.split_filter(filter);
+        let wanted = Wanted { order: order.as_deref(), limited: limit.is_some() };
+        let mut access = access::choose(&table, shippable, &wanted, &allowed);
+        access.local_filter = local;
+        Ok(ChangeTarget { layout: table.row_layout(), table, access, sort, limit })
+    }
+
+    fn single_table(
+        &mut self,
+        tables: &[ast::TableReference],
+        several: &str,
+    ) -> Result<(Arc<Table>, Option<String>, Vec<ast::IndexHint>), SqlError> {
+        let [reference] = tables else { return Err(SqlError::not_supported(several)) };
+        if !reference.joins.is_empty() {
+            return Err(SqlError::not_supported(several));
+        }
+        match &reference.first {
+            ast::TableFactor::Table { name, alias, partitions, hints } => {
+                if !partitions.is_empty() {
+                    return Err(SqlError::not_supported("PARTITION"));
+                }
+                Ok((self.changeable_table(name)?, alias.clone(), hints.clone()))
+            }
+            ast::TableFactor::Derived { .. }
+            | ast::TableFactor::Nested(_)
+            | ast::TableFactor::Unsupported { .. } => Err(SqlError::not_supported(several)),
+        }
+    }
+
+    fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+        let schema = name.schema.as_deref().or(self.environment.database.as_deref());
+        if schema.is_some_and(crate::information_schema::is_schema) {
+            return Err(SqlError::new(
+                crate::error::code::ER_DBACCESS_DENIED_ERROR,
+                format!(
+                    "Access denied for user '{}' to database 'information_schema'",
+                    self.session.current_user().replace('@', "'@'")
+                ),
+            ));
+        }
+        self.table(name)
+    }
+}
+
+fn position_u16(position: usize) -> u16 {
+    u16::try_from(position).expect("tables are narrow")
+}
+
+fn visible_columns(table: &Table) -> Vec<u16> {
+    (0..table.columns.len())
+        .filter(|&column| !table.columns[column].hidden)
+        .map(position_u16)
+        .collect()
+}
+
+/// A hexadecimal literal assigned to a number is one.
+fn number_for(expr: &mut Expr, column: u16, table: &Table) {
+    if table.columns[usize::from(column)].column_type.is_numeric()
+        && let Expr::Const(types::Value::Bytes(bytes)) = expr
+        && let Some(number) = bytes_as_number(bytes)
+    {
+        *expr = Expr::Const(types::Value::UInt(number));
+    }
+}
+
+pub fn has_unique_keys(table: &Table) -> bool {
+    table.indexes.iter().any(|index| matches!(index.kind, IndexKind::Unique { .. }))
+}
+
+/// Are the rows found by their primary keys alone, so that the change can be sent there without reading first?
+fn is_key_change(target: &ChangeTarget) -> bool {
+    target.access.path.kind == PathKind::PrimaryKey
+        && target.access.local_filter.is_none()
+        && target.limit.is_none()
+        && target.sort.is_empty()
+}
+
+/// The assignments as the row's shard can do them, or None.
+fn shipped_assignments(table: &Table, assignments: &[AssignmentPlan]) -> Option<Vec<Assignment>> {
+    // ON UPDATE CURRENT_TIMESTAMP only if another column changes: known after the row was read.
+    if table.columns.iter().any(|column| column.on_update_now) {
+        return None;
+    }
+    let is_key = |column: u16| {
+        table.indexes.iter().any(|index| {
+            index.kind != IndexKind::Ordinary
+                && index.parts.iter().any(|part| part.column == column)
+        })
+    };
+    let mut shipped = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let AssignedValue::Expr(value) = &assignment.value else { return None };
+        let column = &table.columns[usize::from(assignment.column)];
+        let is_timestamp = matches!(column.column_type, types::ColumnType::Timestamp { .. });
+        let computed = rewrite::has_columns(&value.expr);
+        if value.is_local() || is_key(assignment.column) || (is_timestamp && computed) {
+            return None;
+        }
+        // NULL from a computation is an error of its own in a NOT NULL column; the session looks at it.
+        if computed && !column.nullable && may_be_null(table, &value.expr) {
+            return None;
+        }
+        shipped.push(Assignment { column: assignment.column, value: value.expr.clone() });
+    }
+    Some(shipped)
+}
+
+/// Could the expression be NULL for a row? `k + 1` of a NOT NULL column is not.
+fn may_be_null(table: &Table, expr: &Expr) -> bool {
+    use types::expr::{BinaryOp, Function};
+    match expr {
+        Expr::Const(value) => value.is_null(),
+        Expr::Column(column) => table.columns[usize::from(*column)].nullable,
+        // Checked when the statement runs.
+        Expr::Param(_) => false,
+        Expr::Binary(
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor,
+            left,
+            right,
+        ) => may_be_null(table, left) || may_be_null(table, right),
+        Expr::Function(
+            Function::Concat | Function::Upper | Function::Lower | Function::Reverse,
+            operands,
+        ) => operands.iter().any(|operand| may_be_null(table, operand)),
+        Expr::Unary(_, operand) => may_be_null(table, operand),
+        _ => true,
+    }
+}
+

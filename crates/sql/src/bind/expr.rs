@@ -1,0 +1,764 @@
+//! Expressions: syntax to bound form.
+
+use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp, result_type};
+use types::{Collation, ColumnType, Date, DateTime, Decimal, Expr, IntWidth, Time, Value};
+
+use super::Binder;
+use super::names::{Scope, written};
+use crate::error::{SqlError, code};
+use crate::parser::ast;
+use crate::plan::{Bound, Slot};
+use crate::session::variables::Charset;
+
+/// MySQL's group_concat_max_len and the like bound values at run time; this bounds rows of ROW(...) comparisons.
+const ROW_COLUMNS_MAX: usize = 64;
+
+impl Binder<'_> {
+    /// Binds an expression and notes which slots it needs for each row.
+    pub fn bound(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Bound, SqlError> {
+        let first = self.slots.len();
+        let expr = self.expr(expr, scope)?;
+        if !expr.check(usize::MAX, usize::MAX) {
+            return Err(SqlError::new(
+                code::ER_STACK_OVERRUN_NEED_MORE,
+                "Expression is nested too deeply",
+            ));
+        }
+        let slots = (first..self.slots.len())
+            .filter(|&slot| self.is_per_row(slot))
+            .map(|slot| u16::try_from(slot).expect("parameters are bounded"))
+            .collect();
+        Ok(Bound { expr, slots })
+    }
+
+    fn is_per_row(&self, slot: usize) -> bool {
+        let slot = &self.slots[slot];
+        slot.is_per_row() || (self.reads_per_row && matches!(slot, Slot::UserVariable(_)))
+    }
+
+    /// The type of a bound expression; notes that the plan depends on the kinds of parameters if it does.
+    pub fn type_of(&mut self, expr: &Expr, columns: &[ResultType]) -> ResultType {
+        let statement_params = self.param_kinds.len();
+        let mut uses = false;
+        super::rewrite::for_each_param(expr, &mut |number| {
+            uses |= usize::from(number) < statement_params;
+        });
+        self.kinds_matter |= uses;
+        result_type(expr, columns, &self.param_types)
+    }
+
+    pub fn expr(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        match expr {
+            ast::Expr::Literal(literal) => {
+                Ok(Expr::Const(literal_value(literal, self.environment.collation)?))
+            }
+            ast::Expr::Param(number) => {
+                if self.param_kinds.len() <= *number as usize {
+                    return Err(SqlError::new(code::ER_PARSE_ERROR, "Parameter outside of a prepared statement"));
+                }
+                Ok(Expr::Param(u16::try_from(*number).expect("checked against the count")))
+            }
+            ast::Expr::Column(name) => self.column(name, scope),
+            ast::Expr::UserVariable(name) => self.user_variable(name),
+            ast::Expr::SystemVariable { scope, name } => {
+                self.reusable = false;
+                Ok(Expr::Const(self.session.system_variable(*scope, name)?))
+            }
+            ast::Expr::Assign { variable, value } => self.assign(variable, value, scope),
+            ast::Expr::And(terms) => Ok(Expr::And(self.exprs(terms, scope)?)),
+            ast::Expr::Or(terms) => Ok(Expr::Or(self.exprs(terms, scope)?)),
+            ast::Expr::Unary { operator, operand } => self.unary(*operator, operand, scope),
+            ast::Expr::Binary { operator, left, right } => {
+                self.binary(*operator, left, right, scope)
+            }
+            ast::Expr::Is { operand, test, negated } => {
+                let operand = Box::new(self.expr(operand, scope)?);
+                Ok(match test {
+                    ast::IsTest::Null | ast::IsTest::Unknown => Expr::IsNull(operand, *negated),
+                    ast::IsTest::True => Expr::IsTruth(operand, true, *negated),
+                    ast::IsTest::False => Expr::IsTruth(operand, false, *negated),
+                })
+            }
+            ast::Expr::Between { operand, low, high, negated } => Ok(Expr::Between {
+                operand: Box::new(self.expr(operand, scope)?),
+                low: Box::new(self.expr(low, scope)?),
+                high: Box::new(self.expr(high, scope)?),
+                negated: *negated,
+            }),
+            ast::Expr::InList { operand, list, negated } => {
+                self.in_list(operand, list, *negated, scope)
+            }
+            ast::Expr::Like { operand, pattern, escape, negated } => Ok(Expr::Like {
+                operand: Box::new(self.expr(operand, scope)?),
+                pattern: Box::new(self.expr(pattern, scope)?),
+                escape: match escape {
+                    Some(escape) => Some(Box::new(self.expr(escape, scope)?)),
+                    None => None,
+                },
+                negated: *negated,
+            }),
+            ast::Expr::Regexp { operand, pattern, negated } => {
+                let arguments = vec![self.expr(operand, scope)?, self.expr(pattern, scope)?];
+                let call = Expr::Function(Function::RegexpLike, arguments);
+                Ok(if *negated { Expr::Unary(UnaryOp::Not, Box::new(call)) } else { call })
+            }
+            ast::Expr::Case { operand, branches, otherwise } => {
+                let operand = match operand {
+                    Some(operand) => Some(Box::new(self.expr(operand, scope)?)),
+                    None => None,
+                };
+                let mut bound = Vec::with_capacity(branches.len());
+                for (when, then) in branches {
+                    bound.push((self.pure(when, scope)?, self.pure(then, scope)?));
+                }
+                let otherwise = match otherwise {
+                    Some(otherwise) => Some(Box::new(self.pure(otherwise, scope)?)),
+                    None => None,
+                };
+                Ok(Expr::Case { operand, branches: bound, otherwise })
+            }
+            ast::Expr::Cast { operand, target } => {
+                let operand = self.expr(operand, scope)?;
+                Ok(Expr::Cast(Box::new(operand), self.cast_type(target)?))
+            }
+            ast::Expr::ConvertUsing { operand, charset } => {
+                let operand = self.expr(operand, scope)?;
+                let target = match Charset::by_name(charset) {
+                    Some(Charset::Binary) => ColumnType::Varbinary { length: 65_535 },
+                    Some(_) => {
+                        let collation = Collation::default_of_charset(charset).unwrap_or_default();
+                        ColumnType::Text { bytes_max: u32::MAX, collation }
+                    }
+                    None => return Err(SqlError::unknown_character_set(charset)),
+                };
+                Ok(Expr::Cast(Box::new(operand), target))
+            }
+            ast::Expr::Collate { operand, collation } => {
+                let operand = self.expr(operand, scope)?;
+                let collation = Collation::by_name(collation)
+                    .ok_or_else(|| SqlError::unknown_collation(collation))?;
+                Ok(Expr::Collate(Box::new(operand), collation))
+            }
+            ast::Expr::Function { schema, name, arguments } => {
+                if let Some(schema) = schema {
+                    return Err(SqlError::new(
+                        code::ER_SP_DOES_NOT_EXIST,
+                        format!("FUNCTION {schema}.{name} does not exist"),
+                    ));
+                }
+                self.function(name, arguments, scope)
+            }
+            ast::Expr::Aggregate { name, distinct, arguments, order_by, separator } => {
+                self.aggregate(name, *distinct, arguments, order_by, separator.as_deref(), scope)
+            }
+            ast::Expr::Trim { side, remove, operand } => {
+                let function = match side {
+                    ast::TrimSide::Both => Function::Trim,
+                    ast::TrimSide::Leading => Function::Ltrim,
+                    ast::TrimSide::Trailing => Function::Rtrim,
+                };
+                let mut arguments = vec![self.expr(operand, scope)?];
+                if let Some(remove) = remove {
+                    arguments.push(self.expr(remove, scope)?);
+                }
+                Ok(Expr::Function(function, arguments))
+            }
+            ast::Expr::Interval { .. } | ast::Expr::Unit(_) => {
+                Err(SqlError::new(code::ER_PARSE_ERROR, "INTERVAL outside of date arithmetic"))
+            }
+            ast::Expr::Row(columns) => Err(SqlError::operand_columns(if columns.len() == 1 { 2 } else { 1 })),
+            ast::Expr::Values(name) => {
+                if !scope.new_values {
+                    return Ok(Expr::Const(Value::Null));
+                }
+                let column = scope.column(name)?;
+                self.new_value(column, scope)
+            }
+            ast::Expr::Default(Some(name)) => {
+                // DEFAULT(column) of INSERT and UPDATE expressions; rare enough to be refused by name.
+                scope.column(name)?;
+                Err(SqlError::not_supported("DEFAULT(column)"))
+            }
+            ast::Expr::Default(None) => {
+                Err(SqlError::new(code::ER_PARSE_ERROR, "DEFAULT is not allowed here"))
+            }
+            ast::Expr::Exists(_)
+            | ast::Expr::Subquery(_)
+            | ast::Expr::InSubquery { .. }
+            | ast::Expr::Quantified { .. } => Err(SqlError::not_supported("subquery")),
+            ast::Expr::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+        }
+    }
+
+    pub fn exprs(&mut self, list: &[ast::Expr], scope: &Scope<'_>) -> Result<Vec<Expr>, SqlError> {
+        list.iter().map(|expr| self.expr(expr, scope)).collect()
+    }
+
+    /// An operand that may not be evaluated at all (a branch of CASE or IF): what acts when it is evaluated is refused
+    /// there, because slots are supplied whatever the branch.
+    pub fn pure(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let first = self.slots.len();
+        let bound = self.expr(expr, scope)?;
+        let acts = self.slots[first..].iter().any(|slot| {
+            matches!(slot, Slot::Assign { .. } | Slot::Sleep(_) | Slot::LastInsertIdOf(_))
+        });
+        if acts {
+            return Err(SqlError::not_supported("assignment or SLEEP in a branch of IF or CASE"));
+        }
+        Ok(bound)
+    }
+
+    fn column(&mut self, name: &ast::ColumnName, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        if let (Some((alias, columns)), Some(table)) = (scope.row_alias, &name.table)
+            && table == alias
+        {
+            let position = columns.iter().position(|own| own.eq_ignore_ascii_case(&name.column));
+            let column = match position {
+                // Without a column list the alias has the table's names.
+                None if columns.is_empty() => {
+                    let bare = ast::ColumnName { table: None, ..name.clone() };
+                    scope.column(&bare)?
+                }
+                Some(position) => position,
+                None => return Err(SqlError::unknown_column(&written(name), scope.place)),
+            };
+            return self.new_value(column, scope);
+        }
+        let position = if scope.aliases_first {
+            match scope.alias(name) {
+                Some(expr) => return self.alias(expr, name, scope),
+                None => scope.column(name)?,
+            }
+        } else {
+            match scope.column(name) {
+                Ok(position) => position,
+                Err(error) => match scope.alias(name) {
+                    Some(expr) => return self.alias(expr, name, scope),
+                    None => return Err(error),
+                },
+            }
+        };
+        let table = scope.table.expect("a column was found in it");
+        let column = Expr::Column(u16::try_from(position).expect("tables have few columns"));
+        // Rows hold UTC; expressions see the session's time.
+        Ok(match table.columns[position].column_type {
+            ColumnType::Timestamp { .. } => Expr::Function(Function::UtcToLocal, vec![column]),
+            _ => column,
+        })
+    }
+
+    /// The select item behind an alias, bound in its place. It does not see aliases itself.
+    fn alias(
+        &mut self,
+        expr: &ast::Expr,
+        name: &ast::ColumnName,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        if scope.place == "group statement" && matches!(expr, ast::Expr::Aggregate { .. }) {
+            return Err(SqlError::new(
+                code::ER_WRONG_GROUP_FIELD,
+                format!("Can't group on '{}'", name.column),
+            ));
+        }
+        let plain = Scope {
+            table: scope.table,
+            groups: scope.groups,
+            new_values: scope.new_values,
+            row_alias: scope.row_alias,
+            ..Scope::empty(scope.place)
+        };
+        self.expr(expr, &plain)
+    }
+
+    fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let table = scope.table.expect("VALUES() is bound in the scope of a table");
+        let column_type = Some(table.columns[column].column_type.clone());
+        let column = u16::try_from(column).expect("tables have few columns");
+        Ok(Expr::Param(self.slot(Slot::NewValue { column }, column_type)?))
+    }
+
+    fn user_variable(&mut self, name: &str) -> Result<Expr, SqlError> {
+        let name = name.to_lowercase();
+        // The result's type is the value's of now.
+        self.reusable = false;
+        let column_type = match self.session.user_variable(&name) {
+            Some(value) => super::kind_type(crate::plan::ParamKind::of(value), Collation::default()),
+            None => super::kind_type(crate::plan::ParamKind::Unknown, Collation::default()),
+        };
+        Ok(Expr::Param(self.slot(Slot::UserVariable(name), column_type.column_type)?))
+    }
+
+    fn assign(
+        &mut self,
+        variable: &str,
+        value: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        self.assigns = true;
+        self.reusable = false;
+        let value = self.expr(value, scope)?;
+        let column_type = self.type_of(&value, &scope.result_types()).column_type;
+        let name = variable.to_lowercase();
+        Ok(Expr::Param(self.slot(Slot::Assign { name, value }, column_type)?))
+    }
+
+    fn unary(
+        &mut self,
+        operator: ast::UnaryOperator,
+        operand: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        match (operator, operand) {
+            (ast::UnaryOperator::Negate, ast::Expr::Literal(ast::Literal::Integer(number))) => {
+                return Ok(Expr::Const(negated_integer(*number)));
+            }
+            (ast::UnaryOperator::Negate, ast::Expr::Literal(ast::Literal::Decimal(text))) => {
+                let value = Decimal::parse(text).ok_or_else(|| too_large_number(text))?;
+                return Ok(Expr::Const(Value::Decimal(value.neg())));
+            }
+            (ast::UnaryOperator::Negate, ast::Expr::Literal(ast::Literal::Float(number))) => {
+                return Ok(Expr::Const(Value::Double(-number)));
+            }
+            _ => {}
+        }
+        let mut operand = self.expr(operand, scope)?;
+        match operator {
+            ast::UnaryOperator::Plus => Ok(operand),
+            ast::UnaryOperator::Negate => {
+                as_number(&mut operand);
+                Ok(Expr::Unary(UnaryOp::Negate, Box::new(operand)))
+            }
+            ast::UnaryOperator::BitNot => {
+                as_number(&mut operand);
+                Ok(Expr::Unary(UnaryOp::BitNot, Box::new(operand)))
+            }
+            ast::UnaryOperator::Not => Ok(Expr::Unary(UnaryOp::Not, Box::new(operand))),
+            ast::UnaryOperator::Binary => {
+                Ok(Expr::Cast(Box::new(operand), ColumnType::Varbinary { length: 65_535 }))
+            }
+        }
+    }
+
+    fn binary(
+        &mut self,
+        operator: ast::BinaryOperator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        use ast::BinaryOperator as A;
+        if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (left, right) {
+            return self.compare_rows(operator, left, right, scope);
+        }
+        if let (A::Add, ast::Expr::Interval { value, unit }) = (operator, left) {
+            return self.interval(right, value, *unit, false, scope);
+        }
+        if let (A::Add | A::Subtract, ast::Expr::Interval { value, unit }) = (operator, right) {
+            return self.interval(left, value, *unit, operator == A::Subtract, scope);
+        }
+        let mut left = self.expr(left, scope)?;
+        let mut right = self.expr(right, scope)?;
+        let op = match operator {
+            A::Xor => BinaryOp::Xor,
+            A::Equal => BinaryOp::Equal,
+            A::NullSafeEqual => BinaryOp::NullSafeEqual,
+            A::NotEqual => BinaryOp::NotEqual,
+            A::Less => BinaryOp::Less,
+            A::LessOrEqual => BinaryOp::LessOrEqual,
+            A::Greater => BinaryOp::Greater,
+            A::GreaterOrEqual => BinaryOp::GreaterOrEqual,
+            A::BitOr => BinaryOp::BitOr,
+            A::BitAnd => BinaryOp::BitAnd,
+            A::BitXor => BinaryOp::BitXor,
+            A::ShiftLeft => BinaryOp::ShiftLeft,
+            A::ShiftRight => BinaryOp::ShiftRight,
+            A::Add => BinaryOp::Add,
+            A::Subtract => BinaryOp::Subtract,
+            A::Multiply => BinaryOp::Multiply,
+            A::Divide => BinaryOp::Divide,
+            A::IntegerDivide => BinaryOp::IntegerDivide,
+            A::Modulo => BinaryOp::Modulo,
+            A::SoundsLike => {
+                let sound = |operand| Box::new(Expr::Function(Function::Soundex, vec![operand]));
+                return Ok(Expr::Binary(BinaryOp::Equal, sound(left), sound(right)));
+            }
+        };
+        match operator {
+            A::Add | A::Subtract | A::Multiply | A::Divide | A::IntegerDivide | A::Modulo
+            | A::BitOr | A::BitAnd | A::BitXor | A::ShiftLeft | A::ShiftRight => {
+                as_number(&mut left);
+                as_number(&mut right);
+            }
+            A::Equal | A::NullSafeEqual | A::NotEqual | A::Less | A::LessOrEqual | A::Greater
+            | A::GreaterOrEqual => {
+                self.check_collations(&left, &right, symbol(operator), scope)?;
+            }
+            A::Xor | A::SoundsLike => {}
+        }
+        Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// 1267 where two columns (or two COLLATE clauses) of different collations meet and neither is a binary one.
+    fn check_collations(
+        &mut self,
+        left: &Expr,
+        right: &Expr,
+        operation: &str,
+        scope: &Scope<'_>,
+    ) -> Result<(), SqlError> {
+        fn own(expr: &Expr, scope: &Scope<'_>) -> Option<(Collation, &'static str)> {
+            match expr {
+                Expr::Column(position) => {
+                    let column = scope.table?.columns.get(usize::from(*position))?;
+                    column.column_type.collation().map(|collation| (collation, "IMPLICIT"))
+                }
+                Expr::Collate(_, collation) => Some((*collation, "EXPLICIT")),
+                _ => None,
+            }
+        }
+        let (Some((a, strength_a)), Some((b, strength_b))) = (own(left, scope), own(right, scope))
+        else {
+            return Ok(());
+        };
+        let by_bytes = |collation: Collation| collation.name().ends_with("bin");
+        let decided = strength_a != strength_b
+            || (strength_a == "IMPLICIT" && (by_bytes(a) != by_bytes(b)));
+        if a == b || decided {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            code::ER_CANT_AGGREGATE_2COLLATIONS,
+            format!(
+                "Illegal mix of collations ({},{strength_a}) and ({},{strength_b}) for operation '{operation}'",
+                a.name(),
+                b.name()
+            ),
+        ))
+    }
+
+    /// (a, b) op (c, d): column by column, the first difference decides.
+    fn compare_rows(
+        &mut self,
+        operator: ast::BinaryOperator,
+        left: &[ast::Expr],
+        right: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        use ast::BinaryOperator as A;
+        if left.len() != right.len() || ROW_COLUMNS_MAX < left.len() {
+            return Err(SqlError::operand_columns(left.len()));
+        }
+        let mut equal = Vec::new();
+        for (left, right) in left.iter().zip(right) {
+            let op = if operator == A::NullSafeEqual { A::NullSafeEqual } else { A::Equal };
+            equal.push(self.binary(op, left, right, scope)?);
+        }
+        let strict = match operator {
+            A::Equal | A::NullSafeEqual => return Ok(Expr::And(equal)),
+            A::NotEqual => {
+                return Ok(Expr::Unary(UnaryOp::Not, Box::new(Expr::And(equal))));
+            }
+            A::Less | A::LessOrEqual => A::Less,
+            A::Greater | A::GreaterOrEqual => A::Greater,
+            _ => return Err(SqlError::operand_columns(1)),
+        };
+        let mut ways = Vec::new();
+        for position in 0..left.len() {
+            let last = position + 1 == left.len();
+            let op = if last { operator } else { strict };
+            let mut terms = equal[..position].to_vec();
+            terms.push(self.binary(op, &left[position], &right[position], scope)?);
+            ways.push(Expr::And(terms));
+        }
+        Ok(Expr::Or(ways))
+    }
+
+    fn in_list(
+        &mut self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        if let ast::Expr::Row(columns) = operand {
+            let mut ways = Vec::with_capacity(list.len());
+            for row in list {
+                let ast::Expr::Row(values) = row else {
+                    return Err(SqlError::operand_columns(columns.len()));
+                };
+                ways.push(self.compare_rows(ast::BinaryOperator::Equal, columns, values, scope)?);
+            }
+            let any = Expr::Or(ways);
+            return Ok(if negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any });
+        }
+        let operand = Box::new(self.expr(operand, scope)?);
+        Ok(Expr::In { operand, list: self.exprs(list, scope)?, negated })
+    }
+
+    pub fn interval(
+        &mut self,
+        operand: &ast::Expr,
+        amount: &ast::Expr,
+        unit: ast::IntervalUnit,
+        subtract: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        Ok(Expr::Interval {
+            operand: Box::new(self.expr(operand, scope)?),
+            amount: Box::new(self.expr(amount, scope)?),
+            unit: interval_unit(unit),
+            subtract,
+        })
+    }
+
+    fn cast_type(&self, target: &ast::CastType) -> Result<ColumnType, SqlError> {
+        let length = |length: &Option<u64>| {
+            length.map_or(u32::MAX, |length| u32::try_from(length).unwrap_or(u32::MAX))
+        };
+        Ok(match target {
+            ast::CastType::Signed => ColumnType::Int { width: IntWidth::W8, unsigned: false },
+            ast::CastType::Unsigned => ColumnType::Int { width: IntWidth::W8, unsigned: true },
+            ast::CastType::Char { length: None, charset } => ColumnType::Text {
+                bytes_max: u32::MAX,
+                collation: self.cast_collation(charset)?,
+            },
+            ast::CastType::Char { length: written, charset } => ColumnType::Varchar {
+                length: length(written),
+                collation: self.cast_collation(charset)?,
+            },
+            ast::CastType::Binary { length: None } => ColumnType::Blob { bytes_max: u32::MAX },
+            // CAST(x AS BINARY(n)) pads to n.
+            ast::CastType::Binary { length: written } => {
+                let length = length(written);
+                if 65_535 < length {
+                    return Err(SqlError::not_supported("CAST AS BINARY of more than 65535 bytes"));
+                }
+                ColumnType::Binary { length }
+            }
+            ast::CastType::Decimal { precision, scale } => {
+                let (precision, scale) = decimal_size("expression", *precision, *scale)?;
+                ColumnType::Decimal { precision, scale, unsigned: false }
+            }
+            ast::CastType::Float { precision } => match precision {
+                Some(25..=53) => ColumnType::Double,
+                Some(54..) => {
+                    return Err(SqlError::new(
+                        code::ER_TOO_BIG_PRECISION,
+                        "Too-big precision specified for 'CAST'. Maximum is 53.",
+                    ));
+                }
+                _ => ColumnType::Float,
+            },
+            ast::CastType::Double => ColumnType::Double,
+            ast::CastType::Date => ColumnType::Date,
+            ast::CastType::Time { fsp } => ColumnType::Time { fsp: checked_fsp("CAST", *fsp)? },
+            ast::CastType::DateTime { fsp } => {
+                ColumnType::DateTime { fsp: checked_fsp("CAST", *fsp)? }
+            }
+            ast::CastType::Year => return Err(SqlError::not_supported("YEAR")),
+            ast::CastType::Json => return Err(SqlError::not_supported("JSON")),
+            ast::CastType::Unsupported { feature } => return Err(SqlError::not_supported(feature)),
+        })
+    }
+
+    fn cast_collation(&self, charset: &Option<String>) -> Result<Collation, SqlError> {
+        match charset {
+            None => Ok(self.environment.collation),
+            Some(name) => Collation::default_of_charset(name)
+                .ok_or_else(|| SqlError::unknown_character_set(name)),
+        }
+    }
+}
+
+/// DECIMAL(p, s) of a column or a CAST, checked; `what` names it in the message.
+pub fn decimal_size(
+    what: &str,
+    precision: Option<u64>,
+    scale: Option<u64>,
+) -> Result<(u8, u8), SqlError> {
+    let scale = scale.unwrap_or(0);
+    if 30 < scale {
+        return Err(SqlError::new(
+            code::ER_TOO_BIG_SCALE,
+            format!("Too big scale {scale} specified for column '{what}'. Maximum is 30."),
+        ));
+    }
+    let precision = match precision {
+        None | Some(0) => 10,
+        Some(precision) => precision,
+    };
+    if 65 < precision {
+        return Err(SqlError::new(
+            code::ER_TOO_BIG_PRECISION,
+            format!("Too-big precision {precision} specified for '{what}'. Maximum is 65."),
+        ));
+    }
+    if precision < scale {
+        return Err(SqlError::new(
+            code::ER_M_BIGGER_THAN_D,
+            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{what}')."),
+        ));
+    }
+    Ok((precision as u8, scale as u8))
+}
+
+pub fn checked_fsp(what: &str, fsp: Option<u64>) -> Result<u8, SqlError> {
+    match fsp {
+        None => Ok(0),
+        Some(fsp @ 0..=6) => Ok(fsp as u8),
+        Some(fsp) => Err(SqlError::new(
+            code::ER_TOO_BIG_PRECISION,
+            format!("Too-big precision {fsp} specified for '{what}'. Maximum is 6."),
+        )),
+    }
+}
+
+fn symbol(operator: ast::BinaryOperator) -> &'static str {
+    use ast::BinaryOperator as A;
+    match operator {
+        A::Equal => "=",
+        A::NullSafeEqual => "<=>",
+        A::NotEqual => "<>",
+        A::Less => "<",
+        A::LessOrEqual => "<=",
+        A::Greater => ">",
+        A::GreaterOrEqual => ">=",
+        _ => "=",
+    }
+}
+
+pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
+    use ast::IntervalUnit as A;
+    match unit {
+        A::Microsecond => IntervalUnit::Microsecond,
+        A::Second => IntervalUnit::Second,
+        A::Minute => IntervalUnit::Minute,
+        A::Hour => IntervalUnit::Hour,
+        A::Day => IntervalUnit::Day,
+        A::Week => IntervalUnit::Week,
+        A::Month => IntervalUnit::Month,
+        A::Quarter => IntervalUnit::Quarter,
+        A::Year => IntervalUnit::Year,
+        A::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        A::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        A::MinuteSecond => IntervalUnit::MinuteSecond,
+        A::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        A::HourSecond => IntervalUnit::HourSecond,
+        A::HourMinute => IntervalUnit::HourMinute,
+        A::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        A::DaySecond => IntervalUnit::DaySecond,
+        A::DayMinute => IntervalUnit::DayMinute,
+        A::DayHour => IntervalUnit::DayHour,
+        A::YearMonth => IntervalUnit::YearMonth,
+    }
+}
+
+/// A hexadecimal or bit literal is a number where a number is wanted.
+fn as_number(expr: &mut Expr) {
+    if let Expr::Const(Value::Bytes(bytes)) = expr
+        && let Some(number) = bytes_as_number(bytes)
+    {
+        *expr = Expr::Const(Value::UInt(number));
+    }
+}
+
+/// Big-endian bytes as a number; None beyond 8 bytes.
+pub fn bytes_as_number(bytes: &[u8]) -> Option<u64> {
+    let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
+    let digits = &bytes[start..];
+    if 8 < digits.len() {
+        return None;
+    }
+    Some(digits.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte)))
+}
+
+fn negated_integer(number: u64) -> Value {
+    match 0i64.checked_sub_unsigned(number) {
+        Some(number) => Value::Int(number),
+        None => Value::Decimal(Decimal::from_u64(number).neg()),
+    }
+}
+
+fn too_large_number(text: &str) -> SqlError {
+    SqlError::new(
+        code::ER_DATA_OUT_OF_RANGE,
+        format!("DECIMAL value is out of range in '{}'", text.chars().take(80).collect::<String>()),
+    )
+}
+
+/// The value of a literal; strings get the connection's collation.
+pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Value, SqlError> {
+    let temporal = |kind: &str, text: &[u8]| {
+        SqlError::new(
+            1525,
+            format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)),
+        )
+    };
+    Ok(match literal {
+        ast::Literal::Null => Value::Null,
+        ast::Literal::Bool(truth) => Value::Int(i64::from(*truth)),
+        ast::Literal::Integer(number) => match i64::try_from(*number) {
+            Ok(number) => Value::Int(number),
+            Err(_) => Value::UInt(*number),
+        },
+        ast::Literal::Decimal(text) => {
+            let (value, used) = Decimal::parse_prefix(text.as_bytes());
+            if used < text.len() {
+                return Err(too_large_number(text));
+            }
+            Value::Decimal(value)
+        }
+        ast::Literal::Float(number) => Value::Double(*number),
+        ast::Literal::String(bytes) => text_value(bytes, collation),
+        ast::Literal::CharsetString { charset, value } => match Charset::by_name(charset) {
+            Some(Charset::Binary) => Value::Bytes(value.as_slice().into()),
+            Some(Charset::Latin1) => {
+                let text: String = value.iter().map(|&byte| latin1_character(byte)).collect();
+                Value::Text(text.into(), Collation::default_of_charset("latin1").unwrap_or(collation))
+            }
+            Some(other) => {
+                let own = Collation::default_of_charset(other.name()).unwrap_or(collation);
+                text_value(value, if other == Charset::Utf8mb4 { collation } else { own })
+            }
+            None => return Err(SqlError::unknown_character_set(charset)),
+        },
+        ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => Value::Bytes(bytes.as_slice().into()),
+        ast::Literal::Date(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATE", bytes))?;
+            Value::Date(Date::parse(text).ok_or_else(|| temporal("DATE", bytes))?)
+        }
+        ast::Literal::Time(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("TIME", bytes))?;
+            let parsed = Time::parse(text).filter(|parsed| parsed.complete && !parsed.clamped);
+            Value::Time(parsed.ok_or_else(|| temporal("TIME", bytes))?.value)
+        }
+        ast::Literal::Timestamp(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATETIME", bytes))?;
+            let parsed = DateTime::parse(text).filter(|parsed| parsed.complete);
+            Value::DateTime(parsed.ok_or_else(|| temporal("DATETIME", bytes))?.value)
+        }
+    })
+}
+
+/// Text if it is UTF-8, else bytes: clients put binary values into string literals.
+pub fn text_value(bytes: &[u8], collation: Collation) -> Value {
+    if collation.is_binary() {
+        return Value::Bytes(bytes.into());
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Value::Text(text.into(), collation),
+        Err(_) => Value::Bytes(bytes.into()),
+    }
+}
+
+/// MySQL's latin1 is Windows-1252.
+pub fn latin1_character(byte: u8) -> char {
+    const HIGH: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    ];
+    match byte {
+        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    }
+}

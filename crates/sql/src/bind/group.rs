@@ -1,0 +1,229 @@
+//! GROUP BY and aggregates.
+//!
+//! While the clauses of a grouped SELECT are bound, group values and aggregates get positions behind the table's columns
+//! ([`GroupCollector`]). At the end every subtree that equals a GROUP BY expression becomes that group's value; what then
+//! still names a column of the table is either determined by the group (its primary key is grouped by), or an error
+//! under ONLY_FULL_GROUP_BY, or any value of the group.
+
+use std::cell::RefCell;
+
+use types::expr::{Aggregate, AggregateFunction, Function, ResultType};
+use types::{Expr, IndexKind, Table};
+
+use super::Binder;
+use super::names::{GroupCollector, Scope, ScopeTable};
+use super::rewrite;
+use crate::error::{SqlError, code};
+use crate::parser::ast;
+use crate::plan::Bound;
+
+impl Binder<'_> {
+    pub fn aggregate(
+        &mut self,
+        name: &str,
+        distinct: bool,
+        arguments: &[ast::Expr],
+        order_by: &[ast::OrderItem],
+        separator: Option<&[u8]>,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let Some(groups) = scope.groups else { return Err(SqlError::invalid_group_function()) };
+        if name.starts_with("JSON_") {
+            return Err(SqlError::not_supported(name));
+        }
+        if !order_by.is_empty() {
+            return Err(SqlError::not_supported("GROUP_CONCAT with ORDER BY"));
+        }
+        let function = match name {
+            "GROUP_CONCAT" => {
+                let separator = separator.unwrap_or(b",");
+                AggregateFunction::GroupConcat {
+                    separator: String::from_utf8_lossy(separator).into_owned(),
+                }
+            }
+            _ => AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?,
+        };
+        // Inside an aggregate no other is allowed.
+        let inner = scope.without_groups();
+        let mut bound = self.exprs(arguments, &inner)?;
+        let argument = match bound.len() {
+            0 => None,
+            1 => bound.pop(),
+            _ if name == "GROUP_CONCAT" => Some(Expr::Function(Function::Concat, bound)),
+            _ => return Err(SqlError::not_supported("COUNT(DISTINCT) of several expressions")),
+        };
+        self.collect(Aggregate { function, argument, distinct }, groups, scope)
+    }
+
+    /// ANY_VALUE(x).
+    pub fn any_value(&mut self, argument: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let groups = scope.groups.expect("the caller asked");
+        let inner = scope.without_groups();
+        let argument = self.expr(argument, &inner)?;
+        if !rewrite::has_columns(&argument) {
+            return Ok(argument);
+        }
+        let any = AggregateFunction::AnyValue;
+        self.collect(Aggregate { function: any, argument: Some(argument), distinct: false }, groups, scope)
+    }
+
+    fn collect(
+        &mut self,
+        aggregate: Aggregate,
+        groups: &RefCell<GroupCollector>,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        if let Some(argument) = &aggregate.argument {
+            let mut local = false;
+            rewrite::for_each_param(argument, &mut |number| {
+                let slot = usize::from(number).checked_sub(self.param_kinds.len());
+                local |= slot.is_some_and(|slot| self.slots[slot].is_per_row());
+            });
+            if local {
+                return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in an aggregate"));
+            }
+        }
+        let columns = scope.table.map(ScopeTable::result_types).unwrap_or_default();
+        if aggregate.argument.as_ref().is_some_and(|argument| uses_statement_params(argument, self)) {
+            self.kinds_matter = true;
+        }
+        let result = aggregate.result_type(&columns, &self.param_types);
+        let mut groups = groups.borrow_mut();
+        let position = groups.base + groups.types.len();
+        groups.aggregates.push(aggregate);
+        groups.types.push(result);
+        Ok(Expr::Column(u16::try_from(position).map_err(|_| too_many())?))
+    }
+}
+
+fn uses_statement_params(expr: &Expr, binder: &Binder<'_>) -> bool {
+    let mut uses = false;
+    rewrite::for_each_param(expr, &mut |number| {
+        uses |= usize::from(number) < binder.param_kinds.len();
+    });
+    uses
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(code::ER_TOO_MANY_FIELDS, "Too many columns")
+}
+
+/// Replaces group expressions in everything computed from groups, settles what to do with other columns, and moves the
+/// positions down to a row of (group values, aggregates).
+pub struct GroupRewrite<'a> {
+    pub table: Option<&'a Table>,
+    pub scope_table: Option<&'a ScopeTable>,
+    pub patterns: Vec<Vec<u8>>,
+    /// Columns that WHERE binds to one value.
+    pub constant_columns: Vec<u16>,
+    pub collector: GroupCollector,
+    pub only_full_group_by: bool,
+}
+
+impl GroupRewrite<'_> {
+    /// `number` and `clause` ("SELECT list", "ORDER BY clause", "HAVING clause") name the expression in errors.
+    pub fn apply(&mut self, expr: &mut Expr, number: usize, clause: &str) -> Result<(), SqlError> {
+        rewrite::replace_subtrees(expr, &self.patterns, self.collector.base);
+        let base = self.collector.base;
+        let mut columns = Vec::new();
+        rewrite::for_each_column(expr, &mut |column| {
+            if usize::from(column) < base && !columns.contains(&column) {
+                columns.push(column);
+            }
+        });
+        for column in columns {
+            if self.only_full_group_by && !self.is_determined(column) {
+                return Err(self.not_grouped(column, number, clause));
+            }
+            let position = u16::try_from(base + self.collector.types.len()).map_err(|_| too_many())?;
+            let scope_column = &self.scope_table.expect("it has columns").columns[usize::from(column)];
+            self.collector.aggregates.push(Aggregate {
+                function: AggregateFunction::AnyValue,
+                argument: Some(Expr::Column(column)),
+                distinct: false,
+            });
+            self.collector.types.push(ResultType {
+                column_type: Some(scope_column.column_type.clone()),
+                nullable: true,
+            });
+            rewrite::map_columns(expr, &mut |own| if own == column { position } else { own });
+        }
+        rewrite::map_columns(expr, &mut |own| own - u16::try_from(base).expect("tables are narrow"));
+        Ok(())
+    }
+
+    pub fn apply_bound(
+        &mut self,
+        bound: &mut Bound,
+        slots: &mut [crate::plan::Slot],
+        number: usize,
+        clause: &str,
+    ) -> Result<(), SqlError> {
+        for &slot in &bound.slots {
+            if let Some(inner) = slot_expr_mut(&mut slots[usize::from(slot)]) {
+                self.apply(inner, number, clause)?;
+            }
+        }
+        self.apply(&mut bound.expr, number, clause)
+    }
+
+    /// Is the column's value the same in all rows of a group?
+    fn is_determined(&self, column: u16) -> bool {
+        if self.constant_columns.contains(&column) {
+            return true;
+        }
+        let grouped = |column: u16| {
+            self.constant_columns.contains(&column)
+                || self.patterns.contains(&rewrite::encoded(&Expr::Column(column)))
+        };
+        self.table.is_some_and(|table| {
+            table.indexes.iter().any(|index| {
+                index.kind != IndexKind::Ordinary
+                    && index.parts.iter().all(|part| {
+                        part.prefix.is_none()
+                            && grouped(part.column)
+                            && !table.columns[usize::from(part.column)].nullable
+                    })
+            })
+        })
+    }
+
+    fn not_grouped(&self, column: u16, number: usize, clause: &str) -> SqlError {
+        let table = self.scope_table.expect("it has columns");
+        let name = format!(
+            "{}.{}.{}",
+            table.database, table.alias, table.columns[usize::from(column)].name
+        );
+        if self.patterns.is_empty() {
+            return SqlError::new(
+                code::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
+                format!(
+                    "In aggregated query without GROUP BY, expression #{number} of {clause} contains \
+                     nonaggregated column '{name}'; this is incompatible with sql_mode=only_full_group_by"
+                ),
+            );
+        }
+        if clause == "HAVING clause" {
+            return SqlError::unknown_column(&table.columns[usize::from(column)].name, "having clause");
+        }
+        SqlError::new(
+            code::ER_WRONG_FIELD_WITH_GROUP,
+            format!(
+                "Expression #{number} of {clause} is not in GROUP BY clause and contains nonaggregated \
+                 column '{name}' which is not functionally dependent on columns in GROUP BY clause; this is \
+                 incompatible with sql_mode=only_full_group_by"
+            ),
+        )
+    }
+}
+
+/// The expression inside a slot, if it has one.
+pub fn slot_expr_mut(slot: &mut crate::plan::Slot) -> Option<&mut Expr> {
+    use crate::plan::Slot;
+    match slot {
+        Slot::Random { seed } => seed.as_mut(),
+        Slot::Sleep(expr) | Slot::LastInsertIdOf(expr) => Some(expr),
+        Slot::Assign { value, .. } => Some(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,206 @@
+//! The binder: from syntax tree and catalogue to a plan.
+//!
+//! Names become positions, functions become [`types::expr::Function`]s, what the session must supply becomes a
+//! [`Slot`], and everything MySQL would refuse before it touches a row is refused here, with MySQL's number. What MySQL
+//! has and this engine has not is refused with 1235 and its name.
+//!
+//! | module | part |
+//! |---|---|
+//! | `names` | which column a name means |
+//! | `expr`, `function` | expressions |
+//! | `rewrite` | walks over bound expressions |
+//! | `select`, `group` | SELECT |
+//! | `change` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `access` | which index finds the rows |
+//! | `table` | CREATE TABLE, CREATE INDEX: definitions |
+
+pub mod access;
+mod change;
+mod expr;
+mod function;
+mod group;
+pub mod names;
+pub mod rewrite;
+mod select;
+pub mod table;
+
+use std::sync::Arc;
+
+use types::expr::ResultType;
+use types::{Catalogue, Collation, ColumnType, IntWidth, Table, Value};
+
+use crate::error::SqlError;
+use crate::parser::ast;
+use crate::plan::{Bound, ParamKind, Plan, PlanKind, Slot};
+use crate::session::variables::SqlMode;
+
+pub use expr::literal_value;
+pub use select::column_info;
+
+/// What a plan depends on besides the catalogue; sessions with equal environments share plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The current database.
+    pub database: Option<String>,
+    pub sql_mode: SqlMode,
+    /// Of string literals.
+    pub collation: Collation,
+}
+
+/// What the binder asks of the session: values that are built into a plan, which is then not reusable.
+pub trait SessionValues {
+    /// The current value of `@name` (lower-cased).
+    fn user_variable(&self, name: &str) -> Option<&Value>;
+    fn system_variable(&self, scope: ast::VariableScope, name: &str) -> Result<Value, SqlError>;
+    fn user(&self) -> String;
+    fn current_user(&self) -> String;
+    fn version(&self) -> String;
+    fn connection_id(&self) -> u32;
+}
+
+pub struct Binder<'a> {
+    pub catalogue: &'a Arc<Catalogue>,
+    pub environment: &'a Environment,
+    pub session: &'a dyn SessionValues,
+    param_kinds: &'a [ParamKind],
+    /// Of the parameters, then of the slots.
+    param_types: Vec<ResultType>,
+    slots: Vec<Slot>,
+    /// The plan holds for these kinds of parameters only.
+    kinds_matter: bool,
+    reusable: bool,
+    /// The statement assigns to user variables.
+    assigns: bool,
+    /// Reads of user variables are supplied before each row.
+    reads_per_row: bool,
+}
+
+impl<'a> Binder<'a> {
+    pub fn new(
+        catalogue: &'a Arc<Catalogue>,
+        environment: &'a Environment,
+        session: &'a dyn SessionValues,
+        param_kinds: &'a [ParamKind],
+    ) -> Binder<'a> {
+        Binder {
+            catalogue,
+            environment,
+            session,
+            param_kinds,
+            param_types: param_kinds
+                .iter()
+                .map(|kind| kind_type(*kind, environment.collation))
+                .collect(),
+            slots: Vec::new(),
+            kinds_matter: false,
+            reusable: true,
+            assigns: false,
+            reads_per_row: false,
+        }
+    }
+
+    /// Binds a statement that has a plan: SELECT, INSERT, REPLACE, UPDATE, DELETE.
+    pub fn plan(mut self, statement: &ast::Statement) -> Result<Plan, SqlError> {
+        if self.param_kinds.len() > usize::from(u16::MAX) {
+            return Err(SqlError::new(1390, "Prepared statement contains too many placeholders"));
+        }
+        let kind = match self.statement(statement) {
+            Err(_) | Ok(_) if self.assigns && !self.reads_per_row => {
+                // `SELECT @a := @a + 1, @a`: reads see the assignments before them. Bound again, with reads of variables
+                // supplied row by row.
+                let mut again = Binder::new(
+                    self.catalogue,
+                    self.environment,
+                    self.session,
+                    self.param_kinds,
+                );
+                again.reads_per_row = true;
+                self = again;
+                self.statement(statement)?
+            }
+            result => result?,
+        };
+        Ok(Plan {
+            kind,
+            param_count: u16::try_from(self.param_kinds.len()).expect("checked above"),
+            slots: self.slots,
+            param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
+            reusable: self.reusable,
+            catalogue_version: self.catalogue.version,
+        })
+    }
+
+    fn statement(&mut self, statement: &ast::Statement) -> Result<PlanKind, SqlError> {
+        Ok(match statement {
+            ast::Statement::Query(query) => PlanKind::Select(Box::new(self.query(query)?)),
+            ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
+            ast::Statement::Update(update) => PlanKind::Update(Box::new(self.update(update)?)),
+            ast::Statement::Delete(delete) => PlanKind::Delete(Box::new(self.delete(delete)?)),
+            _ => unreachable!("only statements on rows have plans"),
+        })
+    }
+
+    /// A plan for one expression without columns: SET, DO, LIMIT of SHOW, KILL.
+    pub fn scalar(mut self, expr: &ast::Expr) -> Result<(Bound, Vec<Slot>), SqlError> {
+        self.reads_per_row = true;
+        let bound = self.bound(expr, &names::Scope::empty("field list"))?;
+        Ok((bound, self.slots))
+    }
+
+    /// A new slot; the parameter number that stands for it.
+    fn slot(&mut self, slot: Slot, column_type: Option<ColumnType>) -> Result<u16, SqlError> {
+        let number = u16::try_from(self.param_types.len())
+            .map_err(|_| SqlError::new(1390, "Prepared statement contains too many placeholders"))?;
+        self.param_types.push(ResultType { column_type, nullable: true });
+        self.slots.push(slot);
+        Ok(number)
+    }
+
+    /// The table a statement works on; 1046 without a database, 1146 when there is none.
+    pub fn table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+        find_table(self.catalogue, self.environment.database.as_deref(), name)
+    }
+}
+
+/// A table by its written name. Database names are looked up in any case; their own spelling is in the table.
+pub fn find_table(
+    catalogue: &Catalogue,
+    current: Option<&str>,
+    name: &ast::ObjectName,
+) -> Result<Arc<Table>, SqlError> {
+    let database = match &name.schema {
+        Some(schema) => schema.as_str(),
+        None => current.ok_or_else(SqlError::no_database)?,
+    };
+    if catalogue.database(database).is_none() {
+        return Err(match &name.schema {
+            Some(_) => SqlError::unknown_database(database),
+            None => SqlError::no_such_table(database, &name.name),
+        });
+    }
+    match catalogue.table(database, &name.name) {
+        Some(table) => Ok(table.clone()),
+        None => Err(SqlError::no_such_table(database, &name.name)),
+    }
+}
+
+/// The column type that parameters of a kind are typed as.
+pub fn kind_type(kind: ParamKind, collation: Collation) -> ResultType {
+    let column_type = match kind {
+        ParamKind::Null => None,
+        ParamKind::Unknown | ParamKind::Text => {
+            Some(ColumnType::Varchar { length: 255, collation })
+        }
+        ParamKind::Int => Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
+        ParamKind::UInt => Some(ColumnType::Int { width: IntWidth::W8, unsigned: true }),
+        ParamKind::Decimal => {
+            Some(ColumnType::Decimal { precision: 65, scale: 30, unsigned: false })
+        }
+        ParamKind::Double => Some(ColumnType::Double),
+        ParamKind::Bytes => Some(ColumnType::Varbinary { length: 255 }),
+        ParamKind::Date => Some(ColumnType::Date),
+        ParamKind::Time => Some(ColumnType::Time { fsp: 6 }),
+        ParamKind::DateTime => Some(ColumnType::DateTime { fsp: 6 }),
+    };
+    ResultType { column_type, nullable: true }
+}

@@ -1,0 +1,743 @@
+//! SELECT on one table or none.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use client::Lock;
+use types::expr::{Function, ResultType};
+use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
+
+use super::access::{self, Wanted};
+use super::group::{GroupRewrite, slot_expr_mut};
+use super::names::{Alias, GroupCollector, Scope, ScopeTable};
+use super::{Binder, rewrite};
+use crate::error::{SqlError, code};
+use crate::information_schema::{self, VirtualTable};
+use crate::parser::ast;
+use crate::plan::{Bound, Grouping, LimitPlan, SelectPlan, Source, TableSource};
+use crate::result::{ColumnFlags, ColumnInfo};
+
+/// What FROM names.
+enum From {
+    Nothing,
+    Table(Arc<Table>, ScopeTable, Vec<ast::IndexHint>),
+    Virtual(VirtualTable, ScopeTable),
+}
+
+/// An item of the select list, wildcards expanded.
+struct Item {
+    expr: ast::Expr,
+    name: String,
+    has_alias: bool,
+}
+
+impl Binder<'_> {
+    pub fn query(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+        if query.with.is_some() {
+            return Err(SqlError::not_supported("WITH"));
+        }
+        if query.into_file {
+            return Err(SqlError::not_supported("SELECT INTO OUTFILE"));
+        }
+        match &query.body {
+            ast::QueryBody::Select(select) => self.select(select, query),
+            ast::QueryBody::SetOperation { first, rest } => {
+                // A query in parentheses with nothing to it.
+                let bare = rest.is_empty() && query.order_by.is_empty() && query.limit.is_none();
+                if bare { self.query(first) } else { Err(SqlError::not_supported("UNION")) }
+            }
+            ast::QueryBody::Values(_) => Err(SqlError::not_supported("VALUES ROW")),
+            ast::QueryBody::Table(name) => {
+                let factor = ast::TableFactor::Table {
+                    name: name.clone(),
+                    alias: None,
+                    partitions: Vec::new(),
+                    hints: Vec::new(),
+                };
+                let select = ast::Select {
+                    distinct: false,
+                    calc_found_rows: false,
+                    items: vec![ast::SelectItem::Wildcard],
+                    from: vec![ast::TableReference { first: factor, joins: Vec::new() }],
+                    filter: None,
+                    group_by: Vec::new(),
+                    with_rollup: false,
+                    having: None,
+                    has_window: false,
+                };
+                self.select(&select, query)
+            }
+        }
+    }
+
+    fn from(&mut self, from: &[ast::TableReference]) -> Result<From, SqlError> {
+        let reference = match from {
+            [] => return Ok(From::Nothing),
+            [reference] if reference.joins.is_empty() => reference,
+            _ => return Err(SqlError::not_supported("JOIN")),
+        };
+        match &reference.first {
+            ast::TableFactor::Table { name, alias, partitions, hints } => {
+                if !partitions.is_empty() {
+                    return Err(SqlError::not_supported("PARTITION"));
+                }
+                let schema = name.schema.as_deref().or(self.environment.database.as_deref());
+                if let Some(schema) = schema
+                    && information_schema::is_schema(schema)
+                {
+                    let Some(table) = VirtualTable::by_name(&name.name) else {
+                        return Err(information_schema::unknown_table(&name.name));
+                    };
+                    let scope = table.scope(alias.as_deref());
+                    return Ok(From::Virtual(table, scope));
+                }
+                let table = self.table(name)?;
+                let scope = ScopeTable::of(&table, alias.as_deref());
+                Ok(From::Table(table, scope, hints.clone()))
+            }
+            ast::TableFactor::Derived { .. } => {
+                Err(SqlError::not_supported("subquery in the FROM clause"))
+            }
+            ast::TableFactor::Nested(inner) => self.from(inner),
+            ast::TableFactor::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+        }
+    }
+
+    fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+        if select.has_window {
+            return Err(SqlError::not_supported("window functions"));
+        }
+        if select.with_rollup {
+            return Err(SqlError::not_supported("WITH ROLLUP"));
+        }
+        let from = self.from(&select.from)?;
+        let (table, scope_table) = match &from {
+            From::Nothing => (None, None),
+            From::Table(table, scope, _) => (Some(table), Some(scope)),
+            From::Virtual(_, scope) => (None, Some(scope)),
+        };
+        let lock = lock_of(query)?;
+        let items = expand_items(&select.items, scope_table)?;
+        let aliases: Vec<Alias<'_>> = items
+            .iter()
+            .filter(|item| item.has_alias)
+            .map(|item| Alias { name: &item.name, expr: &item.expr })
+            .collect();
+        let base = scope_table.map_or(0, |table| table.columns.len());
+        let groups = RefCell::new(GroupCollector { base, ..GroupCollector::default() });
+
+        // WHERE sees columns only.
+        let plain = Scope { table: scope_table, ..Scope::empty("where clause") };
+        let mut filter = match &select.filter {
+            Some(filter) => Some(self.bound(filter, &plain)?),
+            None => None,
+        };
+
+        let group_by = self.group_by(select, &items, scope_table, &aliases, &groups)?;
+
+        let mut bound_items = Vec::new();
+        for item in &items {
+            let scope = Scope {
+                table: scope_table,
+                groups: Some(&groups),
+                ..Scope::empty("field list")
+            };
+            bound_items.push(self.bound(&item.expr, &scope)?);
+        }
+        let mut having = match &select.having {
+            Some(having) => {
+                let scope = Scope {
+                    table: scope_table,
+                    aliases: &aliases,
+                    aliases_first: true,
+                    groups: Some(&groups),
+                    ..Scope::empty("having clause")
+                };
+                Some(self.bound(having, &scope)?)
+            }
+            None => None,
+        };
+        let mut sort = Vec::new();
+        let visible_count = bound_items.len();
+        for order in &query.order_by {
+            self.order_item(order, &items, scope_table, &aliases, &groups, &mut bound_items, &mut sort)?;
+        }
+
+        let mut collector = groups.into_inner();
+        let grouped = !group_by.is_empty() || !collector.aggregates.is_empty();
+        if !grouped && let Some(having) = having.take() {
+            filter = Some(and_bounds(filter, having));
+        }
+        let limit = limit_plan(self, query.limit.as_ref())?;
+        let order_count = sort.len();
+        let constant_columns = filter.as_ref().map(constant_columns).unwrap_or_default();
+
+        let mut grouping = None;
+        let mut item_types: Vec<ResultType> = Vec::new();
+        if grouped {
+            let mut rewrite = GroupRewrite {
+                table: table.map(|table| &**table),
+                scope_table,
+                patterns: group_by.iter().map(rewrite::encoded).collect(),
+                constant_columns,
+                collector: std::mem::take(&mut collector),
+                only_full_group_by: self.environment.sql_mode.only_full_group_by(),
+            };
+            for (number, item) in bound_items.iter_mut().enumerate() {
+                let clause = if number < visible_count { "SELECT list" } else { "ORDER BY clause" };
+                let number = if number < visible_count { number } else { number - visible_count };
+                rewrite.apply_bound(item, &mut self.slots, number + 1, clause)?;
+            }
+            if let Some(having) = &mut having {
+                rewrite.apply_bound(having, &mut self.slots, 1, "HAVING clause")?;
+            }
+            let types = rewrite.collector.types.clone();
+            for item in &bound_items[..visible_count] {
+                item_types.push(self.type_of(&item.expr, &types));
+            }
+            let local = filter.as_ref().is_some_and(Bound::is_local);
+            grouping = Some(Grouping {
+                implicit: group_by.is_empty(),
+                group_by,
+                aggregates: rewrite.collector.aggregates,
+                having,
+                shipped: table.is_some() && !local,
+            });
+        } else {
+            let types = scope_table.map(ScopeTable::result_types).unwrap_or_default();
+            for item in &bound_items[..visible_count] {
+                item_types.push(self.type_of(&item.expr, &types));
+            }
+        }
+
+        if select.distinct && visible_count < bound_items.len() {
+            return Err(SqlError::new(
+                3065,
+                "Expression #1 of ORDER BY clause is not in SELECT list, references column which is not in \
+                 SELECT list; this is incompatible with DISTINCT",
+            ));
+        }
+
+        // Titles and types.
+        let mut columns = Vec::with_capacity(visible_count);
+        for ((item, bound), own) in items.iter().zip(&bound_items).zip(&item_types) {
+            columns.push(self.item_info(item, bound, own, table, scope_table, grouped));
+        }
+
+        if !query.into_variables.is_empty() && query.into_variables.len() != visible_count {
+            return Err(SqlError::new(
+                1222,
+                "The used SELECT statements have a different number of columns",
+            ));
+        }
+
+        let mut plan = SelectPlan {
+            columns,
+            source: Source::Nothing { filter: None },
+            hidden_count: bound_items.len() - visible_count,
+            items: bound_items,
+            grouping,
+            distinct: select.distinct,
+            sort,
+            limit,
+            calc_found_rows: select.calc_found_rows,
+            into_variables: query.into_variables.iter().map(|name| name.to_lowercase()).collect(),
+            simple_columns: None,
+            has_timestamps: false,
+        };
+        debug_assert!(plan.sort.len() == order_count);
+        match from {
+            From::Nothing => plan.source = Source::Nothing { filter },
+            From::Virtual(table, _) => plan.source = Source::Virtual { table, filter },
+            From::Table(table, scope, hints) => {
+                self.table_source(&mut plan, table, &scope, &hints, filter, lock)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    fn group_by(
+        &mut self,
+        select: &ast::Select,
+        items: &[Item],
+        scope_table: Option<&ScopeTable>,
+        aliases: &[Alias<'_>],
+        groups: &RefCell<GroupCollector>,
+    ) -> Result<Vec<Expr>, SqlError> {
+        let mut group_by = Vec::new();
+        for item in &select.group_by {
+            let scope = Scope {
+                table: scope_table,
+                aliases,
+                ..Scope::empty("group statement")
+            };
+            let expr = match position_of(&item.expr, items.len(), "group statement")? {
+                Some(position) => &items[position].expr,
+                None => &item.expr,
+            };
+            if matches!(expr, ast::Expr::Aggregate { .. }) {
+                let name = items.iter().find(|item| item.expr == *expr).map(|item| item.name.clone());
+                return Err(SqlError::new(
+                    code::ER_WRONG_GROUP_FIELD,
+                    format!("Can't group on '{}'", name.unwrap_or_default()),
+                ));
+            }
+            let bound = self.bound(expr, &scope)?;
+            if bound.is_local() {
+                return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in GROUP BY"));
+            }
+            group_by.push(bound.expr);
+        }
+        let types = scope_table.map(ScopeTable::result_types).unwrap_or_default();
+        let mut collector = groups.borrow_mut();
+        collector.group_count = group_by.len();
+        for expr in &group_by {
+            let own = self.type_of(expr, &types);
+            collector.types.push(own);
+        }
+        Ok(group_by)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one SELECT, borrowed separately")]
+    fn order_item(
+        &mut self,
+        order: &ast::OrderItem,
+        items: &[Item],
+        scope_table: Option<&ScopeTable>,
+        aliases: &[Alias<'_>],
+        groups: &RefCell<GroupCollector>,
+        bound_items: &mut Vec<Bound>,
+        sort: &mut Vec<(usize, bool)>,
+    ) -> Result<(), SqlError> {
+        if let Some(position) = position_of(&order.expr, items.len(), "order clause")? {
+            sort.push((position, order.descending));
+            return Ok(());
+        }
+        // A bare name that is an alias is that item, whatever it computes.
+        if let ast::Expr::Column(name) = &order.expr
+            && name.table.is_none()
+            && let Some(position) = items
+                .iter()
+                .position(|item| item.has_alias && item.name.eq_ignore_ascii_case(&name.column))
+        {
+            sort.push((position, order.descending));
+            return Ok(());
+        }
+        let scope = Scope {
+            table: scope_table,
+            aliases,
+            aliases_first: true,
+            groups: Some(groups),
+            ..Scope::empty("order clause")
+        };
+        let bound = self.bound(&order.expr, &scope)?;
+        if !bound.is_local() {
+            if !rewrite::has_columns(&bound.expr) {
+                // A constant orders nothing.
+                return Ok(());
+            }
+            let own = rewrite::encoded(&bound.expr);
+            if let Some(position) =
+                bound_items.iter().position(|item| rewrite::encoded(&item.expr) == own)
+            {
+                sort.push((position, order.descending));
+                return Ok(());
+            }
+        }
+        sort.push((bound_items.len(), order.descending));
+        bound_items.push(bound);
+        Ok(())
+    }
+
+    /// Decides how the rows of a table are found and which columns of them are read.
+    fn table_source(
+        &mut self,
+        plan: &mut SelectPlan,
+        table: Arc<Table>,
+        scope: &ScopeTable,
+        hints: &[ast::IndexHint],
+        filter: Option<Bound>,
+        lock: Lock,
+    ) -> Result<(), SqlError> {
+        let allowed = access::allowed_indexes(&table, hints, &scope.alias)?;
+        let order = match (&plan.grouping, plan.sort.is_empty()) {
+            (None, false) => order_columns(plan),
+            _ => None,
+        };
+        let wanted = Wanted { order: order.as_deref(), limited: plan.limit.is_some() };
+        let (shippable, local) = self.split_filter(filter);
+        let mut access = access::choose(&table, shippable, &wanted, &allowed);
+        access.local_filter = local;
+
+        let mut needed: Vec<u16> = Vec::new();
+        let mut need = |expr: &Expr| {
+            rewrite::for_each_column(expr, &mut |column| {
+                if !needed.contains(&column) {
+                    needed.push(column);
+                }
+            });
+        };
+        let mut bounds: Vec<&Bound> = Vec::new();
+        if let Some(local) = &access.local_filter {
+            bounds.push(local);
+        }
+        match &plan.grouping {
+            Some(grouping) if !grouping.shipped => {
+                grouping.group_by.iter().for_each(&mut need);
+                grouping.aggregates.iter().filter_map(|own| own.argument.as_ref()).for_each(&mut need);
+            }
+            Some(_) => {}
+            None => bounds.extend(&plan.items),
+        }
+        for bound in &bounds {
+            need(&bound.expr);
+            for &slot in &bound.slots {
+                let mut slot = self.slots[usize::from(slot)].clone();
+                if let Some(inner) = slot_expr_mut(&mut slot) {
+                    need(inner);
+                }
+            }
+        }
+        if needed.is_empty() {
+            needed.push(table.primary_key().parts[0].column);
+        }
+        needed.sort_unstable();
+        let whole_rows = needed.len() == table.columns.len();
+        let position = |column: u16| {
+            let found = needed.iter().position(|own| *own == column);
+            u16::try_from(found.expect("every column used is read")).expect("tables are narrow")
+        };
+
+        if let Some(local) = &mut access.local_filter {
+            self.map_bound(local, &position);
+        }
+        match &mut plan.grouping {
+            Some(grouping) if !grouping.shipped => {
+                for expr in &mut grouping.group_by {
+                    rewrite::map_columns(expr, &mut |column| position(column));
+                }
+                for aggregate in &mut grouping.aggregates {
+                    if let Some(argument) = &mut aggregate.argument {
+                        rewrite::map_columns(argument, &mut |column| position(column));
+                    }
+                }
+            }
+            Some(_) => {}
+            None => {
+                let mut items = std::mem::take(&mut plan.items);
+                for item in &mut items {
+                    self.map_bound(item, &position);
+                }
+                plan.items = items;
+                let visible = &plan.items[..plan.items.len() - plan.hidden_count];
+                let simple: Option<Vec<u16>> = visible.iter().map(simple_column).collect();
+                plan.has_timestamps = simple.is_some()
+                    && visible.iter().any(|item| matches!(item.expr, Expr::Function(..)));
+                plan.simple_columns = simple;
+            }
+        }
+        let layout = RowLayout::new(
+            needed.iter().map(|&column| &table.columns[usize::from(column)].column_type),
+        );
+        plan.source = Source::Table(Box::new(TableSource {
+            table,
+            columns: needed,
+            whole_rows,
+            layout,
+            access,
+            lock,
+        }));
+        Ok(())
+    }
+
+    /// Moves the columns of an expression and of the slots it owns.
+    fn map_bound(&mut self, bound: &mut Bound, position: &dyn Fn(u16) -> u16) {
+        rewrite::map_columns(&mut bound.expr, &mut |column| position(column));
+        for &slot in &bound.slots {
+            if let Some(inner) = slot_expr_mut(&mut self.slots[usize::from(slot)]) {
+                rewrite::map_columns(inner, &mut |column| position(column));
+            }
+        }
+    }
+
+    /// The terms that can be evaluated where the rows are, and the rest.
+    pub fn split_filter(&mut self, filter: Option<Bound>) -> (Vec<Expr>, Option<Bound>) {
+        let Some(filter) = filter else { return (Vec::new(), None) };
+        let first_slot = self.param_kinds.len();
+        let mut shippable = Vec::new();
+        let mut local = Vec::new();
+        for term in rewrite::and_terms(filter.expr) {
+            let mut is_local = false;
+            rewrite::for_each_param(&term, &mut |number| {
+                let slot = usize::from(number).checked_sub(first_slot);
+                is_local |= slot.is_some_and(|slot| {
+                    u16::try_from(slot).is_ok_and(|slot| filter.slots.contains(&slot))
+                });
+            });
+            if is_local { local.push(term) } else { shippable.push(term) }
+        }
+        let local = rewrite::and_of(local).map(|expr| Bound { expr, slots: filter.slots });
+        (shippable, local)
+    }
+
+    fn item_info(
+        &mut self,
+        item: &Item,
+        bound: &Bound,
+        own: &ResultType,
+        table: Option<&Arc<Table>>,
+        scope_table: Option<&ScopeTable>,
+        grouped: bool,
+    ) -> ColumnInfo {
+        // Only what is written as a plain column carries a table's names; in groups the positions moved, the syntax tells.
+        if let (Some(scope_table), ast::Expr::Column(name)) = (scope_table, &item.expr) {
+            let scope = Scope::of(scope_table, "field list");
+            if let Ok(position) = scope.column(name) {
+                let mut info = match table {
+                    Some(table) => column_info(table, position, &scope_table.alias),
+                    None => {
+                        let column = &scope_table.columns[position];
+                        let mut info = expression_info(
+                            &column.name,
+                            &ResultType {
+                                column_type: Some(column.column_type.clone()),
+                                nullable: column.nullable,
+                            },
+                            self.environment.collation,
+                        );
+                        info.schema = scope_table.database.clone();
+                        info.table.clone_from(&scope_table.alias);
+                        info.table_alias.clone_from(&scope_table.alias);
+                        info.org_name.clone_from(&column.name);
+                        info
+                    }
+                };
+                info.name.clone_from(&item.name);
+                return info;
+            }
+        }
+        let _ = (bound, grouped);
+        expression_info(&item.name, own, self.environment.collation)
+    }
+}
+
+/// `column` or the local time of a TIMESTAMP column.
+fn simple_column(item: &Bound) -> Option<u16> {
+    match &item.expr {
+        Expr::Column(column) => Some(*column),
+        Expr::Function(Function::UtcToLocal, operands) => match operands.as_slice() {
+            [Expr::Column(column)] => Some(*column),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// ORDER BY as columns of the table, if it is nothing else.
+fn order_columns(plan: &SelectPlan) -> Option<Vec<(u16, bool)>> {
+    plan.sort
+        .iter()
+        .map(|(item, descending)| Some((simple_column(&plan.items[*item])?, *descending)))
+        .collect()
+}
+
+fn and_bounds(first: Option<Bound>, second: Bound) -> Bound {
+    match first {
+        None => second,
+        Some(first) => {
+            let mut slots = first.slots;
+            slots.extend(second.slots);
+            Bound { expr: Expr::And(vec![first.expr, second.expr]), slots }
+        }
+    }
+}
+
+/// Columns that WHERE binds to one value.
+fn constant_columns(filter: &Bound) -> Vec<u16> {
+    use types::expr::BinaryOp;
+    let mut columns = Vec::new();
+    for term in rewrite::and_terms(filter.expr.clone()) {
+        if let Expr::Binary(BinaryOp::Equal, left, right) = &term {
+            match (&**left, &**right) {
+                (Expr::Column(column), other) | (other, Expr::Column(column))
+                    if !rewrite::has_columns(other) =>
+                {
+                    columns.push(*column);
+                }
+                _ => {}
+            }
+        }
+    }
+    columns
+}
+
+fn lock_of(query: &ast::Query) -> Result<Lock, SqlError> {
+    let mut lock = Lock::None;
+    for locking in &query.locking {
+        match locking.wait {
+            ast::LockWait::Wait => {}
+            ast::LockWait::NoWait => return Err(SqlError::not_supported("NOWAIT")),
+            ast::LockWait::SkipLocked => return Err(SqlError::not_supported("SKIP LOCKED")),
+        }
+        lock = match locking.strength {
+            ast::LockStrength::Update => Lock::Exclusive,
+            ast::LockStrength::Share if lock == Lock::None => Lock::Shared,
+            ast::LockStrength::Share => lock,
+        };
+    }
+    Ok(lock)
+}
+
+/// ORDER BY 2, GROUP BY 1: the item, from 0.
+fn position_of(
+    expr: &ast::Expr,
+    item_count: usize,
+    place: &str,
+) -> Result<Option<usize>, SqlError> {
+    let ast::Expr::Literal(ast::Literal::Integer(number)) = expr else { return Ok(None) };
+    match usize::try_from(*number) {
+        Ok(number) if 1 <= number && number <= item_count => Ok(Some(number - 1)),
+        _ => Err(SqlError::unknown_column(&number.to_string(), place)),
+    }
+}
+
+fn expand_items(
+    items: &[ast::SelectItem],
+    scope_table: Option<&ScopeTable>,
+) -> Result<Vec<Item>, SqlError> {
+    let mut expanded = Vec::new();
+    let wildcard = |expanded: &mut Vec<Item>, table: &ScopeTable| {
+        for column in table.columns.iter().filter(|column| !column.hidden) {
+            let name = ast::ColumnName { schema: None, table: None, column: column.name.clone() };
+            expanded.push(Item {
+                expr: ast::Expr::Column(name),
+                name: column.name.clone(),
+                has_alias: false,
+            });
+        }
+    };
+    for item in items {
+        match item {
+            ast::SelectItem::Wildcard => match scope_table {
+                Some(table) => wildcard(&mut expanded, table),
+                None => return Err(SqlError::new(code::ER_NO_TABLES_USED, "No tables used")),
+            },
+            ast::SelectItem::TableWildcard(name) => match scope_table {
+                Some(table)
+                    if name.name == table.alias
+                        && name
+                            .schema
+                            .as_ref()
+                            .is_none_or(|schema| schema.eq_ignore_ascii_case(&table.database)) =>
+                {
+                    wildcard(&mut expanded, table);
+                }
+                _ => return Err(SqlError::bad_table(&name.name)),
+            },
+            ast::SelectItem::Expr { expr, alias, text } => {
+                let name = match (alias, expr) {
+                    (Some(alias), _) => alias.clone(),
+                    (None, ast::Expr::Column(name)) => name.column.clone(),
+                    (None, ast::Expr::Literal(ast::Literal::String(value))) => {
+                        String::from_utf8_lossy(value).into_owned()
+                    }
+                    (None, _) => text.chars().take(256).collect(),
+                };
+                expanded.push(Item { expr: expr.clone(), name, has_alias: alias.is_some() });
+            }
+        }
+    }
+    Ok(expanded)
+}
+
+/// LIMIT: integer literals and parameters.
+fn limit_plan(
+    binder: &mut Binder<'_>,
+    limit: Option<&ast::Limit>,
+) -> Result<Option<LimitPlan>, SqlError> {
+    let Some(limit) = limit else { return Ok(None) };
+    let count = binder.limit_value(&limit.count)?;
+    let offset = match &limit.offset {
+        Some(offset) => Some(binder.limit_value(offset)?),
+        None => None,
+    };
+    Ok(Some(LimitPlan { count, offset }))
+}
+
+impl Binder<'_> {
+    pub fn limit_value(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        match expr {
+            ast::Expr::Literal(ast::Literal::Integer(number)) => Ok(Expr::Const(Value::UInt(*number))),
+            ast::Expr::Param(_) => self.expr(expr, &Scope::empty("limit clause")),
+            _ => Err(SqlError::not_supported("LIMIT of an expression")),
+        }
+    }
+}
+
+/// How a table's column is described to clients.
+pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
+    let column = &table.columns[position];
+    let part_of = |index: &types::Index| {
+        index.parts.iter().any(|part| usize::from(part.column) == position)
+    };
+    let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
+    let primary_key = part_of(table.primary_key());
+    let unique_key = table.indexes[1..].iter().any(|index| {
+        matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
+    });
+    let multiple_key =
+        !primary_key && !unique_key && table.indexes[1..].iter().any(|index| leads(index));
+    let auto_increment =
+        table.auto_increment.as_ref().is_some_and(|own| usize::from(own.column) == position);
+    let mut info = expression_info(
+        &column.name,
+        &ResultType { column_type: Some(column.column_type.clone()), nullable: column.nullable },
+        Collation::default(),
+    );
+    info.schema.clone_from(&table.database);
+    info.table.clone_from(&table.name);
+    info.table_alias = alias.to_string();
+    info.org_name.clone_from(&column.name);
+    info.flags.primary_key = primary_key;
+    info.flags.unique_key = unique_key;
+    info.flags.multiple_key = multiple_key;
+    info.flags.auto_increment = auto_increment;
+    info.flags.on_update_now = column.on_update_now;
+    info.flags.no_default = !column.nullable
+        && !auto_increment
+        && matches!(column.default, types::ColumnDefault::None);
+    info.flags.timestamp = column.on_update_now;
+    info
+}
+
+/// How a computed value is described to clients.
+pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) -> ColumnInfo {
+    let null_type = own.column_type.is_none();
+    let column_type =
+        own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
+    let is_text = column_type.is_string();
+    let is_blob = matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
+    let text_collation =
+        if text_collation.is_binary() { Collation::default() } else { text_collation };
+    ColumnInfo {
+        schema: String::new(),
+        table: String::new(),
+        table_alias: String::new(),
+        name: name.to_string(),
+        org_name: String::new(),
+        nullable: own.nullable || null_type,
+        flags: ColumnFlags {
+            not_null: !own.nullable && !null_type,
+            blob: is_blob,
+            unsigned: column_type.is_unsigned(),
+            binary: !is_text,
+            numeric: column_type.is_numeric(),
+            ..ColumnFlags::default()
+        },
+        decimals: column_type.decimals(),
+        collation_id: if is_text { text_collation.id() } else { Collation::Binary.id() },
+        length: column_type.display_length(),
+        column_type,
+        null_type,
+    }
+}

@@ -1,0 +1,320 @@
+//! Errors a client sees: MySQL's number and MySQL's words. Crate `mysql` adds the SQLSTATE.
+//!
+//! One function a message, so that a message is spelled once; one place ([`SqlError::from_refusal`] in
+//! `execute::refusal`) where the engine's refusals become numbers.
+
+/// An error as the client gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlError {
+    /// MySQL's number, one of [`code`].
+    pub code: u16,
+    pub message: String,
+    /// The connection is closed after the error is sent.
+    pub fatal: bool,
+}
+
+impl std::fmt::Display for SqlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ERROR {}: {}", self.code, self.message)
+    }
+}
+impl std::error::Error for SqlError {}
+
+/// MySQL's error numbers by MySQL's names.
+pub mod code {
+    pub const ER_CANT_CREATE_DB: u16 = 1006;
+    pub const ER_DB_CREATE_EXISTS: u16 = 1007;
+    pub const ER_DB_DROP_EXISTS: u16 = 1008;
+    pub const ER_CON_COUNT_ERROR: u16 = 1040;
+    pub const ER_OUT_OF_RESOURCES: u16 = 1041;
+    pub const ER_HANDSHAKE_ERROR: u16 = 1043;
+    pub const ER_DBACCESS_DENIED_ERROR: u16 = 1044;
+    pub const ER_ACCESS_DENIED_ERROR: u16 = 1045;
+    pub const ER_NO_DB_ERROR: u16 = 1046;
+    pub const ER_UNKNOWN_COM_ERROR: u16 = 1047;
+    pub const ER_BAD_NULL_ERROR: u16 = 1048;
+    pub const ER_BAD_DB_ERROR: u16 = 1049;
+    pub const ER_TABLE_EXISTS_ERROR: u16 = 1050;
+    pub const ER_BAD_TABLE_ERROR: u16 = 1051;
+    pub const ER_NON_UNIQ_ERROR: u16 = 1052;
+    pub const ER_SERVER_SHUTDOWN: u16 = 1053;
+    pub const ER_BAD_FIELD_ERROR: u16 = 1054;
+    pub const ER_WRONG_FIELD_WITH_GROUP: u16 = 1055;
+    pub const ER_WRONG_GROUP_FIELD: u16 = 1056;
+    pub const ER_TOO_LONG_IDENT: u16 = 1059;
+    pub const ER_DUP_FIELDNAME: u16 = 1060;
+    pub const ER_DUP_KEYNAME: u16 = 1061;
+    pub const ER_DUP_ENTRY: u16 = 1062;
+    pub const ER_WRONG_FIELD_SPEC: u16 = 1063;
+    pub const ER_PARSE_ERROR: u16 = 1064;
+    pub const ER_EMPTY_QUERY: u16 = 1065;
+    pub const ER_NONUNIQ_TABLE: u16 = 1066;
+    pub const ER_INVALID_DEFAULT: u16 = 1067;
+    pub const ER_MULTIPLE_PRI_KEY: u16 = 1068;
+    pub const ER_TOO_MANY_KEYS: u16 = 1069;
+    pub const ER_TOO_MANY_KEY_PARTS: u16 = 1070;
+    pub const ER_TOO_LONG_KEY: u16 = 1071;
+    pub const ER_KEY_COLUMN_DOES_NOT_EXITS: u16 = 1072;
+    pub const ER_BLOB_USED_AS_KEY: u16 = 1073;
+    pub const ER_TOO_BIG_FIELDLENGTH: u16 = 1074;
+    pub const ER_WRONG_AUTO_KEY: u16 = 1075;
+    pub const ER_WRONG_SUB_KEY: u16 = 1089;
+    pub const ER_CANT_REMOVE_ALL_FIELDS: u16 = 1090;
+    pub const ER_CANT_DROP_FIELD_OR_KEY: u16 = 1091;
+    pub const ER_NO_SUCH_THREAD: u16 = 1094;
+    pub const ER_NO_TABLES_USED: u16 = 1096;
+    pub const ER_BLOB_CANT_HAVE_DEFAULT: u16 = 1101;
+    pub const ER_WRONG_DB_NAME: u16 = 1102;
+    pub const ER_WRONG_TABLE_NAME: u16 = 1103;
+    pub const ER_UNKNOWN_ERROR: u16 = 1105;
+    pub const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
+    pub const ER_FIELD_SPECIFIED_TWICE: u16 = 1110;
+    pub const ER_INVALID_GROUP_FUNC_USE: u16 = 1111;
+    pub const ER_TABLE_MUST_HAVE_COLUMNS: u16 = 1113;
+    pub const ER_RECORD_FILE_FULL: u16 = 1114;
+    pub const ER_UNKNOWN_CHARACTER_SET: u16 = 1115;
+    pub const ER_TOO_MANY_FIELDS: u16 = 1117;
+    pub const ER_TOO_BIG_ROWSIZE: u16 = 1118;
+    pub const ER_WRONG_VALUE_COUNT_ON_ROW: u16 = 1136;
+    pub const ER_MIX_OF_GROUP_FUNC_AND_FIELDS: u16 = 1140;
+    pub const ER_NONEXISTING_GRANT: u16 = 1141;
+    pub const ER_NO_SUCH_TABLE: u16 = 1146;
+    pub const ER_SYNTAX_ERROR: u16 = 1149;
+    pub const ER_NET_PACKET_TOO_LARGE: u16 = 1153;
+    pub const ER_TABLE_CANT_HANDLE_BLOB: u16 = 1163;
+    pub const ER_WRONG_COLUMN_NAME: u16 = 1166;
+    pub const ER_WRONG_KEY_COLUMN: u16 = 1167;
+    pub const ER_BLOB_KEY_WITHOUT_LENGTH: u16 = 1170;
+    pub const ER_PRIMARY_CANT_HAVE_NULL: u16 = 1171;
+    pub const ER_TOO_MANY_ROWS: u16 = 1172;
+    pub const ER_KEY_DOES_NOT_EXITS: u16 = 1176;
+    pub const ER_ERROR_DURING_COMMIT: u16 = 1180;
+    pub const ER_ERROR_DURING_ROLLBACK: u16 = 1181;
+    pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+    pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
+    pub const ER_WRONG_ARGUMENTS: u16 = 1210;
+    pub const ER_LOCK_DEADLOCK: u16 = 1213;
+    pub const ER_WRONG_USAGE: u16 = 1221;
+    pub const ER_CANT_UPDATE_WITH_READLOCK: u16 = 1223;
+    pub const ER_LOCAL_VARIABLE: u16 = 1228;
+    pub const ER_GLOBAL_VARIABLE: u16 = 1229;
+    pub const ER_NO_DEFAULT: u16 = 1230;
+    pub const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
+    pub const ER_WRONG_TYPE_FOR_VAR: u16 = 1232;
+    pub const ER_NOT_SUPPORTED_YET: u16 = 1235;
+    pub const ER_INCORRECT_GLOBAL_LOCAL_VAR: u16 = 1238;
+    pub const ER_OPERAND_COLUMNS: u16 = 1241;
+    pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
+    pub const ER_ILLEGAL_REFERENCE: u16 = 1247;
+    pub const ER_COLLATION_CHARSET_MISMATCH: u16 = 1253;
+    pub const ER_WARN_DATA_OUT_OF_RANGE: u16 = 1264;
+    pub const WARN_DATA_TRUNCATED: u16 = 1265;
+    pub const ER_UNKNOWN_COLLATION: u16 = 1273;
+    pub const ER_WRONG_NAME_FOR_INDEX: u16 = 1280;
+    pub const ER_WRONG_NAME_FOR_CATALOG: u16 = 1281;
+    pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+    pub const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+    pub const ER_TRUNCATED_WRONG_VALUE: u16 = 1292;
+    pub const ER_INVALID_ON_UPDATE: u16 = 1294;
+    pub const ER_UNSUPPORTED_PS: u16 = 1295;
+    pub const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
+    pub const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+    pub const ER_QUERY_INTERRUPTED: u16 = 1317;
+    pub const ER_VIEW_INVALID: u16 = 1356;
+    pub const ER_NO_DEFAULT_FOR_FIELD: u16 = 1364;
+    pub const ER_DIVISION_BY_ZERO: u16 = 1365;
+    pub const ER_TRUNCATED_WRONG_VALUE_FOR_FIELD: u16 = 1366;
+    pub const ER_NULL_COLUMN_IN_INDEX: u16 = 1121;
+    pub const ER_DATA_TOO_LONG: u16 = 1406;
+    pub const ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
+    pub const ER_TOO_BIG_SCALE: u16 = 1425;
+    pub const ER_TOO_BIG_PRECISION: u16 = 1426;
+    pub const ER_M_BIGGER_THAN_D: u16 = 1427;
+    pub const ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT: u16 = 1582;
+    pub const ER_WRONG_PARAMETERS_TO_NATIVE_FCT: u16 = 1583;
+    pub const ER_TOO_LONG_FIELD_COMMENT: u16 = 1629;
+    pub const ER_DATA_OUT_OF_RANGE: u16 = 1690;
+    pub const ER_INVALID_CHARACTER_STRING: u16 = 1300;
+    pub const ER_DUP_INDEX: u16 = 1831;
+    pub const ER_CANT_CHANGE_TX_CHARACTERISTICS: u16 = 1568;
+    pub const ER_MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
+    pub const ER_CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
+    pub const ER_TABLE_DEF_CHANGED: u16 = 1412;
+    pub const ER_STACK_OVERRUN_NEED_MORE: u16 = 1436;
+    pub const ER_OUT_OF_SORTMEMORY: u16 = 1038;
+    pub const ER_GET_TEMPORARY_ERRMSG: u16 = 1297;
+    pub const ER_CANT_AGGREGATE_2COLLATIONS: u16 = 1267;
+    pub const ER_NO_DEFAULT_FOR_VIEW_FIELD: u16 = 1423;
+}
+
+impl SqlError {
+    pub fn new(code: u16, message: impl Into<String>) -> SqlError {
+        SqlError { code, message: message.into(), fatal: false }
+    }
+    pub fn fatal(code: u16, message: impl Into<String>) -> SqlError {
+        SqlError { code, message: message.into(), fatal: true }
+    }
+    /// 1235 with the name of what is missing.
+    pub fn not_supported(feature: impl std::fmt::Display) -> SqlError {
+        SqlError::new(
+            code::ER_NOT_SUPPORTED_YET,
+            format!("This version of MySQL doesn't yet support '{feature}'"),
+        )
+    }
+    pub fn no_database() -> SqlError {
+        SqlError::new(code::ER_NO_DB_ERROR, "No database selected")
+    }
+    pub fn unknown_database(name: &str) -> SqlError {
+        SqlError::new(code::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
+    }
+    pub fn no_such_table(database: &str, table: &str) -> SqlError {
+        SqlError::new(
+            code::ER_NO_SUCH_TABLE,
+            format!("Table '{database}.{table}' doesn't exist"),
+        )
+    }
+    pub fn table_exists(table: &str) -> SqlError {
+        SqlError::new(code::ER_TABLE_EXISTS_ERROR, format!("Table '{table}' already exists"))
+    }
+    /// DROP TABLE of tables that are not there; names come as "db.table,db.other".
+    pub fn bad_table(names: &str) -> SqlError {
+        SqlError::new(code::ER_BAD_TABLE_ERROR, format!("Unknown table '{names}'"))
+    }
+    /// `place`: "field list", "where clause", "order clause", "group statement", "having clause", "on clause".
+    pub fn unknown_column(name: &str, place: &str) -> SqlError {
+        SqlError::new(
+            code::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{name}' in '{place}'"),
+        )
+    }
+    pub fn ambiguous_column(name: &str, place: &str) -> SqlError {
+        SqlError::new(
+            code::ER_NON_UNIQ_ERROR,
+            format!("Column '{name}' in {place} is ambiguous"),
+        )
+    }
+    pub fn duplicate_column(name: &str) -> SqlError {
+        SqlError::new(code::ER_DUP_FIELDNAME, format!("Duplicate column name '{name}'"))
+    }
+    pub fn duplicate_key_name(name: &str) -> SqlError {
+        SqlError::new(code::ER_DUP_KEYNAME, format!("Duplicate key name '{name}'"))
+    }
+    /// `entry` is "1-a", `key` is "t.PRIMARY".
+    pub fn duplicate_entry(entry: &str, key: &str) -> SqlError {
+        SqlError::new(
+            code::ER_DUP_ENTRY,
+            format!("Duplicate entry '{entry}' for key '{key}'"),
+        )
+    }
+    pub fn invalid_default(column: &str) -> SqlError {
+        SqlError::new(
+            code::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{column}'"),
+        )
+    }
+    pub fn column_cannot_be_null(column: &str) -> SqlError {
+        SqlError::new(
+            code::ER_BAD_NULL_ERROR,
+            format!("Column '{column}' cannot be null"),
+        )
+    }
+    pub fn no_default(column: &str) -> SqlError {
+        SqlError::new(
+            code::ER_NO_DEFAULT_FOR_FIELD,
+            format!("Field '{column}' doesn't have a default value"),
+        )
+    }
+    pub fn value_count(row: usize) -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_VALUE_COUNT_ON_ROW,
+            format!("Column count doesn't match value count at row {row}"),
+        )
+    }
+    pub fn column_specified_twice(column: &str) -> SqlError {
+        SqlError::new(
+            code::ER_FIELD_SPECIFIED_TWICE,
+            format!("Column '{column}' specified twice"),
+        )
+    }
+    pub fn invalid_group_function() -> SqlError {
+        SqlError::new(code::ER_INVALID_GROUP_FUNC_USE, "Invalid use of group function")
+    }
+    pub fn operand_columns(count: usize) -> SqlError {
+        SqlError::new(
+            code::ER_OPERAND_COLUMNS,
+            format!("Operand should contain {count} column(s)"),
+        )
+    }
+    pub fn unknown_system_variable(name: &str) -> SqlError {
+        SqlError::new(
+            code::ER_UNKNOWN_SYSTEM_VARIABLE,
+            format!("Unknown system variable '{name}'"),
+        )
+    }
+    pub fn wrong_value_for_variable(name: &str, value: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_VALUE_FOR_VAR,
+            format!("Variable '{name}' can't be set to the value of '{value}'"),
+        )
+    }
+    pub fn wrong_type_for_variable(name: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_TYPE_FOR_VAR,
+            format!("Incorrect argument type to variable '{name}'"),
+        )
+    }
+    pub fn unknown_character_set(name: &str) -> SqlError {
+        SqlError::new(
+            code::ER_UNKNOWN_CHARACTER_SET,
+            format!("Unknown character set: '{name}'"),
+        )
+    }
+    pub fn unknown_collation(name: &str) -> SqlError {
+        SqlError::new(code::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
+    }
+    pub fn wrong_param_count(function: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
+            format!("Incorrect parameter count in the call to native function '{function}'"),
+        )
+    }
+    pub fn wrong_arguments(statement: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_ARGUMENTS,
+            format!("Incorrect arguments to {statement}"),
+        )
+    }
+    pub fn unknown_statement(name: &str, command: &str) -> SqlError {
+        SqlError::new(
+            code::ER_UNKNOWN_STMT_HANDLER,
+            format!("Unknown prepared statement handler ({name}) given to {command}"),
+        )
+    }
+    pub fn interrupted() -> SqlError {
+        SqlError::new(code::ER_QUERY_INTERRUPTED, "Query execution was interrupted")
+    }
+    pub fn table_full(table: &str) -> SqlError {
+        SqlError::new(code::ER_RECORD_FILE_FULL, format!("The table '{table}' is full"))
+    }
+    pub fn no_such_thread(id: u64) -> SqlError {
+        SqlError::new(code::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))
+    }
+    pub fn out_of_sort_memory() -> SqlError {
+        SqlError::new(
+            code::ER_OUT_OF_SORTMEMORY,
+            "Out of sort memory, consider increasing server sort buffer size",
+        )
+    }
+    pub fn read_only_transaction() -> SqlError {
+        SqlError::new(
+            code::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
+            "Cannot execute statement in a READ ONLY transaction.",
+        )
+    }
+}
+
+impl From<crate::parser::ParseError> for SqlError {
+    fn from(error: crate::parser::ParseError) -> SqlError {
+        SqlError::new(error.mysql_code(), error.to_string())
+    }
+}

@@ -1,0 +1,107 @@
+//! The executor: runs plans over a [`client::Session`].
+//!
+//! Straight-line code that awaits the client. Rows come in batches, encoded; they are decoded as they are pushed into the
+//! sink or into a sort. What can be computed where the rows are was put into the scan by the binder.
+//!
+//! One statement is one [`Run`]: its parameters with the session's slots behind them. A failure says whether the engine
+//! has undone the statement already, so that exactly one of the two layers undoes it.
+
+mod change;
+mod delete;
+pub mod evaluate;
+mod insert;
+pub mod keys;
+mod refusal;
+mod rows;
+mod select;
+mod sort;
+mod update;
+pub mod write;
+
+use types::convert::SqlWarning;
+use types::expr::EvalContext;
+use types::{DateTime, Value};
+
+use crate::SqlError;
+use crate::plan::Plan;
+pub use refusal::Failure;
+
+/// Rows between two yields to the other tasks of the worker.
+pub const ROWS_BETWEEN_YIELDS: u64 = 1_000;
+
+/// Bytes one statement may hold in a sort, a grouping, DISTINCT, or rows collected before they are changed.
+pub const STATEMENT_MEMORY_MAX: usize = 256 << 20;
+
+/// A running statement's values.
+pub struct Run<'p> {
+    pub plan: &'p Plan,
+    /// The statement's parameters, then the slots.
+    pub params: Vec<Value>,
+    pub now: DateTime,
+    pub time_zone_offset_seconds: i32,
+    /// A data change in strict mode: what would be a warning of an expression is an error.
+    pub strict: bool,
+}
+
+impl Run<'_> {
+    pub fn first_slot(&self) -> usize {
+        usize::from(self.plan.param_count)
+    }
+    pub fn context(&self) -> EvalContext<'_> {
+        let mut context = EvalContext::new(&self.params);
+        context.convert.strict = self.strict;
+        context.convert.now = self.now;
+        context.convert.time_zone_offset_seconds = self.time_zone_offset_seconds;
+        context
+    }
+}
+
+/// Counts work and says when to let others run.
+#[derive(Default)]
+pub struct Pace {
+    rows: u64,
+}
+
+impl Pace {
+    /// One more row; yields now and then.
+    pub async fn row(&mut self) {
+        self.rows += 1;
+        if self.rows.is_multiple_of(ROWS_BETWEEN_YIELDS) {
+            client::task::yield_now().await;
+        }
+    }
+}
+
+/// Rough memory of a value, for the bound on sorts.
+pub fn value_size(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::Text(text, _) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+}
+
+/// What a data change did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changed {
+    pub affected: u64,
+    pub matched: u64,
+    /// Duplicates met by INSERT.
+    pub duplicates: u64,
+    pub records: u64,
+    /// Generated, or given for the AUTO_INCREMENT column: for the OK packet.
+    pub insert_id: u64,
+}
+
+/// Takes what an evaluation warned about.
+pub fn take_warnings(context: &mut EvalContext<'_>, warnings: &mut Vec<SqlWarning>) {
+    if 0 < context.convert.warnings.total() {
+        let room = types::convert::WARNING_COUNT_MAX.saturating_sub(warnings.len());
+        warnings.extend(context.convert.warnings.take().into_iter().take(room));
+    }
+}
+
+pub fn eval_error(error: &types::expr::EvalError) -> SqlError {
+    SqlError::new(error.code(), error.message())
+}

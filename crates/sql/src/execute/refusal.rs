@@ -1,0 +1,138 @@
+//! The one place where the engine's refusals become MySQL's errors.
+
+use client::{Refusal, SchemaError};
+use types::{Catalogue, TableId};
+
+use crate::error::{SqlError, code};
+
+/// Why a statement failed, and what is left of it.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: SqlError,
+    /// The engine refused and has undone the statement itself; else the session undoes it.
+    pub is_undone: bool,
+    /// The whole transaction is gone.
+    pub ends_transaction: bool,
+    /// Nothing was done: plan again and run again.
+    pub replan: bool,
+    /// The transaction was rolled back through no fault of the statement: an autocommit one may simply run again.
+    pub rerun: bool,
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Failure {
+        Failure {
+            error,
+            is_undone: false,
+            ends_transaction: false,
+            replan: false,
+            rerun: false,
+        }
+    }
+}
+
+impl Failure {
+    /// `duplicate` is the error for a taken key, where the caller knows the row.
+    pub fn refused(refusal: Refusal, catalogue: &Catalogue) -> Failure {
+        let ends_transaction = refusal.ends_transaction();
+        let replan = matches!(refusal, Refusal::SchemaChanged { .. });
+        let rerun =
+            matches!(refusal, Refusal::Deadlock | Refusal::RolledBack | Refusal::DefinitionChanged { .. });
+        Failure {
+            error: error_of(refusal, catalogue),
+            is_undone: true,
+            ends_transaction,
+            replan,
+            rerun,
+        }
+    }
+}
+
+fn table_name(catalogue: &Catalogue, id: TableId) -> String {
+    let Some(table) = catalogue.table_by_id(id) else { return format!("#{id}") };
+    match table.unique_of.and_then(|(visible, _)| catalogue.table_by_id(visible)) {
+        Some(visible) => visible.name.clone(),
+        None => table.name.clone(),
+    }
+}
+
+/// MySQL's error for a refusal. A duplicate key's value is not known here; who knows it says it
+/// ([`super::write::duplicate_error`]).
+pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
+    match refusal {
+        Refusal::DuplicateKey { table, index } => {
+            match client::duplicate_of(catalogue, table, index) {
+                Some((table, index)) => {
+                    let name = table.index(index).map_or("PRIMARY", |index| index.name.as_str());
+                    SqlError::duplicate_entry("", &format!("{}.{name}", table.name))
+                }
+                None => SqlError::duplicate_entry("", &format!("#{table}.{index}")),
+            }
+        }
+        Refusal::LockWaitTimeout => SqlError::new(
+            code::ER_LOCK_WAIT_TIMEOUT,
+            "Lock wait timeout exceeded; try restarting transaction",
+        ),
+        Refusal::Deadlock => SqlError::new(
+            code::ER_LOCK_DEADLOCK,
+            "Deadlock found when trying to get lock; try restarting transaction",
+        ),
+        Refusal::MemoryFull { table } => SqlError::table_full(&table_name(catalogue, table)),
+        Refusal::SchemaChanged { .. } | Refusal::DefinitionChanged { .. } => SqlError::new(
+            code::ER_TABLE_DEF_CHANGED,
+            "Table definition has changed, please retry transaction",
+        ),
+        Refusal::Eval(error) => super::eval_error(&error),
+        Refusal::Store { column, error } => {
+            // The engine stores in one table at a time, of which it gives the position only; callers that know the table
+            // name the column (`write::store_error`).
+            SqlError::new(error.code(), error.message(&format!("#{}", column + 1), 1))
+        }
+        Refusal::Cancelled => SqlError::interrupted(),
+        Refusal::RolledBack => SqlError::new(
+            code::ER_LOCK_DEADLOCK,
+            "The transaction was rolled back by the cluster; try restarting transaction",
+        ),
+        Refusal::OutcomeUnknown(transaction) => SqlError::new(
+            code::ER_ERROR_DURING_COMMIT,
+            format!(
+                "Got error 4012 - 'the answer to COMMIT was lost: transaction {transaction:?} may be committed or \
+                 not' during COMMIT"
+            ),
+        ),
+        Refusal::Unavailable(reason) => SqlError::new(
+            code::ER_GET_TEMPORARY_ERRMSG,
+            format!("Got temporary error 4009 '{reason}' from SKARV"),
+        ),
+        Refusal::SnapshotTooOld => SqlError::new(
+            code::ER_TABLE_DEF_CHANGED,
+            "The transaction's snapshot is too old; restart the transaction",
+        ),
+        Refusal::Schema(error) => schema_error(error),
+        Refusal::LimitReached(which) => SqlError::new(
+            code::ER_GET_TEMPORARY_ERRMSG,
+            format!("Got temporary error 233 'limit reached: {which}' from SKARV"),
+        ),
+    }
+}
+
+fn schema_error(error: SchemaError) -> SqlError {
+    match error {
+        SchemaError::DatabaseExists(name) => SqlError::new(
+            code::ER_DB_CREATE_EXISTS,
+            format!("Can't create database '{name}'; database exists"),
+        ),
+        SchemaError::UnknownDatabase(name) => SqlError::unknown_database(&name),
+        SchemaError::TableExists(name) => SqlError::table_exists(&name),
+        SchemaError::UnknownTable(name) => SqlError::bad_table(&name),
+        SchemaError::IndexExists(name) => SqlError::duplicate_key_name(&name),
+        SchemaError::UnknownIndex(name) => SqlError::new(
+            code::ER_CANT_DROP_FIELD_OR_KEY,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        ),
+        SchemaError::TooMany(what) => SqlError::new(
+            code::ER_GET_TEMPORARY_ERRMSG,
+            format!("Got temporary error 707 'too many: {what}' from SKARV"),
+        ),
+    }
+}

@@ -1,0 +1,333 @@
+//! The rows of one table that a path finds: key reads, entries of a unique key and then key reads, or a scan.
+
+use std::sync::Arc;
+
+use client::{
+    Batch, Columns, Lock, Op, OpKind, OpResult, RowBatch, Scan, ScanBatch, ScanCursor, ScanOptions,
+    ScanOutput,
+};
+use types::convert::SqlWarning;
+use types::wire::Bytes;
+use types::{Expr, IndexKind, RowView, Table, Value, ValueRef};
+
+use super::keys::{self, Keys};
+use super::{Failure, Run, take_warnings};
+use crate::SqlError;
+use crate::plan::{AccessPlan, PathKind};
+use crate::session::Session;
+
+/// Keys of one batch of key reads.
+const KEYS_PER_BATCH: usize = 1_000;
+
+/// What a statement wants of the rows.
+pub struct Wanted<'a> {
+    pub table: &'a Arc<Table>,
+    pub access: &'a AccessPlan,
+    pub columns: Columns,
+    pub lock: Lock,
+    /// Rows in the order of the path's index.
+    pub ordered: bool,
+    /// At most so many, if every row found counts.
+    pub limit: Option<u64>,
+    /// The statement ends with these reads, and so may its transaction.
+    pub commit: bool,
+}
+
+pub enum Rows {
+    /// Nothing more will come.
+    None,
+    /// Rows read already.
+    Ready(RowBatch),
+    /// Keys still to be read, a batch at a time.
+    Keys { keys: std::vec::IntoIter<Vec<u8>>, filter: Option<Expr> },
+    Scan(Box<ScanCursor>),
+}
+
+/// How the rows are found after looking at the values.
+pub enum Found {
+    Nothing,
+    Keys(Vec<Vec<u8>>, Option<Expr>),
+    Entries(Vec<Vec<u8>>),
+    Scan(Box<Scan>),
+}
+
+impl Session {
+    /// Decides, with the values at hand, how the rows are found. The second part: the bounds did not hold, so that the
+    /// order the path was chosen for is not delivered.
+    pub fn find(
+        &mut self,
+        run: &Run<'_>,
+        wanted: &Wanted<'_>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(Found, bool), Failure> {
+        let path = &wanted.access.path;
+        let catalogue = self.catalogue();
+        let entries = match (path.kind, &wanted.table.indexes[path.index].kind) {
+            (PathKind::UniqueKey, IndexKind::Unique { entries }) => {
+                Some(catalogue.table_by_id(*entries).cloned().ok_or_else(|| stale(&catalogue))?)
+            }
+            _ => None,
+        };
+        let keyed = entries.as_ref().unwrap_or(wanted.table);
+        let mut context = run.context();
+        let resolved = keys::resolve(wanted.table, keyed, path, &mut context)?;
+        take_warnings(&mut context, warnings);
+        let unusable = resolved == Keys::Unusable;
+        let (index, ranges, filter, reverse) = match resolved {
+            Keys::Nothing => return Ok((Found::Nothing, false)),
+            Keys::Keys(keys) if path.kind == PathKind::UniqueKey => {
+                return Ok((Found::Entries(keys), false));
+            }
+            Keys::Keys(keys) => {
+                return Ok((Found::Keys(keys, wanted.access.residual.clone()), false));
+            }
+            Keys::Ranges(ranges) => {
+                (path.index, ranges, wanted.access.residual.clone(), path.reverse)
+            }
+            Keys::Unusable => {
+                (0, vec![client::KeyRange::all()], wanted.access.filter.clone(), false)
+            }
+        };
+        let scan = Scan {
+            index: wanted.table.indexes[index].id,
+            ranges,
+            reverse,
+            filter,
+            output: ScanOutput::Rows {
+                columns: wanted.columns.clone(),
+                with_keys: wanted.ordered,
+            },
+            limit: wanted.limit,
+            lock: wanted.lock,
+            resume: None,
+            shard: None,
+        };
+        Ok((Found::Scan(Box::new(scan)), unusable))
+    }
+
+    /// Starts reading. The second part as in `find`.
+    pub async fn open_rows(
+        &mut self,
+        run: &Run<'_>,
+        wanted: &Wanted<'_>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(Rows, bool), Failure> {
+        let (found, unusable) = self.find(run, wanted, warnings)?;
+        let rows = match found {
+            Found::Nothing => Rows::None,
+            Found::Keys(keys, filter) if keys.len() <= KEYS_PER_BATCH => {
+                let commit = wanted.commit;
+                Rows::Ready(self.read_keys(run, wanted, keys, filter, commit, warnings).await?)
+            }
+            Found::Keys(keys, filter) => Rows::Keys { keys: keys.into_iter(), filter },
+            Found::Entries(entries) => {
+                let keys = self.read_entries(run, wanted, entries, warnings).await?;
+                // The row may have changed since its entry was read: all of the filter is asked again.
+                Rows::Keys { keys: keys.into_iter(), filter: wanted.access.filter.clone() }
+            }
+            Found::Scan(scan) => {
+                let options = self.scan_options(run, wanted.ordered);
+                Rows::Scan(Box::new(self.client.scan(wanted.table, *scan, options)))
+            }
+        };
+        Ok((rows, unusable))
+    }
+
+    pub fn scan_options(&self, run: &Run<'_>, ordered: bool) -> ScanOptions {
+        let batch = self.batch(run);
+        ScanOptions {
+            ordered,
+            params: run.params.clone(),
+            read_at: batch.read_at,
+            strict: batch.strict,
+            time_zone_offset_seconds: batch.time_zone_offset_seconds,
+            lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
+        }
+    }
+
+    /// The next rows; never an empty batch.
+    pub async fn next_rows(
+        &mut self,
+        run: &Run<'_>,
+        wanted: &Wanted<'_>,
+        rows: &mut Rows,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<RowBatch>, Failure> {
+        loop {
+            self.check_killed()?;
+            match rows {
+                Rows::None => return Ok(None),
+                Rows::Ready(_) => {
+                    let Rows::Ready(batch) = std::mem::replace(rows, Rows::None) else {
+                        unreachable!("matched just before");
+                    };
+                    if !batch.is_empty() {
+                        return Ok(Some(batch));
+                    }
+                }
+                Rows::Keys { keys, filter } => {
+                    let next: Vec<Vec<u8>> = keys.by_ref().take(KEYS_PER_BATCH).collect();
+                    if next.is_empty() {
+                        *rows = Rows::None;
+                        continue;
+                    }
+                    let filter = filter.clone();
+                    let batch =
+                        self.read_keys(run, wanted, next, filter, false, warnings).await?;
+                    if !batch.is_empty() {
+                        return Ok(Some(batch));
+                    }
+                }
+                Rows::Scan(cursor) => {
+                    let next = cursor.next(&mut self.client).await;
+                    warnings.extend(cursor.warnings());
+                    match next.map_err(|refusal| self.refused(refusal))? {
+                        Some(ScanBatch::Rows(batch)) => return Ok(Some(batch)),
+                        Some(ScanBatch::Groups(_)) => unreachable!("rows were asked for"),
+                        None => return Ok(None),
+                    }
+                }
+            }
+        }
+    }
+
+    async fn read_keys(
+        &mut self,
+        run: &Run<'_>,
+        wanted: &Wanted<'_>,
+        keys: Vec<Vec<u8>>,
+        filter: Option<Expr>,
+        commit: bool,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<RowBatch, Failure> {
+        let mut batch = self.batch(run);
+        batch.params.clone_from(&run.params);
+        batch.commit = commit;
+        batch.ops.reserve(keys.len());
+        for key in keys {
+            batch.ops.push(Op {
+                table: wanted.table.id,
+                version: wanted.table.version,
+                kind: OpKind::Read {
+                    key: Bytes(key),
+                    lock: wanted.lock,
+                    filter: filter.clone(),
+                    columns: wanted.columns.clone(),
+                },
+            });
+        }
+        let results = self.execute_batch(batch, warnings).await?;
+        let mut rows = RowBatch::default();
+        for result in results.into_iter().flatten() {
+            match result {
+                OpResult::Row(Some(row)) if rows.is_empty() => {
+                    rows.ends.push(u32::try_from(row.len()).expect("rows are bounded"));
+                    rows.rows = row;
+                }
+                OpResult::Row(Some(row)) => rows.push(&row, None),
+                OpResult::Row(None) => {}
+                other => unreachable!("{other:?} to a read"),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The primary keys that entries of a unique key name.
+    async fn read_entries(
+        &mut self,
+        run: &Run<'_>,
+        wanted: &Wanted<'_>,
+        keys: Vec<Vec<u8>>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let catalogue = self.catalogue();
+        let index = &wanted.table.indexes[wanted.access.path.index];
+        let IndexKind::Unique { entries } = index.kind else {
+            unreachable!("the path is one of a unique key")
+        };
+        let entries = catalogue.table_by_id(entries).cloned().ok_or_else(|| stale(&catalogue))?;
+        let layout = entries.row_layout();
+        let mut found = Vec::new();
+        let mut keys = keys.into_iter();
+        loop {
+            let some: Vec<Vec<u8>> = keys.by_ref().take(KEYS_PER_BATCH).collect();
+            if some.is_empty() {
+                break;
+            }
+            let mut batch = self.batch(run);
+            for key in some {
+                batch.ops.push(Op {
+                    table: entries.id,
+                    version: entries.version,
+                    kind: OpKind::Read {
+                        key: Bytes(key),
+                        lock: Lock::None,
+                        filter: None,
+                        columns: Columns::All,
+                    },
+                });
+            }
+            for result in self.execute_batch(batch, warnings).await?.into_iter().flatten() {
+                if let OpResult::Row(Some(row)) = result {
+                    found.push(primary_key_in_entry(wanted.table, index, &RowView::new(&layout, &row))?);
+                }
+            }
+        }
+        // Several entries may name one row only by a race; it is found once.
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// An empty batch with the session's settings.
+    pub fn batch(&self, run: &Run<'_>) -> Batch {
+        Batch {
+            ops: Vec::new(),
+            params: Vec::new(),
+            statement: 0,
+            commit: false,
+            read_at: self.read_at(),
+            strict: run.strict,
+            time_zone_offset_seconds: run.time_zone_offset_seconds,
+            lock_wait_timeout_ms: self.settings.lock_wait_timeout_seconds.saturating_mul(1000),
+        }
+    }
+
+    /// Runs a batch; a refusal becomes a failure, warnings are kept.
+    pub async fn execute_batch(
+        &mut self,
+        batch: Batch,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Vec<OpResult>>, Failure> {
+        match self.client.execute(batch).await {
+            Ok(result) => {
+                warnings.extend(result.warnings);
+                Ok(result.results)
+            }
+            Err(refusal) => Err(self.refused(refusal)),
+        }
+    }
+}
+
+/// The encoded primary key that an entry's row ends in.
+pub fn primary_key_in_entry(
+    table: &Table,
+    index: &types::Index,
+    entry: &RowView<'_>,
+) -> Result<Vec<u8>, SqlError> {
+    let first = index.parts.len();
+    let values: Vec<ValueRef<'_>> =
+        (0..table.primary_key().parts.len()).map(|part| entry.get(first + part)).collect();
+    types::key::primary_key_of_values(table, &values).map_err(|_| super::write::key_too_long())
+}
+
+/// The plan names a hidden table that is gone: it was made for an older catalogue.
+fn stale(catalogue: &types::Catalogue) -> Failure {
+    let refusal = client::Refusal::SchemaChanged { table: types::TableId(0) };
+    Failure::refused(refusal, catalogue)
+}
+
+/// The values of a row as owned ones, TIMESTAMPs left in UTC.
+pub fn owned_row(table: &Table, view: &RowView<'_>) -> Vec<Value> {
+    (0..table.columns.len()).map(|column| table.column_value(view, column).to_value()).collect()
+}

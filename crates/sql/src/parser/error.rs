@@ -1,0 +1,92 @@
+//! Why a text is no statement: MySQL's error 1064 with the offending text, or a bound that was exceeded.
+
+use std::fmt;
+
+use super::limits::NEAR_LENGTH_MAX;
+
+/// A refused statement. Display is MySQL's message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    pub kind: ParseErrorKind,
+    /// Up to 80 characters from the offending token on; empty at the end of the text.
+    pub near: String,
+    /// Line of the offending token, from 1.
+    pub line: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParseErrorKind {
+    /// Not in the grammar.
+    Syntax,
+    /// Nested beyond `limits::NESTING_MAX` or `limits::HEIGHT_MAX`.
+    TooDeep,
+    /// Longer than `limits::STATEMENT_SIZE_MAX` or more than `limits::EXPRESSION_COUNT_MAX` expressions.
+    TooLong,
+    /// A name that is not UTF-8.
+    InvalidUtf8,
+    /// A number with exponent outside the range of a double.
+    IllegalDouble,
+}
+
+impl ParseError {
+    /// The error for the token that starts at `offset`.
+    pub(super) fn at(text: &[u8], offset: usize, kind: ParseErrorKind) -> ParseError {
+        let offset = offset.min(text.len());
+        let line = 1 + text[..offset].iter().filter(|&&byte| byte == b'\n').count() as u32;
+        // Four bytes a character at most, so that a huge statement is not converted whole.
+        let window = &text[offset..text.len().min(offset + 4 * NEAR_LENGTH_MAX)];
+        let near = String::from_utf8_lossy(window).chars().take(NEAR_LENGTH_MAX).collect();
+        ParseError { kind, near, line }
+    }
+
+    /// MySQL's error number for this refusal.
+    pub fn mysql_code(&self) -> u16 {
+        match self.kind {
+            ParseErrorKind::Syntax => 1064,
+            ParseErrorKind::TooDeep => 1436,
+            ParseErrorKind::TooLong => 1153,
+            ParseErrorKind::InvalidUtf8 => 1300,
+            ParseErrorKind::IllegalDouble => 1367,
+        }
+    }
+
+    /// The SQLSTATE that goes with `mysql_code`.
+    pub fn sqlstate(&self) -> &'static str {
+        match self.kind {
+            ParseErrorKind::Syntax => "42000",
+            ParseErrorKind::TooDeep => "HY000",
+            ParseErrorKind::TooLong => "08S01",
+            ParseErrorKind::InvalidUtf8 => "HY000",
+            ParseErrorKind::IllegalDouble => "22007",
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ParseErrorKind::Syntax => write!(
+                f,
+                "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version \
+                 for the right syntax to use near '{}' at line {}",
+                self.near, self.line
+            ),
+            ParseErrorKind::TooDeep => {
+                write!(
+                    f,
+                    "Statement is nested too deeply near '{}' at line {}",
+                    self.near, self.line
+                )
+            }
+            ParseErrorKind::TooLong => write!(f, "Statement is too long"),
+            ParseErrorKind::InvalidUtf8 => {
+                write!(f, "Invalid utf8mb4 character string: '{}'", self.near)
+            }
+            ParseErrorKind::IllegalDouble => {
+                write!(f, "Illegal double '{}' value found during parsing", self.near)
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}

@@ -1,0 +1,26 @@
+//! The parser's bounds, with the arithmetic behind them.
+
+/// Longest statement text, in bytes: MySQL's default max_allowed_packet. Token offsets fit in u32.
+pub const STATEMENT_SIZE_MAX: usize = 64 << 20;
+
+/// Deepest recursion of the parser: parentheses, subqueries, operators waiting for their right operand. A level costs
+/// up to 3.5 kB of stack in an optimised build and 16 kB in an unoptimised one, so 100 levels fit a thread's default
+/// of 2 MiB in both, and 512 KiB in the first.
+pub const NESTING_MAX: u32 = 100;
+
+/// Tallest tree. Parsed by a loop, `1+1+1+...` is a left ladder that costs the parser no stack, but whoever walks the
+/// tree recursively; binder and evaluator may spend 8 kB a step.
+pub const HEIGHT_MAX: u32 = 200;
+
+/// Most expressions in a statement: at up to 150 bytes each, 300 MB for the longest tree. A 16 MiB
+/// bulk INSERT of 8-byte values stays below.
+pub const EXPRESSION_COUNT_MAX: u32 = 2_000_000;
+
+/// Most literals of a digest: a bulk INSERT of 1,600 rows by 10 columns. Longer ones are not worth a cache entry.
+pub const DIGEST_LITERAL_COUNT_MAX: usize = 16_384;
+
+/// Longest text in a syntax error's `near '...'`, in characters, as MySQL cuts it.
+pub const NEAR_LENGTH_MAX: usize = 80;
+
+/// What `/*!NNNNN ... */` is compared with: the MySQL version whose grammar this is (8.4.0).
+pub const VERSION_NUMBER: u32 = 80_400;

@@ -1,0 +1,102 @@
+//! MySQL's SQL, from bytes to a syntax tree.
+//!
+//! The problem: clients and ORMs send MySQL's dialect with all its corners, some of them hostile, and no parser for it
+//! exists that reads `2*3^1`, `a XOR b AND c` and `SET GLOBAL TRANSACTION` as MySQL does and survives a chain of
+//! 100,000 ORs. The idea: a lexer that is a position in the text, a recursive-descent parser over it that follows
+//! MySQL's own grammar (the layers expr, boolean primary, predicate, bit expression, simple expression are its binding
+//! powers), and a plain owned tree. More is recognised than the engine can do; what it cannot do has a name in the tree
+//! (`Unsupported`), so that the refusal is error 1235 and not 1064.
+//!
+//! In front of it stands the digest: one pass of the same lexer that hashes a statement with its literals cut out. A
+//! statement whose digest is known needs no parser. For one whose digest is not, `parse_parametrised` gives the tree
+//! with the literals replaced by parameters, or None when a literal stands where its value decides what the statement
+//! means.
+//!
+//! Bounds: text length, nesting, tree height, expression count (`limits`). Nothing here looks up a name or knows a type.
+//!
+//! | module | part |
+//! |---|---|
+//! | `ast` | the tree |
+//! | `lexer`, `keywords` | tokens, reserved words |
+//! | `core` | the cursor all rules share |
+//! | `expression`, `function` | expressions |
+//! | `query` | SELECT and its tables |
+//! | `change` | INSERT, UPDATE, DELETE |
+//! | `definition`, `column`, `alter` | CREATE, DROP, ALTER |
+//! | `session`, `show` | SET, transactions, administration, SHOW |
+//! | `digest` | the digest |
+
+pub mod ast;
+mod alter;
+mod ast_debug;
+mod change;
+mod column;
+mod core;
+mod definition;
+pub mod digest;
+mod error;
+mod expression;
+mod function;
+mod keywords;
+mod lexer;
+pub mod limits;
+mod query;
+mod session;
+mod show;
+mod sip;
+mod statement;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_definition;
+#[cfg(test)]
+mod tests_digest;
+#[cfg(test)]
+mod tests_hostile;
+
+pub use digest::{Digest, Digester, digest};
+pub use error::{ParseError, ParseErrorKind};
+
+use ast::{Literal, Statement};
+use core::Parser;
+
+/// Parses the first statement of `sql`. Returns it and where the next one begins: past its semicolon and the blanks
+/// after it, or the end of the text. Errors are MySQL's (`ParseError`).
+pub fn parse_one(sql: &[u8]) -> Result<(Statement, usize), ParseError> {
+    let mut parser = Parser::new(sql)?;
+    let statement = parser.statement()?;
+    let consumed = parser.finish_statement()?;
+    Ok((statement, consumed))
+}
+
+/// A statement with its literals replaced by `Expr::Param`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parametrised {
+    pub statement: Statement,
+    /// The literals in textual order: `Param(i)` stands for `literals[i]`. Equal to those of the statement's digest.
+    pub literals: Vec<Literal>,
+    /// Where the next statement begins, as in `parse_one`.
+    pub consumed: usize,
+}
+
+/// Parses the first statement with every literal as a parameter. None when the statement must not be shared between
+/// literals: another kind than SELECT, INSERT, REPLACE, UPDATE, DELETE; a literal outside of WHERE, ON, SET, VALUES and
+/// LIMIT, or as an argument that decides a type; a variable or `?`. Whether it is None depends on the digest alone.
+pub fn parse_parametrised(sql: &[u8]) -> Result<Option<Parametrised>, ParseError> {
+    let mut parser = Parser::new(sql)?;
+    if !digest::is_cacheable_verb(parser.word()) {
+        return Ok(None);
+    }
+    parser.set_parametrised();
+    let statement = parser.statement()?;
+    let consumed = parser.finish_statement()?;
+    Ok(parser.take_literals().map(|literals| Parametrised { statement, literals, consumed }))
+}
+
+/// How many `?` the first statement has, for COM_STMT_PREPARE. Params are numbered from 0 in textual order.
+pub fn parse_prepared(sql: &[u8]) -> Result<(Statement, u32), ParseError> {
+    let mut parser = Parser::new(sql)?;
+    let statement = parser.statement()?;
+    parser.finish_statement()?;
+    Ok((statement, parser.param_count()))
+}

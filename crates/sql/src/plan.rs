@@ -1,0 +1,349 @@
+//! Bound plans: what a statement does, with the values of its parameters left open.
+//!
+//! A plan is plain data, holds no session and may be run any number of times, by any session of the same environment
+//! (current database, SQL mode, connection collation), as long as the catalogue's version is the one it was made for.
+//! Text statements share plans through [`crate::plan_cache`], prepared statements keep their own.
+//!
+//! Expressions refer to *parameters* by number: first the statement's own (literals cut out of a text, or `?`), then
+//! *slots*: values the session supplies, once a statement (NOW(), LAST_INSERT_ID()) or before each row (RAND(),
+//! `@a := ...`). So the expressions themselves stay pure and can be shipped to where the rows are; one that needs a slot of
+//! the second kind is *local* and never leaves the session.
+
+use std::sync::Arc;
+
+use types::expr::Aggregate;
+use types::{Expr, RowLayout, SchemaVersion, Table, Value};
+
+use crate::ColumnInfo;
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub kind: PlanKind,
+    /// Parameters of the statement itself; slots are numbered behind them.
+    pub param_count: u16,
+    pub slots: Vec<Slot>,
+    /// The kinds of parameters the plan was made for, if it depends on them.
+    pub param_kinds: Option<Vec<ParamKind>>,
+    /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
+    pub reusable: bool,
+    pub catalogue_version: SchemaVersion,
+}
+
+#[derive(Clone, Debug)]
+pub enum PlanKind {
+    Select(Box<SelectPlan>),
+    Insert(Box<InsertPlan>),
+    Update(Box<UpdatePlan>),
+    Delete(Box<DeletePlan>),
+}
+
+/// What is known of a parameter when a plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// COM_STMT_PREPARE: no value yet.
+    Unknown,
+    Null,
+    Int,
+    UInt,
+    Decimal,
+    Double,
+    Text,
+    Bytes,
+    Date,
+    Time,
+    DateTime,
+}
+
+impl ParamKind {
+    pub fn of(value: &Value) -> ParamKind {
+        match value {
+            Value::Null => ParamKind::Null,
+            Value::Int(_) => ParamKind::Int,
+            Value::UInt(_) => ParamKind::UInt,
+            Value::Float(_) | Value::Double(_) => ParamKind::Double,
+            Value::Decimal(_) => ParamKind::Decimal,
+            Value::Text(..) => ParamKind::Text,
+            Value::Bytes(_) => ParamKind::Bytes,
+            Value::Date(_) => ParamKind::Date,
+            Value::Time(_) => ParamKind::Time,
+            Value::DateTime(_) => ParamKind::DateTime,
+        }
+    }
+}
+
+/// A value the session supplies.
+#[derive(Clone, Debug)]
+pub enum Slot {
+    /// NOW(fsp) in the session's time zone.
+    Now { fsp: u8 },
+    CurrentDate,
+    CurrentTime { fsp: u8 },
+    UtcTimestamp { fsp: u8 },
+    UtcDate,
+    UtcTime { fsp: u8 },
+    /// SYSDATE(fsp): the same clock as NOW(), since time stands still while a message is handled.
+    SystemDate { fsp: u8 },
+    LastInsertId,
+    RowCount,
+    FoundRows,
+    /// `@name`, lower-cased.
+    UserVariable(String),
+    /// RAND() and RAND(seed).
+    Random { seed: Option<Expr> },
+    Uuid,
+    UuidShort,
+    /// SLEEP(seconds).
+    Sleep(Expr),
+    /// `@name := value`.
+    Assign { name: String, value: Expr },
+    /// LAST_INSERT_ID(value): remembers the value.
+    LastInsertIdOf(Expr),
+    /// VALUES(column) in ON DUPLICATE KEY UPDATE: the row that could not be inserted.
+    NewValue { column: u16 },
+}
+
+impl Slot {
+    /// Must it be supplied for every row anew?
+    pub fn is_per_row(&self) -> bool {
+        match self {
+            Slot::Random { .. }
+            | Slot::Uuid
+            | Slot::UuidShort
+            | Slot::Sleep(_)
+            | Slot::Assign { .. }
+            | Slot::LastInsertIdOf(_)
+            | Slot::NewValue { .. } => true,
+            Slot::Now { .. }
+            | Slot::CurrentDate
+            | Slot::CurrentTime { .. }
+            | Slot::UtcTimestamp { .. }
+            | Slot::UtcDate
+            | Slot::UtcTime { .. }
+            | Slot::SystemDate { .. }
+            | Slot::LastInsertId
+            | Slot::RowCount
+            | Slot::FoundRows
+            | Slot::UserVariable(_) => false,
+        }
+    }
+}
+
+/// An expression with the slots that are supplied before it is evaluated for a row, in textual order.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    pub expr: Expr,
+    /// Positions in [`Plan::slots`]; empty for nearly all.
+    pub slots: Vec<u16>,
+}
+
+impl Bound {
+    pub fn pure(expr: Expr) -> Bound {
+        Bound { expr, slots: Vec::new() }
+    }
+    pub fn is_local(&self) -> bool {
+        !self.slots.is_empty()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SelectPlan {
+    pub columns: Vec<ColumnInfo>,
+    pub source: Source,
+    /// What one result row is made of: the visible columns, then `hidden_count` more to sort by.
+    pub items: Vec<Bound>,
+    pub hidden_count: usize,
+    pub grouping: Option<Grouping>,
+    pub distinct: bool,
+    /// Sort by these items when the source does not deliver the order itself: (position in `items`, descending).
+    pub sort: Vec<(usize, bool)>,
+    pub limit: Option<LimitPlan>,
+    pub calc_found_rows: bool,
+    /// SELECT ... INTO @a, @b.
+    pub into_variables: Vec<String>,
+    /// All visible items are the source's columns at these positions: no expression to evaluate.
+    pub simple_columns: Option<Vec<u16>>,
+    /// A visible column is a TIMESTAMP: stored in UTC, shown in the session's time zone.
+    pub has_timestamps: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Grouping {
+    /// Over the source's rows.
+    pub group_by: Vec<Expr>,
+    /// Over the source's rows. `items` see a row of the group's values, then these.
+    pub aggregates: Vec<Aggregate>,
+    pub having: Option<Bound>,
+    /// Computed at the shards; false: the rows come here (an aggregate that cannot be merged, or a local filter).
+    pub shipped: bool,
+    /// No GROUP BY: exactly one group, also of no rows.
+    pub implicit: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct LimitPlan {
+    pub count: Expr,
+    pub offset: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// No FROM: one row of no columns.
+    Nothing { filter: Option<Bound> },
+    Table(Box<TableSource>),
+    /// A table of information_schema, made on the fly.
+    Virtual { table: crate::information_schema::VirtualTable, filter: Option<Bound> },
+}
+
+/// The rows of one table.
+#[derive(Clone, Debug)]
+pub struct TableSource {
+    pub table: Arc<Table>,
+    /// Columns that are read, in this order: positions of local expressions count in here.
+    pub columns: Vec<u16>,
+    /// `columns` are all the table's columns in order: rows are taken as they are stored.
+    pub whole_rows: bool,
+    pub layout: RowLayout,
+    pub access: AccessPlan,
+    pub lock: client::Lock,
+}
+
+/// How the rows that a WHERE clause asks for are found.
+#[derive(Clone, Debug)]
+pub struct AccessPlan {
+    pub path: IndexPath,
+    /// The WHERE clause without its local terms, over the table's columns.
+    pub filter: Option<Expr>,
+    /// What the path leaves of `filter` when its bounds hold exactly.
+    pub residual: Option<Expr>,
+    /// Terms that need per-row slots, over the columns that are read.
+    pub local_filter: Option<Bound>,
+    /// Rows come in the order of the path's index, and that is the order asked for.
+    pub delivers_order: bool,
+    /// Names of indexes that could have been used, for EXPLAIN.
+    pub possible: Vec<usize>,
+}
+
+/// Bounds on the leading parts of one index.
+#[derive(Clone, Debug)]
+pub struct IndexPath {
+    /// Position in the table's `indexes`.
+    pub index: usize,
+    pub kind: PathKind,
+    pub equal: Vec<PartBound>,
+    pub range: Option<RangeBound>,
+    pub reverse: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    /// Every part of the primary key is bound: key reads.
+    PrimaryKey,
+    /// Every part of a unique key is bound to values that are not NULL: two key reads.
+    UniqueKey,
+    /// A range, or all, of an index.
+    Range,
+}
+
+#[derive(Clone, Debug)]
+pub enum PartBound {
+    Equal(Expr),
+    /// `<=>`: NULL finds NULL.
+    NullSafeEqual(Expr),
+    IsNull,
+    In(Vec<Expr>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RangeBound {
+    /// (value, inclusive)
+    pub lower: Option<(Expr, bool)>,
+    pub upper: Option<(Expr, bool)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct InsertPlan {
+    pub table: Arc<Table>,
+    pub layout: RowLayout,
+    /// The columns that get values, in the order of the values.
+    pub columns: Vec<u16>,
+    pub source: InsertSource,
+    pub mode: InsertMode,
+    /// For EXPLAIN and errors: REPLACE rather than INSERT.
+    pub ignore: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum InsertSource {
+    Values(Vec<Vec<InsertValue>>),
+    Select(Box<SelectPlan>),
+}
+
+#[derive(Clone, Debug)]
+pub enum InsertValue {
+    Default,
+    /// Columns in it are those of the row being made (`INSERT INTO t (a, b) VALUES (1, a + 1)`).
+    Expr(Bound),
+}
+
+#[derive(Clone, Debug)]
+pub enum InsertMode {
+    Insert,
+    Replace,
+    /// ON DUPLICATE KEY UPDATE; columns are those of the old row.
+    Update(Vec<AssignmentPlan>),
+}
+
+#[derive(Clone, Debug)]
+pub struct AssignmentPlan {
+    pub column: u16,
+    pub value: AssignedValue,
+}
+
+#[derive(Clone, Debug)]
+pub enum AssignedValue {
+    Default,
+    Expr(Bound),
+}
+
+#[derive(Clone, Debug)]
+pub struct UpdatePlan {
+    pub target: ChangeTarget,
+    pub assignments: Vec<AssignmentPlan>,
+    /// The assignments as they are shipped to the row, when they can be: no key column, no slot a row, no
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub shipped: Option<Vec<client::Assignment>>,
+    pub ignore: bool,
+    /// An assigned column is part of the index that finds the rows: all are collected before the first changes.
+    pub moves_in_index: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct DeletePlan {
+    pub target: ChangeTarget,
+    /// Rows can be deleted without reading them: no unique secondary key.
+    pub shipped: bool,
+}
+
+/// The rows that UPDATE and DELETE work on. They are read whole.
+#[derive(Clone, Debug)]
+pub struct ChangeTarget {
+    pub table: Arc<Table>,
+    pub layout: RowLayout,
+    pub access: AccessPlan,
+    /// ORDER BY, for when the path does not deliver it: (expression over the row, descending).
+    pub sort: Vec<(Bound, bool)>,
+    pub limit: Option<Expr>,
+}
+
+impl Plan {
+    /// Does it only read (and lock nothing)?
+    pub fn is_read(&self) -> bool {
+        matches!(self.kind, PlanKind::Select(_))
+    }
+    pub fn columns(&self) -> &[ColumnInfo] {
+        match &self.kind {
+            PlanKind::Select(select) if select.into_variables.is_empty() => &select.columns,
+            PlanKind::Select(_) | PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_) => &[],
+        }
+    }
+}

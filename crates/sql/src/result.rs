@@ -1,0 +1,99 @@
+//! What a statement answers, in the words of SQL; crate `mysql` turns it into packets.
+//!
+//! Rows are pushed one by one as borrowed values, so that a point select copies its columns once, from the stored row into
+//! the output buffer. The session asks [`ResultSink::is_full`] between rows and waits for [`ResultSink::drained`] when it
+//! is: a slow reader holds up its own statement only, and memory stays bounded.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use types::{ColumnType, ValueRef};
+
+/// A column of a result set, or a parameter of a prepared statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// Database of the table; empty for an expression.
+    pub schema: String,
+    /// The table's name; empty for an expression.
+    pub table: String,
+    /// The name the statement gave the table.
+    pub table_alias: String,
+    /// The column's title.
+    pub name: String,
+    /// The column's name in its table; empty for an expression.
+    pub org_name: String,
+    pub column_type: ColumnType,
+    pub nullable: bool,
+    pub flags: ColumnFlags,
+    /// Digits after the point, or of fractional seconds; 31 where it is not fixed.
+    pub decimals: u8,
+    /// The collation of the bytes sent: 63 (binary) for everything but characters.
+    pub collation_id: u16,
+    /// The most bytes (characters times 4 for text) a value is shown with.
+    pub length: u32,
+    /// The column holds nothing but NULL (`SELECT NULL`): the wire has a type of its own for it.
+    pub null_type: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnFlags {
+    pub not_null: bool,
+    pub primary_key: bool,
+    pub unique_key: bool,
+    /// Part of a key that is neither primary nor unique, or not the only part.
+    pub multiple_key: bool,
+    pub blob: bool,
+    pub unsigned: bool,
+    pub zerofill: bool,
+    pub binary: bool,
+    pub auto_increment: bool,
+    pub timestamp: bool,
+    /// NOT NULL and no DEFAULT clause.
+    pub no_default: bool,
+    pub on_update_now: bool,
+    pub numeric: bool,
+}
+
+/// Session state that travels with every OK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusFlags {
+    pub in_transaction: bool,
+    /// The transaction was started READ ONLY.
+    pub in_read_only_transaction: bool,
+    pub autocommit: bool,
+    pub no_backslash_escapes: bool,
+    /// The current database changed with this statement (session state tracking).
+    pub schema_changed: bool,
+}
+
+/// The end of a successful statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OkInfo {
+    pub affected_rows: u64,
+    pub last_insert_id: u64,
+    pub warnings: u16,
+    /// "Rows matched: 1  Changed: 1  Warnings: 0" and the like; empty mostly.
+    pub info: String,
+    /// Another statement of the same text follows.
+    pub more_results: bool,
+    pub flags: StatusFlags,
+}
+
+/// Where results go. For every statement either `ok`, or `columns` then rows then `end_of_rows`, or `error` (also after
+/// `columns`, when a row fails).
+pub trait ResultSink {
+    /// Begins a result set.
+    fn columns(&mut self, columns: &[ColumnInfo]);
+    /// One row; text or binary encoding is the sink's business. TIMESTAMP values are already in the session's time zone.
+    fn row(&mut self, values: &[ValueRef<'_>]);
+    /// Ends a result set.
+    fn end_of_rows(&mut self, info: &OkInfo);
+    /// A statement without rows.
+    fn ok(&mut self, info: &OkInfo);
+    /// Ends this statement, and the rest of a text of several statements.
+    fn error(&mut self, error: &crate::SqlError);
+    /// Is the output buffer above its mark? The session then awaits [`ResultSink::drained`] before the next row.
+    fn is_full(&self) -> bool;
+    /// Completes when the buffer is below its mark, or the connection is gone.
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+}

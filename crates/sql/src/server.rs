@@ -1,0 +1,278 @@
+//! What all connections of a node share: who is connected, global variables, counters, accounts.
+//!
+//! Workers are threads; this is the one structure of the SQL layer they share. Every method takes the one lock for a few
+//! instructions and never waits inside it. Statement counters are kept per session and handed in when the session ends or
+//! somebody asks, so the hot path does not come here.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use types::{NodeId, WorkerId};
+
+/// A connection's number, unique on its node while it lives: `CONNECTION_ID()`, `KILL n`.
+pub type ConnectionId = u32;
+
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub node: NodeId,
+    /// `SELECT VERSION()`, e.g. "8.0.40-skarv-0.1.0".
+    pub version_text: String,
+    pub datadir: String,
+    pub port: u16,
+    pub socket: String,
+    pub hostname: String,
+    pub max_connections: u32,
+}
+
+impl Default for ServerConfig {
+    fn default() -> ServerConfig {
+        ServerConfig {
+            node: NodeId(1),
+            version_text: concat!("8.0.40-skarv-", env!("CARGO_PKG_VERSION")).into(),
+            datadir: "./".into(),
+            port: 3306,
+            socket: String::new(),
+            hostname: "localhost".into(),
+            max_connections: 10_000,
+        }
+    }
+}
+
+/// What a connection is to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillKind {
+    /// End the statement that runs, with error 1317.
+    Query,
+    /// End the connection.
+    Connection,
+}
+
+/// The limit `max_connections` is reached: error 1040.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyConnections;
+
+/// Password verifiers of an account; None means no password.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// SHA1(SHA1(password)): mysql_native_password.
+    pub native_hash: Option<[u8; 20]>,
+    /// SHA256(SHA256(password)): caching_sha2_password's fast path.
+    pub sha2_hash: Option<[u8; 32]>,
+}
+
+/// A line of SHOW PROCESSLIST.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessInfo {
+    pub id: ConnectionId,
+    pub worker: WorkerId,
+    pub user: String,
+    pub host: String,
+    pub database: Option<String>,
+    /// "Query", "Sleep", ...
+    pub command: &'static str,
+    /// Unix time in microseconds since when.
+    pub since_micros: i64,
+    /// The text that runs, cut to some length.
+    pub statement: Option<String>,
+}
+
+/// Counters of SHOW STATUS, summed over the sessions of this node.
+#[derive(Debug, Default)]
+pub struct Counters {
+    pub questions: AtomicU64,
+    pub com_select: AtomicU64,
+    pub com_insert: AtomicU64,
+    pub com_update: AtomicU64,
+    pub com_delete: AtomicU64,
+    pub com_commit: AtomicU64,
+    pub com_rollback: AtomicU64,
+    pub errors: AtomicU64,
+    pub slow: AtomicU64,
+    pub connections: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn add(counter: &AtomicU64, count: u64) {
+        if count > 0 {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}
+
+pub struct Server {
+    config: ServerConfig,
+    pub counters: Counters,
+    /// Wakes a worker's loop when a connection of it was killed.
+    notify: OnceLock<Notify>,
+    state: Mutex<State>,
+}
+
+type Notify = Box<dyn Fn(WorkerId) + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    connections: BTreeMap<ConnectionId, ProcessInfo>,
+    connection_id_last: ConnectionId,
+    connections_max_used: u64,
+    /// Global values that SET GLOBAL changed, by lower-case name.
+    globals: BTreeMap<String, String>,
+    kills: Vec<(WorkerId, ConnectionId, KillKind)>,
+    /// Unix time of the first connection: uptime counts from it.
+    started_micros: Option<i64>,
+}
+
+impl Server {
+    pub fn new(config: ServerConfig) -> Arc<Server> {
+        Arc::new(Server {
+            config,
+            counters: Counters::default(),
+            notify: OnceLock::new(),
+            state: Mutex::new(State::default()),
+        })
+    }
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+    /// Called with a worker's id when something waits in [`Server::take_kills`] for it. Set once, at the start.
+    pub fn set_notify(&self, notify: Notify) {
+        assert!(self.notify.set(notify).is_ok(), "the notifier is set once");
+    }
+    /// Connections of `worker` that were told to end or cancel since the last call.
+    pub fn take_kills(&self, worker: WorkerId) -> Vec<(ConnectionId, KillKind)> {
+        let mut state = self.lock();
+        let mut taken = Vec::new();
+        state.kills.retain(|(owner, id, kind)| {
+            if *owner == worker {
+                taken.push((*id, *kind));
+            }
+            *owner != worker
+        });
+        taken
+    }
+    /// The account of a user that connects, or None. Only root exists, without a password, and only from this machine.
+    pub fn account(&self, user: &str, host_is_local: bool) -> Option<Account> {
+        (user == "root" && host_is_local).then(Account::default)
+    }
+    /// Adds a connection that has a socket but may not have logged in yet.
+    pub fn register(
+        &self,
+        worker: WorkerId,
+        host: &str,
+        now_micros: i64,
+    ) -> Result<ConnectionId, TooManyConnections> {
+        let mut state = self.lock();
+        if state.connections.len() >= self.config.max_connections as usize {
+            return Err(TooManyConnections);
+        }
+        state.started_micros.get_or_insert(now_micros);
+        let mut id = state.connection_id_last;
+        loop {
+            id = id.checked_add(1).unwrap_or(1);
+            if !state.connections.contains_key(&id) {
+                break;
+            }
+        }
+        state.connection_id_last = id;
+        state.connections.insert(
+            id,
+            ProcessInfo {
+                id,
+                worker,
+                user: "unauthenticated user".into(),
+                host: host.into(),
+                database: None,
+                command: "Connect",
+                since_micros: now_micros,
+                statement: None,
+            },
+        );
+        state.connections_max_used = state.connections_max_used.max(state.connections.len() as u64);
+        self.counters.connections.fetch_add(1, Ordering::Relaxed);
+        Ok(id)
+    }
+    /// The connection is gone. Unknown ids are ignored: a session that was closed and then dropped says it twice.
+    pub fn unregister(&self, id: ConnectionId) {
+        let mut state = self.lock();
+        state.connections.remove(&id);
+        state.kills.retain(|(_, killed, _)| *killed != id);
+    }
+    /// All connections, in order of id.
+    pub fn processes(&self) -> Vec<ProcessInfo> {
+        self.lock().connections.values().cloned().collect()
+    }
+    pub fn connection_count(&self) -> u64 {
+        self.lock().connections.len() as u64
+    }
+    pub fn connections_max_used(&self) -> u64 {
+        self.lock().connections_max_used
+    }
+    /// Seconds since the first connection.
+    pub fn uptime_seconds(&self, now_micros: i64) -> u64 {
+        let started = self.lock().started_micros.unwrap_or(now_micros);
+        u64::try_from(now_micros.saturating_sub(started) / 1_000_000).unwrap_or(0)
+    }
+    /// Tells the owner of a connection to end it or its statement; false if there is no such connection.
+    pub fn kill(&self, id: ConnectionId, kind: KillKind) -> bool {
+        let worker = {
+            let mut state = self.lock();
+            let Some(process) = state.connections.get(&id) else { return false };
+            let worker = process.worker;
+            // One entry a connection and kind: a client that repeats KILL cannot make the list grow.
+            if !state.kills.contains(&(worker, id, kind)) {
+                state.kills.push((worker, id, kind));
+            }
+            worker
+        };
+        if let Some(notify) = self.notify.get() {
+            notify(worker);
+        }
+        true
+    }
+    pub(crate) fn update_process(&self, id: ConnectionId, update: impl FnOnce(&mut ProcessInfo)) {
+        if let Some(process) = self.lock().connections.get_mut(&id) {
+            update(process);
+        }
+    }
+    pub(crate) fn global(&self, name: &str) -> Option<String> {
+        self.lock().globals.get(name).cloned()
+    }
+    /// Names come from the table of variables, so the map is bounded by it.
+    pub(crate) fn set_global(&self, name: &str, value: String) {
+        self.lock().globals.insert(name.into(), value);
+    }
+    pub(crate) fn globals(&self) -> BTreeMap<String, String> {
+        self.lock().globals.clone()
+    }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics while it holds this lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// KILL reaches the worker that owns the connection, once, and wakes it; ids are not reused while they live.
+    #[test]
+    fn kills_reach_their_worker() {
+        let woken = Arc::new(AtomicU64::new(99));
+        let server = Server::new(ServerConfig { max_connections: 2, ..ServerConfig::default() });
+        let seen = woken.clone();
+        server.set_notify(Box::new(move |worker| seen.store(u64::from(worker.0), Ordering::SeqCst)));
+        let first = server.register(WorkerId(0), "a", 1_000_000).unwrap();
+        let second = server.register(WorkerId(1), "b", 2_000_000).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(server.register(WorkerId(0), "c", 0), Err(TooManyConnections));
+        assert!(server.kill(second, KillKind::Query));
+        assert!(server.kill(second, KillKind::Query));
+        assert!(!server.kill(77, KillKind::Query));
+        assert_eq!(woken.load(Ordering::SeqCst), 1);
+        assert!(server.take_kills(WorkerId(0)).is_empty());
+        assert_eq!(server.take_kills(WorkerId(1)), vec![(second, KillKind::Query)]);
+        assert!(server.take_kills(WorkerId(1)).is_empty());
+        server.unregister(first);
+        assert_eq!(server.connection_count(), 1);
+        assert_eq!(server.uptime_seconds(4_500_000), 3);
+    }
+}

@@ -1,0 +1,409 @@
+//! The row locks of a shard.
+//!
+//! A lock exists while somebody holds it or waits for it; a row that nobody locks costs nothing. Every write takes one, so the
+//! uncontended path is a probe of a hash table, a copy of the key into a buffer used before, and an entry in the
+//! owner's list.
+//!
+//! Waiters are served first come first served: a request that is compatible with the holders still queues behind one
+//! that is not, or a stream of readers would starve a writer. One exception: an owner of a shared lock that wants it exclusive
+//! goes to the head of the queue, because nobody behind it can be granted before it lets go of what it has.
+//!
+//! Two owners that upgrade the same row wait for each other; so do cycles over several rows. The table finds no
+//! deadlocks: [`LockTable::holders_blocking`] says whom a wait waits for, and the caller looks for the cycle.
+//!
+//! The hash table is never iterated, and owners and waits are ordered, so the order of what is granted depends on the
+//! order of the calls only.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hashbrown::HashTable;
+use types::hash::hash64;
+use types::{TableId, TransactionId};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockMode {
+    Shared,
+    Exclusive,
+}
+
+impl LockMode {
+    fn excludes(self, other: LockMode) -> bool {
+        self == LockMode::Exclusive || other == LockMode::Exclusive
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquired {
+    Granted,
+    /// Queued; its token comes back from the call that grants it.
+    Waiting,
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub token: u64,
+    pub owner: TransactionId,
+    pub table: TableId,
+}
+
+/// Locks kept after use for the next ones, with their buffers.
+const SPARE_COUNT_MAX: usize = 1024;
+/// A key buffer above this goes back to the allocator with its lock.
+const SPARE_KEY_SIZE_MAX: usize = 256;
+
+#[derive(Default)]
+pub struct LockTable {
+    locks: Vec<Lock>,
+    free: Vec<u32>,
+    by_key: HashTable<u32>,
+    owners: Vec<Owner>,
+    owners_free: Vec<u32>,
+    by_owner: HashTable<u32>,
+    /// Waiting requests by token: the lock and the owner.
+    waits: BTreeMap<u64, (u32, TransactionId)>,
+    held_count: usize,
+}
+
+/// The lock of a row.
+#[derive(Default)]
+struct Lock {
+    /// In the hash table: has a holder or a waiter. False for one kept for later.
+    in_use: bool,
+    hash: u64,
+    table: TableId,
+    key: Vec<u8>,
+    holders: Vec<(TransactionId, LockMode)>,
+    queue: VecDeque<Waiter>,
+}
+
+#[derive(Clone, Copy)]
+struct Waiter {
+    token: u64,
+    owner: TransactionId,
+    mode: LockMode,
+}
+
+/// A transaction that holds or waits here.
+#[derive(Default)]
+struct Owner {
+    id: TransactionId,
+    /// Locks held, in the order they were granted.
+    held: Vec<u32>,
+    waits: Vec<u64>,
+}
+
+fn lock_hash(table: TableId, key: &[u8]) -> u64 {
+    hash64(key) ^ u64::from(table.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+fn owner_hash(owner: TransactionId) -> u64 {
+    let mut bytes = [0u8; 20];
+    bytes[..8].copy_from_slice(&owner.sequence.to_le_bytes());
+    bytes[8..16].copy_from_slice(&owner.incarnation.0.to_le_bytes());
+    bytes[16..18].copy_from_slice(&owner.coordinator.node.0.to_le_bytes());
+    bytes[18..20].copy_from_slice(&owner.coordinator.worker.0.to_le_bytes());
+    hash64(&bytes)
+}
+
+impl Lock {
+    fn mode_of(&self, owner: TransactionId) -> Option<LockMode> {
+        self.holders.iter().find(|(holder, _)| *holder == owner).map(|&(_, mode)| mode)
+    }
+    /// Whether no other holder stands in the way.
+    fn is_compatible(&self, owner: TransactionId, mode: LockMode) -> bool {
+        self.holders.iter().all(|&(holder, held)| holder == owner || !mode.excludes(held))
+    }
+    /// Where an upgrade queues: behind those that came before, ahead of everybody else.
+    fn upgrade_place(&self) -> usize {
+        self.queue.iter().take_while(|waiter| self.mode_of(waiter.owner).is_some()).count()
+    }
+}
+
+impl LockTable {
+    pub fn new() -> LockTable {
+        LockTable::default()
+    }
+
+    /// Asks for the lock of a row. Granted at once when the owner has it in this mode or a stronger one; `token` names the
+    /// wait otherwise and must not name another.
+    pub fn acquire(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        mode: LockMode,
+        owner: TransactionId,
+        token: u64,
+    ) -> Acquired {
+        let hash = lock_hash(table, key);
+        let Some(id) = self.find(hash, table, key) else {
+            let id = self.add_lock(hash, table, key);
+            self.grant(id, owner, mode);
+            return Acquired::Granted;
+        };
+        let lock = &self.locks[id as usize];
+        let held = lock.mode_of(owner);
+        if held.is_some_and(|held| mode <= held) {
+            return Acquired::Granted;
+        }
+        let upgrades = held.is_some();
+        if lock.is_compatible(owner, mode) && (upgrades || lock.queue.is_empty()) {
+            self.grant(id, owner, mode);
+            return Acquired::Granted;
+        }
+        let waiter = Waiter { token, owner, mode };
+        let place = if upgrades { lock.upgrade_place() } else { lock.queue.len() };
+        self.locks[id as usize].queue.insert(place, waiter);
+        let before = self.waits.insert(token, (id, owner));
+        assert!(before.is_none(), "a token names one wait");
+        let owner = self.owner_entry(owner);
+        self.owners[owner as usize].waits.push(token);
+        Acquired::Waiting
+    }
+
+    /// The mode in which `owner` holds the row's lock.
+    pub fn holds(&self, table: TableId, key: &[u8], owner: TransactionId) -> Option<LockMode> {
+        let id = self.find(lock_hash(table, key), table, key)?;
+        self.locks[id as usize].mode_of(owner)
+    }
+
+    /// Gives up one lock, if held. The tokens granted by it, in their order.
+    pub fn release(&mut self, table: TableId, key: &[u8], owner: TransactionId) -> Vec<u64> {
+        let mut granted = Vec::new();
+        let Some(id) = self.find(lock_hash(table, key), table, key) else { return granted };
+        if self.locks[id as usize].mode_of(owner).is_none() {
+            return granted;
+        }
+        let entry = self.find_owner(owner).expect("a holder is an owner");
+        let held = &mut self.owners[entry as usize].held;
+        let place = held.iter().rposition(|&lock| lock == id).expect("a held lock is listed");
+        held.remove(place);
+        self.drop_owner_if_idle(entry);
+        self.drop_holder(id, owner);
+        self.grant_waiters(id, &mut granted);
+        granted
+    }
+
+    /// Gives up all locks and waits of an owner. The tokens granted by it: in the order in which the owner got the
+    /// locks, and each lock's in their order.
+    pub fn release_all(&mut self, owner: TransactionId) -> Vec<u64> {
+        let mut granted = Vec::new();
+        let Some(entry) = self.find_owner(owner) else { return granted };
+        let waits = std::mem::take(&mut self.owners[entry as usize].waits);
+        let mut held = std::mem::take(&mut self.owners[entry as usize].held);
+        let mut waited = Vec::new();
+        for &token in &waits {
+            let (id, _) = self.waits.remove(&token).expect("an owner's wait is listed");
+            self.locks[id as usize].queue.retain(|waiter| waiter.token != token);
+            waited.push(id);
+        }
+        for &id in &held {
+            self.drop_holder(id, owner);
+        }
+        // Only when all of the owner's is gone: a grant must not meet what is about to go.
+        for &id in held.iter().chain(&waited) {
+            self.grant_waiters(id, &mut granted);
+        }
+        held.clear();
+        self.owners[entry as usize].held = held;
+        self.drop_owner_if_idle(entry);
+        granted
+    }
+
+    /// Gives up a wait; unknown tokens are ignored. The tokens granted because it left the queue.
+    pub fn cancel(&mut self, token: u64) -> Vec<u64> {
+        let mut granted = Vec::new();
+        let Some((id, owner)) = self.waits.remove(&token) else { return granted };
+        self.locks[id as usize].queue.retain(|waiter| waiter.token != token);
+        let entry = self.find_owner(owner).expect("a waiter is an owner");
+        self.owners[entry as usize].waits.retain(|&other| other != token);
+        self.drop_owner_if_idle(entry);
+        self.grant_waiters(id, &mut granted);
+        granted
+    }
+
+    /// Whom a wait waits for: holders and those ahead in the queue that exclude it, each once, in order. Behind an earlier
+    /// wait of its own owner it waits for those that one waits for, too.
+    pub fn holders_blocking(&self, token: u64) -> Vec<TransactionId> {
+        let Some(&(id, owner)) = self.waits.get(&token) else { return Vec::new() };
+        let lock = &self.locks[id as usize];
+        let place = lock.queue.iter().position(|waiter| waiter.token == token);
+        let place = place.expect("a wait is in its lock's queue");
+        let own = lock.queue.iter().take(place + 1).filter(|waiter| waiter.owner == owner);
+        let mode = own.map(|waiter| waiter.mode).max().expect("the wait itself is among them");
+        let ahead = lock.queue.iter().take(place).map(|waiter| (waiter.owner, waiter.mode));
+        let mut blocking: Vec<TransactionId> = lock
+            .holders
+            .iter()
+            .copied()
+            .chain(ahead)
+            .filter(|&(other, held)| other != owner && mode.excludes(held))
+            .map(|(other, _)| other)
+            .collect();
+        blocking.sort_unstable();
+        blocking.dedup();
+        blocking
+    }
+
+    /// All waits, by token.
+    pub fn waits(&self) -> impl Iterator<Item = Wait> {
+        self.waits.iter().map(|(&token, &(id, owner))| Wait {
+            token,
+            owner,
+            table: self.locks[id as usize].table,
+        })
+    }
+
+    /// Locks held, counted once for each holder.
+    pub fn lock_count(&self) -> usize {
+        self.held_count
+    }
+    pub fn waiter_count(&self) -> usize {
+        self.waits.len()
+    }
+    /// Locks held by an owner.
+    pub fn held_by(&self, owner: TransactionId) -> usize {
+        self.find_owner(owner).map_or(0, |entry| self.owners[entry as usize].held.len())
+    }
+
+    fn find(&self, hash: u64, table: TableId, key: &[u8]) -> Option<u32> {
+        let is_it = |&id: &u32| {
+            let lock = &self.locks[id as usize];
+            lock.hash == hash && lock.table == table && lock.key == key
+        };
+        self.by_key.find(hash, is_it).copied()
+    }
+    fn add_lock(&mut self, hash: u64, table: TableId, key: &[u8]) -> u32 {
+        let id = self.free.pop().unwrap_or(self.locks.len() as u32);
+        if id as usize == self.locks.len() {
+            self.locks.push(Lock::default());
+        }
+        let lock = &mut self.locks[id as usize];
+        assert!(lock.holders.is_empty());
+        assert!(lock.queue.is_empty());
+        lock.in_use = true;
+        lock.hash = hash;
+        lock.table = table;
+        lock.key.clear();
+        lock.key.extend_from_slice(key);
+        let locks = &self.locks;
+        self.by_key.insert_unique(hash, id, |&other| locks[other as usize].hash);
+        id
+    }
+    fn drop_lock_if_idle(&mut self, id: u32) {
+        // `release_all` comes twice to a lock that its owner held and wanted stronger.
+        let Some(lock) = self.locks.get_mut(id as usize).filter(|lock| lock.in_use) else { return };
+        if !lock.holders.is_empty() || !lock.queue.is_empty() {
+            return;
+        }
+        lock.in_use = false;
+        let entry = self.by_key.find_entry(lock.hash, |&other| other == id);
+        let Ok(entry) = entry else { panic!("a lock in use is in the table") };
+        entry.remove();
+        if SPARE_KEY_SIZE_MAX < lock.key.capacity() || SPARE_COUNT_MAX < self.free.len() {
+            *lock = Lock::default();
+        }
+        self.free.push(id);
+        if self.free.len() == self.locks.len() && SPARE_COUNT_MAX < self.locks.len() {
+            self.locks = Vec::new();
+            self.free = Vec::new();
+            self.by_key = HashTable::new();
+        }
+    }
+
+    fn find_owner(&self, owner: TransactionId) -> Option<u32> {
+        let is_it = |&entry: &u32| self.owners[entry as usize].id == owner;
+        self.by_owner.find(owner_hash(owner), is_it).copied()
+    }
+    fn owner_entry(&mut self, owner: TransactionId) -> u32 {
+        if let Some(entry) = self.find_owner(owner) {
+            return entry;
+        }
+        let entry = self.owners_free.pop().unwrap_or(self.owners.len() as u32);
+        if entry as usize == self.owners.len() {
+            self.owners.push(Owner::default());
+        }
+        self.owners[entry as usize].id = owner;
+        let owners = &self.owners;
+        self.by_owner.insert_unique(owner_hash(owner), entry, |&other| {
+            owner_hash(owners[other as usize].id)
+        });
+        entry
+    }
+    fn drop_owner_if_idle(&mut self, entry: u32) {
+        let owner = &mut self.owners[entry as usize];
+        if !owner.held.is_empty() || !owner.waits.is_empty() {
+            return;
+        }
+        let found = self.by_owner.find_entry(owner_hash(owner.id), |&other| other == entry);
+        let Ok(found) = found else { panic!("an owner in use is in the table") };
+        found.remove();
+        if SPARE_COUNT_MAX < owner.held.capacity() || SPARE_COUNT_MAX < self.owners_free.len() {
+            *owner = Owner::default();
+        }
+        self.owners_free.push(entry);
+    }
+
+    /// Makes `owner` a holder, or a holder of a stronger mode.
+    fn grant(&mut self, id: u32, owner: TransactionId, mode: LockMode) {
+        let lock = &mut self.locks[id as usize];
+        assert!(lock.is_compatible(owner, mode));
+        if let Some((_, held)) = lock.holders.iter_mut().find(|(holder, _)| *holder == owner) {
+            *held = mode.max(*held);
+            return;
+        }
+        lock.holders.push((owner, mode));
+        let entry = self.owner_entry(owner);
+        self.owners[entry as usize].held.push(id);
+        self.held_count += 1;
+    }
+    fn drop_holder(&mut self, id: u32, owner: TransactionId) {
+        let holders = &mut self.locks[id as usize].holders;
+        let place = holders.iter().position(|(holder, _)| *holder == owner);
+        holders.remove(place.expect("a listed lock is held"));
+        self.held_count -= 1;
+    }
+    /// Grants from the head of the queue what can be granted; drops the lock when nobody is left.
+    fn grant_waiters(&mut self, id: u32, granted: &mut Vec<u64>) {
+        while let Some(lock) = self.locks.get(id as usize)
+            && let Some(&waiter) = lock.queue.front()
+            && lock.is_compatible(waiter.owner, waiter.mode)
+        {
+            self.locks[id as usize].queue.pop_front();
+            self.grant(id, waiter.owner, waiter.mode);
+            self.end_wait(waiter);
+            granted.push(waiter.token);
+            self.grant_waiters_of_owner(id, waiter, granted);
+        }
+        self.drop_lock_if_idle(id);
+    }
+    /// An owner that waits several times for a row has become its holder: what is covered by that is granted with it, and
+    /// what is not is an upgrade now, or it would wait for those that wait for its owner.
+    fn grant_waiters_of_owner(&mut self, id: u32, holder: Waiter, granted: &mut Vec<u64>) {
+        let queue = &mut self.locks[id as usize].queue;
+        if queue.iter().all(|waiter| waiter.owner != holder.owner) {
+            return;
+        }
+        let own: Vec<Waiter> =
+            queue.iter().filter(|waiter| waiter.owner == holder.owner).copied().collect();
+        queue.retain(|waiter| waiter.owner != holder.owner);
+        for waiter in own {
+            if waiter.mode <= holder.mode {
+                self.end_wait(waiter);
+                granted.push(waiter.token);
+            } else {
+                let place = self.locks[id as usize].upgrade_place();
+                self.locks[id as usize].queue.insert(place, waiter);
+            }
+        }
+    }
+    /// Forgets a wait that was granted.
+    fn end_wait(&mut self, waiter: Waiter) {
+        self.waits.remove(&waiter.token);
+        let entry = self.find_owner(waiter.owner).expect("a holder is an owner");
+        self.owners[entry as usize].waits.retain(|&token| token != waiter.token);
+    }
+}
+
+#[cfg(test)]
+mod tests;

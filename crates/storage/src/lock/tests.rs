@@ -1,0 +1,241 @@
+//! Row locks: the rules one by one, and random requests against a model that is written without any table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use types::{Address, Incarnation, NodeId, WorkerId};
+
+use super::*;
+use crate::random::Random;
+
+const T: TableId = TableId(1);
+use LockMode::{Exclusive, Shared};
+
+fn owner(sequence: u64) -> TransactionId {
+    let coordinator = Address { node: NodeId(1), worker: WorkerId(2) };
+    TransactionId { coordinator, incarnation: Incarnation(3), sequence }
+}
+
+/// Readers share, a writer excludes; those who wait are served in order, readers together.
+#[test]
+fn waiters_are_served_in_order() {
+    let mut locks = LockTable::new();
+    assert_eq!(locks.acquire(T, b"a", Shared, owner(1), 1), Acquired::Granted);
+    assert_eq!(locks.acquire(T, b"a", Shared, owner(2), 2), Acquired::Granted);
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(3), 3), Acquired::Waiting);
+    // A reader does not pass the writer that waits.
+    assert_eq!(locks.acquire(T, b"a", Shared, owner(4), 4), Acquired::Waiting);
+    assert_eq!(locks.acquire(T, b"a", Shared, owner(5), 5), Acquired::Waiting);
+    assert_eq!(locks.acquire(T, b"b", Exclusive, owner(3), 6), Acquired::Granted);
+    assert_eq!(locks.acquire(TableId(2), b"a", Exclusive, owner(3), 7), Acquired::Granted);
+    assert_eq!(locks.holders_blocking(3), vec![owner(1), owner(2)]);
+    assert_eq!(locks.holders_blocking(4), vec![owner(3)]);
+    let wait = Wait { token: 3, owner: owner(3), table: T };
+    assert_eq!(locks.waits().next(), Some(wait));
+    assert_eq!(locks.release_all(owner(1)), vec![]);
+    assert_eq!(locks.release_all(owner(2)), vec![3]);
+    assert_eq!(locks.holds(T, b"a", owner(3)), Some(Exclusive));
+    assert_eq!(locks.held_by(owner(3)), 3);
+    assert_eq!(locks.release_all(owner(3)), vec![4, 5]);
+    assert_eq!(locks.lock_count(), 2);
+    assert_eq!(locks.release(T, b"a", owner(4)), vec![]);
+    assert_eq!(locks.release(T, b"a", owner(4)), vec![]);
+    assert_eq!(locks.release_all(owner(5)), vec![]);
+    assert_eq!((locks.lock_count(), locks.waiter_count(), locks.by_key.len()), (0, 0, 0));
+}
+
+/// An upgrade is granted at once to the sole reader, and goes ahead of all waiters otherwise; two upgrades of one row are
+/// a deadlock that the caller can see, and that the victim's end resolves.
+#[test]
+fn upgrades_go_first() {
+    let mut locks = LockTable::new();
+    locks.acquire(T, b"a", Shared, owner(1), 1);
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(2), 2), Acquired::Waiting);
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(1), 3), Acquired::Granted);
+    assert_eq!(locks.acquire(T, b"a", Shared, owner(1), 4), Acquired::Granted);
+    assert_eq!(locks.holds(T, b"a", owner(1)), Some(Exclusive));
+    assert_eq!(locks.cancel(2), vec![]);
+    locks.release_all(owner(1));
+
+    for reader in [1, 2, 3] {
+        assert_eq!(locks.acquire(T, b"a", Shared, owner(reader), 10 + reader), Acquired::Granted);
+    }
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(4), 20), Acquired::Waiting);
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(2), 21), Acquired::Waiting);
+    assert_eq!(locks.acquire(T, b"a", Exclusive, owner(1), 22), Acquired::Waiting);
+    assert_eq!(locks.holders_blocking(21), vec![owner(1), owner(3)]);
+    assert_eq!(locks.holders_blocking(22), vec![owner(2), owner(3)]);
+    assert_eq!(locks.holders_blocking(20), vec![owner(1), owner(2), owner(3)]);
+    assert_eq!(locks.release_all(owner(3)), vec![]);
+    assert_eq!(locks.release_all(owner(1)), vec![21]);
+    assert_eq!(locks.waiter_count(), 1);
+    assert_eq!(locks.release_all(owner(2)), vec![20]);
+}
+
+/// A wait that is given up lets pass those that queued behind it only.
+#[test]
+fn cancelled_waits_let_others_pass() {
+    let mut locks = LockTable::new();
+    locks.acquire(T, b"a", Shared, owner(1), 1);
+    locks.acquire(T, b"a", Exclusive, owner(2), 2);
+    locks.acquire(T, b"a", Shared, owner(3), 3);
+    assert_eq!(locks.cancel(2), vec![3]);
+    assert_eq!(locks.cancel(2), vec![]);
+    assert_eq!(locks.holders_blocking(2), vec![]);
+}
+
+/// The lock as a list of holders and a list of waiters, all of it searched.
+#[derive(Default)]
+struct Model {
+    rows: BTreeMap<u8, (Vec<(u64, LockMode)>, Vec<(u64, u64, LockMode)>)>,
+}
+
+impl Model {
+    fn acquire(&mut self, row: u8, mode: LockMode, owner: u64, token: u64) -> Acquired {
+        let (holders, queue) = self.rows.entry(row).or_default();
+        let held = holders.iter().find(|holder| holder.0 == owner).map(|holder| holder.1);
+        if held == Some(Exclusive) || held == Some(mode) {
+            return Acquired::Granted;
+        }
+        let free =
+            holders.iter().all(|&(other, held)| other == owner || (held, mode) == (Shared, Shared));
+        if free && (held.is_some() || queue.is_empty()) {
+            holders.retain(|holder| holder.0 != owner);
+            holders.push((owner, mode));
+            return Acquired::Granted;
+        }
+        let is_holder =
+            |waiter: &&(u64, u64, LockMode)| holders.iter().any(|holder| holder.0 == waiter.1);
+        let upgrades = queue.iter().take_while(is_holder).count();
+        let place = if held.is_some() { upgrades } else { queue.len() };
+        queue.insert(place, (token, owner, mode));
+        Acquired::Waiting
+    }
+    /// Serves a row's queue; the tokens granted.
+    fn serve(&mut self, row: u8) -> Vec<u64> {
+        let (holders, queue) = self.rows.entry(row).or_default();
+        let mut granted = Vec::new();
+        while let Some(&(token, owner, mode)) = queue.first() {
+            let free = holders
+                .iter()
+                .all(|&(other, held)| other == owner || (held, mode) == (Shared, Shared));
+            if !free {
+                break;
+            }
+            queue.remove(0);
+            let held = holders.iter().find(|holder| holder.0 == owner).map(|holder| holder.1);
+            holders.retain(|holder| holder.0 != owner);
+            holders.push((owner, mode.max(held.unwrap_or(Shared))));
+            granted.push(token);
+            // Its owner's other requests: granted too, or upgrades.
+            let own: Vec<_> = queue.extract_if(.., |waiter| waiter.1 == owner).collect();
+            for waiter in own {
+                if waiter.2 <= mode {
+                    granted.push(waiter.0);
+                } else {
+                    let is_holder = |waiter: &&(u64, u64, LockMode)| {
+                        holders.iter().any(|holder| holder.0 == waiter.1)
+                    };
+                    let place = queue.iter().take_while(is_holder).count();
+                    queue.insert(place, waiter);
+                }
+            }
+        }
+        granted
+    }
+}
+
+/// Random requests, releases and cancellations: the same grants as the model's, the same blockers, and nothing is kept
+/// when everybody is gone.
+#[test]
+fn locks_against_a_model() {
+    for seed in 0..30 {
+        let mut random = Random(seed);
+        let mut locks = LockTable::new();
+        let mut model = Model::default();
+        let (row_count, owner_count) = [(2, 4), (5, 8), (20, 5)][seed as usize % 3];
+        for token in 0..5000u64 {
+            let (row, number) = (random.below(row_count) as u8, random.below(owner_count));
+            match random.below(10) {
+                0..=5 => {
+                    let mode = if random.chance(40) { Exclusive } else { Shared };
+                    let expected = model.acquire(row, mode, number, token);
+                    assert_eq!(locks.acquire(T, &[row], mode, owner(number), token), expected);
+                }
+                6 => {
+                    let granted = locks.release(T, &[row], owner(number));
+                    let (holders, _) = model.rows.entry(row).or_default();
+                    let held = holders.len();
+                    holders.retain(|holder| holder.0 != number);
+                    let expected = if holders.len() < held { model.serve(row) } else { vec![] };
+                    assert_eq!(granted, expected);
+                }
+                7 => {
+                    let waits: Vec<Wait> = locks.waits().collect();
+                    let Some(wait) = waits.get(random.below(waits.len().max(1) as u64) as usize)
+                    else {
+                        continue;
+                    };
+                    let (&row, (_, queue)) = model
+                        .rows
+                        .iter_mut()
+                        .find(|(_, (_, queue))| queue.iter().any(|waiter| waiter.0 == wait.token))
+                        .expect("the model has the wait");
+                    queue.retain(|waiter| waiter.0 != wait.token);
+                    let expected = model.serve(row);
+                    assert_eq!(locks.cancel(wait.token), expected);
+                }
+                8 if random.chance(40) => {
+                    let granted: BTreeSet<u64> =
+                        locks.release_all(owner(number)).into_iter().collect();
+                    let rows: Vec<u8> = model.rows.keys().copied().collect();
+                    let mut expected = BTreeSet::new();
+                    for row in rows {
+                        let (holders, queue) = model.rows.get_mut(&row).expect("listed");
+                        holders.retain(|holder| holder.0 != number);
+                        queue.retain(|waiter| waiter.1 != number);
+                        expected.extend(model.serve(row));
+                    }
+                    assert_eq!(granted, expected);
+                }
+                _ => {
+                    let held = model.rows.get(&row).and_then(|(holders, _)| {
+                        holders.iter().find(|holder| holder.0 == number).map(|holder| holder.1)
+                    });
+                    assert_eq!(locks.holds(T, &[row], owner(number)), held);
+                }
+            }
+            check(&locks, &model);
+        }
+        for number in 0..owner_count {
+            locks.release_all(owner(number));
+        }
+        assert_eq!((locks.lock_count(), locks.waiter_count()), (0, 0));
+        assert_eq!((locks.by_key.len(), locks.by_owner.len()), (0, 0));
+    }
+}
+
+fn check(locks: &LockTable, model: &Model) {
+    let holders: usize = model.rows.values().map(|(holders, _)| holders.len()).sum();
+    assert_eq!(locks.lock_count(), holders);
+    let mut waits: Vec<u64> =
+        model.rows.values().flat_map(|(_, queue)| queue.iter().map(|waiter| waiter.0)).collect();
+    waits.sort_unstable();
+    assert_eq!(locks.waits().map(|wait| wait.token).collect::<Vec<_>>(), waits);
+    for (holders, queue) in model.rows.values() {
+        for (place, &(token, number, _)) in queue.iter().enumerate() {
+            let own = queue[..=place].iter().filter(|waiter| waiter.1 == number);
+            let mode = own.map(|waiter| waiter.2).max().expect("itself");
+            let ahead = queue[..place].iter().map(|&(_, other, mode)| (other, mode));
+            let blocking: BTreeSet<TransactionId> = holders
+                .iter()
+                .copied()
+                .chain(ahead)
+                .filter(|&(other, held)| other != number && (held, mode) != (Shared, Shared))
+                .map(|(other, _)| owner(other))
+                .collect();
+            assert_eq!(locks.holders_blocking(token), blocking.into_iter().collect::<Vec<_>>());
+            // A wait always waits for somebody: else it should have been granted.
+            assert!(!locks.holders_blocking(token).is_empty());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The node's memory for rows and indexes: one pool of pages that all partitions of all threads take from.
+//!
+//! A page is counted when it is taken and uncounted when it is dropped; a few returned pages are kept for the next
+//! taker, the rest go back to the allocator at once, so that memory freed is memory returned. A tenth of the limit is
+//! kept back from ordinary writes: what must not fail any more (commit, rollback, a replica's apply, clean-up) takes
+//! from it, and passes the limit when even that is gone, because refusing there would lose an admitted transaction.
+//! The pool counts such pages, so that admission stops until they are back.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a page.
+pub const PAGE_SIZE: usize = 32 * 1024;
+pub(crate) type PageBytes = [u8; PAGE_SIZE];
+
+/// Pages kept for the next taker instead of going back to the allocator: 2 MiB, small beside any pool worth having.
+const SPARE_COUNT_MAX: usize = 64;
+
+/// The pool has no page for an ordinary write. The write changed nothing; deletes and commits still work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryFull;
+
+impl std::fmt::Display for MemoryFull {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the node's data memory is full")
+    }
+}
+impl std::error::Error for MemoryFull {}
+
+/// Who asks for a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// A write that may still be refused.
+    Ordinary,
+    /// A deletion: may be refused, but half of the reserve is for it, because it is the way out of a full memory.
+    Freeing,
+    /// What must not fail.
+    Reserved,
+}
+
+/// The pages of a node, shared by its threads.
+pub struct PagePool {
+    page_count_max: u64,
+    /// What ordinary writes may bring `page_count` to: nine tenths of the above.
+    ordinary_count_max: u64,
+    /// What deletions may bring it to.
+    freeing_count_max: u64,
+    /// Pages taken or promised. May pass `page_count_max` by what the reserve could not cover.
+    page_count: AtomicU64,
+    spare: Mutex<Vec<Box<PageBytes>>>,
+}
+
+impl PagePool {
+    /// A pool of `limit_bytes`, rounded down to pages.
+    pub fn new(limit_bytes: u64) -> Arc<PagePool> {
+        let page_count_max = limit_bytes / PAGE_SIZE as u64;
+        Arc::new(PagePool {
+            page_count_max,
+            ordinary_count_max: page_count_max - page_count_max.div_ceil(10),
+            freeing_count_max: page_count_max - page_count_max.div_ceil(10) / 2,
+            page_count: AtomicU64::new(0),
+            spare: Mutex::new(Vec::new()),
+        })
+    }
+    /// Bytes of the pages taken.
+    pub fn used(&self) -> u64 {
+        self.page_count.load(Ordering::Relaxed) * PAGE_SIZE as u64
+    }
+    /// Bytes the pool may take, reserve included.
+    pub fn limit(&self) -> u64 {
+        self.page_count_max * PAGE_SIZE as u64
+    }
+    /// Bytes ordinary writes may still take.
+    pub fn available(&self) -> u64 {
+        let taken = self.page_count.load(Ordering::Relaxed);
+        self.ordinary_count_max.saturating_sub(taken) * PAGE_SIZE as u64
+    }
+    /// A page for an ordinary write. Its bytes are zero or what its last owner left.
+    pub fn try_allocate(self: &Arc<Self>) -> Result<Page, MemoryFull> {
+        self.promise(1, Admission::Ordinary)?;
+        Ok(Page { bytes: Some(self.take_promised()), pool: Arc::clone(self) })
+    }
+    /// A page for what must not fail; goes into the reserve, and past the limit if it must.
+    pub fn allocate_reserved(self: &Arc<Self>) -> Page {
+        self.promise(1, Admission::Reserved).expect("a reserved promise is never refused");
+        Page { bytes: Some(self.take_promised()), pool: Arc::clone(self) }
+    }
+
+    /// Counts `count` pages as taken; each is then fetched by `take_promised` or given up by `release_promised`.
+    pub(crate) fn promise(&self, count: u64, admission: Admission) -> Result<(), MemoryFull> {
+        let count_max = match admission {
+            Admission::Ordinary => self.ordinary_count_max,
+            Admission::Freeing => self.freeing_count_max,
+            Admission::Reserved => u64::MAX,
+        };
+        self.page_count
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+                (taken + count <= count_max).then_some(taken + count)
+            })
+            .map(|_| ())
+            .map_err(|_| MemoryFull)
+    }
+    pub(crate) fn release_promised(&self, count: u64) {
+        let before = self.page_count.fetch_sub(count, Ordering::Relaxed);
+        assert!(count <= before);
+    }
+    pub(crate) fn take_promised(&self) -> Box<PageBytes> {
+        if let Some(bytes) = self.spare().pop() {
+            return bytes;
+        }
+        // Through a vector: a 32 KiB array would be built on the stack first.
+        let bytes = vec![0u8; PAGE_SIZE].into_boxed_slice();
+        bytes.try_into().expect("PAGE_SIZE bytes were asked for")
+    }
+    pub(crate) fn give_back(&self, bytes: Box<PageBytes>) {
+        self.release_promised(1);
+        let mut spare = self.spare();
+        if spare.len() < SPARE_COUNT_MAX {
+            spare.push(bytes);
+        }
+    }
+    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Box<PageBytes>>> {
+        // A thread that panicked between push and pop leaves a usable list: it holds whole pages only.
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for PagePool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PagePool({} of {} bytes)", self.used(), self.limit())
+    }
+}
+
+/// A page; goes back to its pool when dropped.
+pub struct Page {
+    /// `None` only while dropping.
+    bytes: Option<Box<PageBytes>>,
+    pool: Arc<PagePool>,
+}
+
+impl std::ops::Deref for Page {
+    type Target = [u8; PAGE_SIZE];
+    fn deref(&self) -> &Self::Target {
+        self.bytes.as_ref().expect("a live page has its bytes")
+    }
+}
+impl std::ops::DerefMut for Page {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.bytes.as_mut().expect("a live page has its bytes")
+    }
+}
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.pool.give_back(self.bytes.take().expect("a page is dropped once"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ordinary pages stop at nine tenths, reserved ones do not stop, and every page dropped is uncounted at once.
+    #[test]
+    fn reserve_is_kept_back() {
+        let pool = PagePool::new(20 * PAGE_SIZE as u64 + 5);
+        assert_eq!(pool.limit(), 20 * PAGE_SIZE as u64);
+        let mut pages = Vec::new();
+        while let Ok(page) = pool.try_allocate() {
+            pages.push(page);
+        }
+        assert_eq!(pages.len(), 18);
+        assert_eq!(pool.available(), 0);
+        for _ in 0..4 {
+            pages.push(pool.allocate_reserved());
+        }
+        assert_eq!(pool.used(), 22 * PAGE_SIZE as u64);
+        pages.truncate(17);
+        assert_eq!(pool.available(), PAGE_SIZE as u64);
+        assert!(pool.try_allocate().is_ok());
+        drop(pages);
+        assert_eq!(pool.used(), 0);
+    }
+
+    /// Threads that race for the last pages never pass the limit, and all of them come back.
+    #[test]
+    fn threads_share_one_limit() {
+        let pool = PagePool::new(50 * PAGE_SIZE as u64);
+        let counts: Vec<usize> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut most = 0;
+                        for _ in 0..200 {
+                            let pages: Vec<_> =
+                                (0..20).map_while(|_| pool.try_allocate().ok()).collect();
+                            assert!(pool.used() <= 45 * PAGE_SIZE as u64);
+                            most = most.max(pages.len());
+                        }
+                        most
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
+        });
+        assert!(counts.iter().all(|&count| 0 < count));
+        assert_eq!(pool.used(), 0);
+    }
+}

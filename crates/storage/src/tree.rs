@@ -1,0 +1,950 @@
+//! The ordered index: a B+tree of byte strings, each with a `u32`, in 4 KiB blocks.
+//!
+//! ```text
+//!   node:   kind | count | low | free | next | previous | prefix length | prefix offset | slots u16 ... -> free <- ... entries
+//!   entry:  length u16 | key without the node's prefix | value u32 | (long keys only) chain u32, total u32
+//!   leaf:   next, previous are its neighbours           inner:  next is the leftmost child; entry = (separator, child right of it)
+//! ```
+//!
+//! What the keys of a node have in common is kept once: index keys that end in a primary key share most of their bytes
+//! with their neighbours. The prefix is chosen whenever a node is rewritten. A key that does not share it can only belong at one end
+//! of the node; then the node is rewritten with a shorter prefix, or split at that end.
+//!
+//! Separators are cut to the bytes that tell two leaves apart. Keys over [`INLINE_MAX`] bytes keep [`LONG_HEAD`] bytes in
+//! the node and the rest in a heap chain, so that six entries always fit in a node.
+//!
+//! Cursors are positions and live only as long as the tree is not changed; a scan that pauses remembers its last key.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use crate::arena::{BLOCK_SIZE, Block, NIL, read_u16, read_u32, write_u16, write_u32};
+use crate::heap::Heap;
+
+const LEAF: u8 = 0;
+const INNER: u8 = 1;
+
+const KIND: usize = 0;
+const COUNT: usize = 2;
+const LOW: usize = 4;
+const FREE: usize = 6;
+const NEXT: usize = 8;
+const PREVIOUS: usize = 12;
+const PREFIX_LENGTH: usize = 16;
+const PREFIX_OFFSET: usize = 18;
+const HEADER: usize = 20;
+const SLOT: usize = 2;
+/// Bytes of an entry and its slot beside the key.
+const ENTRY: usize = 2 + 4 + SLOT;
+/// More of them for a long key.
+const ENTRY_LONG: usize = 8;
+const LONG: u16 = 0x8000;
+
+/// Longest key that is wholly in its node.
+const INLINE_MAX: usize = 600;
+/// Bytes in the node of a longer one.
+const LONG_HEAD: usize = 512;
+const ENTRIES_MIN: usize = (BLOCK_SIZE - HEADER) / (INLINE_MAX + ENTRY + ENTRY_LONG);
+const _: () = assert!(6 <= ENTRIES_MIN);
+
+/// Two neighbours are merged when one is below the first and both together are below the second.
+const SPARSE: usize = BLOCK_SIZE / 4;
+const MERGED_MAX: usize = BLOCK_SIZE * 7 / 8;
+
+/// Levels: every inner node but those at the edges splits off with two children or more, and 2^32 nodes cannot exist.
+const DEPTH_MAX: usize = 32;
+
+pub(crate) struct Tree {
+    root: u32,
+    height: usize,
+    entry_count: u64,
+}
+
+/// Where an entry is. Good until the tree changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    leaf: u32,
+    index: usize,
+}
+
+/// The inner nodes from the root down, each with the child that was taken (0 is the leftmost).
+struct Path {
+    nodes: [(u32, u16); DEPTH_MAX],
+    depth: usize,
+}
+
+impl Path {
+    fn new() -> Path {
+        Path { nodes: [(NIL, 0); DEPTH_MAX], depth: 0 }
+    }
+    fn push(&mut self, node: u32, child: usize) {
+        self.nodes[self.depth] = (node, child as u16);
+        self.depth += 1;
+    }
+    fn pop(&mut self) -> Option<(u32, usize)> {
+        self.depth = self.depth.checked_sub(1)?;
+        let (node, child) = self.nodes[self.depth];
+        Some((node, usize::from(child)))
+    }
+}
+
+impl Tree {
+    pub fn new() -> Tree {
+        Tree { root: NIL, height: 0, entry_count: 0 }
+    }
+    pub fn entry_count(&self) -> u64 {
+        self.entry_count
+    }
+    /// The most blocks an insertion of a key of this length can take: a split on every level, a root, and the key's
+    /// chain twice (its own, and as a separator).
+    pub fn blocks_per_insert(&self, key_length: usize) -> usize {
+        let chains = if key_length <= INLINE_MAX { 0 } else { 2 * Heap::blocks_needed(key_length) };
+        self.height + 2 + chains
+    }
+
+    #[cfg(test)]
+    pub fn get(&self, heap: &Heap, key: &[u8]) -> Option<u32> {
+        let leaf = self.leaf_of(heap, key)?;
+        let node = heap.arena.block(leaf);
+        let index = search(heap, node, key).ok()?;
+        Some(value_of(node, index))
+    }
+
+    /// Adds a key; false when it is there, with that value, already.
+    pub fn insert(&mut self, heap: &mut Heap, key: &[u8], value: u32) -> bool {
+        if self.root == NIL {
+            self.root = heap.arena.allocate();
+            self.height = 1;
+            write_node(heap, self.root, LEAF, (NIL, NIL), &Items::default(), 0..0);
+        }
+        let mut path = Path::new();
+        let leaf = self.descend(heap, key, &mut path);
+        let node = heap.arena.block(leaf);
+        match search(heap, node, key) {
+            Ok(index) => {
+                assert!(value_of(node, index) == value, "one key, two rows");
+                false
+            }
+            Err(index) => {
+                let chain = store_chain(heap, key);
+                let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
+                self.insert_at(heap, &mut path, leaf, index, Entry { inline, value, chain });
+                self.entry_count += 1;
+                true
+            }
+        }
+    }
+
+    /// Removes a key; false when it is not there.
+    pub fn remove(&mut self, heap: &mut Heap, key: &[u8]) -> bool {
+        if self.root == NIL {
+            return false;
+        }
+        let mut path = Path::new();
+        let leaf = self.descend(heap, key, &mut path);
+        let Ok(index) = search(heap, heap.arena.block(leaf), key) else { return false };
+        if let Some((first, _)) = entry_of(heap.arena.block(leaf), index).chain {
+            heap.free_chain(first);
+        }
+        remove_entry(heap.arena.block_mut(leaf), index);
+        self.entry_count -= 1;
+        self.fix_sparse(heap, &mut path, leaf);
+        true
+    }
+
+    /// Drops everything; every block is free afterwards.
+    pub fn clear(&mut self, heap: &mut Heap) {
+        let mut nodes = Vec::new();
+        if self.root != NIL {
+            nodes.push(self.root);
+        }
+        while let Some(node_id) = nodes.pop() {
+            let node = heap.arena.block(node_id);
+            let count = count_of(node);
+            if node[KIND] == INNER {
+                nodes.extend((0..=count).map(|child| child_of(node, child)));
+            }
+            let chains: Vec<u32> = (0..count)
+                .filter_map(|index| entry_of(node, index).chain.map(|(first, _)| first))
+                .collect();
+            for first in chains {
+                heap.free_chain(first);
+            }
+            heap.arena.free(node_id);
+        }
+        *self = Tree::new();
+    }
+
+    /// The first entry at or above the bound.
+    pub fn seek_forward(&self, heap: &Heap, lower: Bound<&[u8]>) -> Option<Cursor> {
+        let cursor = match lower {
+            Bound::Unbounded => Cursor { leaf: self.edge_leaf(heap, false)?, index: 0 },
+            Bound::Included(key) | Bound::Excluded(key) => {
+                let leaf = self.leaf_of(heap, key)?;
+                let index = match search(heap, heap.arena.block(leaf), key) {
+                    Ok(index) if matches!(lower, Bound::Excluded(_)) => index + 1,
+                    Ok(index) | Err(index) => index,
+                };
+                Cursor { leaf, index }
+            }
+        };
+        self.settle_forward(heap, cursor)
+    }
+    /// The last entry at or below the bound.
+    pub fn seek_backward(&self, heap: &Heap, upper: Bound<&[u8]>) -> Option<Cursor> {
+        let (leaf, above) = match upper {
+            Bound::Unbounded => {
+                let leaf = self.edge_leaf(heap, true)?;
+                (leaf, count_of(heap.arena.block(leaf)))
+            }
+            Bound::Included(key) | Bound::Excluded(key) => {
+                let leaf = self.leaf_of(heap, key)?;
+                let above = match search(heap, heap.arena.block(leaf), key) {
+                    Ok(index) if matches!(upper, Bound::Included(_)) => index + 1,
+                    Ok(index) | Err(index) => index,
+                };
+                (leaf, above)
+            }
+        };
+        self.settle_backward(heap, leaf, above)
+    }
+    pub fn next(&self, heap: &Heap, cursor: Cursor) -> Option<Cursor> {
+        self.settle_forward(heap, Cursor { leaf: cursor.leaf, index: cursor.index + 1 })
+    }
+    pub fn previous(&self, heap: &Heap, cursor: Cursor) -> Option<Cursor> {
+        self.settle_backward(heap, cursor.leaf, cursor.index)
+    }
+    pub fn value_at(&self, heap: &Heap, cursor: Cursor) -> u32 {
+        value_of(heap.arena.block(cursor.leaf), cursor.index)
+    }
+    /// The entry's key, in place of what `key` holds.
+    pub fn key_at(&self, heap: &Heap, cursor: Cursor, key: &mut Vec<u8>) {
+        let node = heap.arena.block(cursor.leaf);
+        let entry = entry_of(node, cursor.index);
+        key.clear();
+        key.extend_from_slice(prefix_of(node));
+        key.extend_from_slice(entry.inline);
+        if let Some((first, _)) = entry.chain {
+            key.extend_from_slice(&heap.chain(first));
+        }
+    }
+
+    fn settle_forward(&self, heap: &Heap, cursor: Cursor) -> Option<Cursor> {
+        let node = heap.arena.block(cursor.leaf);
+        if cursor.index < count_of(node) {
+            return Some(cursor);
+        }
+        // No leaf is empty.
+        let next = read_u32(node, NEXT);
+        (next != NIL).then_some(Cursor { leaf: next, index: 0 })
+    }
+    /// The entry before position `above` of a leaf.
+    fn settle_backward(&self, heap: &Heap, leaf: u32, above: usize) -> Option<Cursor> {
+        if 0 < above {
+            return Some(Cursor { leaf, index: above - 1 });
+        }
+        let previous = read_u32(heap.arena.block(leaf), PREVIOUS);
+        (previous != NIL)
+            .then(|| Cursor { leaf: previous, index: count_of(heap.arena.block(previous)) - 1 })
+    }
+    fn edge_leaf(&self, heap: &Heap, last: bool) -> Option<u32> {
+        if self.root == NIL {
+            return None;
+        }
+        let mut node_id = self.root;
+        loop {
+            let node = heap.arena.block(node_id);
+            if node[KIND] == LEAF {
+                return Some(node_id);
+            }
+            node_id = child_of(node, if last { count_of(node) } else { 0 });
+        }
+    }
+    #[inline]
+    fn leaf_of(&self, heap: &Heap, key: &[u8]) -> Option<u32> {
+        if self.root == NIL {
+            return None;
+        }
+        let mut node_id = self.root;
+        loop {
+            let node = heap.arena.block(node_id);
+            if node[KIND] == LEAF {
+                return Some(node_id);
+            }
+            node_id = child_of(node, child_for(heap, node, key));
+        }
+    }
+    fn descend(&self, heap: &Heap, key: &[u8], path: &mut Path) -> u32 {
+        let mut node_id = self.root;
+        loop {
+            let node = heap.arena.block(node_id);
+            if node[KIND] == LEAF {
+                return node_id;
+            }
+            let child = child_for(heap, node, key);
+            path.push(node_id, child);
+            node_id = child_of(node, child);
+        }
+    }
+
+    fn insert_at(
+        &mut self,
+        heap: &mut Heap,
+        path: &mut Path,
+        node_id: u32,
+        index: usize,
+        entry: Entry<'_>,
+    ) {
+        let node = heap.arena.block_mut(node_id);
+        let prefix_length = usize::from(read_u16(node, PREFIX_LENGTH));
+        if count_of(node) != 0 && entry.inline.starts_with(prefix_of(node)) {
+            let suffix = Entry { inline: &entry.inline[prefix_length..], ..entry };
+            if suffix.size() <= usize::from(read_u16(node, FREE)) {
+                insert_entry(node, index, suffix);
+                return;
+            }
+        }
+        let mut items = Items::default();
+        items.take_node(node);
+        items.insert(index, entry);
+        let count = items.list.len();
+        let kind = node[KIND];
+        let links = (read_u32(node, NEXT), read_u32(node, PREVIOUS));
+        if items.size(0..count) <= BLOCK_SIZE {
+            write_node(heap, node_id, kind, links, &items, 0..count);
+        } else if kind == LEAF {
+            self.split_leaf(heap, path, node_id, links, index, &items);
+        } else {
+            self.split_inner(heap, path, node_id, links, index, &items);
+        }
+    }
+
+    fn split_leaf(
+        &mut self,
+        heap: &mut Heap,
+        path: &mut Path,
+        left: u32,
+        (next, previous): (u32, u32),
+        inserted: usize,
+        items: &Items,
+    ) {
+        let count = items.list.len();
+        // Keys that come in order leave full nodes behind.
+        let mut cut = if inserted == count - 1 && next == NIL {
+            count - 1
+        } else if inserted == 0 && previous == NIL {
+            1
+        } else {
+            items.middle()
+        };
+        if BLOCK_SIZE < items.size(0..cut) || BLOCK_SIZE < items.size(cut..count) {
+            // The new key shares no prefix with the others, so it is at one end; alone it fits.
+            cut = if inserted == 0 { 1 } else { count - 1 };
+        }
+        let right = heap.arena.allocate();
+        write_node(heap, left, LEAF, (right, previous), items, 0..cut);
+        write_node(heap, right, LEAF, (next, left), items, cut..count);
+        if next != NIL {
+            write_u32(heap.arena.block_mut(next), PREVIOUS, right);
+        }
+        let (before, after) = (items.entry(cut - 1), items.entry(cut));
+        let common = common_length(before.inline, after.inline);
+        let cut_by_chain = before.chain.is_some() && common == before.inline.len();
+        if common < after.inline.len() && !cut_by_chain {
+            let inline = &after.inline[..common + 1];
+            let separator = Entry { inline, value: right, chain: None };
+            return self.insert_child(heap, path, left, separator);
+        }
+        // They differ behind what the node holds of them: the separator is the whole key.
+        let mut key = after.inline.to_vec();
+        if let Some((first, _)) = after.chain {
+            key.extend_from_slice(&heap.chain(first));
+        }
+        let chain = store_chain(heap, &key);
+        let inline = if chain.is_some() { &key[..LONG_HEAD] } else { &key[..] };
+        self.insert_child(heap, path, left, Entry { inline, value: right, chain });
+    }
+
+    fn split_inner(
+        &mut self,
+        heap: &mut Heap,
+        path: &mut Path,
+        left: u32,
+        (leftmost, _): (u32, u32),
+        inserted: usize,
+        items: &Items,
+    ) {
+        let count = items.list.len();
+        assert!(4 <= count);
+        let fits = |middle: usize| {
+            items.size(0..middle) <= BLOCK_SIZE && items.size(middle + 1..count) <= BLOCK_SIZE
+        };
+        let mut middle = if inserted == count - 1 { count - 2 } else { items.middle() };
+        middle = middle.clamp(1, count - 2);
+        if !fits(middle) {
+            middle = if inserted == 0 { 1 } else { count - 2 };
+        }
+        assert!(fits(middle));
+        let right = heap.arena.allocate();
+        let up = items.entry(middle);
+        write_node(heap, left, INNER, (leftmost, NIL), items, 0..middle);
+        write_node(heap, right, INNER, (up.value, NIL), items, middle + 1..count);
+        self.insert_child(heap, path, left, Entry { value: right, ..up });
+    }
+
+    /// Puts a new node's separator into the parent of `left`, its left neighbour.
+    fn insert_child(&mut self, heap: &mut Heap, path: &mut Path, left: u32, separator: Entry<'_>) {
+        match path.pop() {
+            Some((parent, child)) => self.insert_at(heap, path, parent, child, separator),
+            None => {
+                assert!(self.root == left);
+                self.root = heap.arena.allocate();
+                self.height += 1;
+                let mut items = Items::default();
+                items.insert(0, separator);
+                write_node(heap, self.root, INNER, (left, NIL), &items, 0..1);
+            }
+        }
+    }
+
+    /// After a removal from `node_id`: drops it when it is empty, merges it when it is sparse, and so on upwards.
+    fn fix_sparse(&mut self, heap: &mut Heap, path: &mut Path, node_id: u32) {
+        let node = heap.arena.block(node_id);
+        let count = count_of(node);
+        let parent = path.pop();
+        if node[KIND] == LEAF && count == 0 {
+            let (next, previous) = (read_u32(node, NEXT), read_u32(node, PREVIOUS));
+            if next != NIL {
+                write_u32(heap.arena.block_mut(next), PREVIOUS, previous);
+            }
+            if previous != NIL {
+                write_u32(heap.arena.block_mut(previous), NEXT, next);
+            }
+            heap.arena.free(node_id);
+            match parent {
+                Some((parent, child)) => self.remove_child(heap, path, parent, child),
+                None => *self = Tree::new(),
+            }
+            return;
+        }
+        let Some((parent, child)) = parent else {
+            if node[KIND] == INNER && count == 0 {
+                self.root = read_u32(node, NEXT);
+                self.height -= 1;
+                heap.arena.free(node_id);
+            }
+            return;
+        };
+        let used = BLOCK_SIZE - usize::from(read_u16(node, FREE));
+        if SPARSE <= used && (node[KIND] == LEAF || count != 0) {
+            return;
+        }
+        let parent_count = count_of(heap.arena.block(parent));
+        let merged = (child < parent_count && self.merge(heap, parent, child))
+            || (0 < child && self.merge(heap, parent, child - 1));
+        if merged {
+            self.fix_sparse(heap, path, parent);
+        }
+    }
+
+    /// Removes a child that is gone from its parent.
+    fn remove_child(&mut self, heap: &mut Heap, path: &mut Path, parent: u32, child: usize) {
+        let node = heap.arena.block_mut(parent);
+        if count_of(node) == 0 {
+            // It was the only child.
+            heap.arena.free(parent);
+            return match path.pop() {
+                Some((grandparent, child)) => self.remove_child(heap, path, grandparent, child),
+                None => *self = Tree::new(),
+            };
+        }
+        if child == 0 {
+            let leftmost = value_of(node, 0);
+            write_u32(node, NEXT, leftmost);
+        }
+        let separator = child.saturating_sub(1);
+        if let Some((first, _)) = entry_of(node, separator).chain {
+            heap.free_chain(first);
+        }
+        remove_entry(heap.arena.block_mut(parent), separator);
+        self.fix_sparse(heap, path, parent);
+    }
+
+    /// Merges the children left and right of a separator, if they fit into one node.
+    fn merge(&mut self, heap: &mut Heap, parent: u32, separator: usize) -> bool {
+        let node = heap.arena.block(parent);
+        let (left, right) = (child_of(node, separator), child_of(node, separator + 1));
+        let (left_node, right_node) = (heap.arena.block(left), heap.arena.block(right));
+        let used = |node: &Block| BLOCK_SIZE - usize::from(read_u16(node, FREE));
+        if MERGED_MAX < used(left_node) + used(right_node) {
+            return false;
+        }
+        let kind = left_node[KIND];
+        assert!(right_node[KIND] == kind);
+        let mut items = Items::default();
+        items.take_node(left_node);
+        let entry = entry_of(node, separator);
+        if kind == INNER {
+            let inline = [prefix_of(node), entry.inline].concat();
+            let value = read_u32(right_node, NEXT);
+            items.insert(items.list.len(), Entry { inline: &inline, value, chain: entry.chain });
+        }
+        items.take_node(right_node);
+        let count = items.list.len();
+        if MERGED_MAX < items.size(0..count) {
+            return false;
+        }
+        let links = if kind == INNER {
+            (read_u32(left_node, NEXT), NIL)
+        } else {
+            let next = read_u32(right_node, NEXT);
+            let previous = read_u32(left_node, PREVIOUS);
+            if let Some((first, _)) = entry.chain {
+                heap.free_chain(first);
+            }
+            if next != NIL {
+                write_u32(heap.arena.block_mut(next), PREVIOUS, left);
+            }
+            (next, previous)
+        };
+        write_node(heap, left, kind, links, &items, 0..count);
+        heap.arena.free(right);
+        remove_entry(heap.arena.block_mut(parent), separator);
+        true
+    }
+
+    /// Checks order, fences, links and counts of the whole tree; for tests and the simulator.
+    pub fn check(&self, heap: &Heap) -> Result<(), String> {
+        if self.root == NIL {
+            return if self.entry_count == 0 {
+                Ok(())
+            } else {
+                Err("entries without a root".into())
+            };
+        }
+        let mut leaves = Vec::new();
+        let mut nodes = vec![(self.root, 1usize)];
+        while let Some((node_id, depth)) = nodes.pop() {
+            let node = heap.arena.block(node_id);
+            if node[KIND] == INNER {
+                nodes.extend((0..=count_of(node)).rev().map(|i| (child_of(node, i), depth + 1)));
+            } else if depth != self.height {
+                return Err(format!("leaf {node_id} at depth {depth} of {}", self.height));
+            } else {
+                leaves.push(node_id);
+            }
+        }
+        let mut count = 0;
+        let (mut key_last, mut key) = (None::<Vec<u8>>, Vec::new());
+        let mut previous = NIL;
+        for (at, &leaf) in leaves.iter().enumerate() {
+            let node = heap.arena.block(leaf);
+            let next = leaves.get(at + 1).copied().unwrap_or(NIL);
+            if (read_u32(node, NEXT), read_u32(node, PREVIOUS)) != (next, previous) {
+                return Err(format!("leaf {leaf} is linked wrongly"));
+            }
+            if count_of(node) == 0 {
+                return Err(format!("leaf {leaf} is empty"));
+            }
+            for index in 0..count_of(node) {
+                self.key_at(heap, Cursor { leaf, index }, &mut key);
+                if key_last.as_ref().is_some_and(|last| *last >= key) {
+                    return Err(format!("leaf {leaf}: entry {index} out of order"));
+                }
+                if self.leaf_of(heap, &key) != Some(leaf) {
+                    return Err(format!("leaf {leaf}: entry {index} is not found from the root"));
+                }
+                key_last = Some(key.clone());
+                count += 1;
+            }
+            previous = leaf;
+        }
+        if count == self.entry_count {
+            Ok(())
+        } else {
+            Err(format!("{count} entries, {} counted", self.entry_count))
+        }
+    }
+}
+
+/// An entry in a node (then `inline` is without the node's prefix) or on its way into one (with it).
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    inline: &'a [u8],
+    value: u32,
+    /// First segment and length of what follows `inline`.
+    chain: Option<(u32, u32)>,
+}
+
+impl Entry<'_> {
+    /// Bytes it takes, its slot included.
+    fn size(&self) -> usize {
+        self.inline.len() + ENTRY + if self.chain.is_some() { ENTRY_LONG } else { 0 }
+    }
+}
+
+fn store_chain(heap: &mut Heap, key: &[u8]) -> Option<(u32, u32)> {
+    if key.len() <= INLINE_MAX {
+        return None;
+    }
+    let rest = &key[LONG_HEAD..];
+    Some((heap.allocate_chain(&[rest]), rest.len() as u32))
+}
+
+#[inline]
+fn count_of(node: &Block) -> usize {
+    usize::from(read_u16(node, COUNT))
+}
+#[inline]
+fn prefix_of(node: &Block) -> &[u8] {
+    let offset = usize::from(read_u16(node, PREFIX_OFFSET));
+    &node[offset..offset + usize::from(read_u16(node, PREFIX_LENGTH))]
+}
+#[inline]
+fn entry_of(node: &Block, index: usize) -> Entry<'_> {
+    let at = usize::from(read_u16(node, HEADER + index * SLOT));
+    let length = read_u16(node, at);
+    let end = at + 2 + usize::from(length & !LONG);
+    Entry {
+        inline: &node[at + 2..end],
+        value: read_u32(node, end),
+        chain: (length & LONG != 0).then(|| (read_u32(node, end + 4), read_u32(node, end + 8))),
+    }
+}
+#[inline]
+fn value_of(node: &Block, index: usize) -> u32 {
+    entry_of(node, index).value
+}
+/// A child of an inner node: 0 is left of all separators.
+fn child_of(node: &Block, child: usize) -> u32 {
+    if child == 0 { read_u32(node, NEXT) } else { value_of(node, child - 1) }
+}
+/// The child that holds `key`: the one right of the last separator at or below it.
+#[inline]
+fn child_for(heap: &Heap, node: &Block, key: &[u8]) -> usize {
+    match search(heap, node, key) {
+        Ok(index) => index + 1,
+        Err(index) => index,
+    }
+}
+
+/// Where `key` is among the node's entries, or where it would be.
+#[inline]
+fn search(heap: &Heap, node: &Block, key: &[u8]) -> Result<usize, usize> {
+    let count = count_of(node);
+    let prefix = prefix_of(node);
+    let shared = key.len().min(prefix.len());
+    match key[..shared].cmp(&prefix[..shared]) {
+        Ordering::Less => return Err(0),
+        Ordering::Greater => return Err(count),
+        Ordering::Equal if shared < prefix.len() => return Err(0),
+        Ordering::Equal => {}
+    }
+    let rest = &key[prefix.len()..];
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = (low + high) / 2;
+        let entry = entry_of(node, middle);
+        let ordering = if entry.chain.is_none() {
+            entry.inline.cmp(rest)
+        } else {
+            compare_long(heap, &entry, rest)
+        };
+        match ordering {
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
+            Ordering::Equal => return Ok(middle),
+        }
+    }
+    Err(low)
+}
+
+#[cold]
+fn compare_long(heap: &Heap, entry: &Entry<'_>, rest: &[u8]) -> Ordering {
+    let (first, _) = entry.chain.expect("only long entries get here");
+    let shared = entry.inline.len().min(rest.len());
+    match entry.inline.cmp(&rest[..shared]) {
+        Ordering::Equal => heap.chain(first)[..].cmp(&rest[shared..]),
+        decided => decided,
+    }
+}
+
+fn common_length(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Adds an entry, given without the node's prefix, to a node with room for it.
+fn insert_entry(node: &mut Block, index: usize, entry: Entry<'_>) {
+    let count = count_of(node);
+    let size = entry.size() - SLOT;
+    let directory_end = HEADER + (count + 1) * SLOT;
+    if usize::from(read_u16(node, LOW)) < directory_end + size {
+        compact(node);
+    }
+    let low = usize::from(read_u16(node, LOW)) - size;
+    assert!(directory_end <= low);
+    let slot = HEADER + index * SLOT;
+    node.copy_within(slot..HEADER + count * SLOT, slot + SLOT);
+    write_u16(node, slot, low as u16);
+    write_u16(node, LOW, low as u16);
+    write_u16(node, COUNT, count as u16 + 1);
+    let free = usize::from(read_u16(node, FREE)) - size - SLOT;
+    write_u16(node, FREE, free as u16);
+    let length = entry.inline.len();
+    let end = low + 2 + length;
+    write_u16(node, low, length as u16 | if entry.chain.is_some() { LONG } else { 0 });
+    node[low + 2..end].copy_from_slice(entry.inline);
+    write_u32(node, end, entry.value);
+    if let Some((first, total)) = entry.chain {
+        write_u32(node, end + 4, first);
+        write_u32(node, end + 8, total);
+    }
+}
+
+/// Takes an entry's slot and bytes out; its chain is the caller's.
+fn remove_entry(node: &mut Block, index: usize) {
+    let count = count_of(node);
+    let size = entry_of(node, index).size();
+    let slot = HEADER + index * SLOT;
+    let at = read_u16(node, slot);
+    if at == read_u16(node, LOW) {
+        write_u16(node, LOW, at + (size - SLOT) as u16);
+    }
+    node.copy_within(slot + SLOT..HEADER + count * SLOT, slot);
+    write_u16(node, COUNT, count as u16 - 1);
+    let free = usize::from(read_u16(node, FREE)) + size;
+    write_u16(node, FREE, free as u16);
+}
+
+/// Moves the entries together at the node's end, behind nothing but the prefix.
+fn compact(node: &mut Block) {
+    let old = *node;
+    let prefix = prefix_of(&old);
+    let mut low = BLOCK_SIZE - prefix.len();
+    node[low..].copy_from_slice(prefix);
+    write_u16(node, PREFIX_OFFSET, low as u16);
+    for index in 0..count_of(&old) {
+        let size = entry_of(&old, index).size() - SLOT;
+        let at = usize::from(read_u16(&old, HEADER + index * SLOT));
+        low -= size;
+        node[low..low + size].copy_from_slice(&old[at..at + size]);
+        write_u16(node, HEADER + index * SLOT, low as u16);
+    }
+    write_u16(node, LOW, low as u16);
+}
+
+/// Writes a node of some of the items from scratch, with the longest prefix they allow.
+fn write_node(
+    heap: &mut Heap,
+    node_id: u32,
+    kind: u8,
+    (next, previous): (u32, u32),
+    items: &Items,
+    range: std::ops::Range<usize>,
+) {
+    let prefix = items.prefix(range.clone());
+    let node = heap.arena.block_mut(node_id);
+    node[..HEADER].fill(0);
+    node[KIND] = kind;
+    let low = BLOCK_SIZE - prefix.len();
+    node[low..].copy_from_slice(prefix);
+    write_u16(node, PREFIX_LENGTH, prefix.len() as u16);
+    write_u16(node, PREFIX_OFFSET, low as u16);
+    write_u16(node, LOW, low as u16);
+    write_u16(node, FREE, (low - HEADER) as u16);
+    write_u32(node, NEXT, next);
+    write_u32(node, PREVIOUS, previous);
+    for (index, item) in range.enumerate() {
+        let entry = items.entry(item);
+        insert_entry(node, index, Entry { inline: &entry.inline[prefix.len()..], ..entry });
+    }
+}
+
+/// Entries out of their nodes, with whole keys (but for chains), in order.
+#[derive(Default)]
+struct Items {
+    bytes: Vec<u8>,
+    list: Vec<Item>,
+}
+
+struct Item {
+    start: usize,
+    length: usize,
+    value: u32,
+    chain: Option<(u32, u32)>,
+}
+
+impl Items {
+    /// Appends the entries of a node.
+    fn take_node(&mut self, node: &Block) {
+        let prefix = prefix_of(node);
+        for index in 0..count_of(node) {
+            let entry = entry_of(node, index);
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(prefix);
+            self.bytes.extend_from_slice(entry.inline);
+            let length = self.bytes.len() - start;
+            self.list.push(Item { start, length, value: entry.value, chain: entry.chain });
+        }
+    }
+    fn insert(&mut self, index: usize, entry: Entry<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(entry.inline);
+        let length = entry.inline.len();
+        self.list.insert(index, Item { start, length, value: entry.value, chain: entry.chain });
+    }
+    fn entry(&self, index: usize) -> Entry<'_> {
+        let item = &self.list[index];
+        let inline = &self.bytes[item.start..item.start + item.length];
+        Entry { inline, value: item.value, chain: item.chain }
+    }
+    /// What the keys of the range have in common: in order, so what the first and the last have.
+    fn prefix(&self, range: std::ops::Range<usize>) -> &[u8] {
+        if range.is_empty() {
+            return &[];
+        }
+        let (first, last) = (self.entry(range.start).inline, self.entry(range.end - 1).inline);
+        &first[..common_length(first, last)]
+    }
+    /// Bytes of a node of the range.
+    fn size(&self, range: std::ops::Range<usize>) -> usize {
+        let prefix = self.prefix(range.clone()).len();
+        let entries: usize = range.map(|index| self.entry(index).size() - prefix).sum();
+        HEADER + prefix + entries
+    }
+    /// The first index with half of the bytes before it; neither 0 nor the end.
+    fn middle(&self) -> usize {
+        let prefix = self.prefix(0..self.list.len()).len();
+        let size = |index: usize| self.entry(index).size() - prefix;
+        let total: usize = (0..self.list.len()).map(size).sum();
+        let mut before = 0;
+        for index in 0..self.list.len() {
+            if total <= 2 * before {
+                return index.max(1);
+            }
+            before += size(index);
+        }
+        self.list.len() - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::PagePool;
+    use crate::random::Random;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    /// Makes keys of one kind: short numbers, shared prefixes of all lengths, long keys that differ late.
+    fn make_key(random: &mut Random, kind: u64) -> Vec<u8> {
+        match kind {
+            0 => (random.below(5000) as u32).to_be_bytes().to_vec(),
+            1 => {
+                let mut key = vec![b'a' + random.below(3) as u8; random.below(700) as usize];
+                key.extend_from_slice(&(random.below(50) as u16).to_be_bytes());
+                key
+            }
+            2 => {
+                let mut key =
+                    vec![7; [500, 511, 512, 513, 590, 700, 3000][random.below(7) as usize]];
+                key.extend_from_slice(&(random.below(60) as u16).to_be_bytes());
+                key
+            }
+            3 => (0..random.below(4)).map(|_| random.below(4) as u8 * 85).collect(),
+            _ => {
+                let mut key = format!("customer/{:04}/", random.below(40)).into_bytes();
+                key.extend_from_slice(&(random.below(100) as u16).to_be_bytes());
+                key
+            }
+        }
+    }
+
+    /// Random insertions, removals, look-ups and range scans both ways against a BTreeMap; structure checked as it goes;
+    /// every block is free when the last key is gone, and after `clear`.
+    #[test]
+    fn keys_against_a_model() {
+        for kind in 0..6 {
+            let pool = PagePool::new(1 << 30);
+            let mut heap = Heap::new(Arc::clone(&pool));
+            let mut tree = Tree::new();
+            let mut model: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+            let mut random = Random(kind);
+            for step in 0..12_000u32 {
+                // Kind 5 mixes all the others in one tree.
+                let key_kind = if kind == 5 { random.below(5) } else { kind };
+                let key = make_key(&mut random, key_kind);
+                let filling = step / 2000 % 2 == 0;
+                assert_eq!(tree.get(&heap, &key), model.get(&key).copied());
+                if random.below(10) < if filling { 7 } else { 3 } {
+                    let value = types::hash::hash64(&key) as u32 | 1;
+                    assert_eq!(tree.insert(&mut heap, &key, value), !model.contains_key(&key));
+                    model.insert(key, value);
+                } else {
+                    assert_eq!(tree.remove(&mut heap, &key), model.remove(&key).is_some());
+                }
+                assert_eq!(tree.entry_count(), model.len() as u64);
+                if step % 500 == 0 {
+                    tree.check(&heap).expect("a sound tree");
+                    check_scans(&tree, &heap, &model, &mut random, key_kind);
+                }
+            }
+            if kind % 2 == 0 {
+                for key in model.keys() {
+                    assert!(tree.remove(&mut heap, key));
+                }
+            } else {
+                tree.clear(&mut heap);
+            }
+            tree.check(&heap).expect("an empty tree");
+            assert_eq!(pool.used(), 0);
+        }
+    }
+
+    fn check_scans(
+        tree: &Tree,
+        heap: &Heap,
+        model: &BTreeMap<Vec<u8>, u32>,
+        random: &mut Random,
+        kind: u64,
+    ) {
+        let bound = make_key(random, kind);
+        for bound in [Bound::Unbounded, Bound::Included(&bound[..]), Bound::Excluded(&bound[..])] {
+            let owned = bound.map(|key| key.to_vec());
+            let mut cursor = tree.seek_forward(heap, bound);
+            let mut key = Vec::new();
+            for (expected, &value) in model.range((owned.clone(), Bound::Unbounded)) {
+                let at = cursor.expect("an entry more");
+                tree.key_at(heap, at, &mut key);
+                assert_eq!((&key, tree.value_at(heap, at)), (expected, value));
+                cursor = tree.next(heap, at);
+            }
+            assert_eq!(cursor, None);
+            let mut cursor = tree.seek_backward(heap, bound);
+            for (expected, &value) in model.range((Bound::Unbounded, owned)).rev() {
+                let at = cursor.expect("an entry more");
+                tree.key_at(heap, at, &mut key);
+                assert_eq!((&key, tree.value_at(heap, at)), (expected, value));
+                cursor = tree.previous(heap, at);
+            }
+            assert_eq!(cursor, None);
+        }
+    }
+
+    /// Keys that come in order leave full leaves, in either direction: below 12 bytes for a 5-byte key and its value.
+    #[test]
+    fn keys_in_order_fill_their_leaves() {
+        for backward in [false, true] {
+            let pool = PagePool::new(1 << 30);
+            let mut heap = Heap::new(Arc::clone(&pool));
+            let mut tree = Tree::new();
+            for step in 0..100_000u32 {
+                let number = if backward { 100_000 - step } else { step };
+                let key = [&[1u8][..], &number.to_be_bytes()].concat();
+                tree.insert(&mut heap, &key, number);
+            }
+            tree.check(&heap).expect("a sound tree");
+            assert!(pool.used() < 12 * 100_000, "{}", pool.used());
+        }
+    }
+}

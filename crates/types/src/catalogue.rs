@@ -1,0 +1,176 @@
+//! Databases, tables, columns and indexes: what the control plane's log holds of the schema, and what every node
+//! plans and stores by.
+//!
+//! A [`Catalogue`] is immutable once published: a change makes a new one with the next version, and nodes swap an `Arc`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{Collation, ColumnType, IndexId, RowLayout, SchemaVersion, TableId, Value};
+use crate::{wire_enum, wire_struct};
+
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    /// Moved by every schema change, of any table.
+    pub version: SchemaVersion,
+    /// By lower-case name: database names compare case-insensitively for look-up, and keep their spelling.
+    pub databases: BTreeMap<String, Database>,
+    pub tables: BTreeMap<TableId, Arc<Table>>,
+    /// The next table id to be given out.
+    pub table_id_next: u32,
+}
+wire_struct!(Catalogue { version, databases, tables, table_id_next });
+
+#[derive(Clone, Debug)]
+pub struct Database {
+    pub name: String,
+    pub collation: Collation,
+    /// Visible tables by name (case-sensitive, as MySQL on Linux).
+    pub tables: BTreeMap<String, TableId>,
+}
+wire_struct!(Database { name, collation, tables });
+
+/// A table's definition. Hidden tables carry the entries of a unique secondary key (`unique_of` is set): their primary
+/// key is the unique key's columns, hashed like any primary key, so that uniqueness holds across shards; their other
+/// columns are the primary key of the row.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub id: TableId,
+    /// The catalogue version that last changed this table; operations carry it.
+    pub version: SchemaVersion,
+    pub state: TableState,
+    pub database: String,
+    pub name: String,
+    pub columns: Vec<Column>,
+    /// Index 0 is the primary key (of a hidden `#rowid` column when the user gave none).
+    pub indexes: Vec<Index>,
+    pub collation: Collation,
+    pub comment: String,
+    /// The engine name as the user spelled it, for SHOW CREATE TABLE.
+    pub engine: String,
+    pub auto_increment: Option<AutoIncrement>,
+    /// For a hidden table: whose unique key it holds.
+    pub unique_of: Option<(TableId, IndexId)>,
+}
+wire_struct!(Table {
+    id, version, state, database, name, columns, indexes, collation, comment, engine,
+    auto_increment, unique_of,
+});
+
+/// Two-version rule (R27): at most two neighbouring versions of a table are in use at a time. A statement plans with
+/// the newest one; a node acknowledges a version when none of its transactions uses an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableState {
+    /// Serves statements.
+    Public,
+    /// Being dropped: no new statement finds it; its rows go when every node has acknowledged.
+    Dropping,
+}
+wire_enum!(TableState { 0 => Public, 1 => Dropping });
+
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub name: String,
+    pub column_type: ColumnType,
+    pub nullable: bool,
+    pub default: ColumnDefault,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    pub comment: String,
+    /// Not shown by `*`, DESCRIBE and SHOW: the row id of a table without a primary key.
+    pub hidden: bool,
+}
+wire_struct!(Column { name, column_type, nullable, default, on_update_now, comment, hidden });
+
+#[derive(Clone, Debug)]
+pub enum ColumnDefault {
+    /// No DEFAULT clause: NULL if the column may be NULL, else an error (1364) when no value is given.
+    None,
+    Value(Value),
+    /// CURRENT_TIMESTAMP(fsp).
+    Now,
+    /// The next value of the table's sequence.
+    AutoIncrement,
+}
+wire_enum!(ColumnDefault { 0 => None, 1 => Value(value), 2 => Now, 3 => AutoIncrement });
+
+#[derive(Clone, Debug)]
+pub struct AutoIncrement {
+    /// Index into `columns`.
+    pub column: u16,
+    /// First value (the AUTO_INCREMENT table option).
+    pub start: u64,
+}
+wire_struct!(AutoIncrement { column, start });
+
+#[derive(Clone, Debug)]
+pub struct Index {
+    pub id: IndexId,
+    /// "PRIMARY" for the primary key.
+    pub name: String,
+    pub kind: IndexKind,
+    pub state: IndexState,
+    pub parts: Vec<IndexPart>,
+    pub comment: String,
+}
+wire_struct!(Index { id, name, kind, state, parts, comment });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    Primary,
+    /// `entries` is the hidden table that enforces uniqueness across shards.
+    Unique { entries: TableId },
+    Ordinary,
+}
+wire_enum!(IndexKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexState {
+    /// Maintained by every write, not yet filled for old rows: no plan may read it.
+    Building,
+    Public,
+}
+wire_enum!(IndexState { 0 => Building, 1 => Public });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexPart {
+    /// Index into the table's `columns`.
+    pub column: u16,
+    /// Only so many characters (bytes for binary columns) of the value are in the key.
+    pub prefix: Option<u32>,
+    pub descending: bool,
+}
+wire_struct!(IndexPart { column, prefix, descending });
+
+impl Table {
+    pub fn primary_key(&self) -> &Index {
+        &self.indexes[0]
+    }
+    pub fn index(&self, id: IndexId) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+    pub fn column_named(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+    /// The layout of this table's encoded rows.
+    pub fn row_layout(&self) -> RowLayout {
+        RowLayout::new(self.columns.iter().map(|column| &column.column_type))
+    }
+}
+
+impl Catalogue {
+    pub fn database(&self, name: &str) -> Option<&Database> {
+        self.databases.get(&name.to_lowercase())
+    }
+    /// A visible, public table by name.
+    pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        let id = self.database(database)?.tables.get(name)?;
+        self.tables.get(id).filter(|table| table.state == TableState::Public)
+    }
+    pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
+        self.tables.get(&id)
+    }
+}

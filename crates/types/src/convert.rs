@@ -1,0 +1,158 @@
+//! Values from one kind to another, as MySQL does it.
+//!
+//! Three different jobs go by the name of conversion, and they disagree on purpose:
+//!
+//! - **Reading as** ([`to_f64`], [`to_decimal`], [`to_datetime`], ...): an operator wants another kind. Takes what it
+//!   can, warns about the rest ("Truncated incorrect DOUBLE value"), never fails.
+//! - **Casting** ([`cast`]): CAST(x AS type). Like reading, with the length and the precision of the target.
+//! - **Storing** ([`store`]): assignment to a column. In strict mode what does not fit is an error that names the
+//!   column; in lenient mode (INSERT IGNORE, sql_mode without STRICT) it is clamped and warned about.
+//!
+//! [`compare`] decides by the two kinds which of them two values meet in. A column name or a row number is not known
+//! here: the caller of `store` adds them to the message.
+
+mod compare;
+mod number;
+mod store;
+mod text;
+mod time;
+
+pub use compare::{compare, group_key, sort_compare};
+pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
+pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
+pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};
+pub use time::{time_of, to_date, to_datetime, to_fuzzy_datetime, to_time};
+
+use crate::{DateTime, wire_enum, wire_struct};
+
+/// Most warnings kept of one statement (MySQL's largest useful max_error_count); the rest are only counted.
+pub const WARNING_COUNT_MAX: usize = 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarningLevel {
+    Note,
+    Warning,
+    Error,
+}
+wire_enum!(WarningLevel { 0 => Note, 1 => Warning, 2 => Error });
+
+/// A row of SHOW WARNINGS. `code` is MySQL's error number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlWarning {
+    pub level: WarningLevel,
+    pub code: u16,
+    pub message: String,
+}
+wire_struct!(SqlWarning { level, code, message });
+
+impl SqlWarning {
+    pub fn warning(code: u16, message: String) -> SqlWarning {
+        SqlWarning { level: WarningLevel::Warning, code, message }
+    }
+}
+
+/// The warnings of a statement: the first [`WARNING_COUNT_MAX`] are kept, all are counted.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings {
+    list: Vec<SqlWarning>,
+    total: u64,
+}
+
+impl Warnings {
+    pub fn push(&mut self, warning: SqlWarning) {
+        self.total += 1;
+        if self.list.len() < WARNING_COUNT_MAX {
+            self.list.push(warning);
+        }
+    }
+    /// How many there were, kept or not.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+    pub fn list(&self) -> &[SqlWarning] {
+        &self.list
+    }
+    /// Hands out the kept ones and begins again at none.
+    pub fn take(&mut self) -> Vec<SqlWarning> {
+        self.total = 0;
+        std::mem::take(&mut self.list)
+    }
+}
+
+/// What conversions need to know of the session, and where their warnings go.
+#[derive(Clone, Debug)]
+pub struct ConvertContext {
+    pub warnings: Warnings,
+    /// A data change of a session in strict mode is running: a warning is an error instead. The conversion still gives
+    /// a value; whoever runs it looks at [`ConvertContext::take_raised`] before using that value.
+    pub strict: bool,
+    /// The statement's NOW() in session time: a TIME becomes a DATETIME on this day.
+    pub now: DateTime,
+    /// The session's time zone, east positive.
+    pub time_zone_offset_seconds: i32,
+    raised: Option<SqlWarning>,
+}
+
+impl Default for ConvertContext {
+    /// UTC, not strict, at the zero date.
+    fn default() -> ConvertContext {
+        ConvertContext {
+            warnings: Warnings::default(),
+            strict: false,
+            now: DateTime::ZERO,
+            time_zone_offset_seconds: 0,
+            raised: None,
+        }
+    }
+}
+
+impl ConvertContext {
+    /// Reports a warning, or raises it as an error in strict mode.
+    pub fn warn(&mut self, code: u16, message: String) {
+        if self.strict {
+            self.raise(code, message);
+        } else {
+            self.warnings.push(SqlWarning::warning(code, message));
+        }
+    }
+    /// Records an error whatever the mode. The first one stays.
+    pub fn raise(&mut self, code: u16, message: String) {
+        self.raised.get_or_insert(SqlWarning { level: WarningLevel::Error, code, message });
+    }
+    pub fn has_raised(&self) -> bool {
+        self.raised.is_some()
+    }
+    pub fn take_raised(&mut self) -> Option<SqlWarning> {
+        self.raised.take()
+    }
+    /// 1292 "Truncated incorrect {what} value: '{value}'".
+    fn warn_truncated(&mut self, what: &str, value: &[u8]) {
+        self.warn(1292, format!("Truncated incorrect {what} value: '{}'", shown(value)));
+    }
+    /// 1292 "Incorrect {what} value: '{value}'".
+    fn warn_incorrect(&mut self, what: &str, value: &[u8]) {
+        self.warn(1292, format!("Incorrect {what} value: '{}'", shown(value)));
+    }
+}
+
+/// A value as messages show it: at most 128 characters; bytes that are not UTF-8 as \xNN.
+pub(crate) fn shown(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.chars().take(128).collect(),
+        Err(_) => {
+            let mut out = String::new();
+            for &byte in value.iter().take(128) {
+                match byte {
+                    b' '..=b'~' => out.push(byte as char),
+                    _ => out.push_str(&format!("\\x{byte:02X}")),
+                }
+            }
+            out
+        }
+    }
+}
+
+/// MySQL's isspace.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}

@@ -1,0 +1,494 @@
+//! Assignment of a value to a column.
+//!
+//! Every rule has two sides: strict mode refuses, lenient mode clamps and reports the same thing as a warning. So the
+//! rules compute the clamped value together with what is wrong with it, and one place ([`store`]) decides.
+
+use super::number::{f64_to_integer, float_as_f64};
+use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_bytes, to_text};
+use crate::value::int_range;
+use crate::{
+    Collation, ColumnType, DateTime, Decimal, Time, Value, ValueRef, wire_enum, wire_struct,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreMode {
+    /// What does not fit is an error.
+    Strict,
+    /// INSERT IGNORE, UPDATE IGNORE, sql_mode without STRICT: what does not fit is clamped and warned about.
+    Lenient,
+}
+
+/// What is wrong with a stored value. The names in messages are MySQL's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvertErrorKind {
+    /// 1264.
+    OutOfRange,
+    /// 1406.
+    TooLong,
+    /// 1265.
+    Truncated,
+    /// 1366: not a number at all.
+    IncorrectInteger,
+    IncorrectDecimal,
+    /// 1366: not UTF-8.
+    IncorrectString,
+    /// 1292.
+    IncorrectDate,
+    IncorrectTime,
+    IncorrectDateTime,
+}
+wire_enum!(ConvertErrorKind {
+    0 => OutOfRange, 1 => TooLong, 2 => Truncated, 3 => IncorrectInteger, 4 => IncorrectDecimal,
+    5 => IncorrectString, 6 => IncorrectDate, 7 => IncorrectTime, 8 => IncorrectDateTime,
+});
+
+/// Why a value does not fit its column, or fits only in part. The caller knows the column's name and the row's number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConvertError {
+    pub kind: ConvertErrorKind,
+    /// The value's text, as the message shows it.
+    pub value: String,
+    pub level: WarningLevel,
+}
+wire_struct!(ConvertError { kind, value, level });
+
+impl ConvertError {
+    fn new(kind: ConvertErrorKind, value: impl AsRef<[u8]>) -> ConvertError {
+        ConvertError { kind, value: shown(value.as_ref()), level: WarningLevel::Warning }
+    }
+    fn note(kind: ConvertErrorKind) -> ConvertError {
+        ConvertError { kind, value: String::new(), level: WarningLevel::Note }
+    }
+    /// MySQL's error number.
+    pub fn code(&self) -> u16 {
+        match self.kind {
+            ConvertErrorKind::OutOfRange => 1264,
+            ConvertErrorKind::TooLong => 1406,
+            ConvertErrorKind::Truncated => 1265,
+            ConvertErrorKind::IncorrectInteger
+            | ConvertErrorKind::IncorrectDecimal
+            | ConvertErrorKind::IncorrectString => 1366,
+            ConvertErrorKind::IncorrectDate
+            | ConvertErrorKind::IncorrectTime
+            | ConvertErrorKind::IncorrectDateTime => 1292,
+        }
+    }
+    /// MySQL's message; `row` counts from 1.
+    pub fn message(&self, column: &str, row: u64) -> String {
+        let what = match self.kind {
+            ConvertErrorKind::OutOfRange => {
+                return format!("Out of range value for column '{column}' at row {row}");
+            }
+            ConvertErrorKind::TooLong => {
+                return format!("Data too long for column '{column}' at row {row}");
+            }
+            ConvertErrorKind::Truncated => {
+                return format!("Data truncated for column '{column}' at row {row}");
+            }
+            ConvertErrorKind::IncorrectInteger => "integer",
+            ConvertErrorKind::IncorrectDecimal => "decimal",
+            ConvertErrorKind::IncorrectString => "string",
+            ConvertErrorKind::IncorrectDate => "date",
+            ConvertErrorKind::IncorrectTime => "time",
+            ConvertErrorKind::IncorrectDateTime => "datetime",
+        };
+        format!("Incorrect {what} value: '{}' for column '{column}' at row {row}", self.value)
+    }
+    pub fn to_warning(&self, column: &str, row: u64) -> SqlWarning {
+        SqlWarning { level: self.level, code: self.code(), message: self.message(column, row) }
+    }
+}
+
+/// The value a lenient store keeps, what a strict one says of it, and what a lenient one says where MySQL words it
+/// differently.
+struct Outcome {
+    value: Value,
+    problem: Option<ConvertError>,
+    lenient_kind: Option<ConvertErrorKind>,
+}
+
+fn fine(value: Value) -> Outcome {
+    Outcome { value, problem: None, lenient_kind: None }
+}
+
+fn wrong(value: Value, kind: ConvertErrorKind, shown: impl AsRef<[u8]>) -> Outcome {
+    Outcome { value, problem: Some(ConvertError::new(kind, shown)), lenient_kind: None }
+}
+
+fn noted(value: Value) -> Outcome {
+    let note = ConvertError::note(ConvertErrorKind::Truncated);
+    Outcome { value, problem: Some(note), lenient_kind: None }
+}
+
+/// Makes `value` one of `column_type`, of exactly the kind, width, scale and precision the row encoding expects. NULL
+/// stays NULL: whether the column takes it is the caller's question. The second part is a warning or a note to report.
+pub fn store(
+    value: ValueRef<'_>,
+    column_type: &ColumnType,
+    mode: StoreMode,
+    cx: &mut ConvertContext,
+) -> Result<(Value, Option<ConvertError>), ConvertError> {
+    let outcome = match column_type {
+        _ if value.is_null() => fine(Value::Null),
+        ColumnType::Int { width, unsigned } => {
+            store_integer(value, int_range(*width, *unsigned), *unsigned)
+        }
+        ColumnType::Float => match store_double(value, f64::from(f32::MAX)) {
+            Outcome { value: Value::Double(number), problem, lenient_kind } => {
+                Outcome { value: Value::Float(number as f32), problem, lenient_kind }
+            }
+            other => other,
+        },
+        ColumnType::Double => store_double(value, f64::MAX),
+        ColumnType::Decimal { precision, scale, unsigned } => {
+            store_decimal(value, *precision, *scale, *unsigned)
+        }
+        ColumnType::Char { length, collation } => {
+            store_text(value, Limit::Characters(*length), *collation, true)
+        }
+        ColumnType::Varchar { length, collation } => {
+            store_text(value, Limit::Characters(*length), *collation, false)
+        }
+        ColumnType::Text { bytes_max, collation } => {
+            store_text(value, Limit::Bytes(*bytes_max), *collation, false)
+        }
+        ColumnType::Binary { length } => store_bytes(value, *length, true),
+        ColumnType::Varbinary { length } => store_bytes(value, *length, false),
+        ColumnType::Blob { bytes_max } => store_bytes(value, *bytes_max, false),
+        ColumnType::Date => store_date(value, cx),
+        ColumnType::Time { fsp } => store_time(value, *fsp),
+        ColumnType::DateTime { fsp } => store_datetime(value, *fsp, false, cx),
+        ColumnType::Timestamp { fsp } => store_datetime(value, *fsp, true, cx),
+    };
+    match (outcome.problem, mode) {
+        (None, _) => Ok((outcome.value, None)),
+        (Some(problem), StoreMode::Strict) if problem.level != WarningLevel::Note => Err(problem),
+        (Some(problem), _) => {
+            let kind = outcome.lenient_kind.unwrap_or(problem.kind);
+            Ok((outcome.value, Some(ConvertError { kind, ..problem })))
+        }
+    }
+}
+
+fn store_integer(value: ValueRef<'_>, (low, high): (i128, i128), unsigned: bool) -> Outcome {
+    let kept = |number: i128| {
+        if unsigned {
+            Value::UInt(u64::try_from(number).expect("clamped to an unsigned range"))
+        } else {
+            Value::Int(i64::try_from(number).expect("clamped to a signed range"))
+        }
+    };
+    let ranged = |number: i128| {
+        let clamped = number.clamp(low, high);
+        if clamped == number {
+            fine(kept(number))
+        } else {
+            wrong(kept(clamped), ConvertErrorKind::OutOfRange, "")
+        }
+    };
+    match value {
+        ValueRef::Null => fine(Value::Null),
+        ValueRef::Int(v) => ranged(i128::from(v)),
+        ValueRef::UInt(v) => ranged(i128::from(v)),
+        ValueRef::Float(v) => ranged(double_to_wide(f64::from(v))),
+        ValueRef::Double(v) => ranged(double_to_wide(v)),
+        ValueRef::Decimal(v) => ranged(decimal_to_wide(v)),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => {
+            let bytes = to_bytes(value);
+            let (number, used) = Decimal::parse_prefix(&bytes);
+            if used == 0 {
+                return wrong(kept(low.max(0)), ConvertErrorKind::IncorrectInteger, &bytes);
+            }
+            let outcome = ranged(decimal_to_wide(number));
+            if outcome.problem.is_none() && !bytes[used..].iter().all(|&b| super::is_space(b)) {
+                return wrong(outcome.value, ConvertErrorKind::Truncated, &bytes);
+            }
+            outcome
+        }
+        ValueRef::Date(v) => ranged(i128::from(v.to_number())),
+        ValueRef::Time(v) => ranged(i128::from(v.round(0).to_number())),
+        ValueRef::DateTime(v) => ranged(i128::from(v.round(0).unwrap_or(v).to_number())),
+    }
+}
+
+/// Beyond any integer column stays beyond.
+fn double_to_wide(value: f64) -> i128 {
+    if value.abs() < 1.9e19 { f64_to_wide_exact(value) } else { value as i128 }
+}
+
+fn f64_to_wide_exact(value: f64) -> i128 {
+    let rounded = value.round_ties_even();
+    let inside = f64_to_integer(value);
+    if inside as f64 == rounded { inside } else { rounded as i128 }
+}
+
+fn decimal_to_wide(value: Decimal) -> i128 {
+    let beyond = if value.is_negative() { i128::MIN } else { i128::MAX };
+    value.to_i128_round().unwrap_or(beyond)
+}
+
+fn store_double(value: ValueRef<'_>, limit: f64) -> Outcome {
+    let (number, junk) = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Float(v) => (f64::from(v), false),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => {
+            let (number, junk, digits) = number_prefix(&to_bytes(value));
+            (number, junk || !digits)
+        }
+        _ => (super::to_f64(value, &mut ConvertContext::default()), false),
+    };
+    let clamped = number.clamp(-limit, limit);
+    if junk {
+        return wrong(Value::Double(clamped), ConvertErrorKind::Truncated, to_bytes(value));
+    }
+    if clamped != number {
+        return wrong(Value::Double(clamped), ConvertErrorKind::OutOfRange, "");
+    }
+    fine(Value::Double(number))
+}
+
+fn store_decimal(value: ValueRef<'_>, precision: u8, scale: u8, unsigned: bool) -> Outcome {
+    let mut junk = false;
+    let number = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Float(v) => Decimal::from_f64(float_as_f64(v)),
+        ValueRef::Double(v) => Decimal::from_f64(v),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => {
+            let bytes = to_bytes(value);
+            let (number, used) = Decimal::parse_prefix(&bytes);
+            if used == 0 {
+                let zero = Decimal::from_parts(0, scale);
+                return wrong(Value::Decimal(zero), ConvertErrorKind::IncorrectDecimal, &bytes);
+            }
+            junk = !bytes[used..].iter().all(|&b| super::is_space(b));
+            Some(number)
+        }
+        _ => Some(super::to_decimal(value, &mut ConvertContext::default())),
+    };
+    let negative = match (number, value) {
+        (Some(number), _) => number.is_negative(),
+        (None, ValueRef::Double(v)) => v < 0.0,
+        (None, _) => false,
+    };
+    let rounded = number.and_then(|number| number.rescale(scale));
+    match rounded {
+        Some(rounded) if rounded.fits(precision, scale) && !(unsigned && rounded.is_negative()) => {
+            let kept = Value::Decimal(rounded);
+            // A double says nothing of how many digits it meant: no note for those.
+            let exact = !matches!(value, ValueRef::Double(_) | ValueRef::Float(_));
+            if junk {
+                wrong(kept, ConvertErrorKind::IncorrectDecimal, to_bytes(value))
+            } else if exact && number != Some(rounded) {
+                noted(kept)
+            } else {
+                fine(kept)
+            }
+        }
+        _ => {
+            let largest = Decimal::max_value(precision, scale);
+            let clamped = match (negative, unsigned) {
+                (false, _) => largest,
+                (true, false) => largest.neg(),
+                (true, true) => Decimal::from_parts(0, scale),
+            };
+            wrong(Value::Decimal(clamped), ConvertErrorKind::OutOfRange, "")
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Characters(u32),
+    Bytes(u32),
+}
+
+/// The bytes of `text` within the limit, at a character's border.
+fn limit_end(text: &str, limit: Limit) -> usize {
+    match limit {
+        // As many bytes are as many characters at most: no need to count.
+        Limit::Characters(count) if text.len() <= count as usize => text.len(),
+        Limit::Characters(count) => {
+            text.char_indices().nth(count as usize).map_or(text.len(), |(end, _)| end)
+        }
+        Limit::Bytes(count) => text.floor_char_boundary(count as usize),
+    }
+}
+
+fn store_text(
+    value: ValueRef<'_>,
+    limit: Limit,
+    collation: Collation,
+    fixed_length: bool,
+) -> Outcome {
+    let text = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(error) => {
+                let (valid, rest) = bytes.split_at(error.valid_up_to());
+                let mut shown: String =
+                    rest.iter().take(6).map(|&b| escaped(b)).collect::<Vec<_>>().concat();
+                if rest.len() > 6 {
+                    shown.push_str("...");
+                }
+                let valid = std::str::from_utf8(valid).expect("checked up to here");
+                let end = limit_end(valid, limit);
+                let kept = Value::Text(valid[..end].into(), collation);
+                return wrong(kept, ConvertErrorKind::IncorrectString, shown);
+            }
+        },
+        _ => to_text(value),
+    };
+    let end = limit_end(&text, limit);
+    let mut kept = &text[..end];
+    let lost = &text[end..];
+    if fixed_length {
+        // CHAR is kept without its padding.
+        kept = kept.trim_end_matches(' ');
+    }
+    let kept = Value::Text(kept.into(), collation);
+    if lost.is_empty() {
+        return fine(kept);
+    }
+    if !lost.bytes().all(|b| b == b' ') {
+        let outcome = wrong(kept, ConvertErrorKind::TooLong, "");
+        return Outcome { lenient_kind: Some(ConvertErrorKind::Truncated), ..outcome };
+    }
+    if fixed_length { fine(kept) } else { noted(kept) }
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02X}"),
+    }
+}
+
+fn store_bytes(value: ValueRef<'_>, length: u32, fixed_length: bool) -> Outcome {
+    if value.is_null() {
+        return fine(Value::Null);
+    }
+    let mut bytes = to_bytes(value).into_owned();
+    let length = length as usize;
+    if bytes.len() > length {
+        bytes.truncate(length);
+        let outcome = wrong(Value::Bytes(bytes.into()), ConvertErrorKind::TooLong, "");
+        return Outcome { lenient_kind: Some(ConvertErrorKind::Truncated), ..outcome };
+    }
+    if fixed_length {
+        bytes.resize(length, 0);
+    }
+    fine(Value::Bytes(bytes.into()))
+}
+
+/// What a value spells as a datetime: the value, or None; whether all of it was read.
+fn spelled_datetime(value: ValueRef<'_>, cx: &ConvertContext) -> (Option<DateTime>, bool) {
+    let mut quiet = ConvertContext {
+        now: cx.now,
+        time_zone_offset_seconds: cx.time_zone_offset_seconds,
+        ..ConvertContext::default()
+    };
+    let datetime = super::to_fuzzy_datetime(value, &mut quiet);
+    (datetime, quiet.warnings.total() == 0)
+}
+
+fn store_date(value: ValueRef<'_>, cx: &ConvertContext) -> Outcome {
+    use ConvertErrorKind::IncorrectDate;
+    let (datetime, complete) = spelled_datetime(value, cx);
+    let zero = Value::Date(crate::Date::ZERO);
+    let Some(datetime) = datetime else {
+        return unreadable(zero, IncorrectDate, value);
+    };
+    let date = datetime.date();
+    if !complete {
+        return unreadable(Value::Date(date), IncorrectDate, value);
+    }
+    if !date.is_real() {
+        // NO_ZERO_DATE and NO_ZERO_IN_DATE are part of strict mode's defaults.
+        return out_of_range(Value::Date(date), IncorrectDate, value);
+    }
+    let time_lost = datetime != date.at_midnight() && !matches!(value, ValueRef::Time(_));
+    if time_lost { noted(Value::Date(date)) } else { fine(Value::Date(date)) }
+}
+
+/// The first and the last second a TIMESTAMP holds: 1970-01-01 00:00:01 and 2038-01-19 03:14:07, UTC.
+const TIMESTAMP_RANGE: std::ops::RangeInclusive<i64> = 1..=0x7fff_ffff;
+
+fn store_datetime(
+    value: ValueRef<'_>,
+    fsp: u8,
+    timestamp: bool,
+    cx: &ConvertContext,
+) -> Outcome {
+    use ConvertErrorKind::IncorrectDateTime;
+    let (datetime, complete) = spelled_datetime(value, cx);
+    let zero = || Value::DateTime(DateTime::ZERO);
+    let Some(datetime) = datetime else {
+        return unreadable(zero(), IncorrectDateTime, value);
+    };
+    let Some(rounded) = datetime.round(fsp) else {
+        return out_of_range(zero(), IncorrectDateTime, value);
+    };
+    if !complete {
+        return unreadable(Value::DateTime(rounded), IncorrectDateTime, value);
+    }
+    if !rounded.is_real() {
+        return out_of_range(Value::DateTime(rounded), IncorrectDateTime, value);
+    }
+    if timestamp && !rounded.unix_seconds().is_some_and(|s| TIMESTAMP_RANGE.contains(&s)) {
+        return out_of_range(zero(), IncorrectDateTime, value);
+    }
+    fine(Value::DateTime(rounded))
+}
+
+fn store_time(value: ValueRef<'_>, fsp: u8) -> Outcome {
+    use ConvertErrorKind::IncorrectTime;
+    let (time, complete, clamped) = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Time(v) => (Some(v), true, false),
+        ValueRef::DateTime(v) => return noted(Value::Time(v.time().round(fsp))),
+        ValueRef::Date(_) => return noted(Value::Time(Time::ZERO)),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => match Time::parse(&to_text(value)) {
+            Some(parsed) => (Some(parsed.value), parsed.complete, parsed.clamped),
+            None => (None, false, false),
+        },
+        ValueRef::Int(_)
+        | ValueRef::UInt(_)
+        | ValueRef::Float(_)
+        | ValueRef::Double(_)
+        | ValueRef::Decimal(_) => {
+            let time = super::to_time(value, &mut ConvertContext::default());
+            let clamped = time.is_none()
+                && super::to_f64(value, &mut ConvertContext::default()).abs() > 8_385_959.0;
+            let negative = super::to_f64(value, &mut ConvertContext::default()) < 0.0;
+            let limit = if negative { Time::MIN } else { Time::MAX };
+            if clamped { (Some(limit), true, true) } else { (time, time.is_some(), false) }
+        }
+    };
+    let Some(time) = time else {
+        return unreadable(Value::Time(Time::ZERO), IncorrectTime, value);
+    };
+    let kept = Value::Time(time.round(fsp));
+    if clamped {
+        return out_of_range(kept, IncorrectTime, value);
+    }
+    if !complete {
+        return unreadable(kept, IncorrectTime, value);
+    }
+    fine(kept)
+}
+
+/// Strict: "Incorrect date value: ..."; lenient: "Data truncated".
+fn unreadable(kept: Value, kind: ConvertErrorKind, value: ValueRef<'_>) -> Outcome {
+    if value.is_null() {
+        return fine(Value::Null);
+    }
+    let outcome = wrong(kept, kind, to_bytes(value));
+    Outcome { lenient_kind: Some(ConvertErrorKind::Truncated), ..outcome }
+}
+
+/// Strict: "Incorrect date value: ..."; lenient: "Out of range".
+fn out_of_range(kept: Value, kind: ConvertErrorKind, value: ValueRef<'_>) -> Outcome {
+    let outcome = wrong(kept, kind, to_bytes(value));
+    Outcome { lenient_kind: Some(ConvertErrorKind::OutOfRange), ..outcome }
+}

@@ -1,0 +1,515 @@
+//! Aggregates: what GROUP BY computes over the rows of a group.
+//!
+//! A state takes values one by one; states of the same aggregate merge, so that every node that scans keeps its own and
+//! only states travel. Sums of exact numbers are exact; those of doubles depend on the order of their rows, as
+//! anywhere. DISTINCT keeps every different value until the end, bounded by [`DISTINCT_BYTES_MAX`]: only the union of
+//! the nodes' sets can be counted.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::{EvalError, Expr, ResultType, arithmetic};
+use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
+use crate::decimal::{PRECISION_MAX, SCALE_MAX};
+use crate::wire::Bytes;
+use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum, wire_struct};
+
+/// Bytes GROUP_CONCAT makes at most: MySQL's default group_concat_max_len.
+pub const GROUP_CONCAT_LENGTH_MAX: usize = 1024;
+
+/// Bytes the different values of one DISTINCT aggregate may take.
+pub const DISTINCT_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AggregateFunction {
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    BitAnd,
+    BitOr,
+    BitXor,
+    StddevPop,
+    StddevSamp,
+    VarPop,
+    VarSamp,
+    GroupConcat { separator: String },
+    AnyValue,
+}
+wire_enum!(AggregateFunction {
+    0 => Count, 1 => Sum, 2 => Avg, 3 => Min, 4 => Max, 5 => BitAnd, 6 => BitOr, 7 => BitXor,
+    8 => StddevPop, 9 => StddevSamp, 10 => VarPop, 11 => VarSamp, 12 => GroupConcat { separator },
+    13 => AnyValue,
+});
+
+impl AggregateFunction {
+    /// By MySQL's name, in any case; GROUP_CONCAT with a comma.
+    pub fn by_name(name: &str) -> Option<AggregateFunction> {
+        use AggregateFunction::*;
+        Some(match name.to_ascii_uppercase().as_str() {
+            "COUNT" => Count,
+            "SUM" => Sum,
+            "AVG" => Avg,
+            "MIN" => Min,
+            "MAX" => Max,
+            "BIT_AND" => BitAnd,
+            "BIT_OR" => BitOr,
+            "BIT_XOR" => BitXor,
+            "STD" | "STDDEV" | "STDDEV_POP" => StddevPop,
+            "STDDEV_SAMP" => StddevSamp,
+            "VARIANCE" | "VAR_POP" => VarPop,
+            "VAR_SAMP" => VarSamp,
+            "GROUP_CONCAT" => GroupConcat { separator: ",".into() },
+            "ANY_VALUE" => AnyValue,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    pub function: AggregateFunction,
+    /// None is COUNT(*).
+    pub argument: Option<Expr>,
+    pub distinct: bool,
+}
+wire_struct!(Aggregate { function, argument, distinct });
+
+impl Aggregate {
+    /// The static type of the result, as `result_type` for expressions.
+    pub fn result_type(&self, columns: &[ResultType], params: &[ResultType]) -> ResultType {
+        use AggregateFunction::*;
+        let argument = match &self.argument {
+            Some(argument) => super::result_type(argument, columns, params),
+            None => ResultType { column_type: None, nullable: false },
+        };
+        let bigint = |unsigned| ColumnType::Int { width: IntWidth::W8, unsigned };
+        let (column_type, nullable) = match &self.function {
+            Count => (Some(bigint(false)), false),
+            BitAnd | BitOr | BitXor => (Some(bigint(true)), false),
+            Min | Max | AnyValue => (argument.column_type, true),
+            StddevPop | StddevSamp | VarPop | VarSamp => (Some(ColumnType::Double), true),
+            GroupConcat { .. } => {
+                let collation = argument.column_type.as_ref().and_then(ColumnType::collation);
+                let collation = collation.unwrap_or(Collation::DEFAULT);
+                let length = GROUP_CONCAT_LENGTH_MAX as u32;
+                (Some(ColumnType::Varchar { length, collation }), true)
+            }
+            Sum | Avg => {
+                let average = self.function == Avg;
+                let exact = argument.exact_digits().map(|(precision, scale)| {
+                    let (wider, finer) = if average { (4, 4) } else { (22, 0) };
+                    ColumnType::Decimal {
+                        precision: (precision + wider).min(PRECISION_MAX),
+                        scale: (scale + finer).min(SCALE_MAX),
+                        unsigned: false,
+                    }
+                });
+                (Some(exact.unwrap_or(ColumnType::Double)), true)
+            }
+        };
+        ResultType { column_type, nullable }
+    }
+}
+
+/// What an aggregate knows of the values so far.
+#[derive(Clone, Debug)]
+pub struct AggregateState {
+    so_far: Accumulator,
+    distinct: Option<Distinct>,
+}
+wire_struct!(AggregateState { so_far, distinct });
+
+/// The different values of a DISTINCT aggregate, by what makes them equal.
+#[derive(Clone, Debug, Default)]
+struct Distinct {
+    values: BTreeMap<Bytes, Value>,
+    size: u64,
+}
+wire_struct!(Distinct { values, size });
+
+#[derive(Clone, Debug)]
+enum Accumulator {
+    Count(u64),
+    Sum(Sum),
+    Avg(Sum),
+    Min(Value),
+    Max(Value),
+    BitAnd(u64),
+    BitOr(u64),
+    BitXor(u64),
+    StddevPop(Moments),
+    StddevSamp(Moments),
+    VarPop(Moments),
+    VarSamp(Moments),
+    Concat(Concat),
+    Any(Option<Value>),
+}
+wire_enum!(Accumulator {
+    0 => Count(count), 1 => Sum(sum), 2 => Avg(sum), 3 => Min(value), 4 => Max(value),
+    5 => BitAnd(bits), 6 => BitOr(bits), 7 => BitXor(bits), 8 => StddevPop(moments),
+    9 => StddevSamp(moments), 10 => VarPop(moments), 11 => VarSamp(moments), 12 => Concat(concat),
+    13 => Any(value),
+});
+
+/// Integers, decimals and doubles are added apart: the exact ones stay exact, and integers stay fast. No number of rows
+/// overflows 128 bits with 64-bit values.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    count: u64,
+    integers: i128,
+    decimals: Option<Decimal>,
+    doubles: Option<f64>,
+}
+wire_struct!(Sum { count, integers, decimals, doubles });
+
+impl Sum {
+    fn add(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) -> Result<(), EvalError> {
+        self.count += 1;
+        match value {
+            ValueRef::Int(v) => self.integers += i128::from(v),
+            ValueRef::UInt(v) => self.integers += i128::from(v),
+            ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Text(..) | ValueRef::Bytes(_) => {
+                self.add_double(to_f64(value, cx))?;
+            }
+            ValueRef::Decimal(_)
+            | ValueRef::Date(_)
+            | ValueRef::Time(_)
+            | ValueRef::DateTime(_) => self.add_decimal(to_decimal(value, cx))?,
+            ValueRef::Null => unreachable!("aggregates skip NULL"),
+        }
+        Ok(())
+    }
+    fn add_double(&mut self, value: f64) -> Result<(), EvalError> {
+        let sum = self.doubles.unwrap_or(0.0) + value;
+        self.doubles = Some(sum);
+        if sum.is_finite() { Ok(()) } else { Err(sum_out_of_range("DOUBLE")) }
+    }
+    fn add_decimal(&mut self, value: Decimal) -> Result<(), EvalError> {
+        let sum = self.decimals.unwrap_or(Decimal::ZERO).add(value);
+        self.decimals = Some(sum.ok_or_else(|| sum_out_of_range("DECIMAL"))?);
+        Ok(())
+    }
+    fn merge(&mut self, other: Sum) -> Result<(), EvalError> {
+        self.count = self.count.saturating_add(other.count);
+        self.integers = self.integers.saturating_add(other.integers);
+        if let Some(decimals) = other.decimals {
+            self.add_decimal(decimals)?;
+        }
+        if let Some(doubles) = other.doubles {
+            self.add_double(doubles)?;
+        }
+        Ok(())
+    }
+    fn exact(&self) -> Option<Decimal> {
+        let integers = Decimal::from_i128(self.integers);
+        match self.decimals {
+            None => Some(integers),
+            Some(decimals) => decimals.add(integers),
+        }
+    }
+    fn finish(&self, average: bool) -> Value {
+        if self.count == 0 {
+            return Value::Null;
+        }
+        match (self.doubles, self.exact()) {
+            (Some(doubles), exact) => {
+                let sum = doubles + exact.map_or(0.0, Decimal::to_f64);
+                Value::Double(if average { sum / self.count as f64 } else { sum })
+            }
+            (None, Some(sum)) if average => {
+                let scale = (sum.scale() + 4).min(SCALE_MAX);
+                let quotient = sum.div_scale(Decimal::from_u64(self.count), scale);
+                quotient.map_or(Value::Null, Value::Decimal)
+            }
+            (None, sum) => sum.map_or(Value::Null, Value::Decimal),
+        }
+    }
+}
+
+fn sum_out_of_range(kind: &str) -> EvalError {
+    EvalError::OutOfRange { kind: kind.into(), expression: "sum()".into() }
+}
+
+/// Welford's running mean and sum of squared distances from it: no cancellation as with sums of squares.
+#[derive(Clone, Debug, Default)]
+struct Moments {
+    count: u64,
+    mean: f64,
+    distance: f64,
+}
+wire_struct!(Moments { count, mean, distance });
+
+impl Moments {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.distance += before * (value - self.mean);
+    }
+    /// Chan, Golub, LeVeque: the moments of two sets together.
+    fn merge(&mut self, other: &Moments) {
+        let count = self.count.saturating_add(other.count);
+        if count == 0 {
+            return;
+        }
+        let apart = other.mean - self.mean;
+        let (own, others, all) = (self.count as f64, other.count as f64, count as f64);
+        self.distance += other.distance + apart * apart * own * others / all;
+        self.mean += apart * others / all;
+        self.count = count;
+    }
+    fn variance(&self, sample: bool) -> Option<f64> {
+        let divisor = self.count.checked_sub(u64::from(sample))?;
+        if divisor == 0 { None } else { Some(self.distance / divisor as f64) }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Concat {
+    separator: String,
+    /// None until the first value.
+    text: Option<String>,
+    collation: Collation,
+    was_cut: bool,
+}
+wire_struct!(Concat { separator, text, collation, was_cut });
+
+impl Concat {
+    fn add(&mut self, text: &str, cx: &mut ConvertContext) {
+        let joined = match self.text.take() {
+            None => text.to_string(),
+            Some(mut joined) => {
+                if !self.was_cut {
+                    joined.push_str(&self.separator);
+                    joined.push_str(text);
+                }
+                joined
+            }
+        };
+        self.text = Some(joined);
+        self.cut(cx);
+    }
+    fn cut(&mut self, cx: &mut ConvertContext) {
+        let Some(text) = &mut self.text else { return };
+        if text.len() > GROUP_CONCAT_LENGTH_MAX {
+            text.truncate(text.floor_char_boundary(GROUP_CONCAT_LENGTH_MAX));
+            self.was_cut = true;
+            cx.warn(1260, "A row was cut by GROUP_CONCAT()".into());
+        }
+    }
+}
+
+impl AggregateState {
+    pub fn new(aggregate: &Aggregate) -> AggregateState {
+        use AggregateFunction as F;
+        let so_far = match &aggregate.function {
+            F::Count => Accumulator::Count(0),
+            F::Sum => Accumulator::Sum(Sum::default()),
+            F::Avg => Accumulator::Avg(Sum::default()),
+            F::Min => Accumulator::Min(Value::Null),
+            F::Max => Accumulator::Max(Value::Null),
+            F::BitAnd => Accumulator::BitAnd(u64::MAX),
+            F::BitOr => Accumulator::BitOr(0),
+            F::BitXor => Accumulator::BitXor(0),
+            F::StddevPop => Accumulator::StddevPop(Moments::default()),
+            F::StddevSamp => Accumulator::StddevSamp(Moments::default()),
+            F::VarPop => Accumulator::VarPop(Moments::default()),
+            F::VarSamp => Accumulator::VarSamp(Moments::default()),
+            F::GroupConcat { separator } => Accumulator::Concat(Concat {
+                separator: separator.clone(),
+                text: None,
+                collation: Collation::DEFAULT,
+                was_cut: false,
+            }),
+            F::AnyValue => Accumulator::Any(None),
+        };
+        // For these a value counts the same once or often.
+        let idempotent = matches!(
+            aggregate.function,
+            F::Min | F::Max | F::BitAnd | F::BitOr | F::AnyValue
+        );
+        let distinct = (aggregate.distinct && !idempotent).then(Distinct::default);
+        AggregateState { so_far, distinct }
+    }
+
+    /// Takes the argument's value on one row. For COUNT(*), any value but NULL. NULL is skipped (ANY_VALUE takes it).
+    pub fn update(
+        &mut self,
+        value: ValueRef<'_>,
+        cx: &mut ConvertContext,
+    ) -> Result<(), EvalError> {
+        if value.is_null() && !matches!(self.so_far, Accumulator::Any(_)) {
+            return Ok(());
+        }
+        match &mut self.distinct {
+            None => self.so_far.add(value, cx),
+            Some(distinct) => distinct.add(value),
+        }
+    }
+
+    /// Takes what `other`, a state of the same aggregate, has seen.
+    pub fn merge(
+        &mut self,
+        other: AggregateState,
+        cx: &mut ConvertContext,
+    ) -> Result<(), EvalError> {
+        match (&mut self.distinct, other.distinct) {
+            (Some(own), Some(others)) => {
+                for (key, value) in others.values {
+                    own.insert(key, value)?;
+                }
+                Ok(())
+            }
+            (None, None) => self.so_far.merge(other.so_far, cx),
+            _ => Err(mismatch()),
+        }
+    }
+
+    pub fn finish(&self, cx: &mut ConvertContext) -> Result<Value, EvalError> {
+        match &self.distinct {
+            None => Ok(self.so_far.finish()),
+            Some(distinct) => {
+                let mut so_far = self.so_far.clone();
+                for value in distinct.values.values() {
+                    so_far.add(value.as_ref(), cx)?;
+                }
+                Ok(so_far.finish())
+            }
+        }
+    }
+
+    /// Roughly the memory taken beyond the state itself, in bytes.
+    pub fn size(&self) -> u64 {
+        let held = match &self.so_far {
+            Accumulator::Min(Value::Text(text, _))
+            | Accumulator::Max(Value::Text(text, _))
+            | Accumulator::Any(Some(Value::Text(text, _))) => text.len(),
+            Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len),
+            _ => 0,
+        };
+        held as u64 + self.distinct.as_ref().map_or(0, |distinct| distinct.size)
+    }
+}
+
+/// States that do not belong together can only come from a peer that is out of step.
+fn mismatch() -> EvalError {
+    EvalError::raised(1105, "partial results of different aggregates cannot be merged")
+}
+
+impl Distinct {
+    fn add(&mut self, value: ValueRef<'_>) -> Result<(), EvalError> {
+        let mut key = Vec::new();
+        group_key(value, &mut key);
+        self.insert(Bytes(key), value.to_value())
+    }
+    fn insert(&mut self, key: Bytes, value: Value) -> Result<(), EvalError> {
+        if self.values.contains_key(&key) {
+            return Ok(());
+        }
+        let held = match &value {
+            Value::Text(text, _) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        // The entry's own cost: key and value headers and a share of the tree's nodes.
+        self.size = self.size.saturating_add((key.len() + held + 96) as u64);
+        if self.size > DISTINCT_BYTES_MAX {
+            let message = "Out of memory for the different values of a DISTINCT aggregate";
+            return Err(EvalError::raised(1038, message));
+        }
+        self.values.insert(key, value);
+        Ok(())
+    }
+}
+
+impl Accumulator {
+    fn add(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) -> Result<(), EvalError> {
+        match self {
+            Accumulator::Count(count) => *count += 1,
+            Accumulator::Sum(sum) | Accumulator::Avg(sum) => sum.add(value, cx)?,
+            Accumulator::Min(least) => keep(least, value, Ordering::Less),
+            Accumulator::Max(most) => keep(most, value, Ordering::Greater),
+            Accumulator::BitAnd(bits) => *bits &= arithmetic::to_bits(value, cx),
+            Accumulator::BitOr(bits) => *bits |= arithmetic::to_bits(value, cx),
+            Accumulator::BitXor(bits) => *bits ^= arithmetic::to_bits(value, cx),
+            Accumulator::StddevPop(moments)
+            | Accumulator::StddevSamp(moments)
+            | Accumulator::VarPop(moments)
+            | Accumulator::VarSamp(moments) => moments.add(to_f64(value, cx)),
+            Accumulator::Concat(concat) => {
+                if let ValueRef::Text(_, collation) = value {
+                    concat.collation = collation;
+                }
+                concat.add(&to_text(value), cx);
+            }
+            Accumulator::Any(any) => {
+                any.get_or_insert_with(|| value.to_value());
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: Accumulator, cx: &mut ConvertContext) -> Result<(), EvalError> {
+        use Accumulator::*;
+        match (self, other) {
+            (Count(a), Count(b)) => *a = a.saturating_add(b),
+            (Sum(a), Sum(b)) | (Avg(a), Avg(b)) => a.merge(b)?,
+            (Min(a), Min(b)) => keep(a, b.as_ref(), Ordering::Less),
+            (Max(a), Max(b)) => keep(a, b.as_ref(), Ordering::Greater),
+            (BitAnd(a), BitAnd(b)) => *a &= b,
+            (BitOr(a), BitOr(b)) => *a |= b,
+            (BitXor(a), BitXor(b)) => *a ^= b,
+            (StddevPop(a), StddevPop(b))
+            | (StddevSamp(a), StddevSamp(b))
+            | (VarPop(a), VarPop(b))
+            | (VarSamp(a), VarSamp(b)) => a.merge(&b),
+            (Concat(a), Concat(b)) => {
+                if let Some(text) = b.text {
+                    a.collation = b.collation;
+                    a.add(&text, cx);
+                }
+            }
+            (Any(a), Any(b)) => {
+                if a.is_none() {
+                    *a = b;
+                }
+            }
+            _ => return Err(mismatch()),
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Value {
+        let double = |value: Option<f64>| value.map_or(Value::Null, Value::Double);
+        match self {
+            Accumulator::Count(count) => Value::Int(i64::try_from(*count).unwrap_or(i64::MAX)),
+            Accumulator::Sum(sum) => sum.finish(false),
+            Accumulator::Avg(sum) => sum.finish(true),
+            Accumulator::Min(value) | Accumulator::Max(value) => value.clone(),
+            Accumulator::BitAnd(bits)
+            | Accumulator::BitOr(bits)
+            | Accumulator::BitXor(bits) => Value::UInt(*bits),
+            Accumulator::StddevPop(moments) => double(moments.variance(false).map(f64::sqrt)),
+            Accumulator::StddevSamp(moments) => double(moments.variance(true).map(f64::sqrt)),
+            Accumulator::VarPop(moments) => double(moments.variance(false)),
+            Accumulator::VarSamp(moments) => double(moments.variance(true)),
+            Accumulator::Concat(concat) => match &concat.text {
+                None => Value::Null,
+                Some(text) => Value::text(text, concat.collation),
+            },
+            Accumulator::Any(value) => value.clone().unwrap_or(Value::Null),
+        }
+    }
+}
+
+/// Keeps `value` if it is `wanted` compared with what is kept. NULL is not kept.
+fn keep(kept: &mut Value, value: ValueRef<'_>, wanted: Ordering) {
+    if value.is_null() {
+        return;
+    }
+    if kept.is_null() || sort_compare(value, kept.as_ref()) == wanted {
+        *kept = value.to_value();
+    }
+}

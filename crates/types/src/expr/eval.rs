@@ -1,0 +1,607 @@
+//! Evaluation of an expression on a row.
+//!
+//! Constants, parameters and columns are borrowed; only what an operator makes is owned. So a comparison of a column
+//! with a constant, or a chain of them, allocates nothing. The part that knows the row's type ([`operand`]) only walks
+//! the tree; computing is done on values, once for all kinds of row.
+//!
+//! The walk recurses as deep as the expression nests, which binder and wire format keep within 256 levels; wide lists
+//! (AND, OR, IN) are loops.
+
+use std::cmp::Ordering;
+
+use super::{BinaryOp, Expr, Function, UnaryOp, arithmetic, functions, interval};
+use crate::convert::{self, ConvertContext, SqlWarning, compare, is_true, to_bytes, to_text};
+use crate::row::RowView;
+use crate::{Collation, Value, ValueRef, wire_enum};
+
+/// A row an expression can be evaluated on.
+pub trait Columns {
+    /// The value of the column at `index`. Panics beyond the last column: [`Expr::check`] comes first.
+    fn column(&self, index: usize) -> ValueRef<'_>;
+}
+
+impl Columns for RowView<'_> {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        self.get(index)
+    }
+}
+impl Columns for [Value] {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        self[index].as_ref()
+    }
+}
+impl Columns for Vec<Value> {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        self[index].as_ref()
+    }
+}
+impl Columns for [ValueRef<'_>] {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        self[index]
+    }
+}
+impl Columns for Vec<ValueRef<'_>> {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        self[index]
+    }
+}
+
+/// The row of an expression that names no column.
+pub struct NoColumns;
+
+impl Columns for NoColumns {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        panic!("column {index} of an expression without columns")
+    }
+}
+
+/// MySQL's default max_allowed_packet: the largest string a function makes.
+pub const MAX_ALLOWED_PACKET: usize = 64 << 20;
+
+/// What evaluation needs beside the row. One serves a whole statement: warnings gather in `convert.warnings`.
+pub struct EvalContext<'a> {
+    pub params: &'a [Value],
+    pub convert: ConvertContext,
+    /// Longer results of string functions are NULL, with warning 1301. Bytes.
+    pub max_allowed_packet: usize,
+    pub(super) regex: functions::RegexCache,
+}
+
+impl<'a> EvalContext<'a> {
+    pub fn new(params: &'a [Value]) -> EvalContext<'a> {
+        EvalContext {
+            params,
+            convert: ConvertContext::default(),
+            max_allowed_packet: MAX_ALLOWED_PACKET,
+            regex: functions::RegexCache::default(),
+        }
+    }
+}
+
+/// The errors of expressions. A statement that meets one fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvalError {
+    /// 1690: `kind` is BIGINT, BIGINT UNSIGNED, DECIMAL or DOUBLE; `expression` is shown with its values.
+    OutOfRange { kind: String, expression: String },
+    /// A refusal with its own number, or a warning that strict mode turned into an error.
+    Raised(SqlWarning),
+}
+wire_enum!(EvalError { 0 => OutOfRange { kind, expression }, 1 => Raised(warning) });
+
+impl EvalError {
+    /// MySQL's error number.
+    pub fn code(&self) -> u16 {
+        match self {
+            EvalError::OutOfRange { .. } => 1690,
+            EvalError::Raised(raised) => raised.code,
+        }
+    }
+    pub fn message(&self) -> String {
+        match self {
+            EvalError::OutOfRange { kind, expression } => {
+                format!("{kind} value is out of range in '{expression}'")
+            }
+            EvalError::Raised(raised) => raised.message.clone(),
+        }
+    }
+    pub(super) fn raised(code: u16, message: impl Into<String>) -> EvalError {
+        let level = convert::WarningLevel::Error;
+        EvalError::Raised(SqlWarning { level, code, message: message.into() })
+    }
+}
+
+impl std::fmt::Display for EvalError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+impl std::error::Error for EvalError {}
+
+/// A value on its way up the tree: borrowed from row, plan or parameters, or made by an operator.
+pub(super) enum Operand<'r> {
+    Ref(ValueRef<'r>),
+    Owned(Value),
+}
+
+impl Operand<'_> {
+    pub(super) fn get(&self) -> ValueRef<'_> {
+        match self {
+            Operand::Ref(value) => *value,
+            Operand::Owned(value) => value.as_ref(),
+        }
+    }
+    fn into_value(self) -> Value {
+        match self {
+            Operand::Ref(value) => value.to_value(),
+            Operand::Owned(value) => value,
+        }
+    }
+    fn is_null(&self) -> bool {
+        self.get().is_null()
+    }
+}
+
+/// The value of `expr` on `row`.
+pub fn eval<R: Columns + ?Sized>(
+    expr: &Expr,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Value, EvalError> {
+    let value = operand(expr, row, ctx)?.into_value();
+    check_raised(ctx)?;
+    Ok(value)
+}
+
+/// Whether `expr` is true on `row`: NULL is not.
+pub fn eval_predicate<R: Columns + ?Sized>(
+    expr: &Expr,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<bool, EvalError> {
+    let holds = match expr {
+        Expr::And(terms) => {
+            let mut all = true;
+            for term in terms {
+                if truth(term, row, ctx)? != Some(true) {
+                    all = false;
+                    break;
+                }
+            }
+            all
+        }
+        _ => truth(expr, row, ctx)? == Some(true),
+    };
+    check_raised(ctx)?;
+    Ok(holds)
+}
+
+fn check_raised(ctx: &mut EvalContext<'_>) -> Result<(), EvalError> {
+    if ctx.convert.has_raised() {
+        let raised = ctx.convert.take_raised().expect("asked just before");
+        return Err(EvalError::Raised(raised));
+    }
+    Ok(())
+}
+
+fn truth_value(truth: Option<bool>) -> Operand<'static> {
+    Operand::Ref(match truth {
+        None => ValueRef::Null,
+        Some(truth) => ValueRef::Int(i64::from(truth)),
+    })
+}
+
+/// The truth of `expr`, without making a value of it where it is an operator of logic.
+fn truth<R: Columns + ?Sized>(
+    expr: &Expr,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    match expr {
+        Expr::And(terms) => truth_of_terms(terms, false, row, ctx),
+        Expr::Or(terms) => truth_of_terms(terms, true, row, ctx),
+        Expr::Binary(op, left, right) if is_comparison(*op) => {
+            truth_of_comparison(*op, left, right, row, ctx)
+        }
+        Expr::Unary(UnaryOp::Not, operand) => Ok(truth(operand, row, ctx)?.map(|truth| !truth)),
+        Expr::IsNull(operand_expr, negated) => {
+            Ok(Some(operand(operand_expr, row, ctx)?.is_null() != *negated))
+        }
+        Expr::IsTruth(operand, asked, negated) => {
+            Ok(Some((truth(operand, row, ctx)? == Some(*asked)) != *negated))
+        }
+        Expr::Between { operand, low, high, negated } => {
+            truth_of_between(operand, low, high, *negated, row, ctx)
+        }
+        Expr::In { operand, list, negated } => truth_of_in(operand, list, *negated, row, ctx),
+        Expr::Like { operand, pattern, escape, negated } => {
+            truth_of_like(operand, pattern, escape.as_deref(), *negated, row, ctx)
+        }
+        _ => {
+            let value = operand(expr, row, ctx)?;
+            Ok(is_true(value.get(), &mut ctx.convert))
+        }
+    }
+}
+
+/// AND (`decisive` false) and OR (`decisive` true): the decisive value ends it, an unknown one taints the rest.
+fn truth_of_terms<R: Columns + ?Sized>(
+    terms: &[Expr],
+    decisive: bool,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let mut result = Some(!decisive);
+    for term in terms {
+        match truth(term, row, ctx)? {
+            Some(truth) if truth == decisive => return Ok(Some(decisive)),
+            Some(_) => {}
+            None => result = None,
+        }
+    }
+    Ok(result)
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    match op {
+        Equal | NullSafeEqual | NotEqual | Less | LessOrEqual | Greater | GreaterOrEqual => true,
+        Add | Subtract | Multiply | Divide | IntegerDivide | Modulo | Xor | BitAnd | BitOr
+        | BitXor | ShiftLeft | ShiftRight => false,
+    }
+}
+
+fn truth_of_comparison<R: Columns + ?Sized>(
+    op: BinaryOp,
+    left: &Expr,
+    right: &Expr,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let a = operand(left, row, ctx)?;
+    if a.is_null() && op != BinaryOp::NullSafeEqual {
+        return Ok(None);
+    }
+    let b = operand(right, row, ctx)?;
+    let ordering = compare_operands(left, a.get(), right, b.get(), ctx);
+    Ok(match (op, ordering) {
+        (BinaryOp::NullSafeEqual, None) => Some(a.is_null() && b.is_null()),
+        (_, None) => None,
+        (BinaryOp::Equal | BinaryOp::NullSafeEqual, Some(ordering)) => Some(ordering.is_eq()),
+        (BinaryOp::NotEqual, Some(ordering)) => Some(ordering.is_ne()),
+        (BinaryOp::Less, Some(ordering)) => Some(ordering.is_lt()),
+        (BinaryOp::LessOrEqual, Some(ordering)) => Some(ordering.is_le()),
+        (BinaryOp::Greater, Some(ordering)) => Some(ordering.is_gt()),
+        (BinaryOp::GreaterOrEqual, Some(ordering)) => Some(ordering.is_ge()),
+        (op, Some(_)) => unreachable!("{op:?} is no comparison"),
+    })
+}
+
+/// How strongly an expression holds to its collation: the lower wins (MySQL's coercibility).
+fn coercibility(expr: &Expr) -> u8 {
+    match expr {
+        Expr::Collate(..) => 0,
+        Expr::Column(_) | Expr::Cast(..) => 2,
+        Expr::Const(_) | Expr::Param(_) => 4,
+        _ => expr.children().into_iter().map(coercibility).min().unwrap_or(4),
+    }
+}
+
+/// The collation two texts are compared in: the one whose expression holds to it harder; of equals a binary one, else
+/// the left one's.
+fn collation_of(left: &Expr, a: Collation, right: &Expr, b: Collation) -> Collation {
+    if a == b {
+        return a;
+    }
+    match coercibility(left).cmp(&coercibility(right)) {
+        Ordering::Less => a,
+        Ordering::Greater => b,
+        Ordering::Equal => {
+            let by_bytes = |collation: Collation| collation.name().ends_with("bin");
+            if by_bytes(b) && !by_bytes(a) { b } else { a }
+        }
+    }
+}
+
+/// [`compare`] with what the expressions say about collations, and with MySQL's error for a constant that is compared
+/// with a date and spells none.
+fn compare_operands(
+    left: &Expr,
+    a: ValueRef<'_>,
+    right: &Expr,
+    b: ValueRef<'_>,
+    ctx: &mut EvalContext<'_>,
+) -> Option<Ordering> {
+    if let (ValueRef::Text(text_a, collation_a), ValueRef::Text(text_b, collation_b)) = (a, b) {
+        return Some(collation_of(left, collation_a, right, collation_b).compare(text_a, text_b));
+    }
+    check_temporal_constant(a, right, b, &mut ctx.convert);
+    check_temporal_constant(b, left, a, &mut ctx.convert);
+    compare(a, b, &mut ctx.convert)
+}
+
+fn check_temporal_constant(
+    temporal: ValueRef<'_>,
+    other: &Expr,
+    value: ValueRef<'_>,
+    cx: &mut ConvertContext,
+) {
+    let kind = match temporal {
+        ValueRef::Date(_) => "DATE",
+        ValueRef::DateTime(_) => "DATETIME",
+        ValueRef::Time(_) => "TIME",
+        _ => return,
+    };
+    if !matches!(value, ValueRef::Text(..)) || !matches!(other, Expr::Const(_) | Expr::Param(_)) {
+        return;
+    }
+    let text = to_text(value);
+    let readable = match temporal {
+        ValueRef::Time(_) => crate::Time::parse(&text).is_some(),
+        _ => crate::DateTime::parse(&text).is_some(),
+    };
+    if !readable {
+        let text = convert::shown(text.as_bytes());
+        cx.raise(1525, format!("Incorrect {kind} value: '{text}'"));
+    }
+}
+
+fn truth_of_between<R: Columns + ?Sized>(
+    operand_expr: &Expr,
+    low: &Expr,
+    high: &Expr,
+    negated: bool,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let value = operand(operand_expr, row, ctx)?;
+    let low_value = operand(low, row, ctx)?;
+    let high_value = operand(high, row, ctx)?;
+    let above = compare_operands(operand_expr, value.get(), low, low_value.get(), ctx);
+    let below = compare_operands(operand_expr, value.get(), high, high_value.get(), ctx);
+    let inside = match (above.map(Ordering::is_ge), below.map(Ordering::is_le)) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    };
+    Ok(inside.map(|inside| inside != negated))
+}
+
+fn truth_of_in<R: Columns + ?Sized>(
+    operand_expr: &Expr,
+    list: &[Expr],
+    negated: bool,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let value = operand(operand_expr, row, ctx)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let mut result = Some(negated);
+    for item in list {
+        let item_value = operand(item, row, ctx)?;
+        match compare_operands(operand_expr, value.get(), item, item_value.get(), ctx) {
+            Some(Ordering::Equal) => return Ok(Some(!negated)),
+            Some(_) => {}
+            None => result = None,
+        }
+    }
+    Ok(result)
+}
+
+fn truth_of_like<R: Columns + ?Sized>(
+    operand_expr: &Expr,
+    pattern_expr: &Expr,
+    escape_expr: Option<&Expr>,
+    negated: bool,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let value = operand(operand_expr, row, ctx)?;
+    let pattern = operand(pattern_expr, row, ctx)?;
+    let escape = match escape_expr {
+        None => Some('\\'),
+        Some(expr) => match operand(expr, row, ctx)?.get() {
+            ValueRef::Null => Some('\\'),
+            value => {
+                let text = to_text(value);
+                let mut characters = text.chars();
+                let escape = characters.next();
+                if characters.next().is_some() {
+                    return Err(EvalError::raised(1210, "Incorrect arguments to ESCAPE"));
+                }
+                escape
+            }
+        },
+    };
+    let (value, pattern) = (value.get(), pattern.get());
+    if value.is_null() || pattern.is_null() {
+        return Ok(None);
+    }
+    let matched = if matches!(value, ValueRef::Bytes(_)) || matches!(pattern, ValueRef::Bytes(_)) {
+        let escape = escape.and_then(|escape| u8::try_from(escape).ok());
+        crate::collation::like_bytes(&to_bytes(value), &to_bytes(pattern), escape)
+    } else {
+        let collation = match (value, pattern) {
+            (ValueRef::Text(_, a), ValueRef::Text(_, b)) => {
+                collation_of(operand_expr, a, pattern_expr, b)
+            }
+            (ValueRef::Text(_, collation), _) | (_, ValueRef::Text(_, collation)) => collation,
+            _ => Collation::DEFAULT,
+        };
+        collation.like(&to_text(value), &to_text(pattern), escape)
+    };
+    Ok(Some(matched != negated))
+}
+
+/// The value of `expr`, borrowed where it can be.
+pub(super) fn operand<'r, 'a: 'r, R: Columns + ?Sized>(
+    expr: &'r Expr,
+    row: &'r R,
+    ctx: &mut EvalContext<'a>,
+) -> Result<Operand<'r>, EvalError> {
+    match expr {
+        Expr::Const(value) => Ok(Operand::Ref(value.as_ref())),
+        Expr::Column(position) => Ok(Operand::Ref(row.column(usize::from(*position)))),
+        Expr::Param(position) => {
+            let params: &'a [Value] = ctx.params;
+            Ok(Operand::Ref(params[usize::from(*position)].as_ref()))
+        }
+        Expr::And(_)
+        | Expr::Or(_)
+        | Expr::IsNull(..)
+        | Expr::IsTruth(..)
+        | Expr::Between { .. }
+        | Expr::In { .. }
+        | Expr::Like { .. }
+        | Expr::Unary(UnaryOp::Not, _) => Ok(truth_value(truth(expr, row, ctx)?)),
+        Expr::Unary(op, inner) => operand_of_unary(*op, inner, row, ctx),
+        Expr::Binary(op, ..) if is_comparison(*op) => Ok(truth_value(truth(expr, row, ctx)?)),
+        Expr::Binary(op, left, right) => operand_of_binary(*op, left, right, row, ctx),
+        Expr::Case { operand, branches, otherwise } => {
+            operand_of_case(operand.as_deref(), branches, otherwise.as_deref(), row, ctx)
+        }
+        Expr::Cast(inner, target) => {
+            let value = operand(inner, row, ctx)?;
+            Ok(Operand::Owned(convert::cast(value.get(), target, &mut ctx.convert)))
+        }
+        Expr::Collate(inner, collation) => {
+            Ok(operand_with_collation(operand(inner, row, ctx)?, *collation))
+        }
+        Expr::Interval { operand, amount, unit, subtract } => {
+            operand_of_interval(operand, amount, *unit, *subtract, row, ctx)
+        }
+        Expr::Function(function, arguments) => {
+            operand_of_function(*function, arguments, row, ctx)
+        }
+    }
+}
+
+fn operand_of_unary<'r, R: Columns + ?Sized>(
+    op: UnaryOp,
+    inner: &'r Expr,
+    row: &'r R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Operand<'r>, EvalError> {
+    let value = operand(inner, row, ctx)?;
+    let result = match op {
+        UnaryOp::Negate => arithmetic::negate(value.get(), &mut ctx.convert)?,
+        UnaryOp::BitNot => arithmetic::bit_not(value.get(), &mut ctx.convert),
+        UnaryOp::Not => unreachable!("NOT is answered by truth"),
+    };
+    Ok(Operand::Owned(result))
+}
+
+fn operand_of_binary<'r, R: Columns + ?Sized>(
+    op: BinaryOp,
+    left: &'r Expr,
+    right: &'r Expr,
+    row: &'r R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Operand<'r>, EvalError> {
+    if op == BinaryOp::Xor {
+        let (a, b) = (truth(left, row, ctx)?, truth(right, row, ctx)?);
+        return Ok(truth_value(a.zip(b).map(|(a, b)| a != b)));
+    }
+    let a = operand(left, row, ctx)?;
+    if a.is_null() {
+        return Ok(Operand::Ref(ValueRef::Null));
+    }
+    let b = operand(right, row, ctx)?;
+    Ok(Operand::Owned(arithmetic::binary(op, a.get(), b.get(), &mut ctx.convert)?))
+}
+
+fn operand_of_case<'r, 'a: 'r, R: Columns + ?Sized>(
+    subject: Option<&'r Expr>,
+    branches: &'r [(Expr, Expr)],
+    otherwise: Option<&'r Expr>,
+    row: &'r R,
+    ctx: &mut EvalContext<'a>,
+) -> Result<Operand<'r>, EvalError> {
+    match subject {
+        None => {
+            for (when, then) in branches {
+                if truth(when, row, ctx)? == Some(true) {
+                    return operand(then, row, ctx);
+                }
+            }
+        }
+        Some(subject) => {
+            let value = operand(subject, row, ctx)?;
+            for (when, then) in branches {
+                let candidate = operand(when, row, ctx)?;
+                let ordering = compare_operands(subject, value.get(), when, candidate.get(), ctx);
+                if ordering == Some(Ordering::Equal) {
+                    return operand(then, row, ctx);
+                }
+            }
+        }
+    }
+    match otherwise {
+        Some(otherwise) => operand(otherwise, row, ctx),
+        None => Ok(Operand::Ref(ValueRef::Null)),
+    }
+}
+
+fn operand_with_collation(operand: Operand<'_>, collation: Collation) -> Operand<'_> {
+    match operand {
+        Operand::Ref(ValueRef::Text(text, _)) => Operand::Ref(ValueRef::Text(text, collation)),
+        Operand::Owned(Value::Text(text, _)) => Operand::Owned(Value::Text(text, collation)),
+        Operand::Ref(ValueRef::Null) | Operand::Owned(Value::Null) => Operand::Ref(ValueRef::Null),
+        other if matches!(other.get(), ValueRef::Bytes(_)) => other,
+        other => Operand::Owned(Value::Text(to_text(other.get()).into(), collation)),
+    }
+}
+
+fn operand_of_interval<'r, R: Columns + ?Sized>(
+    date: &'r Expr,
+    amount: &'r Expr,
+    unit: super::IntervalUnit,
+    subtract: bool,
+    row: &'r R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Operand<'r>, EvalError> {
+    let date = operand(date, row, ctx)?;
+    let amount = operand(amount, row, ctx)?;
+    let result = interval::add(date.get(), amount.get(), unit, subtract, &mut ctx.convert);
+    Ok(Operand::Owned(result))
+}
+
+fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
+    function: Function,
+    arguments: &'r [Expr],
+    row: &'r R,
+    ctx: &mut EvalContext<'a>,
+) -> Result<Operand<'r>, EvalError> {
+    match function {
+        Function::If => {
+            let branch = if truth(&arguments[0], row, ctx)? == Some(true) { 1 } else { 2 };
+            operand(&arguments[branch], row, ctx)
+        }
+        Function::IfNull | Function::Coalesce => {
+            for argument in arguments {
+                let value = operand(argument, row, ctx)?;
+                if !value.is_null() {
+                    return Ok(value);
+                }
+            }
+            Ok(Operand::Ref(ValueRef::Null))
+        }
+        Function::NullIf => {
+            let a = operand(&arguments[0], row, ctx)?;
+            let b = operand(&arguments[1], row, ctx)?;
+            match compare_operands(&arguments[0], a.get(), &arguments[1], b.get(), ctx) {
+                Some(Ordering::Equal) => Ok(Operand::Ref(ValueRef::Null)),
+                _ => Ok(a),
+            }
+        }
+        _ => {
+            let mut values = Vec::with_capacity(arguments.len());
+            for argument in arguments {
+                values.push(operand(argument, row, ctx)?);
+            }
+            let values: Vec<ValueRef<'_>> = values.iter().map(Operand::get).collect();
+            Ok(Operand::Owned(functions::call(function, &values, ctx)?))
+        }
+    }
+}

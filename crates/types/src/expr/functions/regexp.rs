@@ -1,0 +1,113 @@
+//! Regular expressions: REGEXP / RLIKE and the REGEXP_ functions.
+//!
+//! Matching takes time linear in the subject whatever the pattern, which rules out backreferences and look-around:
+//! patterns with those are refused (error 3685) where MySQL's ICU would run them. The rest of the syntax is the same
+//! for what is commonly written.
+
+use regex::{Regex, RegexBuilder};
+
+use super::super::{EvalError, Function};
+use super::Call;
+use crate::convert::to_text;
+use crate::{Collation, Value, ValueRef};
+
+/// Memory a compiled pattern may take.
+const PATTERN_SIZE_MAX: usize = 1 << 20;
+
+/// The last pattern compiled: it is the same on every row as a rule.
+#[derive(Default)]
+pub(in super::super) struct RegexCache {
+    last: Option<(String, String, bool, Regex)>,
+}
+
+impl RegexCache {
+    fn get(
+        &mut self,
+        pattern: &str,
+        flags: &str,
+        case_sensitive: bool,
+    ) -> Result<&Regex, EvalError> {
+        let hit = self.last.as_ref().is_some_and(|(known, known_flags, sensitive, _)| {
+            known == pattern && known_flags == flags && *sensitive == case_sensitive
+        });
+        if !hit {
+            let mut insensitive = !case_sensitive;
+            let (mut lines, mut dot, mut unix) = (false, false, true);
+            for flag in flags.chars() {
+                match flag {
+                    'c' => insensitive = false,
+                    'i' => insensitive = true,
+                    'm' => lines = true,
+                    'n' => dot = true,
+                    'u' => unix = true,
+                    _ => {
+                        return Err(EvalError::raised(1210, "Incorrect arguments to regexp_like"));
+                    }
+                }
+            }
+            let compiled = RegexBuilder::new(pattern)
+                .case_insensitive(insensitive)
+                .multi_line(lines)
+                .dot_matches_new_line(dot)
+                .crlf(!unix)
+                .size_limit(PATTERN_SIZE_MAX)
+                .build()
+                .map_err(|_| {
+                    EvalError::raised(3685, "Illegal argument to a regular expression.")
+                })?;
+            self.last = Some((pattern.into(), flags.into(), case_sensitive, compiled));
+        }
+        Ok(&self.last.as_ref().expect("just set").3)
+    }
+}
+
+impl Call<'_, '_, '_> {
+    pub(super) fn regexp(&mut self) -> Result<Value, EvalError> {
+        let has_flags = self.function == Function::RegexpLike && self.has(2);
+        let flags = if has_flags { self.text(2) } else { "".into() };
+        let (subject, pattern) = (self.text(0), self.text(1));
+        let collation = match (self.values[0], self.values[1]) {
+            (ValueRef::Bytes(_), _) | (_, ValueRef::Bytes(_)) => Collation::Utf8mb4Bin,
+            (ValueRef::Text(_, collation), _) | (_, ValueRef::Text(_, collation)) => collation,
+            _ => Collation::DEFAULT,
+        };
+        let sensitive = collation.is_case_sensitive();
+        let max = self.ctx.max_allowed_packet;
+        let regex = self.ctx.regex.get(&pattern, &flags, sensitive)?;
+        Ok(match self.function {
+            Function::RegexpLike => Value::from(i64::from(regex.is_match(&subject))),
+            Function::RegexpInstr => {
+                let place = regex.find(&subject).map_or(0, |found| {
+                    subject[..found.start()].chars().count() as i64 + 1
+                });
+                Value::from(place)
+            }
+            Function::RegexpSubstr => match regex.find(&subject) {
+                Some(found) => Value::text(found.as_str(), collation),
+                None => Value::Null,
+            },
+            Function::RegexpReplace => {
+                let replacement = to_text(self.values[2]);
+                let mut out = String::new();
+                let mut end = 0;
+                let mut too_long = false;
+                for found in regex.captures_iter(&subject) {
+                    let whole = found.get(0).expect("group 0 is the match");
+                    out.push_str(&subject[end..whole.start()]);
+                    found.expand(&replacement, &mut out);
+                    end = whole.end();
+                    too_long = out.len() > max;
+                    if too_long {
+                        break;
+                    }
+                }
+                if too_long {
+                    return Ok(self.too_long());
+                }
+                out.push_str(&subject[end..]);
+                Value::text(&out, collation)
+            }
+            function => unreachable!("{function:?} is no function of regular expressions"),
+        })
+    }
+}

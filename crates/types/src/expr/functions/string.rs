@@ -1,0 +1,458 @@
+//! Functions of strings.
+
+use std::cmp::Ordering;
+
+use super::super::Function;
+use super::Call;
+use crate::convert::{compare, to_bytes, to_text};
+use crate::decimal::SCALE_MAX;
+use crate::{Collation, Value, ValueRef};
+
+/// The byte offset of the character at `index`, or the end.
+fn offset_of(text: &str, index: usize) -> usize {
+    text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
+}
+
+fn character_count(text: &str) -> i64 {
+    text.chars().count() as i64
+}
+
+impl Call<'_, '_, '_> {
+    pub(super) fn string(&mut self) -> Value {
+        use Function::*;
+        match self.function {
+            Concat => self.concat(0, None),
+            ConcatWs => match self.values[0] {
+                ValueRef::Null => Value::Null,
+                separator => self.concat(1, Some(separator)),
+            },
+            Length => Value::from(self.bytes(0).len() as i64),
+            BitLength => Value::from(self.bytes(0).len() as i64 * 8),
+            CharLength => match self.values[0] {
+                ValueRef::Bytes(bytes) => Value::from(bytes.len() as i64),
+                value => Value::from(character_count(&to_text(value))),
+            },
+            Lower | Upper => match self.values[0] {
+                ValueRef::Bytes(bytes) => Value::Bytes(bytes.into()),
+                value => {
+                    let collation = collation_of(value);
+                    let text = to_text(value);
+                    let folded = match self.function {
+                        Lower => collation.lower(&text),
+                        _ => collation.upper(&text),
+                    };
+                    Value::text(&folded, collation)
+                }
+            },
+            Left | Right | Substring => self.part(),
+            SubstringIndex => self.substring_index(),
+            Locate | Instr => self.locate(),
+            Replace => self.replace(),
+            Repeat | Space => self.repeat(),
+            Reverse => {
+                let strings = self.strings([0]);
+                strings.result(&strings.items[0].chars().rev().collect::<String>())
+            }
+            Lpad | Rpad => self.pad(),
+            Ltrim | Rtrim | Trim => self.trim(),
+            Ascii => Value::from(self.bytes(0).first().map_or(0, |&byte| i64::from(byte))),
+            Ord => {
+                let code = match self.values[0] {
+                    ValueRef::Bytes(bytes) => bytes.first().map_or(0, |&byte| i64::from(byte)),
+                    value => {
+                        let text = to_text(value);
+                        let first = text.chars().next().map_or(0, char::len_utf8);
+                        text.as_bytes()[..first]
+                            .iter()
+                            .fold(0, |code, &byte| code << 8 | i64::from(byte))
+                    }
+                };
+                Value::from(code)
+            }
+            Char => self.char(),
+            Strcmp => {
+                let strings = self.strings([0, 1]);
+                let ordering = strings.collation.compare(&strings.items[0], &strings.items[1]);
+                Value::from(ordering as i64)
+            }
+            Insert => self.insert(),
+            Elt => match self.values[0] {
+                ValueRef::Null => Value::Null,
+                _ => match usize::try_from(self.int(0)) {
+                    Ok(index) if index > 0 && index < self.values.len() => {
+                        self.values[index].to_value()
+                    }
+                    _ => Value::Null,
+                },
+            },
+            Field => self.field(),
+            FindInSet => {
+                let strings = self.strings([0, 1]);
+                let [wanted, list] = &strings.items;
+                if wanted.contains(',') || list.is_empty() {
+                    return Value::Int(0);
+                }
+                let place =
+                    list.split(',').position(|item| strings.collation.equal(item, wanted));
+                Value::from(place.map_or(0, |place| place as i64 + 1))
+            }
+            Format => self.format_number(),
+            Quote => self.quote(),
+            MakeSet => self.make_set(),
+            ExportSet => self.export_set(),
+            Soundex => {
+                let text = soundex(&self.text(0));
+                Value::text(&text, collation_of(self.values[0]))
+            }
+            function => unreachable!("{function:?} is no function of strings"),
+        }
+    }
+
+    /// CONCAT and CONCAT_WS, which skips NULLs.
+    fn concat(&mut self, start: usize, separator: Option<ValueRef<'_>>) -> Value {
+        let pieces: Vec<ValueRef<'_>> =
+            self.values[start..].iter().copied().filter(|value| !value.is_null()).collect();
+        let of_bytes = |value: &ValueRef<'_>| matches!(value, ValueRef::Bytes(_));
+        let binary = pieces.iter().chain(&separator).any(of_bytes);
+        let collation = pieces.iter().chain(&separator).find_map(|value| match value {
+            ValueRef::Text(_, collation) => Some(*collation),
+            _ => None,
+        });
+        let separator = separator.map(to_bytes).unwrap_or_default();
+        let mut out = Vec::new();
+        for (position, piece) in pieces.iter().enumerate() {
+            if position > 0 {
+                out.extend_from_slice(&separator);
+            }
+            out.extend_from_slice(&to_bytes(*piece));
+            if out.len() > self.ctx.max_allowed_packet {
+                return self.too_long();
+            }
+        }
+        if binary {
+            return Value::Bytes(out.into());
+        }
+        let text = String::from_utf8(out).expect("pieces of text make text");
+        Value::Text(text.into(), collation.unwrap_or(Collation::DEFAULT))
+    }
+
+    /// LEFT, RIGHT and SUBSTRING.
+    fn part(&mut self) -> Value {
+        let strings = self.strings([0]);
+        let text = &*strings.items[0];
+        let total = character_count(text);
+        let second = self.int(1);
+        let (start, length) = match self.function {
+            Function::Left => (0, second),
+            Function::Right => ((total - second.max(0)).max(0), second),
+            _ => {
+                let length = if self.has(2) { self.int(2) } else { i64::MAX };
+                let start = match second {
+                    0 => return strings.result(""),
+                    forward if forward > 0 => forward - 1,
+                    backward => total.saturating_add(backward),
+                };
+                if start < 0 {
+                    return strings.result("");
+                }
+                (start, length)
+            }
+        };
+        if length <= 0 || start >= total {
+            return strings.result("");
+        }
+        let first = offset_of(text, start as usize);
+        let rest = &text[first..];
+        let length = usize::try_from(length).expect("positive");
+        strings.result(&rest[..offset_of(rest, length)])
+    }
+
+    fn substring_index(&mut self) -> Value {
+        let strings = self.strings([0, 1]);
+        let [text, delimiter] = &strings.items;
+        let count = self.int(2);
+        if delimiter.is_empty() || count == 0 {
+            return strings.result("");
+        }
+        let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+        let found = if count > 0 {
+            text.match_indices(&**delimiter).nth(wanted - 1).map(|(at, _)| &text[..at])
+        } else {
+            text.rmatch_indices(&**delimiter)
+                .nth(wanted - 1)
+                .map(|(at, _)| &text[at + delimiter.len()..])
+        };
+        strings.result(found.unwrap_or(text))
+    }
+
+    /// LOCATE(part, text[, start]) and INSTR(text, part): the place of the first character, from 1; 0 if there is none.
+    fn locate(&mut self) -> Value {
+        let order = if self.function == Function::Instr { [1, 0] } else { [0, 1] };
+        let strings = self.strings(order);
+        let [part, text] = &strings.items;
+        let start = if self.has(2) { self.int(2) } else { 1 };
+        if start < 1 || start > character_count(text) + 1 {
+            return Value::Int(0);
+        }
+        let from = offset_of(text, start as usize - 1);
+        match strings.collation.find(&text[from..], part) {
+            None => Value::Int(0),
+            Some(at) => Value::from(character_count(&text[..from + at]) + 1),
+        }
+    }
+
+    /// Exact, whatever the collation.
+    fn replace(&mut self) -> Value {
+        let strings = self.strings([0, 1, 2]);
+        let [text, from, to] = &strings.items;
+        if from.is_empty() {
+            return strings.result(text);
+        }
+        let count = text.matches(&**from).count();
+        let size = text.len() as u128 + count as u128 * to.len() as u128;
+        if size > strings.max as u128 * 2 {
+            return self.too_long();
+        }
+        strings.result(&text.replace(&**from, to))
+    }
+
+    /// REPEAT and SPACE.
+    fn repeat(&mut self) -> Value {
+        if self.function == Function::Space {
+            let count = self.int(0).max(0) as u64;
+            if count > self.ctx.max_allowed_packet as u64 {
+                return self.too_long();
+            }
+            return self.plain(" ".repeat(count as usize));
+        }
+        let strings = self.strings([0]);
+        let text = &strings.items[0];
+        let count = self.int(1).max(0) as u128;
+        if text.is_empty() || count == 0 {
+            return strings.result("");
+        }
+        if count * text.len() as u128 > strings.max as u128 {
+            return self.too_long();
+        }
+        strings.result(&text.repeat(count as usize))
+    }
+
+    fn pad(&mut self) -> Value {
+        let strings = self.strings([0, 2]);
+        let [text, padding] = &strings.items;
+        let wanted = self.int(1);
+        if wanted < 0 {
+            return Value::Null;
+        }
+        let missing = wanted - character_count(text);
+        if missing <= 0 {
+            return strings.result(&text[..offset_of(text, wanted as usize)]);
+        }
+        if padding.is_empty() {
+            return strings.result("");
+        }
+        // A character takes one byte at least.
+        if wanted as u64 > strings.max as u64 {
+            return self.too_long();
+        }
+        let padding: String = padding.chars().cycle().take(missing as usize).collect();
+        strings.result(&match self.function {
+            Function::Lpad => padding + text,
+            _ => text.to_string() + &padding,
+        })
+    }
+
+    /// TRIM, LTRIM and RTRIM of a string (spaces if none is given).
+    fn trim(&mut self) -> Value {
+        let given = self.has(1);
+        let strings = self.strings(if given { [0, 1] } else { [0, 0] });
+        let remove = if given { &*strings.items[1] } else { " " };
+        let mut text = &*strings.items[0];
+        if !remove.is_empty() {
+            if self.function != Function::Rtrim {
+                while let Some(rest) = text.strip_prefix(remove) {
+                    text = rest;
+                }
+            }
+            if self.function != Function::Ltrim {
+                while let Some(rest) = text.strip_suffix(remove) {
+                    text = rest;
+                }
+            }
+        }
+        strings.result(text)
+    }
+
+    /// CHAR(n, ...): the bytes of the numbers, most significant first. Skips NULL.
+    fn char(&mut self) -> Value {
+        let mut out = Vec::new();
+        for position in 0..self.values.len() {
+            if self.values[position].is_null() {
+                continue;
+            }
+            let bytes = (self.wide(position) as u32).to_be_bytes();
+            let leading = bytes.iter().take(3).take_while(|&&byte| byte == 0).count();
+            out.extend_from_slice(&bytes[leading..]);
+        }
+        Value::Bytes(out.into())
+    }
+
+    /// INSERT(text, place, length, new).
+    fn insert(&mut self) -> Value {
+        let strings = self.strings([0, 3]);
+        let [text, new] = &strings.items;
+        let (place, length) = (self.int(1), self.int(2));
+        if place < 1 || place > character_count(text) {
+            return strings.result(text);
+        }
+        let start = offset_of(text, place as usize - 1);
+        let rest = &text[start..];
+        let end = match usize::try_from(length) {
+            Ok(length) => offset_of(rest, length),
+            Err(_) => rest.len(),
+        };
+        strings.result(&[&text[..start], new, &rest[end..]].concat())
+    }
+
+    /// FIELD(x, a, b, ...): the place of x among a, b, ...: as strings if all are, else as numbers.
+    fn field(&mut self) -> Value {
+        let subject = self.values[0];
+        if subject.is_null() {
+            return Value::Int(0);
+        }
+        let of_text = |value: &ValueRef<'_>| {
+            matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Null)
+        };
+        let exact = |value: &ValueRef<'_>| !matches!(value, ValueRef::Text(..));
+        let by_kind = self.values.iter().all(of_text) || self.values.iter().all(exact);
+        for position in 1..self.values.len() {
+            let candidate = self.values[position];
+            if candidate.is_null() {
+                continue;
+            }
+            let same = if by_kind {
+                compare(subject, candidate, &mut self.ctx.convert) == Some(Ordering::Equal)
+            } else {
+                self.f64(0) == self.f64(position)
+            };
+            if same {
+                return Value::from(position as i64);
+            }
+        }
+        Value::Int(0)
+    }
+
+    /// FORMAT(number, digits): thousands separated by commas. Locales other than en_US are not known: they print the same.
+    fn format_number(&mut self) -> Value {
+        let digits = self.int(1).clamp(0, i64::from(SCALE_MAX)) as u8;
+        let number = self.decimal(0);
+        let Some(rounded) = number.rescale(digits) else { return Value::Null };
+        let shown = rounded.to_string();
+        let (sign, unsigned) = match shown.strip_prefix('-') {
+            Some(rest) => ("-", rest),
+            None => ("", &*shown),
+        };
+        let (whole, fraction) = unsigned.split_at(unsigned.find('.').unwrap_or(unsigned.len()));
+        let mut out = String::from(sign);
+        for (position, digit) in whole.chars().enumerate() {
+            if position > 0 && (whole.len() - position).is_multiple_of(3) {
+                out.push(',');
+            }
+            out.push(digit);
+        }
+        out.push_str(fraction);
+        self.plain(out)
+    }
+
+    fn quote(&mut self) -> Value {
+        if self.values[0].is_null() {
+            return self.plain("NULL");
+        }
+        let strings = self.strings([0]);
+        let mut out = String::from("'");
+        for c in strings.items[0].chars() {
+            match c {
+                '\'' | '\\' => out.extend(['\\', c]),
+                '\0' => out.push_str("\\0"),
+                '\x1a' => out.push_str("\\Z"),
+                _ => out.push(c),
+            }
+        }
+        out.push('\'');
+        strings.result(&out)
+    }
+
+    fn make_set(&mut self) -> Value {
+        if self.values[0].is_null() {
+            return Value::Null;
+        }
+        let bits = self.wide(0) as u64;
+        let chosen: Vec<_> = self.values[1..]
+            .iter()
+            .take(64)
+            .enumerate()
+            .filter(|(bit, value)| bits >> bit & 1 == 1 && !value.is_null())
+            .map(|(_, value)| to_text(*value))
+            .collect();
+        self.plain(chosen.join(","))
+    }
+
+    fn export_set(&mut self) -> Value {
+        let bits = self.wide(0) as u64;
+        let (on, off) = (self.text(1), self.text(2));
+        let separator = if self.has(3) { self.text(3) } else { ",".into() };
+        let count = if self.has(4) { self.int(4) } else { 64 };
+        let count = if (0..=64).contains(&count) { count as u32 } else { 64 };
+        let longest = on.len().max(off.len()) + separator.len();
+        if longest as u128 * u128::from(count) > self.ctx.max_allowed_packet as u128 {
+            return self.too_long();
+        }
+        let shown: Vec<&str> =
+            (0..count).map(|bit| if bits >> bit & 1 == 1 { &*on } else { &*off }).collect();
+        self.plain(shown.join(&separator))
+    }
+}
+
+fn collation_of(value: ValueRef<'_>) -> Collation {
+    match value {
+        ValueRef::Text(_, collation) => collation,
+        _ => Collation::DEFAULT,
+    }
+}
+
+/// MySQL's variant: vowels are dropped before doubles are, and the code may be longer than four characters.
+fn soundex(text: &str) -> String {
+    const CODES: &[u8; 26] = b"01230120022455012623010202";
+    let code = |c: char| match c.to_ascii_uppercase() {
+        upper @ 'A'..='Z' => CODES[upper as usize - 'A' as usize],
+        // Letters beyond ASCII count as vowels.
+        _ => b'0',
+    };
+    let mut letters = text.chars().filter(|c| c.is_alphabetic());
+    let Some(first) = letters.next() else { return String::new() };
+    let mut out = first.to_uppercase().to_string();
+    let mut last = code(first);
+    for letter in letters {
+        let next = code(letter);
+        if next != b'0' && next != last {
+            out.push(char::from(next));
+            last = next;
+        }
+    }
+    while out.chars().count() < 4 {
+        out.push('0');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{narrow, widen};
+
+    /// Bytes go through functions of characters and come back the same.
+    #[test]
+    fn widen_and_narrow_are_inverse() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(&*narrow(&widen(&all)), &all[..]);
+    }
+}

@@ -1,0 +1,482 @@
+//! The static type of an expression: what result sets announce and what CREATE TABLE ... SELECT makes of it.
+//!
+//! Follows MySQL's rules of kinds, precisions and lengths; where those are intricate (lengths of strings made of
+//! numbers) the length is an upper bound. Values themselves carry their kind: nothing is computed by these types.
+
+use super::{BinaryOp, Expr, Function, UnaryOp};
+use crate::decimal::{PRECISION_MAX, SCALE_MAX};
+use crate::{Collation, ColumnType, IntWidth, Value};
+
+/// The type of a column, a parameter or an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultType {
+    /// None: the NULL literal, which fits every type; a result set announces it as binary of length 0.
+    pub column_type: Option<ColumnType>,
+    pub nullable: bool,
+}
+
+impl ResultType {
+    pub fn new(column_type: ColumnType, nullable: bool) -> ResultType {
+        ResultType { column_type: Some(column_type), nullable }
+    }
+    /// Precision and scale as an exact number; None if it is not one.
+    pub fn exact_digits(&self) -> Option<(u8, u8)> {
+        match self.column_type.as_ref()? {
+            ColumnType::Int { width, unsigned } => {
+                let precision = match (width, unsigned) {
+                    (IntWidth::W1, _) => 3,
+                    (IntWidth::W2, _) => 5,
+                    (IntWidth::W3, _) => 8,
+                    (IntWidth::W4, _) => 10,
+                    (IntWidth::W8, false) => 19,
+                    (IntWidth::W8, true) => 20,
+                };
+                Some((precision, 0))
+            }
+            ColumnType::Decimal { precision, scale, .. } => Some((*precision, *scale)),
+            _ => None,
+        }
+    }
+    fn is_integer(&self) -> bool {
+        matches!(self.column_type, Some(ColumnType::Int { .. }))
+    }
+    fn is_unsigned(&self) -> bool {
+        self.column_type.as_ref().is_some_and(ColumnType::is_unsigned)
+    }
+    /// Characters of the value as text; for text its own length.
+    fn text_length(&self) -> u32 {
+        match &self.column_type {
+            None => 0,
+            Some(ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }) => *length,
+            Some(ColumnType::Binary { length } | ColumnType::Varbinary { length }) => *length,
+            Some(ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max }) => *bytes_max,
+            Some(ColumnType::Double) => 23,
+            Some(ColumnType::Float) => 12,
+            Some(other) => other.display_length(),
+        }
+    }
+    fn is_binary(&self) -> bool {
+        self.column_type.as_ref().is_some_and(ColumnType::is_binary)
+    }
+    fn collation(&self) -> Option<Collation> {
+        self.column_type.as_ref().and_then(ColumnType::collation)
+    }
+}
+
+const fn bigint(unsigned: bool) -> ColumnType {
+    ColumnType::Int { width: IntWidth::W8, unsigned }
+}
+
+fn decimal(precision: u32, scale: u32) -> ColumnType {
+    let scale = scale.min(u32::from(SCALE_MAX));
+    let precision = precision.clamp(scale.max(1), u32::from(PRECISION_MAX));
+    ColumnType::Decimal { precision: precision as u8, scale: scale as u8, unsigned: false }
+}
+
+/// The longest VARCHAR; longer results are LONGTEXT.
+const VARCHAR_LENGTH_MAX: u32 = 16_383;
+
+fn text_type(length: u64, binary: bool, collation: Collation) -> ColumnType {
+    match (u32::try_from(length).unwrap_or(u32::MAX), binary) {
+        (length, true) if length <= 65_535 => ColumnType::Varbinary { length },
+        (_, true) => ColumnType::Blob { bytes_max: u32::MAX },
+        (length, false) if length <= VARCHAR_LENGTH_MAX => {
+            ColumnType::Varchar { length, collation }
+        }
+        (_, false) => ColumnType::Text { bytes_max: u32::MAX, collation },
+    }
+}
+
+fn value_type(value: &Value) -> ResultType {
+    let fsp = |micros: u32| if micros == 0 { 0 } else { 6 };
+    let column_type = match value {
+        Value::Null => return ResultType { column_type: None, nullable: true },
+        Value::Int(_) => bigint(false),
+        Value::UInt(_) => bigint(true),
+        Value::Float(_) => ColumnType::Float,
+        Value::Double(_) => ColumnType::Double,
+        Value::Decimal(v) => {
+            let scale = u32::from(v.scale());
+            decimal(v.integer_digits() + scale, scale)
+        }
+        Value::Text(text, collation) => text_type(text.chars().count() as u64, false, *collation),
+        Value::Bytes(bytes) => text_type(bytes.len() as u64, true, Collation::Binary),
+        Value::Date(_) => ColumnType::Date,
+        Value::Time(v) => ColumnType::Time { fsp: fsp(v.microsecond()) },
+        Value::DateTime(v) => ColumnType::DateTime { fsp: fsp(v.microsecond()) },
+    };
+    ResultType::new(column_type, false)
+}
+
+/// The type two branches of CASE, COALESCE, IF or UNION share.
+pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
+    let nullable = a.nullable || b.nullable;
+    let (Some(type_a), Some(type_b)) = (&a.column_type, &b.column_type) else {
+        let column_type = a.column_type.clone().or_else(|| b.column_type.clone());
+        return ResultType { column_type, nullable };
+    };
+    if type_a == type_b {
+        return ResultType::new(type_a.clone(), nullable);
+    }
+    let float = |column_type: &ColumnType| {
+        matches!(column_type, ColumnType::Float | ColumnType::Double)
+    };
+    let column_type = match (type_a, type_b) {
+        (
+            ColumnType::Int { width: width_a, unsigned: unsigned_a },
+            ColumnType::Int { width: width_b, unsigned: unsigned_b },
+        ) => match (unsigned_a == unsigned_b, *width_a.max(width_b)) {
+            (true, width) => ColumnType::Int { width, unsigned: *unsigned_a },
+            // Signed and unsigned 64 bits share no integer type.
+            (false, IntWidth::W8) => decimal(20, 0),
+            (false, _) => bigint(false),
+        },
+        _ if type_a.is_numeric() && type_b.is_numeric() => {
+            if float(type_a) || float(type_b) {
+                ColumnType::Double
+            } else {
+                let (precision_a, scale_a) = a.exact_digits().expect("an exact number");
+                let (precision_b, scale_b) = b.exact_digits().expect("an exact number");
+                let scale = scale_a.max(scale_b);
+                let whole = (precision_a - scale_a).max(precision_b - scale_b);
+                decimal(u32::from(whole) + u32::from(scale), u32::from(scale))
+            }
+        }
+        (ColumnType::Time { .. }, ColumnType::Time { .. }) => {
+            ColumnType::Time { fsp: type_a.fsp().max(type_b.fsp()) }
+        }
+        _ if type_a.is_temporal() && type_b.is_temporal() => {
+            ColumnType::DateTime { fsp: type_a.fsp().max(type_b.fsp()) }
+        }
+        _ => {
+            let length = a.text_length().max(b.text_length());
+            let collation = a.collation().or(b.collation()).unwrap_or(Collation::DEFAULT);
+            text_type(u64::from(length), a.is_binary() || b.is_binary(), collation)
+        }
+    };
+    ResultType::new(column_type, nullable)
+}
+
+fn merge_all(types: impl Iterator<Item = ResultType>) -> ResultType {
+    types
+        .reduce(|a, b| merge_types(&a, &b))
+        .unwrap_or(ResultType { column_type: None, nullable: true })
+}
+
+/// The type of `expr` over columns and parameters of these types. Positions must exist ([`Expr::check`]).
+pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -> ResultType {
+    let of = |expr: &Expr| result_type(expr, columns, params);
+    let any_nullable = |exprs: &[&Expr]| exprs.iter().any(|expr| of(expr).nullable);
+    match expr {
+        Expr::Const(value) => value_type(value),
+        Expr::Column(position) => columns[usize::from(*position)].clone(),
+        Expr::Param(position) => params[usize::from(*position)].clone(),
+        Expr::IsNull(..) | Expr::IsTruth(..) => ResultType::new(bigint(false), false),
+        Expr::Unary(UnaryOp::Not, _)
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Between { .. }
+        | Expr::In { .. }
+        | Expr::Like { .. } => {
+            ResultType::new(bigint(false), any_nullable(&expr.children()))
+        }
+        Expr::Unary(UnaryOp::BitNot, operand) => ResultType::new(bigint(true), of(operand).nullable),
+        Expr::Unary(UnaryOp::Negate, operand) => {
+            let inner = of(operand);
+            let column_type = match &inner.column_type {
+                Some(ColumnType::Int { .. }) => bigint(false),
+                Some(ColumnType::Decimal { precision, scale, .. }) => {
+                    decimal(u32::from(*precision), u32::from(*scale))
+                }
+                _ => ColumnType::Double,
+            };
+            ResultType::new(column_type, inner.nullable)
+        }
+        Expr::Binary(op, left, right) => binary_type(*op, &of(left), &of(right)),
+        Expr::Case { branches, otherwise, .. } => {
+            let merged =
+                merge_all(branches.iter().map(|(_, then)| then).chain(otherwise.as_deref()).map(of));
+            let nullable = merged.nullable || otherwise.is_none();
+            ResultType { nullable, ..merged }
+        }
+        Expr::Cast(operand, target) => cast_type(&of(operand), target),
+        Expr::Collate(operand, collation) => {
+            let inner = of(operand);
+            let length = u64::from(inner.text_length());
+            ResultType::new(text_type(length, false, *collation), inner.nullable)
+        }
+        Expr::Interval { operand, unit, .. } => {
+            let date_only = super::interval::is_date_unit(*unit);
+            let time_only = super::interval::is_time_unit(*unit);
+            let fraction = format!("{unit:?}").contains("Microsecond");
+            let finer = if fraction { 6 } else { 0 };
+            let column_type = match of(operand).column_type {
+                Some(ColumnType::Date) if date_only => ColumnType::Date,
+                Some(ColumnType::Date) => ColumnType::DateTime { fsp: finer },
+                Some(ColumnType::Time { fsp }) if time_only => {
+                    ColumnType::Time { fsp: fsp.max(finer) }
+                }
+                Some(
+                    ColumnType::Time { fsp }
+                    | ColumnType::DateTime { fsp }
+                    | ColumnType::Timestamp { fsp },
+                ) => ColumnType::DateTime { fsp: fsp.max(finer) },
+                other => {
+                    let collation = other.and_then(|column_type| column_type.collation());
+                    text_type(29, false, collation.unwrap_or(Collation::DEFAULT))
+                }
+            };
+            ResultType::new(column_type, true)
+        }
+        Expr::Function(function, arguments) => {
+            let types: Vec<ResultType> = arguments.iter().map(of).collect();
+            function_type(*function, arguments, &types)
+        }
+    }
+}
+
+fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
+    let unbounded = u32::MAX;
+    let length_of = |length: u32| {
+        u64::from(if length == unbounded { inner.text_length() } else { length })
+    };
+    let column_type = match target {
+        ColumnType::Varchar { length, collation } | ColumnType::Char { length, collation } => {
+            text_type(length_of(*length), false, *collation)
+        }
+        ColumnType::Binary { length } | ColumnType::Varbinary { length } => {
+            text_type(length_of(*length), true, Collation::Binary)
+        }
+        other => other.clone(),
+    };
+    let can_fail = target.is_temporal() && column_type != *target || target.is_temporal();
+    ResultType::new(column_type, inner.nullable || can_fail)
+}
+
+fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType) -> ResultType {
+    use BinaryOp::*;
+    let nullable = left.nullable || right.nullable;
+    let unsigned = left.is_unsigned() || right.is_unsigned();
+    // A date is a number in arithmetic: whole without a fraction, else decimal.
+    let digits = |side: &ResultType| match &side.column_type {
+        Some(ColumnType::Date) => Some((8, 0)),
+        Some(
+            ColumnType::Time { fsp }
+            | ColumnType::DateTime { fsp }
+            | ColumnType::Timestamp { fsp },
+        ) => Some((14 + fsp, *fsp)),
+        _ => side.exact_digits(),
+    };
+    let whole = |side: &ResultType| digits(side).is_some_and(|(_, scale)| scale == 0)
+        && !matches!(side.column_type, Some(ColumnType::Decimal { .. }));
+    match op {
+        NullSafeEqual => return ResultType::new(bigint(false), false),
+        Equal | NotEqual | Less | LessOrEqual | Greater | GreaterOrEqual | Xor => {
+            return ResultType::new(bigint(false), nullable);
+        }
+        BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight => {
+            return ResultType::new(bigint(true), nullable);
+        }
+        IntegerDivide => return ResultType::new(bigint(unsigned), true),
+        Add | Subtract | Multiply | Divide | Modulo => {}
+    }
+    let divides = matches!(op, Divide | Modulo);
+    let column_type = match (digits(left), digits(right)) {
+        (Some((precision_a, scale_a)), Some((precision_b, scale_b))) => {
+            let (pa, sa) = (u32::from(precision_a), u32::from(scale_a));
+            let (pb, sb) = (u32::from(precision_b), u32::from(scale_b));
+            if whole(left) && whole(right) && op != Divide {
+                bigint(if op == Modulo { left.is_unsigned() } else { unsigned })
+            } else {
+                let scale = sa.max(sb);
+                match op {
+                    Multiply => decimal(pa + pb, sa + sb),
+                    Divide => decimal(pa + sb + 4, sa + 4),
+                    Modulo => decimal(pa.max(pb), scale),
+                    _ => decimal((pa - sa).max(pb - sb) + scale + 1, scale),
+                }
+            }
+        }
+        _ => ColumnType::Double,
+    };
+    ResultType::new(column_type, nullable || divides)
+}
+
+fn function_type(
+    function: Function,
+    arguments: &[Expr],
+    types: &[ResultType],
+) -> ResultType {
+    use Function::*;
+    let nullable = types.iter().any(|side| side.nullable);
+    let first = types.first();
+    let collation = types.iter().find_map(ResultType::collation).unwrap_or(Collation::DEFAULT);
+    let binary = types.iter().any(ResultType::is_binary);
+    let length = |position: usize| u64::from(types[position].text_length());
+    let number = |position: usize| match arguments.get(position) {
+        Some(Expr::Const(Value::Int(number))) => Some(*number),
+        Some(Expr::Const(Value::UInt(number))) => i64::try_from(*number).ok(),
+        _ => None,
+    };
+    let integer = |nullable| ResultType::new(bigint(false), nullable);
+    let double = |nullable| ResultType::new(ColumnType::Double, nullable);
+    let plain = |length: u64| ResultType::new(text_type(length, false, collation), true);
+    let text = |length: u64| ResultType::new(text_type(length, binary, collation), nullable);
+    let fsp = |position: usize| {
+        types[position].column_type.as_ref().map_or(0, |column_type| {
+            if column_type.is_temporal() { column_type.fsp() } else { 6 }
+        })
+    };
+    match function {
+        Abs | Ceiling | Floor | Round | Truncate => {
+            let side = first.expect("one argument at least");
+            let column_type = match (side.is_integer(), side.exact_digits()) {
+                (true, _) => bigint(side.is_unsigned()),
+                (false, Some((precision, scale))) => {
+                    let (precision, scale) = (u32::from(precision), u32::from(scale));
+                    match function {
+                        Abs => decimal(precision, scale),
+                        Ceiling | Floor if precision - scale <= 18 => bigint(false),
+                        Round | Truncate if arguments.len() == 2 => {
+                            let kept = number(1).map_or(scale, |n| {
+                                u32::try_from(n.max(0)).unwrap_or(scale).min(scale)
+                            });
+                            decimal(precision - scale + kept + 1, kept)
+                        }
+                        _ => decimal(precision - scale + 1, 0),
+                    }
+                }
+                (false, None) => ColumnType::Double,
+            };
+            ResultType::new(column_type, nullable)
+        }
+        Mod => binary_type(BinaryOp::Modulo, &types[0], &types[1]),
+        Sign | BitCount | Isnull | Length | CharLength | BitLength | Ascii | Ord | Locate
+        | Instr | Strcmp | FindInSet | RegexpLike | RegexpInstr | IsIpv4 | IsIpv6 | IsUuid => {
+            integer(nullable && function != Isnull)
+        }
+        Interval | Field => integer(false),
+        Crc32 | InetAton => ResultType::new(bigint(true), true),
+        Power | Exp | Sin | Cos | Tan | Atan | Atan2 | Cot | Degrees | Radians => double(nullable),
+        Sqrt | Ln | Log | Log2 | Log10 | Asin | Acos => double(true),
+        Pi => double(false),
+        Coalesce | IfNull => {
+            let merged = merge_all(types.iter().cloned());
+            ResultType { nullable: types.iter().all(|side| side.nullable), ..merged }
+        }
+        Greatest | Least => ResultType { nullable, ..merge_all(types.iter().cloned()) },
+        If => merge_types(&types[1], &types[2]),
+        NullIf => ResultType { nullable: true, ..types[0].clone() },
+        Elt => ResultType { nullable: true, ..merge_all(types[1..].iter().cloned()) },
+        Concat => text((0..types.len()).map(length).sum()),
+        ConcatWs => {
+            let pieces: u64 = (1..types.len()).map(length).sum();
+            text(pieces + length(0) * (types.len() as u64 - 2))
+        }
+        Lower | Upper | Substring | SubstringIndex | Reverse | Ltrim | Rtrim | Trim => {
+            text(length(0))
+        }
+        Left | Right => text(number(1).map_or(length(0), |n| length(0).min(n.max(0) as u64))),
+        Replace => text(length(0).saturating_mul(length(2).max(1))),
+        Repeat => text(number(1).map_or(u64::from(u32::MAX), |n| {
+            length(0).saturating_mul(n.max(0) as u64)
+        })),
+        Lpad | Rpad => {
+            let length = number(1).map_or(u64::from(u32::MAX), |n| n.max(0) as u64);
+            ResultType { nullable: true, ..text(length) }
+        }
+        Insert => text(length(0) + length(3)),
+        Space => text(number(0).map_or(u64::from(u32::MAX), |n| n.max(0) as u64)),
+        Soundex => text(length(0).max(4)),
+        Quote => text(length(0) * 2 + 2),
+        Conv | Bin | Oct => plain(65),
+        Hex => text_of_hex(length(0), nullable),
+        Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char => {
+            let length = match function {
+                Unhex => length(0) / 2 + 1,
+                FromBase64 => length(0),
+                Char => 4 * types.len() as u64,
+                RowKey => u64::from(u32::MAX),
+                _ => 16,
+            };
+            ResultType::new(text_type(length, true, Collation::Binary), true)
+        }
+        Md5 => plain(32),
+        Sha1 => plain(40),
+        Sha2 => plain(128),
+        ToBase64 => plain(length(0) * 3),
+        Format => plain(length(0) * 2 + 32),
+        MakeSet => plain((1..types.len()).map(|position| length(position) + 1).sum()),
+        ExportSet => plain(u64::from(u32::MAX)),
+        RegexpReplace => plain(u64::from(u32::MAX)),
+        RegexpSubstr => plain(length(0)),
+        InetNtoa => plain(15),
+        Inet6Ntoa => plain(45),
+        BinToUuid => plain(36),
+        DayName | MonthName => plain(9),
+        DateFormat | TimeFormat => plain(length(1).saturating_mul(10)),
+        FromUnixtime if types.len() == 2 => plain(length(1).saturating_mul(10)),
+        Date | FromDays | LastDay | MakeDate => ResultType::new(ColumnType::Date, true),
+        Time => ResultType::new(ColumnType::Time { fsp: fsp(0) }, true),
+        TimeDiff => ResultType::new(ColumnType::Time { fsp: fsp(0).max(fsp(1)) }, true),
+        MakeTime => ResultType::new(ColumnType::Time { fsp: decimals(&types[2]) }, true),
+        SecToTime => ResultType::new(ColumnType::Time { fsp: decimals(&types[0]) }, true),
+        Timestamp | ConvertTz | UtcToLocal | LocalToUtc => {
+            ResultType::new(ColumnType::DateTime { fsp: fsp(0) }, true)
+        }
+        FromUnixtime => ResultType::new(ColumnType::DateTime { fsp: decimals(&types[0]) }, true),
+        StrToDate => {
+            let column_type = match arguments.get(1) {
+                Some(Expr::Const(Value::Text(pattern, _))) => pattern_type(pattern),
+                _ => ColumnType::DateTime { fsp: 6 },
+            };
+            ResultType::new(column_type, true)
+        }
+        AddTime | SubTime => {
+            let column_type = match &types[0].column_type {
+                Some(ColumnType::Time { fsp: own }) => ColumnType::Time { fsp: *own.max(&fsp(1)) },
+                Some(column_type) if column_type.is_temporal() => {
+                    ColumnType::DateTime { fsp: fsp(0).max(fsp(1)) }
+                }
+                _ => text_type(26, false, collation),
+            };
+            ResultType::new(column_type, true)
+        }
+        UnixTimestamp => {
+            let column_type = match fsp(0) {
+                0 => bigint(false),
+                fsp => decimal(12 + u32::from(fsp), u32::from(fsp)),
+            };
+            ResultType::new(column_type, true)
+        }
+        Year | Quarter | Month | Week | DayOfMonth | DayOfWeek | DayOfYear | Weekday | Hour
+        | Minute | Second | Microsecond | DateDiff | ToDays | TimeToSec | TimestampDiff
+        | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds => integer(true),
+    }
+}
+
+fn text_of_hex(length: u64, nullable: bool) -> ResultType {
+    // A character has four bytes at most, a byte two digits.
+    ResultType::new(text_type(length.saturating_mul(8), false, Collation::DEFAULT), nullable)
+}
+
+/// Digits of fractional seconds a number of seconds brings along.
+fn decimals(side: &ResultType) -> u8 {
+    side.exact_digits().map_or(6, |(_, scale)| scale.min(6))
+}
+
+/// What STR_TO_DATE makes by a pattern.
+fn pattern_type(pattern: &str) -> ColumnType {
+    let has = |codes: &str| {
+        pattern
+            .as_bytes()
+            .windows(2)
+            .any(|pair| pair[0] == b'%' && codes.as_bytes().contains(&pair[1]))
+    };
+    let fsp = if has("f") { 6 } else { 0 };
+    match (has("YymcdeDMbjUuVvXx"), has("HhIiklSsfpTr")) {
+        (false, true) => ColumnType::Time { fsp },
+        (true, true) => ColumnType::DateTime { fsp },
+        (_, false) => ColumnType::Date,
+    }
+}

@@ -1,0 +1,147 @@
+//! Identifiers. Each is a newtype, so that a node id cannot be passed where a shard id is meant.
+
+use crate::wire_struct;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($inner:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(pub $inner);
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+        impl $crate::wire::Wire for $name {
+            fn encode(&self, out: &mut Vec<u8>) { self.0.encode(out) }
+            fn decode(input: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::wire::WireError> {
+                Ok($name(<$inner>::decode(input)?))
+            }
+        }
+    };
+}
+
+id!(
+    /// A process of the cluster, as its configuration numbers it (1, 2, ...).
+    NodeId(u16)
+);
+id!(
+    /// A worker (thread) of a node, from 0.
+    WorkerId(u16)
+);
+id!(
+    /// A node group: the nodes that hold the same data.
+    GroupId(u16)
+);
+id!(
+    /// The buckets of every table that one worker of a node group keeps: the unit of lock, log and primary.
+    /// Numbered over the whole cluster, from 0.
+    ShardId(u16)
+);
+id!(
+    /// A slice of the hash space; `BucketId < BUCKET_COUNT`. A versioned map sends buckets to shards.
+    BucketId(u16)
+);
+id!(
+    /// A group's numbered membership. Moved only by a control-plane entry.
+    View(u64)
+);
+id!(
+    /// The life of a cluster between two cluster restarts. Written before the restarted cluster serves.
+    Lineage(u64)
+);
+id!(
+    /// A cluster's random identity, drawn when it is created.
+    ClusterId(u64)
+);
+id!(
+    /// A node's boot, random: a restarted node is never taken for the one that died (R5).
+    Incarnation(u64)
+);
+id!(
+    /// A table, unique for the life of the cluster: a dropped table's id is not used again. Hidden tables (unique
+    /// secondary keys, sequences) have ids of their own.
+    TableId(u32)
+);
+id!(
+    /// An ordered index of a table, numbered within it; 0 is the primary key's.
+    IndexId(u16)
+);
+id!(
+    /// The version of a table's definition; every operation carries the one it was planned with.
+    SchemaVersion(u64)
+);
+id!(
+    /// A position in the log of one shard: 1 for its first record, then one more a record.
+    LogPosition(u64)
+);
+
+/// The number of buckets a cluster hashes primary keys to. A power of two, fixed for ever: 4,096 buckets allow 64
+/// groups of 16 shards with four buckets each to spread evenly, and their map is 8 KiB.
+pub const BUCKET_COUNT: u16 = 4096;
+
+/// A commit or snapshot timestamp: the sequencer's epoch in the high 16 bits, its counter in the low 48.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    pub const ZERO: Timestamp = Timestamp(0);
+    /// Reads at `MAX` see the latest committed version of every row.
+    pub const MAX: Timestamp = Timestamp(u64::MAX);
+    pub const COUNTER_BITS: u32 = 48;
+
+    pub fn new(epoch: u16, counter: u64) -> Timestamp {
+        assert!(counter < 1 << Self::COUNTER_BITS);
+        Timestamp((u64::from(epoch) << Self::COUNTER_BITS) | counter)
+    }
+    pub fn epoch(self) -> u16 {
+        (self.0 >> Self::COUNTER_BITS) as u16
+    }
+    pub fn counter(self) -> u64 {
+        self.0 & ((1 << Self::COUNTER_BITS) - 1)
+    }
+}
+
+impl std::fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Timestamp::MAX {
+            return write!(f, "latest");
+        }
+        write!(f, "{}.{}", self.epoch(), self.counter())
+    }
+}
+wire_struct!(Timestamp(u64));
+
+/// A worker of a node: where a message goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address {
+    pub node: NodeId,
+    pub worker: WorkerId,
+}
+wire_struct!(Address { node, worker });
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.node.0, self.worker.0)
+    }
+}
+
+/// A transaction, named by its coordinator, whose incarnation makes the name unique over restarts of that node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TransactionId {
+    pub coordinator: Address,
+    pub incarnation: Incarnation,
+    pub sequence: u64,
+}
+wire_struct!(TransactionId { coordinator, incarnation, sequence });
+
+impl std::fmt::Debug for TransactionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "t{:?}.{:x}.{}", self.coordinator, self.incarnation.0 & 0xffff, self.sequence)
+    }
+}

@@ -1,0 +1,29 @@
+//! The vocabulary everything else is written in: identifiers, column types and values, collations, the encoded row
+//! and key, table definitions, expressions and their evaluation.
+//!
+//! What does not belong here: anything that knows a node, a message, a packet, a socket or SQL text.
+
+pub mod catalogue;
+pub mod collation;
+pub mod convert;
+pub mod decimal;
+pub mod expr;
+pub mod hash;
+pub mod ids;
+pub mod key;
+pub mod row;
+pub mod temporal;
+pub mod value;
+pub mod wire;
+
+pub use catalogue::{
+    AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexKind, IndexPart,
+    IndexState, Table, TableState,
+};
+pub use collation::Collation;
+pub use decimal::Decimal;
+pub use expr::Expr;
+pub use ids::*;
+pub use row::{RowLayout, RowView};
+pub use temporal::{Date, DateTime, Time};
+pub use value::{ColumnType, IntWidth, Value, ValueRef};

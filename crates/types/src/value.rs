@@ -1,0 +1,660 @@
+//! Column types and values.
+//!
+//! A value travels encoded in rows ([`crate::row`]) and keys ([`crate::key`]); it is decoded into a [`ValueRef`] only for
+//! expressions and result sets, and into an owned [`Value`] where it must outlive its row.
+//!
+//! A column has one kind of value: signed integers are `Int` and unsigned ones `UInt` whatever their width, TIMESTAMP is a
+//! `DateTime` in UTC, and so on ([`ColumnType::accepts`]). Rows and keys take values of the column's own kind only;
+//! [`crate::convert`] makes them.
+
+use std::cmp::Ordering;
+
+use crate::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
+use crate::{Collation, Date, DateTime, Decimal, Time, wire_enum};
+
+/// Bytes an integer column takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IntWidth {
+    W1,
+    W2,
+    W3,
+    W4,
+    W8,
+}
+wire_enum!(IntWidth { 1 => W1, 2 => W2, 3 => W3, 4 => W4, 8 => W8 });
+
+impl IntWidth {
+    /// Bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            IntWidth::W1 => 1,
+            IntWidth::W2 => 2,
+            IntWidth::W3 => 3,
+            IntWidth::W4 => 4,
+            IntWidth::W8 => 8,
+        }
+    }
+    pub fn signed_min(self) -> i64 {
+        i64::MIN >> (64 - 8 * self.bytes())
+    }
+    pub fn signed_max(self) -> i64 {
+        i64::MAX >> (64 - 8 * self.bytes())
+    }
+    pub fn unsigned_max(self) -> u64 {
+        u64::MAX >> (64 - 8 * self.bytes())
+    }
+}
+
+/// The least and greatest value of an integer column.
+pub fn int_range(width: IntWidth, unsigned: bool) -> (i128, i128) {
+    if unsigned {
+        (0, i128::from(width.unsigned_max()))
+    } else {
+        (i128::from(width.signed_min()), i128::from(width.signed_max()))
+    }
+}
+
+/// The type of a column. Lengths of strings are in characters, of binary columns in bytes; `fsp` is the number of
+/// digits of fractional seconds (0 to 6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    Int {
+        width: IntWidth,
+        unsigned: bool,
+    },
+    Float,
+    Double,
+    /// `precision` digits (1 to 65), `scale` of them (0 to 30, <= precision) behind the point.
+    Decimal {
+        precision: u8,
+        scale: u8,
+        unsigned: bool,
+    },
+    Char {
+        length: u32,
+        collation: Collation,
+    },
+    Varchar {
+        length: u32,
+        collation: Collation,
+    },
+    /// TINYTEXT, TEXT, MEDIUMTEXT, LONGTEXT by the most bytes they hold.
+    Text {
+        bytes_max: u32,
+        collation: Collation,
+    },
+    Binary {
+        length: u32,
+    },
+    Varbinary {
+        length: u32,
+    },
+    /// TINYBLOB, BLOB, MEDIUMBLOB, LONGBLOB by the most bytes they hold.
+    Blob {
+        bytes_max: u32,
+    },
+    Date,
+    Time {
+        fsp: u8,
+    },
+    DateTime {
+        fsp: u8,
+    },
+    /// Kept in UTC; converted at the session's edge.
+    Timestamp {
+        fsp: u8,
+    },
+}
+
+/// The most bytes of TINYTEXT, TEXT and MEDIUMTEXT, and of the blobs; anything above is LONGTEXT.
+const TINY_MAX: u32 = u8::MAX as u32;
+const PLAIN_MAX: u32 = u16::MAX as u32;
+const MEDIUM_MAX: u32 = (1 << 24) - 1;
+/// BINARY(n) holds at most so many bytes.
+pub const BINARY_LENGTH_MAX: u32 = 255;
+/// CHAR(n) holds at most so many characters.
+pub const CHAR_LENGTH_MAX: u32 = 255;
+/// Bytes of a UTF-8 character at most.
+const CHARACTER_SIZE_MAX: u32 = 4;
+
+impl Wire for ColumnType {
+    fn encode(&self, out: &mut Vec<u8>) {
+        wire_form::encode(self, out);
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
+        let decoded = wire_form::decode(input)?;
+        if decoded.is_sound() { Ok(decoded) } else { Err(WireError::Invalid("column type")) }
+    }
+}
+
+impl ColumnType {
+    /// Whether precision, scale, digits and fixed lengths are in their ranges.
+    pub fn is_sound(&self) -> bool {
+        match *self {
+            ColumnType::Decimal { precision, scale, .. } => {
+                (1..=crate::decimal::PRECISION_MAX).contains(&precision)
+                    && scale <= crate::decimal::SCALE_MAX.min(precision)
+            }
+            ColumnType::Time { fsp }
+            | ColumnType::DateTime { fsp }
+            | ColumnType::Timestamp { fsp } => fsp <= crate::temporal::FSP_MAX,
+            ColumnType::Binary { length } => length <= BINARY_LENGTH_MAX,
+            ColumnType::Char { length, .. } => length <= CHAR_LENGTH_MAX,
+            ColumnType::Int { .. }
+            | ColumnType::Float
+            | ColumnType::Double
+            | ColumnType::Varchar { .. }
+            | ColumnType::Text { .. }
+            | ColumnType::Varbinary { .. }
+            | ColumnType::Blob { .. }
+            | ColumnType::Date => true,
+        }
+    }
+    /// As SHOW CREATE TABLE and DESCRIBE print it: `bigint unsigned`, `varchar(20)`, `decimal(10,2)`, `datetime(6)`.
+    pub fn sql_name(&self) -> String {
+        let sign = |unsigned: bool| if unsigned { " unsigned" } else { "" };
+        let digits = |name: &str, fsp: u8| {
+            if fsp == 0 { name.to_owned() } else { format!("{name}({fsp})") }
+        };
+        let size = |bytes_max: u32| match bytes_max {
+            bytes if bytes <= TINY_MAX => "tiny",
+            bytes if bytes <= PLAIN_MAX => "",
+            bytes if bytes <= MEDIUM_MAX => "medium",
+            _ => "long",
+        };
+        match *self {
+            ColumnType::Int { width, unsigned } => {
+                let name = match width {
+                    IntWidth::W1 => "tinyint",
+                    IntWidth::W2 => "smallint",
+                    IntWidth::W3 => "mediumint",
+                    IntWidth::W4 => "int",
+                    IntWidth::W8 => "bigint",
+                };
+                format!("{name}{}", sign(unsigned))
+            }
+            ColumnType::Float => "float".to_owned(),
+            ColumnType::Double => "double".to_owned(),
+            ColumnType::Decimal { precision, scale, unsigned } => {
+                format!("decimal({precision},{scale}){}", sign(unsigned))
+            }
+            ColumnType::Char { length, .. } => format!("char({length})"),
+            ColumnType::Varchar { length, .. } => format!("varchar({length})"),
+            ColumnType::Text { bytes_max, .. } => format!("{}text", size(bytes_max)),
+            ColumnType::Binary { length } => format!("binary({length})"),
+            ColumnType::Varbinary { length } => format!("varbinary({length})"),
+            ColumnType::Blob { bytes_max } => format!("{}blob", size(bytes_max)),
+            ColumnType::Date => "date".to_owned(),
+            ColumnType::Time { fsp } => digits("time", fsp),
+            ColumnType::DateTime { fsp } => digits("datetime", fsp),
+            ColumnType::Timestamp { fsp } => digits("timestamp", fsp),
+        }
+    }
+    /// Characters, not bytes.
+    pub fn is_string(&self) -> bool {
+        self.collation().is_some()
+    }
+    /// Bytes.
+    pub fn is_binary(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob { .. }
+        )
+    }
+    pub fn is_integer(&self) -> bool {
+        matches!(self, ColumnType::Int { .. })
+    }
+    pub fn is_numeric(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Int { .. }
+                | ColumnType::Float
+                | ColumnType::Double
+                | ColumnType::Decimal { .. }
+        )
+    }
+    pub fn is_temporal(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Date
+                | ColumnType::Time { .. }
+                | ColumnType::DateTime { .. }
+                | ColumnType::Timestamp { .. }
+        )
+    }
+    pub fn is_unsigned(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Int { unsigned: true, .. } | ColumnType::Decimal { unsigned: true, .. }
+        )
+    }
+    /// The collation of a character type.
+    pub fn collation(&self) -> Option<Collation> {
+        match *self {
+            ColumnType::Char { collation, .. }
+            | ColumnType::Varchar { collation, .. }
+            | ColumnType::Text { collation, .. } => Some(collation),
+            _ => None,
+        }
+    }
+    /// Digits of fractional seconds; 0 for what is no time.
+    pub fn fsp(&self) -> u8 {
+        match *self {
+            ColumnType::Time { fsp }
+            | ColumnType::DateTime { fsp }
+            | ColumnType::Timestamp { fsp } => fsp,
+            _ => 0,
+        }
+    }
+    /// The `decimals` a column definition packet carries: digits behind the point, 31 for floating point.
+    pub fn decimals(&self) -> u8 {
+        match *self {
+            ColumnType::Decimal { scale, .. } => scale,
+            ColumnType::Float | ColumnType::Double => 31,
+            _ => self.fsp(),
+        }
+    }
+    /// The length a column definition packet carries: bytes of the longest text of a value.
+    pub fn display_length(&self) -> u32 {
+        let fraction = match self.fsp() {
+            0 => 0,
+            fsp => u32::from(fsp) + 1,
+        };
+        match *self {
+            ColumnType::Int { width, unsigned } => match (width, unsigned) {
+                (IntWidth::W1, false) => 4,
+                (IntWidth::W1, true) => 3,
+                (IntWidth::W2, false) => 6,
+                (IntWidth::W2, true) => 5,
+                (IntWidth::W3, false) => 9,
+                (IntWidth::W3, true) => 8,
+                (IntWidth::W4, false) => 11,
+                (IntWidth::W4, true) => 10,
+                (IntWidth::W8, _) => 20,
+            },
+            ColumnType::Float => 12,
+            ColumnType::Double => 22,
+            ColumnType::Decimal { precision, scale, unsigned } => {
+                u32::from(precision) + u32::from(scale > 0) + u32::from(!unsigned)
+            }
+            ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
+                length.saturating_mul(CHARACTER_SIZE_MAX)
+            }
+            ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => bytes_max,
+            ColumnType::Binary { length } | ColumnType::Varbinary { length } => length,
+            ColumnType::Date => 10,
+            ColumnType::Time { .. } => 10 + fraction,
+            ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 19 + fraction,
+        }
+    }
+    /// Bytes of data a value has in a row at most.
+    pub fn bytes_max(&self) -> u64 {
+        match *self {
+            ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
+                u64::from(length) * u64::from(CHARACTER_SIZE_MAX)
+            }
+            ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => {
+                u64::from(bytes_max)
+            }
+            ColumnType::Varbinary { length } => u64::from(length),
+            _ => self.fixed_size().expect("the others are fixed") as u64,
+        }
+    }
+    /// Bytes a value takes in a row if all take the same; None if it varies.
+    pub fn fixed_size(&self) -> Option<usize> {
+        match *self {
+            ColumnType::Int { width, .. } => Some(width.bytes()),
+            ColumnType::Float => Some(4),
+            ColumnType::Double => Some(8),
+            ColumnType::Decimal { precision, .. } => Some(Decimal::fixed_size(precision)),
+            ColumnType::Binary { length } => Some(length as usize),
+            ColumnType::Date => Some(3),
+            ColumnType::Time { .. } => Some(Time::PACKED_SIZE),
+            ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => Some(8),
+            ColumnType::Char { .. }
+            | ColumnType::Varchar { .. }
+            | ColumnType::Text { .. }
+            | ColumnType::Varbinary { .. }
+            | ColumnType::Blob { .. } => None,
+        }
+    }
+    /// What MySQL stores in a NOT NULL column without a default when it must store something: 0, '', 0000-00-00.
+    pub fn implicit_default(&self) -> ValueRef<'static> {
+        static ZEROS: [u8; BINARY_LENGTH_MAX as usize] = [0; BINARY_LENGTH_MAX as usize];
+        match *self {
+            ColumnType::Int { unsigned: false, .. } => ValueRef::Int(0),
+            ColumnType::Int { unsigned: true, .. } => ValueRef::UInt(0),
+            ColumnType::Float => ValueRef::Float(0.0),
+            ColumnType::Double => ValueRef::Double(0.0),
+            ColumnType::Decimal { scale, .. } => ValueRef::Decimal(Decimal::from_parts(0, scale)),
+            ColumnType::Char { collation, .. }
+            | ColumnType::Varchar { collation, .. }
+            | ColumnType::Text { collation, .. } => ValueRef::Text("", collation),
+            ColumnType::Binary { length } => ValueRef::Bytes(&ZEROS[..length as usize]),
+            ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => ValueRef::Bytes(b""),
+            ColumnType::Date => ValueRef::Date(Date::ZERO),
+            ColumnType::Time { .. } => ValueRef::Time(Time::ZERO),
+            ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
+                ValueRef::DateTime(DateTime::ZERO)
+            }
+        }
+    }
+    /// Whether a value is of this type's kind and range, so that a row and a key take it. NULL always is.
+    pub fn accepts(&self, value: ValueRef<'_>) -> bool {
+        match (self, value) {
+            (_, ValueRef::Null) => true,
+            (&ColumnType::Int { width, unsigned: false }, ValueRef::Int(value)) => {
+                (width.signed_min()..=width.signed_max()).contains(&value)
+            }
+            (&ColumnType::Int { width, unsigned: true }, ValueRef::UInt(value)) => {
+                value <= width.unsigned_max()
+            }
+            (ColumnType::Float, ValueRef::Float(value)) => value.is_finite(),
+            (ColumnType::Double, ValueRef::Double(value)) => value.is_finite(),
+            (&ColumnType::Decimal { precision, scale, unsigned }, ValueRef::Decimal(value)) => {
+                value.fits(precision, scale) && !(unsigned && value.is_negative())
+            }
+            (
+                &(ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }),
+                ValueRef::Text(text, _),
+            ) => {
+                // A string of so few bytes has no more characters; only longer ones have to be counted.
+                text.len() <= length as usize || {
+                    let text = match self {
+                        ColumnType::Char { .. } => text.trim_end_matches(' '),
+                        _ => text,
+                    };
+                    text.chars().count() <= length as usize
+                }
+            }
+            (&ColumnType::Text { bytes_max, .. }, ValueRef::Text(text, _)) => {
+                text.len() <= bytes_max as usize
+            }
+            (
+                &(ColumnType::Binary { length }
+                | ColumnType::Varbinary { length }
+                | ColumnType::Blob { bytes_max: length }),
+                ValueRef::Bytes(bytes),
+            ) => bytes.len() <= length as usize,
+            (ColumnType::Date, ValueRef::Date(_)) => true,
+            (ColumnType::Time { .. }, ValueRef::Time(_)) => true,
+            (ColumnType::DateTime { .. } | ColumnType::Timestamp { .. }, ValueRef::DateTime(_)) => {
+                true
+            }
+            (_, _) => false,
+        }
+    }
+}
+
+/// The tags of [`ColumnType`], before its numbers are checked.
+mod wire_form {
+    use super::ColumnType;
+    use crate::wire::{Reader, Wire, WireError};
+
+    pub(super) fn encode(column_type: &ColumnType, out: &mut Vec<u8>) {
+        match column_type {
+            ColumnType::Int { width, unsigned } => (0u8, (*width, *unsigned)).encode(out),
+            ColumnType::Float => 1u8.encode(out),
+            ColumnType::Double => 2u8.encode(out),
+            ColumnType::Decimal { precision, scale, unsigned } => {
+                (3u8, (*precision, *scale, *unsigned)).encode(out);
+            }
+            ColumnType::Char { length, collation } => (4u8, (*length, *collation)).encode(out),
+            ColumnType::Varchar { length, collation } => (5u8, (*length, *collation)).encode(out),
+            ColumnType::Text { bytes_max, collation } => {
+                (6u8, (*bytes_max, *collation)).encode(out);
+            }
+            ColumnType::Binary { length } => (7u8, *length).encode(out),
+            ColumnType::Varbinary { length } => (8u8, *length).encode(out),
+            ColumnType::Blob { bytes_max } => (9u8, *bytes_max).encode(out),
+            ColumnType::Date => 10u8.encode(out),
+            ColumnType::Time { fsp } => (11u8, *fsp).encode(out),
+            ColumnType::DateTime { fsp } => (12u8, *fsp).encode(out),
+            ColumnType::Timestamp { fsp } => (13u8, *fsp).encode(out),
+        }
+    }
+
+    pub(super) fn decode(input: &mut Reader<'_>) -> Result<ColumnType, WireError> {
+        Ok(match u8::decode(input)? {
+            0 => ColumnType::Int { width: Wire::decode(input)?, unsigned: Wire::decode(input)? },
+            1 => ColumnType::Float,
+            2 => ColumnType::Double,
+            3 => ColumnType::Decimal {
+                precision: Wire::decode(input)?,
+                scale: Wire::decode(input)?,
+                unsigned: Wire::decode(input)?,
+            },
+            4 => ColumnType::Char { length: Wire::decode(input)?, collation: Wire::decode(input)? },
+            5 => ColumnType::Varchar {
+                length: Wire::decode(input)?,
+                collation: Wire::decode(input)?,
+            },
+            6 => ColumnType::Text {
+                bytes_max: Wire::decode(input)?,
+                collation: Wire::decode(input)?,
+            },
+            7 => ColumnType::Binary { length: Wire::decode(input)? },
+            8 => ColumnType::Varbinary { length: Wire::decode(input)? },
+            9 => ColumnType::Blob { bytes_max: Wire::decode(input)? },
+            10 => ColumnType::Date,
+            11 => ColumnType::Time { fsp: Wire::decode(input)? },
+            12 => ColumnType::DateTime { fsp: Wire::decode(input)? },
+            13 => ColumnType::Timestamp { fsp: Wire::decode(input)? },
+            _ => return Err(WireError::BadTag("ColumnType")),
+        })
+    }
+}
+
+/// An owned value. `==` is structural: kinds must be the same, text byte for byte (see
+/// [`ValueRef::compare_same_kind`] for SQL's order).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    UInt(u64),
+    /// FLOAT columns keep their own kind: they print with fewer digits.
+    Float(f32),
+    Double(f64),
+    Decimal(Decimal),
+    /// Characters, always UTF-8 in memory whatever the session's character set.
+    Text(Box<str>, Collation),
+    Bytes(Box<[u8]>),
+    Date(Date),
+    Time(Time),
+    DateTime(DateTime),
+}
+
+/// A value that borrows from its row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Float(f32),
+    Double(f64),
+    Decimal(Decimal),
+    Text(&'a str, Collation),
+    Bytes(&'a [u8]),
+    Date(Date),
+    Time(Time),
+    DateTime(DateTime),
+}
+
+impl Value {
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Int(v) => ValueRef::Int(*v),
+            Value::UInt(v) => ValueRef::UInt(*v),
+            Value::Float(v) => ValueRef::Float(*v),
+            Value::Double(v) => ValueRef::Double(*v),
+            Value::Decimal(v) => ValueRef::Decimal(*v),
+            Value::Text(v, collation) => ValueRef::Text(v, *collation),
+            Value::Bytes(v) => ValueRef::Bytes(v),
+            Value::Date(v) => ValueRef::Date(*v),
+            Value::Time(v) => ValueRef::Time(*v),
+            Value::DateTime(v) => ValueRef::DateTime(*v),
+        }
+    }
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+    pub fn text(text: &str, collation: Collation) -> Value {
+        Value::Text(text.into(), collation)
+    }
+    pub fn bytes(bytes: &[u8]) -> Value {
+        Value::Bytes(bytes.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Int(value)
+    }
+}
+impl From<u64> for Value {
+    fn from(value: u64) -> Value {
+        Value::UInt(value)
+    }
+}
+impl From<f64> for Value {
+    fn from(value: f64) -> Value {
+        Value::Double(value)
+    }
+}
+impl From<Decimal> for Value {
+    fn from(value: Decimal) -> Value {
+        Value::Decimal(value)
+    }
+}
+impl From<Date> for Value {
+    fn from(value: Date) -> Value {
+        Value::Date(value)
+    }
+}
+impl From<Time> for Value {
+    fn from(value: Time) -> Value {
+        Value::Time(value)
+    }
+}
+impl From<DateTime> for Value {
+    fn from(value: DateTime) -> Value {
+        Value::DateTime(value)
+    }
+}
+
+impl Wire for Value {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Value::Null => out.push(0),
+            Value::Int(value) => (1u8, *value).encode(out),
+            Value::UInt(value) => (2u8, *value).encode(out),
+            Value::Float(value) => (3u8, *value).encode(out),
+            Value::Double(value) => (4u8, *value).encode(out),
+            Value::Decimal(value) => (5u8, *value).encode(out),
+            Value::Text(text, collation) => {
+                (6u8, *collation).encode(out);
+                encode_bytes(text.as_bytes(), out);
+            }
+            Value::Bytes(bytes) => {
+                out.push(7);
+                encode_bytes(bytes, out);
+            }
+            Value::Date(value) => (8u8, *value).encode(out),
+            Value::Time(value) => (9u8, *value).encode(out),
+            Value::DateTime(value) => (10u8, *value).encode(out),
+        }
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(match u8::decode(input)? {
+            0 => Value::Null,
+            1 => Value::Int(Wire::decode(input)?),
+            2 => Value::UInt(Wire::decode(input)?),
+            3 => Value::Float(Wire::decode(input)?),
+            4 => Value::Double(Wire::decode(input)?),
+            5 => Value::Decimal(Wire::decode(input)?),
+            6 => {
+                let collation = Wire::decode(input)?;
+                Value::Text(String::decode(input)?.into(), collation)
+            }
+            7 => Value::Bytes(Bytes::decode(input)?.0.into()),
+            8 => Value::Date(Wire::decode(input)?),
+            9 => Value::Time(Wire::decode(input)?),
+            10 => Value::DateTime(Wire::decode(input)?),
+            _ => return Err(WireError::BadTag("Value")),
+        })
+    }
+}
+
+impl ValueRef<'_> {
+    pub fn to_value(&self) -> Value {
+        match *self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Int(v) => Value::Int(v),
+            ValueRef::UInt(v) => Value::UInt(v),
+            ValueRef::Float(v) => Value::Float(v),
+            ValueRef::Double(v) => Value::Double(v),
+            ValueRef::Decimal(v) => Value::Decimal(v),
+            ValueRef::Text(v, collation) => Value::Text(v.into(), collation),
+            ValueRef::Bytes(v) => Value::Bytes(v.into()),
+            ValueRef::Date(v) => Value::Date(v),
+            ValueRef::Time(v) => Value::Time(v),
+            ValueRef::DateTime(v) => Value::DateTime(v),
+        }
+    }
+    pub fn is_null(&self) -> bool {
+        matches!(self, ValueRef::Null)
+    }
+    /// For messages about a wrong kind.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            ValueRef::Null => "NULL",
+            ValueRef::Int(_) => "integer",
+            ValueRef::UInt(_) => "unsigned integer",
+            ValueRef::Float(_) => "float",
+            ValueRef::Double(_) => "double",
+            ValueRef::Decimal(_) => "decimal",
+            ValueRef::Text(..) => "text",
+            ValueRef::Bytes(_) => "bytes",
+            ValueRef::Date(_) => "date",
+            ValueRef::Time(_) => "time",
+            ValueRef::DateTime(_) => "datetime",
+        }
+    }
+    /// Orders two values of one column: NULL first, text by the left one's collation. This is the order of keys. Values of
+    /// different kinds (but for the two integer kinds) are a bug.
+    pub fn compare_same_kind(&self, other: &ValueRef<'_>) -> Ordering {
+        match (*self, *other) {
+            (ValueRef::Null, ValueRef::Null) => Ordering::Equal,
+            (ValueRef::Null, _) => Ordering::Less,
+            (_, ValueRef::Null) => Ordering::Greater,
+            (ValueRef::Int(left), ValueRef::Int(right)) => left.cmp(&right),
+            (ValueRef::UInt(left), ValueRef::UInt(right)) => left.cmp(&right),
+            (ValueRef::Int(left), ValueRef::UInt(right)) => {
+                u64::try_from(left).map_or(Ordering::Less, |left| left.cmp(&right))
+            }
+            (ValueRef::UInt(left), ValueRef::Int(right)) => {
+                u64::try_from(right).map_or(Ordering::Greater, |right| left.cmp(&right))
+            }
+            // Adding zero makes -0 and 0 one.
+            (ValueRef::Float(left), ValueRef::Float(right)) => {
+                (left + 0.0).total_cmp(&(right + 0.0))
+            }
+            (ValueRef::Double(left), ValueRef::Double(right)) => {
+                (left + 0.0).total_cmp(&(right + 0.0))
+            }
+            (ValueRef::Decimal(left), ValueRef::Decimal(right)) => left.cmp(&right),
+            (ValueRef::Text(left, collation), ValueRef::Text(right, _)) => {
+                collation.compare(left, right)
+            }
+            (ValueRef::Bytes(left), ValueRef::Bytes(right)) => left.cmp(right),
+            (ValueRef::Date(left), ValueRef::Date(right)) => left.cmp(&right),
+            (ValueRef::Time(left), ValueRef::Time(right)) => left.cmp(&right),
+            (ValueRef::DateTime(left), ValueRef::DateTime(right)) => left.cmp(&right),
+            (left, right) => panic!("{} compared with {}", left.kind_name(), right.kind_name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
