@@ -53,7 +53,29 @@ pub struct NodeShared {
     horizon: AtomicU64,
     /// Snapshots opened on the sequencer's own node, with how many transactions use each.
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
+    contention: Contention,
     pub statistics: NodeStatistics,
+}
+
+/// Shards that look busy now and then. One thread steps all workers of a simulated world, so no lock is ever held by
+/// another; without this, what a worker leaves to a shard's owner would never be tried there. Off in the real program.
+#[derive(Default)]
+struct Contention {
+    per_mille: AtomicU64,
+    /// The generator's state (splitmix64).
+    state: AtomicU64,
+}
+
+impl Contention {
+    fn is_busy(&self) -> bool {
+        let per_mille = self.per_mille.load(Ordering::Relaxed);
+        if per_mille == 0 {
+            return false;
+        }
+        let state = self.state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 32) % 1_000 < per_mille
+    }
 }
 
 #[derive(Default)]
@@ -94,6 +116,7 @@ impl NodeShared {
             sequence: AtomicU64::new(0),
             horizon: AtomicU64::new(0),
             snapshots: Mutex::new(BTreeMap::new()),
+            contention: Contention::default(),
             statistics: NodeStatistics::default(),
         })
     }
@@ -128,12 +151,21 @@ impl NodeShared {
 
     /// The same, if no other worker holds it right now.
     pub fn try_shard(&self, shard: ShardId) -> Option<MutexGuard<'_, Shard>> {
+        if self.contention.is_busy() {
+            return None;
+        }
         let replica = self.shards.get()?.get(usize::from(shard.0))?.as_ref()?;
         match replica.try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::WouldBlock) => None,
             Err(TryLockError::Poisoned(_)) => panic!("a handler panicked while it held {shard:?}"),
         }
+    }
+
+    /// For the simulator: so many in a thousand `try_shard` find the shard busy, by a generator of this seed.
+    pub fn set_contention(&self, per_mille: u32, seed: u64) {
+        self.contention.state.store(seed, Ordering::Relaxed);
+        self.contention.per_mille.store(u64::from(per_mille), Ordering::Relaxed);
     }
 
     /// The shards this node has a replica of.

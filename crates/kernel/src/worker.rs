@@ -47,11 +47,13 @@ pub enum Input<'a> {
 }
 
 /// What workers of one node exchange: messages as they are, not encoded.
+#[derive(Debug)]
 pub struct LocalMessage {
     from: Address,
     content: LocalContent,
 }
 
+#[derive(Debug)]
 enum LocalContent {
     Message(Message),
     /// The node's control state is newer.
@@ -110,6 +112,13 @@ impl Context<'_> {
         } else {
             self.send_for(shard, owner, message);
         }
+    }
+
+    /// Leaves a message to another worker of this node, as it came.
+    pub(crate) fn hand_over(&mut self, to: Address, from: Address, message: Message) {
+        assert_eq!(to.node, self.address.node, "only workers of one node share its shards");
+        let content = LocalContent::Message(message);
+        self.outbox.local.push((to.worker, LocalMessage { from, content }));
     }
 
     fn send_in(&mut self, group: GroupId, to: Address, message: Message) {

@@ -52,6 +52,12 @@ impl Shard {
         execute: Execute,
         context: &mut Context<'_>,
     ) {
+        if execute.transaction.coordinator.node != context.address.node
+            && let Err(refusal) = self.check_execute(&execute)
+        {
+            self.refuse(&execute, refusal, context);
+            return;
+        }
         let takes_part = execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
         if takes_part {
             assert!(self.is_primary, "locks and writes go to the primary of the sender's view");
@@ -319,10 +325,8 @@ impl Shard {
     ) -> Result<(), Stop> {
         let owner = execute.transaction;
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
-        let partition = &mut replica.partition;
-        let pending = partition.find(key).and_then(|row| partition.state(row).pending);
-        let first = pending.is_none();
-        let outcome = partition
+        let outcome = replica
+            .partition
             .write(key, change, owner, execute.statement)
             .map_err(|storage::MemoryFull| Refusal::MemoryFull { table })?;
         let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
@@ -331,7 +335,7 @@ impl Shard {
             table,
             row: outcome.row,
             statement: execute.statement,
-            first,
+            first: outcome.first,
             undo: outcome.undo,
         });
         Ok(())

@@ -15,6 +15,7 @@
 //! Locks are held until the decision. An operation that must wait is parked with what it has done so far; the end of
 //! what it waits for takes it up again.
 
+mod check;
 mod commit;
 mod execute;
 mod parked;
@@ -43,7 +44,7 @@ pub fn on_message(
     let Some(mut replica) = replica else {
         if owner != context.address {
             // Busy: the owner takes it. (It waits for the lock, which is held for one handler at most.)
-            context.send(owner, message);
+            context.hand_over(owner, from, message);
         }
         return;
     };

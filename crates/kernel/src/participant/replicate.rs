@@ -39,6 +39,8 @@ impl Shard {
     ) {
         assert!(!self.is_primary, "a primary of this view takes no records");
         assert!(message.position > self.received, "channels deliver once");
+        // A record that cannot be applied cannot be skipped either: this replica would differ from the primary's.
+        assert!(self.check_writes(&message.record.writes), "{from:?} sent rows that are none");
         self.early.insert(message.position, (from, message));
         let mut answers: Vec<(Address, ReplicateOk)> = Vec::new();
         while let Some((from, next)) = self.early.remove(&LogPosition(self.received.0 + 1)) {

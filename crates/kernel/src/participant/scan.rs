@@ -283,7 +283,9 @@ impl ScanProgress {
                         None => Value::Int(1),
                         Some(argument) => eval(argument, row, evaluation).map_err(Refusal::Eval)?,
                     };
-                    state.update(value.as_ref(), &mut evaluation.convert);
+                    state
+                        .update(value.as_ref(), &mut evaluation.convert)
+                        .map_err(Refusal::Eval)?;
                 }
                 Ok(())
             }

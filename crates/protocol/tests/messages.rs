@@ -1,0 +1,298 @@
+//! Every message travels unharmed, and nothing else is taken for one: frames of each kind come back as they went, a cut or
+//! flipped frame is refused, and hostile bytes with a right checksum decode to an error or a message, never a panic.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use protocol::catalogue::CATALOGUE;
+use protocol::control::{ControlOutcome, RaftMessage};
+use protocol::envelope::{
+    EnvelopeError, FRAME_SIZE_MIN, Header, decode_header, decode_message, encode_frame,
+};
+use protocol::message::*;
+use protocol::op::*;
+use protocol::report::{MemoryReport, Report, ReportRequest};
+use protocol::schema::{SchemaChange, SchemaError};
+use protocol::{Message, Refusal};
+use types::expr::{Aggregate, AggregateFunction, BinaryOp};
+use types::wire::{Bytes, Wire};
+use types::*;
+
+fn transaction() -> TransactionId {
+    TransactionId {
+        coordinator: Address { node: NodeId(2), worker: WorkerId(1) },
+        incarnation: Incarnation(0xdead_beef),
+        sequence: 77,
+    }
+}
+
+fn expression() -> Expr {
+    let less = Expr::Binary(
+        BinaryOp::Less,
+        Box::new(Expr::Column(1)),
+        Box::new(Expr::Const(Value::Int(-5))),
+    );
+    Expr::And(vec![less, Expr::IsNull(Box::new(Expr::Param(0)), true)])
+}
+
+fn ops() -> Vec<(u16, Op)> {
+    let key = Bytes(b"key".to_vec());
+    let row = Bytes(vec![0, 1, 2]);
+    let scan = Scan {
+        index: IndexId(1),
+        ranges: vec![
+            KeyRange { lower: Bound::Included(vec![1]), upper: Bound::Excluded(vec![2]) },
+            KeyRange::all(),
+        ],
+        reverse: true,
+        filter: Some(expression()),
+        output: ScanOutput::Groups {
+            group_by: vec![Expr::Column(0)],
+            aggregates: vec![Aggregate {
+                function: AggregateFunction::Sum,
+                argument: Some(Expr::Column(2)),
+                distinct: true,
+            }],
+        },
+        limit: Some(10),
+        lock: Lock::Shared,
+        resume: Some(Bytes(vec![9])),
+        shard: Some(ShardId(3)),
+    };
+    let kinds = vec![
+        OpKind::Read {
+            key: key.clone(),
+            lock: Lock::Exclusive,
+            filter: Some(expression()),
+            columns: Columns::Only(vec![0, 2]),
+        },
+        OpKind::Insert { key: key.clone(), row: row.clone() },
+        OpKind::Put { key: key.clone(), row },
+        OpKind::Update {
+            key: key.clone(),
+            filter: None,
+            assignments: vec![Assignment { column: 1, value: expression() }],
+            returning: true,
+        },
+        OpKind::Delete { key, filter: None },
+        OpKind::Scan(Box::new(scan)),
+    ];
+    let op = |kind| Op { table: TableId(5), version: SchemaVersion(9), kind };
+    (0u16..).zip(kinds.into_iter().map(op)).collect()
+}
+
+/// One message of every kind.
+fn messages() -> Vec<Message> {
+    let transaction = transaction();
+    let shard = ShardId(3);
+    let request = 12;
+    let position = LogPosition(8);
+    let ts = Timestamp::new(1, 99);
+    let result = BatchResult {
+        results: vec![vec![
+            OpResult::Row(Some(Bytes(vec![1]))),
+            OpResult::Done,
+            OpResult::Updated { matched: true, changed: false, row: None },
+            OpResult::Deleted(true),
+            OpResult::Rows(RowBatch { next: Some(Bytes(vec![1])), ..RowBatch::default() }),
+            OpResult::Groups(GroupBatch::default()),
+        ]],
+        positions: vec![0],
+        warnings: vec![],
+    };
+    vec![
+        Message::Raft(RaftMessage { payload: Bytes(vec![1, 2, 3]) }),
+        Message::RegisterNode(RegisterNode { config_digest: 5 }),
+        Message::ChangeSchema(ChangeSchema {
+            sequence: 1,
+            change: SchemaChange::CreateDatabase {
+                name: "d".into(),
+                collation: Collation::DEFAULT,
+            },
+        }),
+        Message::ChangeSchemaDone(ChangeSchemaDone {
+            sequence: 1,
+            outcome: ControlOutcome::Refused(SchemaError::TableExists("t".into())),
+        }),
+        Message::SchemaAdopted(SchemaAdopted { version: SchemaVersion(4) }),
+        Message::ControlCopy(ControlCopy { state: Bytes(vec![0; 100]) }),
+        Message::Execute(Box::new(Execute {
+            transaction,
+            request,
+            shard,
+            statement: 2,
+            ops: ops(),
+            params: vec![Value::Null, Value::Double(1.5)],
+            read: ReadView::Snapshot(ts),
+            commit: true,
+            strict: true,
+            time_zone_offset_seconds: -3600,
+            lock_wait_timeout_ms: 50_000,
+            started: 123,
+        })),
+        Message::ExecuteOk(ExecuteOk {
+            transaction,
+            request,
+            shard,
+            result,
+            holds: true,
+            committed: Committed::WhenHeld(position),
+        }),
+        Message::ExecuteRefused(ExecuteRefused {
+            transaction,
+            request,
+            shard,
+            refusal: Refusal::DuplicateKey { table: TableId(5), index: IndexId(1) },
+            holds: false,
+        }),
+        Message::Undo(Undo { transaction, request, shard, statement: 2 }),
+        Message::UndoOk(UndoOk { transaction, request, shard }),
+        Message::Prepare(Prepare { transaction, request, shard, home: ShardId(0) }),
+        Message::PrepareOk(PrepareOk {
+            transaction,
+            request,
+            shard,
+            held_at: Some(position),
+            min_commit: ts,
+            epoch_max: 1,
+        }),
+        Message::Commit(Commit {
+            transaction,
+            request,
+            shard,
+            participants: vec![ShardId(1)],
+            min_commit: ts,
+            epoch_max: 1,
+        }),
+        Message::CommitOk(CommitOk {
+            transaction,
+            request,
+            shard,
+            committed: Committed::Decided(ts),
+        }),
+        Message::Decide(Decide { transaction, shard, commit: None }),
+        Message::Cancel(Cancel { transaction, request, shard }),
+        Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
+        Message::Replicate(Replicate {
+            shard,
+            position,
+            commit_index: LogPosition(7),
+            record: Record {
+                transaction,
+                kind: RecordKind::Commit { ts: None, participants: vec![shard] },
+                writes: vec![Write { table: TableId(5), key: Bytes(vec![1]), row: None }],
+            },
+        }),
+        Message::ReplicateOk(ReplicateOk { shard, position, stamps: vec![(position, ts)] }),
+        Message::CommitIndex(CommitIndex { shard, position }),
+        Message::SnapshotRequest(SnapshotRequest { request }),
+        Message::SnapshotGranted(SnapshotGranted { request, at: ts }),
+        Message::TimestampRequest(TimestampRequest { request, count: 3 }),
+        Message::TimestampGranted(TimestampGranted { request, first: ts, count: 3 }),
+        Message::HorizonReport(HorizonReport { oldest: Some(ts), granted: 4 }),
+        Message::HorizonAdvanced(HorizonAdvanced { horizon: ts }),
+        Message::WaitEdges(WaitEdges {
+            edges: vec![WaitEdge { waiter: transaction, holder: transaction, started: 1 }],
+        }),
+        Message::BreakDeadlock(BreakDeadlock { transaction }),
+        Message::StaleView(StaleView { current: View(2) }),
+        Message::ReportRequest(ReportQuery {
+            request,
+            query: ReportRequest::Partitions { table: TableId(5) },
+        }),
+        Message::ReportAnswer(ReportAnswer {
+            request,
+            report: Report::Memory(MemoryReport::default()),
+        }),
+    ]
+}
+
+fn header() -> Header {
+    Header {
+        cluster: ClusterId(1),
+        lineage: Lineage(1),
+        from: Address { node: NodeId(2), worker: WorkerId(0) },
+        to: Address { node: NodeId(3), worker: WorkerId(0) },
+        incarnation: Incarnation(7),
+        sequence: 5,
+        acknowledged: 4,
+        group: GroupId(0),
+        view: View(1),
+    }
+}
+
+fn frame(message: Option<&Message>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_frame(&header(), message, &mut bytes);
+    bytes
+}
+
+/// The list above and the catalogue name the same kinds, and every message comes back byte for byte.
+#[test]
+fn every_message_travels_unharmed() {
+    let listed: BTreeSet<&str> = messages().iter().map(Message::name).collect();
+    let known: BTreeSet<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+    assert_eq!(listed, known);
+    for message in messages() {
+        let bytes = frame(Some(&message));
+        assert_eq!(decode_header(&bytes), Ok(header()), "{}", message.name());
+        let decoded = decode_message(&bytes).expect(message.name()).expect("has a message");
+        assert_eq!(frame(Some(&decoded)), bytes, "{}", message.name());
+    }
+    let bare = frame(None);
+    assert_eq!(bare.len(), FRAME_SIZE_MIN);
+    assert!(decode_message(&bare).expect("an acknowledgement").is_none());
+}
+
+/// A frame that was cut or in which any one bit was flipped is refused before its message is looked at.
+#[test]
+fn damaged_frames_are_refused() {
+    for message in messages() {
+        let bytes = frame(Some(&message));
+        for cut in 0..bytes.len() {
+            assert!(decode_header(&bytes[..cut]).is_err(), "{} cut at {cut}", message.name());
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode_header(&damaged).is_err(), "{} bit {bit}", message.name());
+        }
+    }
+}
+
+/// What is not ours is told apart: another protocol, another version.
+#[test]
+fn strangers_are_named() {
+    assert_eq!(decode_header(b"GET / HTTP/1.1\r\n\r\n"), Err(EnvelopeError::NotSkarv));
+    let mut other = frame(None);
+    other[2..4].copy_from_slice(&9u16.to_le_bytes());
+    assert_eq!(decode_header(&other), Err(EnvelopeError::Version { theirs: 9 }));
+}
+
+/// A hostile peer can make the checksum right: whatever the message's bytes are, decoding them ends in a value or an error.
+#[test]
+fn hostile_messages_never_panic() {
+    let mut state = 0x1234_5678_9abc_def0u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut refused = 0;
+    for message in messages() {
+        let bytes = message.to_bytes();
+        for _ in 0..400 {
+            let mut hostile = bytes.clone();
+            for _ in 0..1 + random() % 4 {
+                let at = (random() % hostile.len() as u64) as usize;
+                hostile[at] = random() as u8;
+            }
+            if random() % 4 == 0 {
+                hostile.truncate((random() % bytes.len() as u64) as usize);
+            }
+            refused += u32::from(Message::from_bytes(&hostile).is_err());
+        }
+    }
+    assert!(refused > 1_000, "only {refused} of 12,800 damaged messages were refused");
+}
