@@ -3,6 +3,10 @@
 //! First every node maintains the new index (state `Building`); each replica then fills its own ordered index by itself. The
 //! entries of a unique key, which live in a hidden table of their own, are filled from here: row by row, under the row's
 //! lock, so that no writer changes the row in between. Then the index is published. When anything fails, it is dropped.
+//!
+//! Two neighbouring versions of the schema are in use at a time. A unique key is therefore announced first (state
+//! `DeleteOnly`): else a node that knows it would make an entry, and one that does not would leave it behind when it
+//! changes the row.
 
 use std::sync::Arc;
 
@@ -35,7 +39,7 @@ impl Session {
         let altered = altered.ok_or(Refusal::SchemaChanged { table: table.id })?;
         let added = altered.index_named(&index.name).cloned();
         let added = added.ok_or(Refusal::SchemaChanged { table: table.id })?;
-        if let Err(refusal) = self.fill_entries(&catalogue, &altered, &added).await {
+        if let Err(refusal) = self.fill_entries(&altered, &added).await {
             self.rollback().await;
             let drop = SchemaChange::DropIndex { table: table.id, index: added.id };
             // Refused only if somebody else has dropped it, or its table, meanwhile.
@@ -46,13 +50,11 @@ impl Session {
         self.change_schema(publish).await
     }
 
-    async fn fill_entries(
-        &mut self,
-        catalogue: &Catalogue,
-        table: &Arc<Table>,
-        index: &Index,
-    ) -> Result<(), Refusal> {
+    async fn fill_entries(&mut self, table: &Arc<Table>, index: &Index) -> Result<(), Refusal> {
         let IndexKind::Unique { entries } = index.kind else { return Ok(()) };
+        let begin = SchemaChange::PublishIndex { table: table.id, index: index.id };
+        let catalogue = self.change_schema(begin).await?;
+        let table = catalogue.table_by_id(table.id).ok_or(Refusal::SchemaChanged { table: table.id })?;
         let entries = catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
         let scan = Scan {
             index: IndexId(0),

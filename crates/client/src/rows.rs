@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use protocol::op::{Op, OpKind};
+use types::expr::BinaryOp;
 use types::wire::Bytes;
-use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table, TableId, ValueRef};
+use types::{Catalogue, Expr, Index, IndexId, IndexKind, RowView, Table, TableId, ValueRef};
 
 /// Adds a row; refused with `DuplicateKey` when one of its unique keys is taken.
 pub fn insert_ops(catalogue: &Catalogue, table: &Table, row: &[u8]) -> Vec<Op> {
@@ -12,7 +13,9 @@ pub fn insert_ops(catalogue: &Catalogue, table: &Table, row: &[u8]) -> Vec<Op> {
     let view = RowView::new(&layout, row);
     let mut ops = vec![op(table, OpKind::Insert { key: key_of(table, &view), row: Bytes(row.to_vec()) })];
     for (entries, index) in unique_indexes(catalogue, table) {
-        if let Some((key, row)) = entry_of(table, index, entries, &view) {
+        if index.state.has_entries_made()
+            && let Some((key, row)) = entry_of(table, index, entries, &view)
+        {
             ops.push(op(entries, OpKind::Insert { key, row }));
         }
     }
@@ -25,9 +28,7 @@ pub fn delete_ops(catalogue: &Catalogue, table: &Table, old: &[u8]) -> Vec<Op> {
     let view = RowView::new(&layout, old);
     let mut ops = vec![op(table, OpKind::Delete { key: key_of(table, &view), filter: None })];
     for (entries, index) in unique_indexes(catalogue, table) {
-        if let Some((key, _)) = entry_of(table, index, entries, &view) {
-            ops.push(op(entries, OpKind::Delete { key, filter: None }));
-        }
+        ops.extend(delete_entry(table, index, entries, &view));
     }
     ops
 }
@@ -50,19 +51,14 @@ pub fn replace_ops(catalogue: &Catalogue, table: &Table, old: &[u8], new: &[u8])
     for (entries, index) in unique_indexes(catalogue, table) {
         let before = entry_of(table, index, entries, &old);
         let after = entry_of(table, index, entries, &new);
-        match (before, after) {
-            (Some((old_key, _)), Some((new_key, row))) if old_key == new_key => {
-                // The same entry, which names the row by its primary key. Its text may differ where the collation does not.
-                writes.push(op(entries, OpKind::Put { key: new_key, row }));
-            }
-            (before, after) => {
-                if let Some((key, _)) = before {
-                    deletes.push(op(entries, OpKind::Delete { key, filter: None }));
-                }
-                if let Some((key, row)) = after {
-                    writes.push(op(entries, OpKind::Insert { key, row }));
-                }
-            }
+        if before == after {
+            continue;
+        }
+        deletes.extend(delete_entry(table, index, entries, &old));
+        if index.state.has_entries_made()
+            && let Some((key, row)) = after
+        {
+            writes.push(op(entries, OpKind::Insert { key, row }));
         }
     }
     deletes.extend(writes);
@@ -112,6 +108,23 @@ fn unique_indexes<'a>(
         }
         IndexKind::Primary | IndexKind::Ordinary => None,
     })
+}
+
+/// Deletes a row's entry if it is this row's: while the index is being filled, or leaves, another row may have the same
+/// values, and the entry.
+fn delete_entry(table: &Table, index: &Index, entries: &Table, row: &RowView<'_>) -> Option<Op> {
+    let key = unique_entry_key(table, index, row)?;
+    let names_row = (index.parts.len()..).zip(&table.primary_key().parts).map(|(column, part)| {
+        let value = table.column_value(row, usize::from(part.column)).to_value();
+        let column = u16::try_from(column).expect("an entry has at most 32 columns");
+        Expr::Binary(
+            BinaryOp::Equal,
+            Box::new(Expr::Column(column)),
+            Box::new(Expr::Const(value)),
+        )
+    });
+    let filter = Some(Expr::And(names_row.collect()));
+    Some(op(entries, OpKind::Delete { key: Bytes(key), filter }))
 }
 
 /// The entry of a row in a unique key's hidden table: its key and its row.

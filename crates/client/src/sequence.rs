@@ -23,6 +23,8 @@ pub(crate) struct Sequence {
     end: u64,
     /// Every value below this is reserved by somebody.
     known_next: u64,
+    /// Values below this are not given out: a larger one was written by hand.
+    floor: u64,
     block: u64,
     reserved_at: u64,
 }
@@ -37,29 +39,32 @@ impl Session {
     /// Reserves `count` consecutive values and returns the first. Values grow on one session.
     pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
         let client = self.client().clone();
-        loop {
-            let (block, known_end) = {
-                let mut sequences = client.shared.sequences.borrow_mut();
-                let sequence = sequences.entry(table.id).or_default();
-                if sequence.end - sequence.next >= count {
-                    let first = sequence.next;
-                    sequence.next += count;
-                    return Ok(first);
-                }
-                let rapid = client.now().saturating_sub(sequence.reserved_at) < BLOCK_GROWS_WITHIN_US;
-                sequence.block = if rapid { (sequence.block * 2).clamp(1, BLOCK_MAX) } else { 1 };
-                sequence.reserved_at = client.now();
-                (sequence.block.max(count), sequence.end)
-            };
-            let first = reserve(&client, table, block).await?;
+        let block = {
             let mut sequences = client.shared.sequences.borrow_mut();
             let sequence = sequences.entry(table.id).or_default();
-            if first != known_end || sequence.end != known_end {
-                sequence.next = first;
+            if sequence.end - sequence.next >= count {
+                let first = sequence.next;
+                sequence.next += count;
+                return Ok(first);
             }
-            sequence.end = first + block;
-            sequence.known_next = sequence.known_next.max(sequence.end);
+            let since = client.now().saturating_sub(sequence.reserved_at);
+            let rapid = since < BLOCK_GROWS_WITHIN_US;
+            sequence.block = if rapid { (sequence.block * 2).clamp(1, BLOCK_MAX) } else { 1 };
+            sequence.reserved_at = client.now();
+            sequence.block.max(count)
+        };
+        let first = reserve(&client, table, block).await?;
+        let mut sequences = client.shared.sequences.borrow_mut();
+        let sequence = sequences.entry(table.id).or_default();
+        let end = first + block;
+        sequence.known_next = sequence.known_next.max(end);
+        // Others of this worker may have reserved meanwhile. The first values are this session's, and above all it had
+        // before; what is over is for everybody only if it is above all that everybody had.
+        if sequence.end < end {
+            sequence.next = (first + count).max(sequence.floor).min(end);
+            sequence.end = end;
         }
+        Ok(first)
     }
 
     /// A row was written with this value: later reservations are above it.
@@ -72,7 +77,8 @@ impl Session {
         {
             let mut sequences = client.shared.sequences.borrow_mut();
             let sequence = sequences.entry(table.id).or_default();
-            sequence.next = sequence.next.max(value.saturating_add(1).min(sequence.end));
+            sequence.floor = sequence.floor.max(value.saturating_add(1));
+            sequence.next = sequence.next.max(sequence.floor.min(sequence.end));
             if value < sequence.known_next || value == u64::MAX {
                 return Ok(());
             }

@@ -21,7 +21,8 @@ pub fn format_unix_micros(micros: i64) -> String {
     let seconds = micros.div_euclid(1_000_000);
     let (days, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil_from_days(days);
-    let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
+    let (hour, minute, second) =
+        (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
     let fraction = micros.rem_euclid(1_000_000);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:06}Z")
 }

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use kernel::LocalMessage;
 use mysql::Transport;
-use types::{Address, Incarnation};
 
+use crate::hello::Hello;
 use crate::limits::INBOX_ITEMS_MAX;
 use crate::stream::Stream;
 
@@ -20,7 +20,10 @@ pub enum Item {
     /// A MySQL client that worker 0 has accepted.
     Client(Stream, Transport),
     /// A link whose peer said a hello that was in order.
-    Link { stream: Stream, from: Address, incarnation: Incarnation },
+    Link {
+        stream: Stream,
+        hello: Hello,
+    },
 }
 
 pub struct Inbox {

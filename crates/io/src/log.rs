@@ -105,7 +105,8 @@ impl NodeLog {
     }
 
     fn put(&self, state: &mut LogState, level: &str, text: &str) {
-        let line = format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()));
+        let line =
+            format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()));
         if self.to_stderr {
             let _ = std::io::stderr().write_all(line.as_bytes());
         }

@@ -93,7 +93,11 @@ mod tests {
         }
         let mut failures = 0;
         while policy.wants_spin() {
-            policy.on_spin_end(if failures % 2 == 0 { SpinEnd::Timeout } else { SpinEnd::Contended });
+            policy.on_spin_end(if failures % 2 == 0 {
+                SpinEnd::Timeout
+            } else {
+                SpinEnd::Contended
+            });
             failures += 1;
         }
         assert_eq!(failures, CREDIT_MAX.div_ceil(CREDIT_LOSS));

@@ -388,8 +388,9 @@ impl Kernel {
             self.on_arrived(now, from, group, view, message, outbox);
         }
         let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
-        coordinator.on_state(&mut context);
+        // The shards first: a version is adopted when their new indexes are filled, which only they know of.
         participant::on_state(&mut context);
+        coordinator.on_state(&mut context);
     }
 
     fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {

@@ -234,24 +234,19 @@ pub fn parse_execute<'a>(
     let flags = reader.u8()?;
     let _iteration_count = reader.u32()?;
     let with_attributes = capabilities & cap::QUERY_ATTRIBUTES != 0;
-    let mut count_sent = count;
-    if with_attributes && (count > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0) {
-        // A client that negotiated attributes but does not announce the count does not send it either (MariaDB's
-        // connectors and some drivers do so).
-        if flags & PARAMETER_COUNT_AVAILABLE != 0 {
-            count_sent = parameter_count(&mut reader)?;
-        }
-    }
+    // With query attributes negotiated the count is always sent where there is anything to count, and types have names:
+    // the flag only tells of attributes to a statement without parameters.
+    let counted = with_attributes && (count > 0 || flags & PARAMETER_COUNT_AVAILABLE != 0);
+    let count_sent = if counted { parameter_count(&mut reader)? } else { count };
     if count_sent < count {
         return Err(ExecuteError::WrongArguments);
     }
     if count_sent == 0 {
         return Ok(Vec::new());
     }
-    let named = with_attributes && flags & PARAMETER_COUNT_AVAILABLE != 0;
     let nulls = reader.take(count_sent.div_ceil(8))?;
     if reader.u8()? == 1 {
-        *types = parse_types(&mut reader, count_sent, named)?;
+        *types = parse_types(&mut reader, count_sent, with_attributes)?;
     }
     if types.len() != count_sent {
         return Err(ExecuteError::WrongArguments);
@@ -602,6 +597,13 @@ mod tests {
         let mut types = Vec::new();
         let one = parse_execute(body, 1, cap::QUERY_ATTRIBUTES, &mut types, |_| false);
         assert_eq!(one, Ok(vec![Parameter::Int(7)]));
+        // Connector/Python leaves the flag out when there are no attributes, and sends count and names all the same.
+        let body = b"\0\x01\0\0\0\x01\0\x01\x01\0\0\x07";
+        let one = parse_execute(body, 1, cap::QUERY_ATTRIBUTES, &mut types, |_| false);
+        assert_eq!(one, Ok(vec![Parameter::Int(7)]));
+        let attributes_only = b"\x08\x01\0\0\0\x01\0\x01\x01\0\x01n\x07";
+        let none = parse_execute(attributes_only, 0, cap::QUERY_ATTRIBUTES, &mut types, |_| false);
+        assert_eq!(none, Ok(Vec::new()));
         let body = b"\0\x01\0\0\0\0\x01\xfc\0\x01\0\x09";
         let long = parse_execute(body, 2, 0, &mut types, |index| index == 0);
         assert_eq!(long, Ok(vec![Parameter::Long { text: false }, Parameter::Int(9)]));

@@ -85,12 +85,15 @@ pub struct ConnectionStart {
     pub random: [u8; SCRAMBLE_SIZE],
 }
 
+/// Cancels what the session runs.
+pub(crate) type Killer = Rc<dyn Fn(KillKind)>;
+
 /// What the driver's and the task's side share.
 #[derive(Default)]
 pub(crate) struct Shared {
     pub pipe: Rc<RefCell<Pipe>>,
     /// Set once there is a session.
-    pub kill: RefCell<Option<Rc<dyn Fn(KillKind)>>>,
+    pub kill: RefCell<Option<Killer>>,
     /// The timeout that runs while the task waits for a command.
     pub idle_timeout_seconds: Cell<Option<u64>>,
 }
@@ -166,6 +169,10 @@ impl Connection {
     pub fn is_closing(&self) -> bool {
         self.shared.pipe.borrow().is_closing()
     }
+    /// Memory of this connection's buffers in bytes, without rustls's own and without what its statement uses.
+    pub fn memory_size(&self) -> usize {
+        self.sending.capacity() + self.shared.pipe.borrow().memory_size()
+    }
     /// Has the client logged in? The driver closes connections that have not after 10 s.
     pub fn is_authenticated(&self) -> bool {
         self.shared.pipe.borrow().is_authenticated()
@@ -188,7 +195,8 @@ impl Connection {
         self.shared.pipe.borrow_mut().disconnect(reason);
     }
     fn kill_session(&self, kind: KillKind) {
-        let handle = self.shared.kill.borrow().clone(); // `kill` may wake tasks: no borrow is held
+        // `kill` may wake tasks: no borrow is held meanwhile.
+        let handle = self.shared.kill.borrow().clone();
         if let Some(kill) = handle {
             kill(kind);
         }

@@ -49,6 +49,8 @@ pub struct Pipe {
     /// More came than may be kept.
     input_overflowed: bool,
     assembler: Assembler,
+    /// Memory of the payload that the task assembles.
+    payload_capacity: usize,
     /// Finished packets that the driver has not taken yet, before encryption.
     output: Vec<u8>,
     /// Bytes the driver has taken and not yet sent. Moved by Connection.
@@ -59,6 +61,8 @@ pub struct Pipe {
     disconnect: Option<Disconnect>,
     /// The task has ended: the connection closes when the output is sent.
     closing: bool,
+    /// TLS has said goodbye.
+    close_notified: bool,
     authenticated: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -118,6 +122,10 @@ impl Pipe {
     pub fn input_size(&self) -> usize {
         self.input.len() - self.input_start
     }
+    /// Memory of the buffers, without rustls's own.
+    pub fn memory_size(&self) -> usize {
+        self.input.capacity() + self.output.capacity() + self.payload_capacity
+    }
     pub fn wants_input(&self) -> bool {
         let mark = if self.authenticated { INPUT_MARK } else { INPUT_BEFORE_AUTH_MAX / 2 };
         !self.gone && !self.closing && self.input_size() < mark
@@ -137,6 +145,11 @@ impl Pipe {
                 let rest = &self.output[taken..];
                 taken += tls.writer().write(rest).expect("rustls writes to memory");
             }
+            // TLS's goodbye comes behind the last packet, never before it.
+            if self.closing && taken == self.output.len() && !self.close_notified {
+                self.close_notified = true;
+                tls.send_close_notify();
+            }
             if !tls.wants_write() {
                 break;
             }
@@ -149,7 +162,11 @@ impl Pipe {
         self.unsent = sending.len();
     }
     pub fn has_output(&self) -> bool {
-        !self.output.is_empty() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        !self.output.is_empty()
+            || self
+                .tls
+                .as_ref()
+                .is_some_and(|tls| tls.wants_write() || self.closing && !self.close_notified)
     }
     /// The driver has sent some; the task may go on when enough is gone.
     pub fn output_consumed(&mut self, size: usize) {
@@ -185,9 +202,6 @@ impl Pipe {
         self.closing = true;
         self.input = Vec::new();
         self.input_start = 0;
-        if let Some(tls) = &mut self.tls {
-            tls.send_close_notify();
-        }
     }
     pub fn is_full(&self) -> bool {
         !self.gone && self.output.len() + self.unsent >= OUTPUT_MARK
@@ -239,6 +253,7 @@ impl Pipe {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), ReadEnd>> {
         let fed = self.assembler.feed(&self.input[self.input_start..], payload, size_max);
+        self.payload_capacity = payload.capacity();
         match fed {
             Ok((taken, complete)) => {
                 self.input_start += taken;

@@ -230,6 +230,9 @@ fn put_text_value(
 ) {
     match value {
         ValueRef::Null => out.push(NULL_TEXT),
+        // SQL has no infinity and no NaN; MySQL shows NULL where one slipped through.
+        ValueRef::Float(value) if !value.is_finite() => out.push(NULL_TEXT),
+        ValueRef::Double(value) if !value.is_finite() => out.push(NULL_TEXT),
         ValueRef::Int(value) => put_int_text(out, value < 0, value.unsigned_abs()),
         ValueRef::UInt(value) => put_int_text(out, false, value),
         ValueRef::Float(value) => {

@@ -12,10 +12,12 @@ pub enum SchemaChange {
     DropTable { id: TableId },
     /// The table empties by taking a new id: an instant, whatever its size.
     TruncateTable { id: TableId },
-    /// Adds the index in state `Building`; `id` and `entries` are assigned when the entry is applied.
+    /// Adds the index in its first state: `Building`, or `DeleteOnly` if it is unique. `id` and `entries` are assigned when
+    /// the entry is applied.
     CreateIndex { table: TableId, index: Index },
-    /// Makes a built index readable.
+    /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`.
     PublishIndex { table: TableId, index: IndexId },
+    /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it.
     DropIndex { table: TableId, index: IndexId },
     RenameTable { id: TableId, database: String, name: String },
 }

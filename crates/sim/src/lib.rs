@@ -1,1 +1,28 @@
-//! (essay to come with the code)
+//! The simulated world: whole clusters in one thread, each from one seed, exactly reproducible.
+//!
+//! - [`options`]: what a seed decides before its world begins.
+//! - [`world`]: the events, the clock, the links, the workers.
+//! - [`workload`]: what sessions do, and what they may see.
+//! - [`contents`]: what is left, and what must be true of it.
+//! - [`linearizability`]: the checker for histories of single rows.
+//! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
+//!
+//! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
+//! with the same sources. Not simulated: disks, crashes and restarts of nodes (nothing is on disk yet), clocks that run
+//! at different speeds.
+
+pub mod cli;
+pub mod contents;
+pub mod linearizability;
+pub mod network;
+pub mod options;
+pub mod random;
+pub mod run;
+pub mod stage;
+pub mod tables;
+pub mod workload;
+pub mod world;
+
+pub use cli::cli;
+pub use options::Options;
+pub use run::{Outcome, run};

@@ -10,6 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use types::{NodeId, WorkerId};
 
+use crate::plan_cache::PlanCache;
+
+/// More workers than a machine has cores.
+const PLAN_CACHE_COUNT: usize = 64;
+
 /// A connection's number, unique on its node while it lives: `CONNECTION_ID()`, `KILL n`.
 pub type ConnectionId = u32;
 
@@ -105,6 +110,8 @@ pub struct Server {
     pub counters: Counters,
     /// Wakes a worker's loop when a connection of it was killed.
     notify: OnceLock<Notify>,
+    /// One a worker (workers beyond share).
+    plan_caches: Vec<Mutex<PlanCache>>,
     state: Mutex<State>,
 }
 
@@ -128,6 +135,7 @@ impl Server {
             config,
             counters: Counters::default(),
             notify: OnceLock::new(),
+            plan_caches: (0..PLAN_CACHE_COUNT).map(|_| Mutex::new(PlanCache::new())).collect(),
             state: Mutex::new(State::default()),
         })
     }
@@ -243,6 +251,10 @@ impl Server {
     }
     pub(crate) fn globals(&self) -> BTreeMap<String, String> {
         self.lock().globals.clone()
+    }
+    pub(crate) fn plan_cache(&self, worker: WorkerId) -> MutexGuard<'_, PlanCache> {
+        let position = usize::from(worker.0) % PLAN_CACHE_COUNT;
+        self.plan_caches[position].lock().expect("no code panics while it holds this lock")
     }
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no code panics while it holds this lock")

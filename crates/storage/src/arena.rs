@@ -16,8 +16,8 @@ const BLOCKS_PER_PAGE: usize = PAGE_SIZE / BLOCK_SIZE;
 const ALL_FREE: u8 = 0xff;
 const _: () = assert!(BLOCKS_PER_PAGE == ALL_FREE.count_ones() as usize);
 
-/// Block ids fit in 24 bits (record references need the other 8): 64 GiB a partition.
-pub(crate) const BLOCK_COUNT_MAX: usize = (1 << 24) - 1;
+/// Block ids fit in 23 bits (record references need the other 9): 32 GiB a partition.
+pub(crate) const BLOCK_COUNT_MAX: usize = (1 << 23) - 1;
 const PAGE_COUNT_MAX: usize = BLOCK_COUNT_MAX / BLOCKS_PER_PAGE;
 
 /// No block, no record.

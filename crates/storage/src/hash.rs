@@ -195,7 +195,7 @@ impl HashIndex {
     }
 
     fn add_bucket(&mut self, arena: &mut Arena) {
-        if self.bucket_count % BUCKETS_PER_BLOCK == 0 {
+        if self.bucket_count.is_multiple_of(BUCKETS_PER_BLOCK) {
             self.directory.push(arena.allocate());
         }
         self.bucket_count += 1;
@@ -222,7 +222,7 @@ impl HashIndex {
         let mut entries = Entries::default();
         self.take_bucket(arena, last, &mut |tag, reference| entries.push(tag, reference));
         self.bucket_count = last;
-        if last % BUCKETS_PER_BLOCK == 0 {
+        if last.is_multiple_of(BUCKETS_PER_BLOCK) {
             arena.free(self.directory.pop().expect("a block for every 64 buckets"));
         }
         for &(tag, reference) in entries.as_slice() {

@@ -4,7 +4,7 @@
 //! ```text
 //!   LockTable             Partition   rows, versions, index maintenance, garbage
 //!                        /    |    \
-//!                 HashIndex  Tree   Heap        primary key, ordered indexes, slotted records
+//!                 HashIndex  Tree   Heap        primary key, ordered indexes, records of any length
 //!                        \    |    /
 //!                          Arena                4 KiB blocks
 //!                            |

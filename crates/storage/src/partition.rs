@@ -102,6 +102,8 @@ pub enum PendingRow<'a> {
 #[derive(Debug)]
 pub struct WriteOutcome {
     pub row: RowHandle,
+    /// The write made the row's pending version; false when it replaced the one its owner had made before.
+    pub first: bool,
     pub undo: Undo,
 }
 

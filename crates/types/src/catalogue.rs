@@ -124,13 +124,36 @@ pub enum IndexKind {
 }
 wire_enum!(IndexKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary });
 
+/// Neighbouring states are in use at the same time (R27), so the entries of a unique key, which the writers make, come and
+/// go in steps: whoever makes entries never meets one who leaves them behind.
+///
+/// ```text
+/// unique:   DeleteOnly -> Building -> Public -> Dropping -> Ending -> (gone)
+/// ordinary:               Building -> Public -> (gone)
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexState {
     /// Maintained by every write, not yet filled for old rows: no plan may read it.
     Building,
     Public,
+    /// A unique key to be: writers delete entries and make none.
+    DeleteOnly,
+    /// A unique key that was dropped: maintained by every write, read no more.
+    Dropping,
+    /// And then: writers delete entries and make none.
+    Ending,
 }
-wire_enum!(IndexState { 0 => Building, 1 => Public });
+wire_enum!(IndexState { 0 => Building, 1 => Public, 2 => DeleteOnly, 3 => Dropping, 4 => Ending });
+
+impl IndexState {
+    /// Do writers make entries of a unique key?
+    pub fn has_entries_made(self) -> bool {
+        match self {
+            IndexState::Building | IndexState::Public | IndexState::Dropping => true,
+            IndexState::DeleteOnly | IndexState::Ending => false,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexPart {

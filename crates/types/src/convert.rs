@@ -14,6 +14,8 @@
 mod compare;
 mod number;
 mod store;
+#[cfg(test)]
+mod tests;
 mod text;
 mod time;
 

@@ -10,8 +10,12 @@ mod eval;
 mod functions;
 mod interval;
 mod result_type;
+#[cfg(test)]
+mod tests;
 
-pub use aggregate::{Aggregate, AggregateFunction, AggregateState, GROUP_CONCAT_LENGTH_MAX};
+pub use aggregate::{
+    Aggregate, AggregateFunction, AggregateState, DISTINCT_BYTES_MAX, GROUP_CONCAT_LENGTH_MAX,
+};
 pub use eval::{Columns, EvalContext, EvalError, NoColumns, eval, eval_predicate};
 pub use result_type::{ResultType, merge_types, result_type};
 
@@ -34,17 +38,40 @@ pub enum Expr {
     /// `IS [NOT] TRUE / FALSE`: (operand, the truth asked for, negated).
     IsTruth(Box<Expr>, bool, bool),
     /// operand [NOT] BETWEEN low AND high.
-    Between { operand: Box<Expr>, low: Box<Expr>, high: Box<Expr>, negated: bool },
-    In { operand: Box<Expr>, list: Vec<Expr>, negated: bool },
-    Like { operand: Box<Expr>, pattern: Box<Expr>, escape: Option<Box<Expr>>, negated: bool },
+    Between {
+        operand: Box<Expr>,
+        low: Box<Expr>,
+        high: Box<Expr>,
+        negated: bool,
+    },
+    In {
+        operand: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    Like {
+        operand: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<Box<Expr>>,
+        negated: bool,
+    },
     /// CASE [operand] WHEN .. THEN .. ELSE .. END.
-    Case { operand: Option<Box<Expr>>, branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
+    Case {
+        operand: Option<Box<Expr>>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     /// CAST / CONVERT to a type.
     Cast(Box<Expr>, ColumnType),
     /// expression COLLATE collation: decides comparisons.
     Collate(Box<Expr>, Collation),
     /// date +/- INTERVAL amount unit.
-    Interval { operand: Box<Expr>, amount: Box<Expr>, unit: IntervalUnit, subtract: bool },
+    Interval {
+        operand: Box<Expr>,
+        amount: Box<Expr>,
+        unit: IntervalUnit,
+        subtract: bool,
+    },
     Function(Function, Vec<Expr>),
 }
 wire_enum!(Expr {
@@ -139,12 +166,26 @@ wire_enum!(IntervalUnit {
 impl IntervalUnit {
     /// In the order of the tags.
     pub const ALL: [IntervalUnit; 20] = [
-        IntervalUnit::Microsecond, IntervalUnit::Second, IntervalUnit::Minute, IntervalUnit::Hour,
-        IntervalUnit::Day, IntervalUnit::Week, IntervalUnit::Month, IntervalUnit::Quarter,
-        IntervalUnit::Year, IntervalUnit::SecondMicrosecond, IntervalUnit::MinuteMicrosecond,
-        IntervalUnit::MinuteSecond, IntervalUnit::HourMicrosecond, IntervalUnit::HourSecond,
-        IntervalUnit::HourMinute, IntervalUnit::DayMicrosecond, IntervalUnit::DaySecond,
-        IntervalUnit::DayMinute, IntervalUnit::DayHour, IntervalUnit::YearMonth,
+        IntervalUnit::Microsecond,
+        IntervalUnit::Second,
+        IntervalUnit::Minute,
+        IntervalUnit::Hour,
+        IntervalUnit::Day,
+        IntervalUnit::Week,
+        IntervalUnit::Month,
+        IntervalUnit::Quarter,
+        IntervalUnit::Year,
+        IntervalUnit::SecondMicrosecond,
+        IntervalUnit::MinuteMicrosecond,
+        IntervalUnit::MinuteSecond,
+        IntervalUnit::HourMicrosecond,
+        IntervalUnit::HourSecond,
+        IntervalUnit::HourMinute,
+        IntervalUnit::DayMicrosecond,
+        IntervalUnit::DaySecond,
+        IntervalUnit::DayMinute,
+        IntervalUnit::DayHour,
+        IntervalUnit::YearMonth,
     ];
 
     /// The number TIMESTAMPDIFF and EXTRACT take as their first argument.
@@ -160,31 +201,147 @@ impl IntervalUnit {
 /// into a constant by the binder: once a statement, at the coordinator (R25).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    Abs, Ceiling, Floor, Round, Truncate, Sign, Mod, Power, Sqrt, Exp, Ln, Log, Log2, Log10, Pi,
-    Sin, Cos, Tan, Asin, Acos, Atan, Atan2, Cot, Degrees, Radians, Crc32, Conv, Bin, Oct, Hex, Unhex,
-    Greatest, Least, Coalesce, IfNull, NullIf, If, Isnull, Interval,
-    Concat, ConcatWs, Length, CharLength, BitLength, Lower, Upper, Left, Right, Substring,
-    SubstringIndex, Locate, Instr, Replace, Repeat, Reverse, Lpad, Rpad, Ltrim, Rtrim, Trim, Space,
-    Ascii, Ord, Char, Strcmp, Insert, Elt, Field, FindInSet, Format, Quote, Md5, Sha1, Sha2, ToBase64,
+    Abs,
+    Ceiling,
+    Floor,
+    Round,
+    Truncate,
+    Sign,
+    Mod,
+    Power,
+    Sqrt,
+    Exp,
+    Ln,
+    Log,
+    Log2,
+    Log10,
+    Pi,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Atan2,
+    Cot,
+    Degrees,
+    Radians,
+    Crc32,
+    Conv,
+    Bin,
+    Oct,
+    Hex,
+    Unhex,
+    Greatest,
+    Least,
+    Coalesce,
+    IfNull,
+    NullIf,
+    If,
+    Isnull,
+    Interval,
+    Concat,
+    ConcatWs,
+    Length,
+    CharLength,
+    BitLength,
+    Lower,
+    Upper,
+    Left,
+    Right,
+    Substring,
+    SubstringIndex,
+    Locate,
+    Instr,
+    Replace,
+    Repeat,
+    Reverse,
+    Lpad,
+    Rpad,
+    Ltrim,
+    Rtrim,
+    Trim,
+    Space,
+    Ascii,
+    Ord,
+    Char,
+    Strcmp,
+    Insert,
+    Elt,
+    Field,
+    FindInSet,
+    Format,
+    Quote,
+    Md5,
+    Sha1,
+    Sha2,
+    ToBase64,
     FromBase64,
-    Date, Time, Year, Quarter, Month, Week, DayOfMonth, DayOfWeek, DayOfYear, Weekday, DayName,
-    MonthName, Hour, Minute, Second, Microsecond, DateDiff, TimeDiff, ToDays, FromDays, LastDay,
-    MakeDate, MakeTime, DateFormat, TimeFormat, StrToDate, UnixTimestamp, FromUnixtime, SecToTime,
-    TimeToSec, AddTime, SubTime,
+    Date,
+    Time,
+    Year,
+    Quarter,
+    Month,
+    Week,
+    DayOfMonth,
+    DayOfWeek,
+    DayOfYear,
+    Weekday,
+    DayName,
+    MonthName,
+    Hour,
+    Minute,
+    Second,
+    Microsecond,
+    DateDiff,
+    TimeDiff,
+    ToDays,
+    FromDays,
+    LastDay,
+    MakeDate,
+    MakeTime,
+    DateFormat,
+    TimeFormat,
+    StrToDate,
+    UnixTimestamp,
+    FromUnixtime,
+    SecToTime,
+    TimeToSec,
+    AddTime,
+    SubTime,
     /// TIMESTAMPDIFF: unit number (see `IntervalUnit`'s tags) as a constant first argument.
     TimestampDiff,
     /// EXTRACT: unit number as a constant first argument.
     Extract,
-    InetAton, InetNtoa,
+    InetAton,
+    InetNtoa,
     /// (subject, pattern[, match type]).
     RegexpLike,
-    RegexpReplace, RegexpSubstr, RegexpInstr,
-    BitCount, MakeSet, ExportSet, YearWeek, WeekOfYear, PeriodAdd, PeriodDiff, Timestamp, ToSeconds,
+    RegexpReplace,
+    RegexpSubstr,
+    RegexpInstr,
+    BitCount,
+    MakeSet,
+    ExportSet,
+    YearWeek,
+    WeekOfYear,
+    PeriodAdd,
+    PeriodDiff,
+    Timestamp,
+    ToSeconds,
     /// Only offsets ("+02:00"), UTC and SYSTEM (taken for UTC) are known zones; others give NULL.
     ConvertTz,
     /// What TIMESTAMP columns need at the session's edge: from UTC to the session's zone, and back.
-    UtcToLocal, LocalToUtc,
-    Inet6Aton, Inet6Ntoa, IsIpv4, IsIpv6, UuidToBin, BinToUuid, IsUuid, Soundex,
+    UtcToLocal,
+    LocalToUtc,
+    Inet6Aton,
+    Inet6Ntoa,
+    IsIpv4,
+    IsIpv6,
+    UuidToBin,
+    BinToUuid,
+    IsUuid,
+    Soundex,
     /// The bytes that stand for the arguments in comparisons for equality, NULL if one is: COUNT(DISTINCT a, b) is a
     /// distinct count of it. Has no name in SQL.
     RowKey,
@@ -226,13 +383,9 @@ impl Expr {
             | Expr::Cast(operand, _)
             | Expr::Collate(operand, _) => vec![operand],
             Expr::Binary(_, left, right) => vec![left, right],
-            Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => {
-                terms.iter().collect()
-            }
+            Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => terms.iter().collect(),
             Expr::Between { operand, low, high, .. } => vec![operand, low, high],
-            Expr::In { operand, list, .. } => {
-                std::iter::once(&**operand).chain(list).collect()
-            }
+            Expr::In { operand, list, .. } => std::iter::once(&**operand).chain(list).collect(),
             Expr::Like { operand, pattern, escape, .. } => {
                 [operand, pattern].into_iter().chain(escape).map(|expr| &**expr).collect()
             }

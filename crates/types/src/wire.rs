@@ -208,9 +208,13 @@ impl<T: Wire> Wire for Vec<T> {
         // Hostile lengths are bounded by the bytes that are there, but an item in memory may be larger than on the
         // wire: grow with what really arrives.
         let mut items = Vec::with_capacity(count.min(1024));
-        for _ in 0..count {
-            items.push(T::decode(input)?);
-        }
+        // A level deeper, for lists of what holds lists itself: AND of ORs of ANDs.
+        input.nested(|input| {
+            for _ in 0..count {
+                items.push(T::decode(input)?);
+            }
+            Ok(())
+        })?;
         Ok(items)
     }
 }

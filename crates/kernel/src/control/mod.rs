@@ -24,7 +24,7 @@ use protocol::message::{
 };
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
-use types::{Address, Incarnation, NodeId, SchemaVersion, TableState, WorkerId};
+use types::{Address, Incarnation, NodeId, SchemaVersion, WorkerId};
 
 use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig};
 use crate::limits::{RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US};
@@ -277,8 +277,7 @@ impl Control {
         if !settled || self.proposed > 0 {
             return;
         }
-        let dropped = self.state.catalogue.tables.values();
-        if dropped.into_iter().any(|table| table.state == TableState::Dropping) {
+        if schema::has_dropped(&self.state.catalogue) {
             self.propose(&ControlEntry::RemoveDropped, context);
         } else if let Some((requester, message)) = self.queue.pop_front() {
             let Some(incarnation) = self.state.incarnations.get(&requester.node).copied() else {

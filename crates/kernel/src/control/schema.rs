@@ -50,24 +50,35 @@ pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result
             let table = known(catalogue, *id)?;
             unname(catalogue, &table);
             hide(catalogue, *id, version);
-            create_table(catalogue, (*table).clone(), version)?;
+            let mut empty = (*table).clone();
+            // Indexes on their way in or out are not of the new table.
+            empty.indexes.retain(|index| index.state == IndexState::Public);
+            create_table(catalogue, empty, version)?;
         }
         SchemaChange::CreateIndex { table, index } => {
             create_index(catalogue, *table, index, version)?;
         }
         SchemaChange::PublishIndex { table, index } => {
             let mut table = (*known(catalogue, *table)?).clone();
-            let found = table.indexes.iter_mut().find(|candidate| candidate.id == *index);
-            let found = found.ok_or_else(|| SchemaError::UnknownIndex(index.to_string()))?;
-            found.state = IndexState::Public;
+            let found = known_index(&mut table, *index)?;
+            found.state = match found.state {
+                IndexState::DeleteOnly => IndexState::Building,
+                _ => IndexState::Public,
+            };
             store(catalogue, table, version);
         }
         SchemaChange::DropIndex { table, index } => {
             let mut table = (*known(catalogue, *table)?).clone();
-            let position = table.indexes.iter().position(|i| i.id == *index && i.id != IndexId(0));
-            let position = position.ok_or_else(|| SchemaError::UnknownIndex(index.to_string()))?;
-            if let IndexKind::Unique { entries } = table.indexes.remove(position).kind {
-                hide(catalogue, entries, version);
+            let found = known_index(&mut table, *index)?;
+            if matches!(found.kind, IndexKind::Unique { .. }) {
+                found.state = match found.state {
+                    IndexState::Public => IndexState::Dropping,
+                    _ => IndexState::Ending,
+                };
+                // The name is free for another index at once.
+                found.name.insert(0, '#');
+            } else {
+                table.indexes.retain(|candidate| candidate.id != *index);
             }
             store(catalogue, table, version);
         }
@@ -79,10 +90,52 @@ pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result
     Ok(())
 }
 
-/// Removes the tables that every node has stopped using.
+/// Is a table or an index on its way out?
+pub(super) fn has_dropped(catalogue: &Catalogue) -> bool {
+    let is_dropped = |index: &Index| is_dropped(index.state);
+    let mut tables = catalogue.tables.values();
+    tables.any(|table| table.state == TableState::Dropping || table.indexes.iter().any(is_dropped))
+}
+
+fn is_dropped(state: IndexState) -> bool {
+    matches!(state, IndexState::Dropping | IndexState::Ending)
+}
+
+/// Removes the tables that every node has stopped using, and takes dropped unique keys one step further.
 pub(super) fn remove_dropped(catalogue: &mut Catalogue) {
+    let version = SchemaVersion(catalogue.version.0 + 1);
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
-    catalogue.version = SchemaVersion(catalogue.version.0 + 1);
+    let concerned = catalogue.tables.values().filter(|table| {
+        table.indexes.iter().any(|index| is_dropped(index.state))
+    });
+    let concerned: Vec<Arc<Table>> = concerned.cloned().collect();
+    for table in concerned {
+        let mut table = (*table).clone();
+        let mut entries_left = Vec::new();
+        table.indexes.retain_mut(|index| match (index.state, &index.kind) {
+            (IndexState::Dropping, _) => {
+                index.state = IndexState::Ending;
+                true
+            }
+            (IndexState::Ending, IndexKind::Unique { entries }) => {
+                entries_left.push(*entries);
+                false
+            }
+            _ => true,
+        });
+        store(catalogue, table, version);
+        for entries in entries_left {
+            hide(catalogue, entries, version);
+        }
+    }
+    catalogue.version = version;
+}
+
+/// An index that is neither the primary key's nor dropped.
+fn known_index(table: &mut Table, id: IndexId) -> Result<&mut Index, SchemaError> {
+    let mut indexes = table.indexes.iter_mut();
+    let found = indexes.find(|i| i.id == id && i.id != IndexId(0) && !is_dropped(i.state));
+    found.ok_or_else(|| SchemaError::UnknownIndex(id.to_string()))
 }
 
 fn known(catalogue: &Catalogue, id: TableId) -> Result<Arc<Table>, SchemaError> {
@@ -191,6 +244,7 @@ fn create_index(
     index.id = IndexId(highest + 1);
     index.state = IndexState::Building;
     if matches!(index.kind, IndexKind::Unique { .. }) {
+        index.state = IndexState::DeleteOnly;
         index.kind = IndexKind::Unique { entries: create_entries(catalogue, &table, &index, version) };
     }
     table.indexes.push(index);

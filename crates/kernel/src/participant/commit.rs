@@ -229,7 +229,7 @@ impl Shard {
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let mut granted = Vec::new();
-        while self.in_flight.front().is_some_and(|record| record.missing.is_empty()) {
+        while self.in_flight.front().is_some_and(InFlight::is_held) {
             let record = self.in_flight.pop_front().expect("front exists");
             assert!(record.position > self.commit_index);
             self.commit_index = record.position;

@@ -52,6 +52,12 @@ impl Shard {
         execute: Execute,
         context: &mut Context<'_>,
     ) {
+        if execute.ops.iter().any(|(_, op)| op.version > self.schema_version) {
+            // The sender knows a newer schema: this replica will in a moment.
+            let token = self.next_token();
+            self.park(token, execute, Progress::default(), WaitsFor::Schema, context);
+            return;
+        }
         if execute.transaction.coordinator.node != context.address.node
             && let Err(refusal) = self.check_execute(&execute)
         {

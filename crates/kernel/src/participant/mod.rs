@@ -93,7 +93,11 @@ pub fn on_timestamp(
 /// A newer control state: tables come, change and go on the shards this worker owns.
 pub fn on_state(context: &mut Context<'_>) {
     let state = context.state;
-    for_owned(context, |shard, _| shard.adopt_catalogue(&state.catalogue));
+    for_owned(context, |shard, context| {
+        shard.adopt_catalogue(&state.catalogue);
+        shard.take_early(context);
+        shard.resume_after_schema(context);
+    });
 }
 
 /// Housekeeping of the shards this worker owns: timeouts, garbage, index builds.

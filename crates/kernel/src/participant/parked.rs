@@ -23,6 +23,8 @@ pub(super) enum WaitsFor {
     Lock,
     /// The decision of this transaction, whose marker a read met.
     Decision(TransactionId),
+    /// The schema it was planned with.
+    Schema,
 }
 
 impl Parked {
@@ -62,6 +64,17 @@ impl Shard {
         self.resume(tokens, context);
     }
 
+    /// Begins the operations that waited for a schema that is here now.
+    pub(super) fn resume_after_schema(&mut self, context: &mut Context<'_>) {
+        let waiting = self.parked.iter().filter(|(_, parked)| parked.waits_for == WaitsFor::Schema);
+        let tokens: Vec<u64> = waiting.map(|(token, _)| *token).collect();
+        for token in tokens {
+            if let Some(parked) = self.parked.remove(&token) {
+                self.on_execute(parked.execute, context);
+            }
+        }
+    }
+
     /// Refuses a parked operation, undoing what its statement has done here.
     pub(super) fn refuse_parked(
         &mut self,
@@ -72,7 +85,7 @@ impl Shard {
         let Some(parked) = self.parked.remove(&token) else { return };
         let granted = match parked.waits_for {
             WaitsFor::Lock => self.locks.cancel(token),
-            WaitsFor::Decision(_) => Vec::new(),
+            WaitsFor::Decision(_) | WaitsFor::Schema => Vec::new(),
         };
         self.refuse(&parked.execute, refusal, context);
         self.resume(granted, context);

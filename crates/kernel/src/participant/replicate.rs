@@ -39,11 +39,30 @@ impl Shard {
     ) {
         assert!(!self.is_primary, "a primary of this view takes no records");
         assert!(message.position > self.received, "channels deliver once");
-        // A record that cannot be applied cannot be skipped either: this replica would differ from the primary's.
-        assert!(self.check_writes(&message.record.writes), "{from:?} sent rows that are none");
         self.early.insert(message.position, (from, message));
+        self.take_early(context);
+    }
+
+    /// Can the record be applied by the schema this replica knows? A primary, and whoever writes to it, may have heard of
+    /// a new table before; table ids only grow, so one that is missing is new or gone.
+    fn knows_tables(&self, record: &Record) -> bool {
+        record.writes.iter().all(|write| write.table < self.table_id_next)
+    }
+
+    /// Applies the records that came and whose turn it is.
+    pub(super) fn take_early(&mut self, context: &mut Context<'_>) {
         let mut answers: Vec<(Address, ReplicateOk)> = Vec::new();
-        while let Some((from, next)) = self.early.remove(&LogPosition(self.received.0 + 1)) {
+        while let Some(entry) = self.early.first_entry() {
+            if entry.key().0 != self.received.0 + 1 {
+                break;
+            }
+            let (from, next) = entry.remove();
+            if !self.knows_tables(&next.record) {
+                self.early.insert(next.position, (from, next));
+                break;
+            }
+            // A record that cannot be applied cannot be skipped either: this replica would differ from the primary's.
+            assert!(self.check_writes(&next.record.writes), "{from:?} sent rows that are none");
             self.advance_commit_index(next.commit_index, context);
             let position = next.position;
             let stamp = self.apply(position, next.record, context);

@@ -8,8 +8,8 @@ use protocol::message::{RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
 use storage::{LockTable, PagePool, Partition, RowHandle, Undo};
 use types::{
-    Address, Catalogue, IndexState, LogPosition, NodeId, RowLayout, ShardId, Table, TableId,
-    Timestamp, TransactionId,
+    Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table,
+    TableId, Timestamp, TransactionId,
 };
 
 use super::parked::Parked;
@@ -25,6 +25,9 @@ pub struct Shard {
     pool: Arc<PagePool>,
 
     // Rows.
+    /// The catalogue that `tables` were made by, and the first table id that it does not know yet.
+    pub(super) schema_version: SchemaVersion,
+    pub(super) table_id_next: TableId,
     pub(super) tables: BTreeMap<TableId, TableReplica>,
 
     // On the primary.
@@ -106,6 +109,14 @@ pub(super) struct InFlight {
     pub answer: Option<Answer>,
 }
 
+impl InFlight {
+    /// Do all members hold it, and is its timestamp here? An acknowledgement says that all before it are held too, but
+    /// carries the timestamps only of records that came over the same channel: those of others may still be on their way.
+    pub fn is_held(&self) -> bool {
+        self.missing.is_empty() && !matches!(self.kind, RecordKind::Commit { ts: None, .. })
+    }
+}
+
 /// What a coordinator waits for.
 #[derive(Debug)]
 pub(super) enum Answer {
@@ -144,6 +155,8 @@ impl Shard {
             backups: members.iter().copied().filter(|member| *member != node).collect(),
             member_count: members.len(),
             pool: Arc::clone(pool),
+            schema_version: SchemaVersion(0),
+            table_id_next: TableId(0),
             tables: BTreeMap::new(),
             locks: LockTable::new(),
             transactions: BTreeMap::new(),
@@ -183,9 +196,25 @@ impl Shard {
             && self.early.is_empty()
     }
 
+    /// What is not at its end here, for whoever wonders why the shard does not rest.
+    pub fn unfinished(&self) -> String {
+        let states: Vec<_> = self.transactions.iter().map(|(id, t)| (*id, t.state)).collect();
+        format!(
+            "transactions {states:?}, {} records on their way, {} operations parked, {} undecided, prepared {:?}, {} \
+             records early",
+            self.in_flight.len(),
+            self.parked.len(),
+            self.undecided.len(),
+            self.prepared.keys().collect::<Vec<_>>(),
+            self.early.len(),
+        )
+    }
+
     /// Makes, changes and drops partitions as the catalogue says. A dropped table's rows go at once: the entry that
     /// removes it comes only after every node has adopted the one that hid it (R27).
     pub(crate) fn adopt_catalogue(&mut self, catalogue: &Catalogue) {
+        self.schema_version = catalogue.version;
+        self.table_id_next = TableId(catalogue.table_id_next);
         self.tables.retain(|id, _| catalogue.tables.contains_key(id));
         for (id, table) in &catalogue.tables {
             self.adopt_table(*id, table);
@@ -219,7 +248,7 @@ impl Shard {
     pub(super) fn build_indexes(&mut self, rows_max: usize) {
         for replica in self.tables.values_mut() {
             let table = Arc::clone(replica.partition.table());
-            for index in table.indexes.iter().filter(|i| i.state == IndexState::Building) {
+            for index in &table.indexes {
                 if !replica.partition.is_built(index.id) {
                     let _: Result<_, storage::MemoryFull> =
                         replica.partition.build_step(index.id, rows_max);

@@ -153,7 +153,10 @@ fn mutate(random: &mut Random, payload: &mut Vec<u8>) {
         let at = random.below(payload.len());
         match random.below(7) {
             0 => payload[at] ^= 1 << random.below(8),
-            1 => payload[at] = [0, 1, 0x7f, 0x80, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][random.below(10)],
+            1 => {
+                payload[at] =
+                    [0, 1, 0x7f, 0x80, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff][random.below(10)]
+            }
             2 => payload.truncate(at),
             3 => {
                 payload.remove(at);
@@ -223,8 +226,11 @@ fn ten_thousand_hostile_clients() {
             let piece_size = 1 + random.below(bytes.len().max(1));
             for piece in bytes.chunks(piece_size) {
                 peer.send(piece);
+                assert!(peer.received.len() < 4 << 20);
+                let memory_max =
+                    if peer.connection.is_authenticated() { 1 << 20 } else { 64 << 10 };
+                assert!(peer.connection.memory_size() < memory_max, "seed {seed}");
             }
-            assert!(peer.received.len() < 4 << 20);
             if peer.is_done() {
                 break;
             }

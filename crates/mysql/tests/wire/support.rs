@@ -195,11 +195,9 @@ impl Backend for Scripted {
     async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
         let text = String::from_utf8_lossy(&text[..text.len().min(100)]).into_owned();
         self.note(format!("query {text}"));
-        let number =
-            |prefix: &str| text.strip_prefix(prefix).and_then(|n| n.parse::<usize>().ok());
+        let number = |prefix: &str| text.strip_prefix(prefix).and_then(|n| n.parse::<usize>().ok());
         let words = ColumnType::Text { bytes_max: 1 << 24, collation: Collation::default() };
-        let number_column =
-            column("n", ColumnType::Int { width: IntWidth::W8, unsigned: false });
+        let number_column = column("n", ColumnType::Int { width: IntWidth::W8, unsigned: false });
         if text == "types" {
             let all = all_types();
             let columns: Vec<_> = all.iter().map(|(t, _, _)| column("c", t.clone())).collect();
@@ -449,9 +447,12 @@ impl Peer {
             }
         }
     }
+    /// In pieces of the size that a driver reads.
     pub fn send(&mut self, bytes: &[u8]) {
-        self.connection.receive(bytes);
-        self.run();
+        for piece in bytes.chunks(64 * 1024) {
+            self.connection.receive(piece);
+            self.run();
+        }
     }
     /// A payload of less than 16 MB.
     pub fn send_packet(&mut self, sequence: u8, payload: &[u8]) {
@@ -550,7 +551,10 @@ pub fn response_with(
     payload.extend_from_slice(&[0; 23]);
     payload.extend_from_slice(user);
     payload.push(0);
-    payload.push(token.len() as u8);
+    match token.len() {
+        length @ 0..=250 => payload.push(length as u8),
+        length => payload.extend_from_slice(&[0xfc, length as u8, (length >> 8) as u8]),
+    }
     payload.extend_from_slice(token);
     if capabilities & cap::CONNECT_WITH_DB != 0 {
         payload.extend_from_slice(database);

@@ -80,7 +80,8 @@ fn a_session_inside_tls() {
         tls.write_tls(&mut first).unwrap();
         peer.send(&first);
         let wrong_token = crate::login::sha2_token(b"not it");
-        let login = packet(2, &response(BASE | cap::SSL | cap::DEPRECATE_EOF, b"sha", &wrong_token, None));
+        let login =
+            packet(2, &response(BASE | cap::SSL | cap::DEPRECATE_EOF, b"sha", &wrong_token, None));
         tls.writer().write_all(&login).unwrap();
         assert_eq!(carry(&mut peer, &mut tls).unwrap(), packet(3, &[1, 4]));
         tls.writer().write_all(&packet(4, b"secret\0")).unwrap();

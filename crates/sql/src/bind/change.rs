@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, IndexKind, RowLayout, Table};
+use types::{Expr, IndexKind, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
@@ -12,7 +12,7 @@ use super::{Binder, rewrite};
 use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::{
-    AssignedValue, AssignmentPlan, Bound, ChangeTarget, DeletePlan, InsertMode, InsertPlan,
+    AssignedValue, AssignmentPlan, ChangeTarget, DeletePlan, InsertMode, InsertPlan,
     InsertSource, InsertValue, PathKind, UpdatePlan,
 };
 
@@ -332,39 +332,7 @@ fn shipped_assignments(table: &Table, assignments: &[AssignmentPlan]) -> Option<
         if value.is_local() || is_key(assignment.column) || (is_timestamp && computed) {
             return None;
         }
-        // NULL from a computation is an error of its own in a NOT NULL column; the session looks at it.
-        if computed && !column.nullable && may_be_null(table, &value.expr) {
-            return None;
-        }
         shipped.push(Assignment { column: assignment.column, value: value.expr.clone() });
     }
     Some(shipped)
 }
-
-/// Could the expression be NULL for a row? `k + 1` of a NOT NULL column is not.
-fn may_be_null(table: &Table, expr: &Expr) -> bool {
-    use types::expr::{BinaryOp, Function};
-    match expr {
-        Expr::Const(value) => value.is_null(),
-        Expr::Column(column) => table.columns[usize::from(*column)].nullable,
-        // Checked when the statement runs.
-        Expr::Param(_) => false,
-        Expr::Binary(
-            BinaryOp::Add
-            | BinaryOp::Subtract
-            | BinaryOp::Multiply
-            | BinaryOp::BitAnd
-            | BinaryOp::BitOr
-            | BinaryOp::BitXor,
-            left,
-            right,
-        ) => may_be_null(table, left) || may_be_null(table, right),
-        Expr::Function(
-            Function::Concat | Function::Upper | Function::Lower | Function::Reverse,
-            operands,
-        ) => operands.iter().any(|operand| may_be_null(table, operand)),
-        Expr::Unary(_, operand) => may_be_null(table, operand),
-        _ => true,
-    }
-}
-

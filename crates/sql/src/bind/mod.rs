@@ -34,8 +34,8 @@ use crate::parser::ast;
 use crate::plan::{Bound, ParamKind, Plan, PlanKind, Slot};
 use crate::session::variables::SqlMode;
 
-pub use expr::literal_value;
-pub use select::column_info;
+pub use expr::{latin1_character, literal_value};
+pub use select::{column_info, expression_info};
 
 /// What a plan depends on besides the catalogue; sessions with equal environments share plans.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -88,6 +88,7 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             // name the column (`write::store_error`).
             SqlError::new(error.code(), error.message(&format!("#{}", column + 1), 1))
         }
+        Refusal::NotNull { column } => SqlError::column_cannot_be_null(&format!("#{}", column + 1)),
         Refusal::Cancelled => SqlError::interrupted(),
         Refusal::RolledBack => SqlError::new(
             code::ER_LOCK_DEADLOCK,

@@ -233,7 +233,7 @@ impl Session {
     }
 
     /// The primary keys that entries of a unique key name.
-    async fn read_entries(
+    pub async fn read_entries(
         &mut self,
         run: &Run<'_>,
         wanted: &Wanted<'_>,

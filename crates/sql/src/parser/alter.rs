@@ -1,7 +1,7 @@
 //! ALTER TABLE.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::definition::TableElement;
 use super::lexer::TokenKind;
 

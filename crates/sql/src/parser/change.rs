@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE, DELETE, TRUNCATE.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 impl Parser<'_> {

@@ -1,7 +1,7 @@
 //! Column definitions: types and attributes.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::expression::function;
 use super::lexer::TokenKind;
 
@@ -137,12 +137,10 @@ impl Parser<'_> {
         match data_type.kind {
             TypeKind::Enum | TypeKind::Set => {
                 data_type.members = self.paren_list(|parser| {
-                    if parser.kind() == TokenKind::HexString
-                        || parser.kind() == TokenKind::HexNumber
-                    {
-                        if let Expr::Literal(Literal::Hex(value)) = parser.literal()? {
-                            return Ok(value);
-                        }
+                    let is_hex =
+                        matches!(parser.kind(), TokenKind::HexString | TokenKind::HexNumber);
+                    if is_hex && let Expr::Literal(Literal::Hex(value)) = parser.literal()? {
+                        return Ok(value);
                     }
                     parser.string_bytes()
                 })?;

@@ -1,7 +1,7 @@
 //! CREATE and DROP of databases, tables and indexes; keys, foreign keys, table options, partitioning.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 /// What stands between the parentheses of CREATE TABLE, beside columns.
@@ -446,7 +446,6 @@ impl Parser<'_> {
             }
             _ => self.name()?,
         };
-        // TABLESPACE ts STORAGE DISK
         options.other.push((name, value));
         Ok(())
     }

@@ -18,7 +18,7 @@
 //! version to the key.
 
 use super::ast::Literal;
-use super::core::skip_spaces;
+use super::cursor::skip_spaces;
 use super::keywords::{RESERVED_LENGTH_MAX, is_reserved};
 use super::lexer::{Lexer, Token, TokenKind, decode_literal};
 use super::limits::{DIGEST_LITERAL_COUNT_MAX, STATEMENT_SIZE_MAX};
@@ -108,7 +108,7 @@ fn fold_reserved(word: &mut [u8]) {
 /// Writes the normal form of the first statement; returns where the next one begins.
 fn normalise(sql: &[u8], form: &mut Vec<u8>, literals: &mut Vec<Literal>) -> Option<usize> {
     // Marks and terminators make the form a little longer than the text at most; a select list's gaps may add more.
-    form.reserve(sql.len().min(BUFFER_SIZE_KEPT) * 2);
+    form.reserve((sql.len() + sql.len() / 2).min(BUFFER_SIZE_KEPT));
     let mut lexer = Lexer::new(sql);
     let mut token = lexer.next();
     if token.kind != TokenKind::Word || !begins_cacheable(&sql[token.start..token.end]) {
@@ -138,10 +138,12 @@ fn normalise(sql: &[u8], form: &mut Vec<u8>, literals: &mut Vec<Literal>) -> Opt
                     select_depth = None;
                 }
             }
-            TokenKind::Word if previous != TokenKind::Dot => {
-                if select_depth == Some(paren_depth) && text.eq_ignore_ascii_case(b"FROM") {
-                    select_depth = None;
-                }
+            TokenKind::Word
+                if previous != TokenKind::Dot
+                    && select_depth == Some(paren_depth)
+                    && text.eq_ignore_ascii_case(b"FROM") =>
+            {
+                select_depth = None;
             }
             _ => {}
         }

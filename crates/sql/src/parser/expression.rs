@@ -17,7 +17,7 @@
 //! its siblings: what `limits::NESTING_MAX` levels cost is measured in `tests_hostile`.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::keywords::{is_charset, is_reserved_function, is_window_function};
 use super::lexer::TokenKind;
 

@@ -5,7 +5,7 @@
 //! argument's value: ROUND(x, 2) has two decimals because of the 2.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::expression::{function, interval_unit, unsupported};
 use super::keywords::is_window_function;
 use super::lexer::TokenKind;

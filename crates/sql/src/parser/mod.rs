@@ -16,22 +16,24 @@
 //!
 //! | module | part |
 //! |---|---|
-//! | `ast` | the tree |
+//! | `ast`, `ast_debug` | the tree, its compact Debug |
 //! | `lexer`, `keywords` | tokens, reserved words |
-//! | `core` | the cursor all rules share |
+//! | `cursor` | the cursor all rules share |
 //! | `expression`, `function` | expressions |
 //! | `query` | SELECT and its tables |
 //! | `change` | INSERT, UPDATE, DELETE |
 //! | `definition`, `column`, `alter` | CREATE, DROP, ALTER |
+//! | `statement` | which statement it is |
 //! | `session`, `show` | SET, transactions, administration, SHOW |
-//! | `digest` | the digest |
+//! | `digest`, `sip` | the digest, its hash |
+//! | `limits`, `error` | the bounds, the refusals |
 
-pub mod ast;
 mod alter;
+pub mod ast;
 mod ast_debug;
 mod change;
 mod column;
-mod core;
+mod cursor;
 mod definition;
 pub mod digest;
 mod error;
@@ -58,7 +60,7 @@ pub use digest::{Digest, Digester, digest};
 pub use error::{ParseError, ParseErrorKind};
 
 use ast::{Literal, Statement};
-use core::Parser;
+use cursor::Parser;
 
 /// Parses the first statement of `sql`. Returns it and where the next one begins: past its semicolon and the blanks
 /// after it, or the end of the text. Errors are MySQL's (`ParseError`).

@@ -8,7 +8,7 @@
 //! positions, or decide types.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 /// INTO of a query.
@@ -191,13 +191,9 @@ impl Parser<'_> {
         }
         let items = self.with_slot(false, |parser| parser.list(Self::select_item))?;
         let into = self.into()?;
-        let from = if !self.accept("FROM") {
-            Vec::new()
-        } else if self.accept("DUAL") {
-            Vec::new()
-        } else {
-            self.table_references()?
-        };
+        // FROM DUAL is no FROM.
+        let has_tables = self.accept("FROM") && !self.accept("DUAL");
+        let from = if has_tables { self.table_references()? } else { Vec::new() };
         let filter = self.filter()?;
         let mut group_by = Vec::new();
         let mut with_rollup = false;
@@ -260,13 +256,8 @@ impl Parser<'_> {
         let start = self.token_start();
         let expr = self.expression()?;
         let text = self.text_since(start);
-        let alias = if self.accept("AS") {
-            Some(self.name_or_string()?)
-        } else if self.at_name() || self.at_kind(TokenKind::String) {
-            Some(self.name_or_string()?)
-        } else {
-            None
-        };
+        let has_alias = self.accept("AS") || self.at_name() || self.at_kind(TokenKind::String);
+        let alias = if has_alias { Some(self.name_or_string()?) } else { None };
         Ok(SelectItem::Expr { expr, alias, text })
     }
 
@@ -610,11 +601,9 @@ impl Parser<'_> {
         }
         self.advance();
         self.advance();
-        if self.accept("FOR") {
-            if !self.accept("JOIN") {
-                self.expect_any(&["ORDER", "GROUP"])?;
-                self.expect("BY")?;
-            }
+        if self.accept("FOR") && !self.accept("JOIN") {
+            self.expect_any(&["ORDER", "GROUP"])?;
+            self.expect("BY")?;
         }
         self.expect_kind(TokenKind::LeftParen)?;
         let mut indexes = Vec::new();

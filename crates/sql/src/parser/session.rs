@@ -1,7 +1,7 @@
 //! SET, transactions, prepared statements by name, locks, and the small administrative statements.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 /// Behind SET: GLOBAL, SESSION, ...

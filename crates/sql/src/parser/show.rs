@@ -1,7 +1,7 @@
 //! SHOW, DESCRIBE and EXPLAIN.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 impl Parser<'_> {

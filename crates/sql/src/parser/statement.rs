@@ -1,7 +1,7 @@
 //! Which statement it is, by its first words.
 
 use super::ast::*;
-use super::core::{Parse, Parser};
+use super::cursor::{Parse, Parser};
 use super::lexer::TokenKind;
 
 /// First words of statements that are recognised and not parsed. With each goes how many words name the feature.

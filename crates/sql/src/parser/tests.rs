@@ -505,7 +505,7 @@ fn updates_and_deletes() {
     ] {
         let Statement::Delete(delete) = parse(sql) else { panic!("{sql}") };
         assert_eq!(delete.targets.len(), target_count, "{sql}");
-        assert_eq!(delete.tables.is_empty(), false, "{sql}");
+        assert!(!delete.tables.is_empty(), "{sql}");
     }
     assert_eq!(parse("TRUNCATE t"), parse("truncate table t;"));
 }
@@ -832,7 +832,7 @@ fn accepted() {
         "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ',') FROM t GROUP BY c",
         "SELECT a, RANK() OVER (ORDER BY b) r FROM t",
         "SELECT a FROM t WINDOW w AS (PARTITION BY a), x AS (w)",
-        "SELECT * INTO OUTFILE '/tmp/x' FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\n' FROM t",
+        "SELECT * INTO OUTFILE 'x.csv' FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\n' FROM t",
         "SELECT * FROM JSON_TABLE('[1]', '$[*]' COLUMNS (a INT PATH '$')) AS jt",
         "SELECT * FROM t, LATERAL (SELECT * FROM u WHERE u.a = t.a) AS x",
         "SELECT sleep(0.1)",

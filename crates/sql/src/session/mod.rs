@@ -1,10 +1,47 @@
-//! A connection's session.
+//! A connection's session: its state, and the way of a statement through it.
+//!
+//! A session runs one statement at a time; whoever owns it polls its future. What other tasks may do meanwhile is to kill
+//! it, through a [`KillHandle`]. State is of three kinds: what the client set ([`Settings`], user variables, prepared
+//! statements), what the last statement left (warnings, counts, LAST_INSERT_ID), and the transaction, most of which lives
+//! in [`client::Session`].
+//!
+//! | module | part |
+//! |---|---|
+//! | `query` | text: digest, plan cache, several statements |
+//! | `prepared` | prepared statements of both protocols |
+//! | `run` | running a plan: retries, results, warnings |
+//! | `statement` | everything that has no plan |
+//! | `schema` | CREATE, DROP, ALTER, ... |
+//! | `set`, `variables` | SET and system variables |
+//! | `transaction` | BEGIN, COMMIT, autocommit |
+
+mod prepared;
+mod query;
+mod run;
+mod schema;
+mod set;
+mod statement;
+mod transaction;
+pub mod variables;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use types::{Value, WorkerId};
+use client::Refusal;
+use types::convert::{SqlWarning, WarningLevel, to_text};
+use types::{Catalogue, Collation, Value, WorkerId};
 
-use crate::{ColumnInfo, ConnectionId, KillKind, ResultSink, Server, SqlError, StatusFlags};
+use crate::bind::{Environment, SessionValues};
+use crate::error::{SqlError, code};
+use crate::execute::Failure;
+use crate::parser::ast;
+use crate::server::Counters;
+use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
+use prepared::Prepared;
+use transaction::Transaction;
+use variables::{Charset, Settings};
 
 /// What the handshake told about a connection.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +49,7 @@ pub struct ConnectionInfo {
     pub id: ConnectionId,
     pub worker: WorkerId,
     pub user: String,
-    /// The client's host as SHOW PROCESSLIST and CURRENT_USER() show it: "localhost" or "address:port".
+    /// The client's host as SHOW PROCESSLIST and USER() show it: "localhost", or its address.
     pub host: String,
     pub database: Option<String>,
     /// The collation number of the handshake.
@@ -41,14 +78,67 @@ pub struct PreparedInfo {
 }
 
 /// One a connection; runs one statement at a time.
-pub struct Session {}
+pub struct Session {
+    pub(crate) server: Arc<Server>,
+    pub(crate) client: client::Session,
+    pub(crate) info: ConnectionInfo,
+    pub(crate) settings: Settings,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) user_variables: BTreeMap<String, Value>,
+    prepared: BTreeMap<u32, Prepared>,
+    /// Statements of PREPARE name FROM, by lower-case name.
+    prepared_names: BTreeMap<String, u32>,
+    prepared_id_last: u32,
+    pub(crate) transaction: Transaction,
+    /// What the last statement warned about; the first max_error_count of them.
+    pub(crate) warnings: Vec<SqlWarning>,
+    /// LAST_INSERT_ID().
+    pub(crate) last_insert_id: u64,
+    /// What the running statement makes of it.
+    pub(crate) statement_insert_id: Option<u64>,
+    /// ROW_COUNT().
+    pub(crate) row_count: i64,
+    /// FOUND_ROWS().
+    pub(crate) found_rows: u64,
+    /// RAND(seed): seed and state of the statement's sequence.
+    pub(crate) random_sequence: Option<(i128, u64, u64)>,
+    /// The current database changed with the running statement.
+    pub(crate) schema_changed: bool,
+    /// Parameters of a prepared statement that has no plan.
+    pub(crate) statement_params: Vec<Value>,
+    kill: Rc<KillState>,
+    is_closed: bool,
+}
+
+struct KillState {
+    canceller: client::Canceller,
+    /// A statement runs: a request may be in flight.
+    running: Cell<bool>,
+    query: Cell<bool>,
+    connection: Cell<bool>,
+}
 
 /// Ends what a session runs, from another task of its worker (the session itself is borrowed by its statement).
 #[derive(Clone)]
-pub struct KillHandle {}
+pub struct KillHandle {
+    state: Rc<KillState>,
+}
 
 impl KillHandle {
-    pub fn kill(&self, _kind: KillKind) {}
+    pub fn kill(&self, kind: KillKind) {
+        match kind {
+            KillKind::Query if !self.state.running.get() => return,
+            KillKind::Query => self.state.query.set(true),
+            KillKind::Connection => self.state.connection.set(true),
+        }
+        if self.state.running.get() {
+            self.state.canceller.cancel();
+        }
+    }
+    /// Was KILL CONNECTION called?
+    pub fn is_connection_killed(&self) -> bool {
+        self.state.connection.get()
+    }
 }
 
 impl Session {
@@ -57,36 +147,337 @@ impl Session {
         server: Arc<Server>,
         client: client::Session,
         info: ConnectionInfo,
-    ) -> Result<Session, SqlError>;
-    pub fn kill_handle(&self) -> KillHandle;
-    /// Was KILL CONNECTION called? The connection is then closed after the error that the statement got.
-    pub fn is_killed(&self) -> bool;
-    /// Runs every statement of the text (several when CLIENT_MULTI_STATEMENTS is set). SQL errors go to `sink.error`.
-    pub async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink);
-    pub async fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError>;
-    /// `params` already include long data; one a `?`.
-    pub async fn execute(&mut self, statement_id: u32, params: Vec<Value>, sink: &mut dyn ResultSink);
-    pub fn param_count(&self, statement_id: u32) -> Option<u16>;
-    pub fn close_statement(&mut self, statement_id: u32);
-    /// COM_STMT_RESET: 1243 when there is no such statement.
-    pub fn reset_statement(&mut self, statement_id: u32) -> Result<(), SqlError>;
+    ) -> Result<Session, SqlError> {
+        let kill = Rc::new(KillState {
+            canceller: client.canceller(),
+            running: Cell::new(false),
+            query: Cell::new(false),
+            connection: Cell::new(false),
+        });
+        let settings = Settings::default();
+        let mut session = Session {
+            transaction: Transaction {
+                explicit: false,
+                read_only: settings.read_only,
+                isolation: settings.isolation,
+            },
+            environment: Arc::new(Environment {
+                database: None,
+                sql_mode: settings.sql_mode,
+                collation: settings.collation_connection,
+            }),
+            server,
+            client,
+            info,
+            settings,
+            user_variables: BTreeMap::new(),
+            prepared: BTreeMap::new(),
+            prepared_names: BTreeMap::new(),
+            prepared_id_last: 0,
+            warnings: Vec::new(),
+            last_insert_id: 0,
+            statement_insert_id: None,
+            row_count: 0,
+            found_rows: 0,
+            random_sequence: None,
+            schema_changed: false,
+            statement_params: Vec::new(),
+            kill,
+            is_closed: false,
+        };
+        session.set_defaults()?;
+        let now = session.client.client().wall_clock_micros();
+        let info = session.info.clone();
+        session.server.update_process(info.id, |process| {
+            process.user.clone_from(&info.user);
+            process.host.clone_from(&info.host);
+            process.command = "Sleep";
+            process.since_micros = now;
+        });
+        Ok(session)
+    }
+
+    /// Settings as of a new connection: the global values, the handshake's character set and database.
+    fn set_defaults(&mut self) -> Result<(), SqlError> {
+        self.settings = Settings::default();
+        for (name, value) in self.server.globals() {
+            // Checked when it was set.
+            let _ = self.assign_global_default(&name, value);
+        }
+        let charset = Charset::by_collation_id(self.info.collation_id);
+        self.settings.character_set_client = charset;
+        self.settings.character_set_connection = charset;
+        self.settings.character_set_results = Some(charset);
+        let collation = Collation::by_id(self.info.collation_id);
+        self.settings.collation_connection = collation.unwrap_or_default();
+        self.settings.collation_connection_name = match (collation, charset) {
+            (Some(collation), Charset::Utf8mb4 | Charset::Binary) => collation.name().into(),
+            _ => charset.default_collation_name().into(),
+        };
+        self.end_transaction();
+        let database = match self.info.database.clone() {
+            Some(database) if !database.is_empty() => Some(self.known_database(&database)?),
+            _ => None,
+        };
+        self.set_environment(database);
+        Ok(())
+    }
+
+    /// A database's own spelling; 1049 if there is none.
+    pub(crate) fn known_database(&self, name: &str) -> Result<String, SqlError> {
+        if crate::information_schema::is_schema(name) {
+            return Ok("information_schema".into());
+        }
+        match self.catalogue().database(name) {
+            Some(database) => Ok(database.name.clone()),
+            None => Err(SqlError::unknown_database(name)),
+        }
+    }
+
+    pub(crate) fn set_environment(&mut self, database: Option<String>) {
+        self.environment = Arc::new(Environment {
+            database,
+            sql_mode: self.settings.sql_mode,
+            collation: self.settings.collation_connection,
+        });
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.client.client().catalogue()
+    }
+
+    pub(crate) fn refused(&self, refusal: Refusal) -> Failure {
+        Failure::refused(refusal, &self.catalogue())
+    }
+
+    pub fn kill_handle(&self) -> KillHandle {
+        KillHandle { state: self.kill.clone() }
+    }
+    /// Was KILL CONNECTION called? The connection is then closed after the error that its statement got.
+    pub fn is_killed(&self) -> bool {
+        self.kill.connection.get()
+    }
+    pub(crate) fn check_killed(&self) -> Result<(), SqlError> {
+        if self.kill.connection.get() {
+            return Err(SqlError { fatal: true, ..SqlError::interrupted() });
+        }
+        if self.kill.query.get() {
+            return Err(SqlError::interrupted());
+        }
+        Ok(())
+    }
+
+    /// What every command does first.
+    pub(crate) fn begin_command(&mut self) {
+        self.kill.query.set(false);
+        self.kill.running.set(true);
+        self.schema_changed = false;
+    }
+    pub(crate) fn end_command(&mut self) {
+        self.kill.running.set(false);
+        self.kill.query.set(false);
+    }
+
     /// COM_INIT_DB.
-    pub async fn use_database(&mut self, name: &[u8]) -> Result<(), SqlError>;
+    pub async fn use_database(&mut self, name: &[u8]) -> Result<(), SqlError> {
+        self.begin_command();
+        let name = String::from_utf8_lossy(name).into_owned();
+        let result = self.change_database(&name);
+        self.end_command();
+        result
+    }
+
+    pub(crate) fn change_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let database = self.known_database(name)?;
+        self.server.update_process(self.info.id, |process| {
+            process.database = Some(database.clone());
+        });
+        self.set_environment(Some(database));
+        self.schema_changed = true;
+        Ok(())
+    }
+
     /// COM_RESET_CONNECTION: rollback, drop prepared statements and user variables, defaults.
-    pub async fn reset(&mut self);
-    /// COM_CHANGE_USER after authentication. `info.id` and `info.worker` stay.
-    pub async fn change_user(&mut self, info: ConnectionInfo) -> Result<(), SqlError>;
+    pub async fn reset(&mut self) {
+        self.rollback_transaction().await;
+        self.forget();
+        // The current database stays if it is still there.
+        let current = self.environment.database.clone();
+        self.info.database = current.filter(|name| self.known_database(name).is_ok());
+        let defaults = self.set_defaults();
+        assert!(defaults.is_ok(), "the database was looked up just before");
+    }
+
+    fn forget(&mut self) {
+        self.user_variables.clear();
+        self.prepared.clear();
+        self.prepared_names.clear();
+        self.warnings.clear();
+        self.last_insert_id = 0;
+        self.statement_insert_id = None;
+        self.row_count = 0;
+        self.found_rows = 0;
+        self.random_sequence = None;
+    }
+
+    /// COM_CHANGE_USER after authentication. The connection's id and worker stay.
+    pub async fn change_user(&mut self, info: ConnectionInfo) -> Result<(), SqlError> {
+        self.rollback_transaction().await;
+        self.forget();
+        let (id, worker) = (self.info.id, self.info.worker);
+        self.info = ConnectionInfo { id, worker, ..info };
+        self.set_environment(None);
+        self.set_defaults()?;
+        let info = self.info.clone();
+        self.server.update_process(id, |process| {
+            process.user.clone_from(&info.user);
+            process.host.clone_from(&info.host);
+            process.database.clone_from(&info.database);
+        });
+        Ok(())
+    }
+
     /// COM_FIELD_LIST: the columns of a table whose names match the pattern (empty: all).
-    pub async fn field_list(&mut self, table: &[u8], pattern: &[u8]) -> Result<Vec<ColumnInfo>, SqlError>;
-    pub fn status_flags(&self) -> StatusFlags;
-    pub fn warning_count(&self) -> u16;
+    pub async fn field_list(
+        &mut self,
+        table: &[u8],
+        pattern: &[u8],
+    ) -> Result<Vec<ColumnInfo>, SqlError> {
+        let name = ast::ObjectName {
+            schema: None,
+            name: String::from_utf8_lossy(table).into_owned(),
+        };
+        let pattern = String::from_utf8_lossy(pattern).into_owned();
+        let catalogue = self.catalogue();
+        let table =
+            crate::bind::find_table(&catalogue, self.environment.database.as_deref(), &name)?;
+        let visible = (0..table.columns.len()).filter(|&column| {
+            let own = &table.columns[column];
+            !own.hidden
+                && (pattern.is_empty() || Collation::default().like(&own.name, &pattern, Some('\\')))
+        });
+        Ok(visible.map(|column| crate::bind::column_info(&table, column, &table.name)).collect())
+    }
+
+    pub fn warning_count(&self) -> u16 {
+        u16::try_from(self.warnings.len()).unwrap_or(u16::MAX)
+    }
+
     /// COM_STATISTICS.
-    pub fn server_status_text(&self) -> String;
-    /// Rolls back and unregisters the connection.
-    pub async fn close(&mut self);
-    pub fn database(&self) -> Option<&str>;
-    pub fn max_allowed_packet(&self) -> u64;
+    pub fn server_status_text(&self) -> String {
+        let now = self.client.client().wall_clock_micros();
+        let load = |counter: &std::sync::atomic::AtomicU64| {
+            counter.load(std::sync::atomic::Ordering::Relaxed)
+        };
+        let uptime = self.server.uptime_seconds(now);
+        let questions = load(&self.server.counters.questions);
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  \
+             Open tables: {}  Queries per second avg: {:.3}",
+            self.server.connection_count(),
+            load(&self.server.counters.slow),
+            self.catalogue().tables.len(),
+            questions as f64 / uptime.max(1) as f64,
+        )
+    }
+
+    /// Rolls back and unregisters the connection. Called once, when the connection is gone.
+    pub async fn close(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        self.is_closed = true;
+        self.client.rollback().await;
+        self.forget();
+        self.server.unregister(self.info.id);
+    }
+
+    pub fn database(&self) -> Option<&str> {
+        self.environment.database.as_deref()
+    }
+    pub fn connection_info(&self) -> &ConnectionInfo {
+        &self.info
+    }
+    pub fn max_allowed_packet(&self) -> u64 {
+        self.kept_number("max_allowed_packet")
+    }
     /// Seconds without a statement after which the connection is closed (interactive_timeout for interactive ones).
-    pub fn wait_timeout_seconds(&self) -> u64;
-    pub fn net_write_timeout_seconds(&self) -> u64;
+    pub fn wait_timeout_seconds(&self) -> u64 {
+        let own = if self.info.interactive && !self.settings.kept.contains_key("wait_timeout") {
+            "interactive_timeout"
+        } else {
+            "wait_timeout"
+        };
+        self.kept_number(own)
+    }
+    pub fn net_write_timeout_seconds(&self) -> u64 {
+        self.kept_number("net_write_timeout")
+    }
+
+    /// An OK without rows.
+    pub(crate) fn ok_info(&self, more_results: bool) -> OkInfo {
+        OkInfo {
+            warnings: self.warning_count(),
+            more_results,
+            flags: self.status_flags(),
+            ..OkInfo::default()
+        }
+    }
+
+    /// Remembers an error for SHOW WARNINGS and counts it.
+    pub(crate) fn note_error(&mut self, error: &SqlError) {
+        Counters::add(&self.server.counters.errors, 1);
+        self.row_count = -1;
+        self.warnings.push(SqlWarning {
+            level: WarningLevel::Error,
+            code: error.code,
+            message: error.message.clone(),
+        });
+    }
+
+    pub(crate) fn note(&mut self, level: WarningLevel, error: SqlError) {
+        if level == WarningLevel::Note && !self.settings.sql_notes {
+            return;
+        }
+        self.warnings.push(SqlWarning { level, code: error.code, message: error.message });
+    }
+}
+
+impl SessionValues for Session {
+    fn user_variable(&self, name: &str) -> Option<&Value> {
+        self.user_variables.get(name)
+    }
+    fn system_variable(&self, scope: ast::VariableScope, name: &str) -> Result<Value, SqlError> {
+        self.read_variable(scope, name)
+    }
+    fn user(&self) -> String {
+        let host = self.info.host.rsplit_once(':').map_or(self.info.host.as_str(), |(host, _)| host);
+        format!("{}@{host}", self.info.user)
+    }
+    fn current_user(&self) -> String {
+        format!("{}@localhost", self.info.user)
+    }
+    fn version(&self) -> String {
+        self.server.config().version_text.clone()
+    }
+    fn connection_id(&self) -> u32 {
+        self.info.id
+    }
+}
+
+/// A value as SET sees it: text of anything but NULL.
+pub fn value_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => Some(to_text(value.as_ref()).into_owned()),
+    }
+}
+
+/// The code for "no such statement" and friends needs a name for COM_STMT_* commands.
+pub(crate) fn unknown_handler(id: u32, command: &str) -> SqlError {
+    SqlError::new(
+        code::ER_UNKNOWN_STMT_HANDLER,
+        format!("Unknown prepared statement handler ({id}) given to {command}"),
+    )
 }

@@ -83,10 +83,14 @@ fn cancelled_waits_let_others_pass() {
     assert_eq!(locks.holders_blocking(2), vec![]);
 }
 
+/// Token, owner and mode.
+type ModelWaiter = (u64, u64, LockMode);
+type ModelLock = (Vec<(u64, LockMode)>, Vec<ModelWaiter>);
+
 /// The lock as a list of holders and a list of waiters, all of it searched.
 #[derive(Default)]
 struct Model {
-    rows: BTreeMap<u8, (Vec<(u64, LockMode)>, Vec<(u64, u64, LockMode)>)>,
+    rows: BTreeMap<u8, ModelLock>,
 }
 
 impl Model {
@@ -103,8 +107,7 @@ impl Model {
             holders.push((owner, mode));
             return Acquired::Granted;
         }
-        let is_holder =
-            |waiter: &&(u64, u64, LockMode)| holders.iter().any(|holder| holder.0 == waiter.1);
+        let is_holder = |waiter: &&ModelWaiter| holders.iter().any(|holder| holder.0 == waiter.1);
         let upgrades = queue.iter().take_while(is_holder).count();
         let place = if held.is_some() { upgrades } else { queue.len() };
         queue.insert(place, (token, owner, mode));
@@ -132,9 +135,8 @@ impl Model {
                 if waiter.2 <= mode {
                     granted.push(waiter.0);
                 } else {
-                    let is_holder = |waiter: &&(u64, u64, LockMode)| {
-                        holders.iter().any(|holder| holder.0 == waiter.1)
-                    };
+                    let is_holder =
+                        |waiter: &&ModelWaiter| holders.iter().any(|holder| holder.0 == waiter.1);
                     let place = queue.iter().take_while(is_holder).count();
                     queue.insert(place, waiter);
                 }

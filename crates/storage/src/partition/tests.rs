@@ -92,6 +92,9 @@ struct ModelRow {
     pending: Option<(Pending, Option<Row>)>,
 }
 
+/// A write: its row, how to undo it, and the pending version before it.
+type Done = (i64, Undo, Option<(Pending, Option<Row>)>);
+
 enum Expected<'a> {
     Row(&'a Row),
     Absent,
@@ -134,7 +137,7 @@ struct World {
     partition: Partition,
     model: BTreeMap<i64, ModelRow>,
     /// Undo entries of each open transaction with the pending state before.
-    open: BTreeMap<TransactionId, Vec<(i64, Undo, Option<(Pending, Option<Row>)>)>>,
+    open: BTreeMap<TransactionId, Vec<Done>>,
     random: Random,
     now: u64,
     horizon: Timestamp,
@@ -233,6 +236,7 @@ impl World {
         let key = key_of_id(&self.table, id);
         let outcome = self.partition.write(&key, change, owner, statement).expect("memory");
         assert_eq!(self.partition.key_of(outcome.row), key);
+        assert_eq!(outcome.first, before.is_none());
         let state = Pending { owner, statement, phase: Phase::Active };
         assert_eq!(self.partition.state(outcome.row).pending, Some(state));
         model.pending = Some((state, row));

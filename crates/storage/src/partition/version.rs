@@ -181,17 +181,8 @@ fn set_chain(heap: &mut Heap, head: u32, first: u32, length: u32) {
     write_u32(record, HEADER, first);
     write_u32(record, HEADER + 4, length);
 }
-/// Resizes a version's record and keeps its header.
 fn resize_payload(heap: &mut Heap, version: u32, payload_length: usize) -> bool {
-    let record = heap.get(version);
-    if record.len() == HEADER + payload_length {
-        return true;
-    }
-    let mut kept = [0; HEADER];
-    kept.copy_from_slice(&record[..HEADER]);
-    let resized = heap.resize(version, HEADER + payload_length);
-    heap.get_mut(version)[..HEADER].copy_from_slice(&kept);
-    resized
+    heap.resize(version, HEADER + payload_length)
 }
 
 /// Copies the head's version out to a record of its own, and makes a new version in

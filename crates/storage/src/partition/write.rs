@@ -190,10 +190,8 @@ impl Partition {
         if matches!(change, RowChange::Put(_)) {
             self.insert_keys_new(head);
         }
-        WriteOutcome {
-            row: RowHandle(head),
-            undo: Undo { row: RowHandle(head), before: Before::NotPending },
-        }
+        let row = RowHandle(head);
+        WriteOutcome { row, first: true, undo: Undo { row, before: Before::NotPending } }
     }
 
     fn write_push(
@@ -224,7 +222,7 @@ impl Partition {
         if inserts {
             self.insert_keys_new(row.0);
         }
-        WriteOutcome { row, undo: Undo { row, before: Before::NotPending } }
+        WriteOutcome { row, first: true, undo: Undo { row, before: Before::NotPending } }
     }
 
     fn write_replace(
@@ -254,17 +252,17 @@ impl Partition {
         }
         if had_row {
             let keys_old = std::mem::take(&mut self.scratch.keys_old);
-            for index in 1..self.indexes.len() {
-                let stays = has_row && keys_old[index] == self.scratch.keys_new[index];
-                if !stays && !self.chain_has_key(old.older, index, &keys_old[index]) {
-                    self.indexes[index].tree.remove(&mut self.heap, &keys_old[index]);
+            for (index, key) in keys_old.iter().enumerate().skip(1) {
+                let stays = has_row && *key == self.scratch.keys_new[index];
+                if !stays && !self.chain_has_key(old.older, index, key) {
+                    self.indexes[index].tree.remove(&mut self.heap, key);
                 }
             }
             self.scratch.keys_old = keys_old;
         }
         self.refresh_keys_differ(row.0);
         let before = Before::Pending { row: before_row, statement: pending.statement };
-        WriteOutcome { row, undo: Undo { row, before } }
+        WriteOutcome { row, first: false, undo: Undo { row, before } }
     }
 
     /// Puts a committed version between a pending one and what is older.

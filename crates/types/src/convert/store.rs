@@ -414,12 +414,7 @@ fn store_date(value: ValueRef<'_>, cx: &ConvertContext) -> Outcome {
 /// The first and the last second a TIMESTAMP holds: 1970-01-01 00:00:01 and 2038-01-19 03:14:07, UTC.
 const TIMESTAMP_RANGE: std::ops::RangeInclusive<i64> = 1..=0x7fff_ffff;
 
-fn store_datetime(
-    value: ValueRef<'_>,
-    fsp: u8,
-    timestamp: bool,
-    cx: &ConvertContext,
-) -> Outcome {
+fn store_datetime(value: ValueRef<'_>, fsp: u8, timestamp: bool, cx: &ConvertContext) -> Outcome {
     use ConvertErrorKind::IncorrectDateTime;
     let (datetime, complete) = spelled_datetime(value, cx);
     let zero = || Value::DateTime(DateTime::ZERO);

@@ -124,9 +124,7 @@ pub fn cast(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -
         ColumnType::Char { length, collation } | ColumnType::Varchar { length, collation } => {
             cast_text(value, *length, *collation, cx)
         }
-        ColumnType::Text { bytes_max, collation } => {
-            cast_text(value, *bytes_max, *collation, cx)
-        }
+        ColumnType::Text { bytes_max, collation } => cast_text(value, *bytes_max, *collation, cx),
         ColumnType::Binary { length } => {
             let mut bytes = cast_bytes(value, *length, cx);
             // BINARY(n) pads; n comes from the statement, so it is bounded by what a value may be.
@@ -169,7 +167,8 @@ fn cast_integer(value: ValueRef<'_>, unsigned: bool, cx: &mut ConvertContext) ->
         }
         let text = matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_));
         if number < 0 && text {
-            let complement = "Cast to unsigned converted negative integer to its positive complement";
+            let complement =
+                "Cast to unsigned converted negative integer to its positive complement";
             cx.warn(1105, complement.into());
         }
         // Two's complement: -1 is 2^64 - 1.

@@ -33,7 +33,7 @@ fn number_to_datetime(number: Decimal) -> Option<DateTime> {
     if micros == 0 || value.is_zero() { Some(value) } else { value.add_micros(i64::from(micros)) }
 }
 
-/// What was read, whether it was complete, and whether it had a time part.
+/// What was read, and whether that was all of it.
 struct Read {
     value: DateTime,
     complete: bool,

@@ -326,10 +326,8 @@ impl AggregateState {
             F::AnyValue => Accumulator::Any(None),
         };
         // For these a value counts the same once or often.
-        let idempotent = matches!(
-            aggregate.function,
-            F::Min | F::Max | F::BitAnd | F::BitOr | F::AnyValue
-        );
+        let idempotent =
+            matches!(aggregate.function, F::Min | F::Max | F::BitAnd | F::BitOr | F::AnyValue);
         let distinct = (aggregate.distinct && !idempotent).then(Distinct::default);
         AggregateState { so_far, distinct }
     }
@@ -488,9 +486,9 @@ impl Accumulator {
             Accumulator::Sum(sum) => sum.finish(false),
             Accumulator::Avg(sum) => sum.finish(true),
             Accumulator::Min(value) | Accumulator::Max(value) => value.clone(),
-            Accumulator::BitAnd(bits)
-            | Accumulator::BitOr(bits)
-            | Accumulator::BitXor(bits) => Value::UInt(*bits),
+            Accumulator::BitAnd(bits) | Accumulator::BitOr(bits) | Accumulator::BitXor(bits) => {
+                Value::UInt(*bits)
+            }
             Accumulator::StddevPop(moments) => double(moments.variance(false).map(f64::sqrt)),
             Accumulator::StddevSamp(moments) => double(moments.variance(true).map(f64::sqrt)),
             Accumulator::VarPop(moments) => double(moments.variance(false)),

@@ -311,28 +311,35 @@ fn compare_operands(
     b: ValueRef<'_>,
     ctx: &mut EvalContext<'_>,
 ) -> Option<Ordering> {
+    if let (ValueRef::Int(a), ValueRef::Int(b)) = (a, b) {
+        return Some(a.cmp(&b));
+    }
     if let (ValueRef::Text(text_a, collation_a), ValueRef::Text(text_b, collation_b)) = (a, b) {
         return Some(collation_of(left, collation_a, right, collation_b).compare(text_a, text_b));
     }
-    check_temporal_constant(a, right, b, &mut ctx.convert);
-    check_temporal_constant(b, left, a, &mut ctx.convert);
+    if !check_temporal_constant(a, right, b, &mut ctx.convert)
+        || !check_temporal_constant(b, left, a, &mut ctx.convert)
+    {
+        return None;
+    }
     compare(a, b, &mut ctx.convert)
 }
 
+/// Whether `value` can be compared with `temporal`; raises 1525 for a constant that spells no date.
 fn check_temporal_constant(
     temporal: ValueRef<'_>,
     other: &Expr,
     value: ValueRef<'_>,
     cx: &mut ConvertContext,
-) {
+) -> bool {
     let kind = match temporal {
         ValueRef::Date(_) => "DATE",
         ValueRef::DateTime(_) => "DATETIME",
         ValueRef::Time(_) => "TIME",
-        _ => return,
+        _ => return true,
     };
     if !matches!(value, ValueRef::Text(..)) || !matches!(other, Expr::Const(_) | Expr::Param(_)) {
-        return;
+        return true;
     }
     let text = to_text(value);
     let readable = match temporal {
@@ -343,6 +350,7 @@ fn check_temporal_constant(
         let text = convert::shown(text.as_bytes());
         cx.raise(1525, format!("Incorrect {kind} value: '{text}'"));
     }
+    readable
 }
 
 fn truth_of_between<R: Columns + ?Sized>(
@@ -471,10 +479,12 @@ pub(super) fn operand<'r, 'a: 'r, R: Columns + ?Sized>(
         Expr::Interval { operand, amount, unit, subtract } => {
             operand_of_interval(operand, amount, *unit, *subtract, row, ctx)
         }
-        Expr::Function(function, arguments) => {
-            operand_of_function(*function, arguments, row, ctx)
-        }
+        Expr::Function(function, arguments) => operand_of_function(*function, arguments, row, ctx),
     }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Column(_)) && expr.children().into_iter().all(is_constant)
 }
 
 fn operand_of_unary<'r, R: Columns + ?Sized>(
@@ -485,7 +495,14 @@ fn operand_of_unary<'r, R: Columns + ?Sized>(
 ) -> Result<Operand<'r>, EvalError> {
     let value = operand(inner, row, ctx)?;
     let result = match op {
-        UnaryOp::Negate => arithmetic::negate(value.get(), &mut ctx.convert)?,
+        UnaryOp::Negate => match arithmetic::negate(value.get(), &mut ctx.convert) {
+            // A constant beyond BIGINT is negated as a decimal.
+            Err(_) if is_constant(inner) => {
+                let number = convert::to_decimal(value.get(), &mut ctx.convert);
+                Value::Decimal(number.neg())
+            }
+            result => result?,
+        },
         UnaryOp::BitNot => arithmetic::bit_not(value.get(), &mut ctx.convert),
         UnaryOp::Not => unreachable!("NOT is answered by truth"),
     };
@@ -567,6 +584,32 @@ fn operand_of_interval<'r, R: Columns + ?Sized>(
     Ok(Operand::Owned(result))
 }
 
+/// Gives all texts among a function's arguments the collation that wins among them.
+fn agree_on_collation(arguments: &[Expr], values: &mut [ValueRef<'_>]) {
+    let mut winner: Option<(usize, Collation)> = None;
+    let mut differ = false;
+    for (position, value) in values.iter().enumerate() {
+        let ValueRef::Text(_, collation) = *value else { continue };
+        winner = match winner {
+            None => Some((position, collation)),
+            Some((_, best)) if best == collation => continue,
+            Some((best_position, best)) => {
+                differ = true;
+                let (left, right) = (&arguments[best_position], &arguments[position]);
+                let won = collation_of(left, best, right, collation);
+                Some((if won == best { best_position } else { position }, won))
+            }
+        };
+    }
+    if let (true, Some((_, collation))) = (differ, winner) {
+        for value in values {
+            if let ValueRef::Text(text, _) = *value {
+                *value = ValueRef::Text(text, collation);
+            }
+        }
+    }
+}
+
 fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
     function: Function,
     arguments: &'r [Expr],
@@ -600,7 +643,8 @@ fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
             for argument in arguments {
                 values.push(operand(argument, row, ctx)?);
             }
-            let values: Vec<ValueRef<'_>> = values.iter().map(Operand::get).collect();
+            let mut values: Vec<ValueRef<'_>> = values.iter().map(Operand::get).collect();
+            agree_on_collation(arguments, &mut values);
             Ok(Operand::Owned(functions::call(function, &values, ctx)?))
         }
     }

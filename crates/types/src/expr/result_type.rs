@@ -118,9 +118,8 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
     if type_a == type_b {
         return ResultType::new(type_a.clone(), nullable);
     }
-    let float = |column_type: &ColumnType| {
-        matches!(column_type, ColumnType::Float | ColumnType::Double)
-    };
+    let float =
+        |column_type: &ColumnType| matches!(column_type, ColumnType::Float | ColumnType::Double);
     let column_type = match (type_a, type_b) {
         (
             ColumnType::Int { width: width_a, unsigned: unsigned_a },
@@ -177,13 +176,17 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
         | Expr::Or(_)
         | Expr::Between { .. }
         | Expr::In { .. }
-        | Expr::Like { .. } => {
-            ResultType::new(bigint(false), any_nullable(&expr.children()))
+        | Expr::Like { .. } => ResultType::new(bigint(false), any_nullable(&expr.children())),
+        Expr::Unary(UnaryOp::BitNot, operand) => {
+            ResultType::new(bigint(true), of(operand).nullable)
         }
-        Expr::Unary(UnaryOp::BitNot, operand) => ResultType::new(bigint(true), of(operand).nullable),
         Expr::Unary(UnaryOp::Negate, operand) => {
             let inner = of(operand);
             let column_type = match &inner.column_type {
+                // A constant beyond BIGINT is negated as a decimal.
+                Some(ColumnType::Int { .. }) if matches!(**operand, Expr::Const(Value::UInt(number)) if number > 1 << 63) => {
+                    decimal(20, 0)
+                }
                 Some(ColumnType::Int { .. }) => bigint(false),
                 Some(ColumnType::Decimal { precision, scale, .. }) => {
                     decimal(u32::from(*precision), u32::from(*scale))
@@ -194,8 +197,9 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
         }
         Expr::Binary(op, left, right) => binary_type(*op, &of(left), &of(right)),
         Expr::Case { branches, otherwise, .. } => {
-            let merged =
-                merge_all(branches.iter().map(|(_, then)| then).chain(otherwise.as_deref()).map(of));
+            let merged = merge_all(
+                branches.iter().map(|(_, then)| then).chain(otherwise.as_deref()).map(of),
+            );
             let nullable = merged.nullable || otherwise.is_none();
             ResultType { nullable, ..merged }
         }
@@ -237,9 +241,8 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
 
 fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
     let unbounded = u32::MAX;
-    let length_of = |length: u32| {
-        u64::from(if length == unbounded { inner.text_length() } else { length })
-    };
+    let length_of =
+        |length: u32| u64::from(if length == unbounded { inner.text_length() } else { length });
     let column_type = match target {
         ColumnType::Varchar { length, collation } | ColumnType::Char { length, collation } => {
             text_type(length_of(*length), false, *collation)
@@ -249,7 +252,8 @@ fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
         }
         other => other.clone(),
     };
-    let can_fail = target.is_temporal() && column_type != *target || target.is_temporal();
+    // What spells no date is NULL.
+    let can_fail = target.is_temporal();
     ResultType::new(column_type, inner.nullable || can_fail)
 }
 
@@ -261,14 +265,14 @@ fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType) -> ResultTyp
     let digits = |side: &ResultType| match &side.column_type {
         Some(ColumnType::Date) => Some((8, 0)),
         Some(
-            ColumnType::Time { fsp }
-            | ColumnType::DateTime { fsp }
-            | ColumnType::Timestamp { fsp },
+            ColumnType::Time { fsp } | ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp },
         ) => Some((14 + fsp, *fsp)),
         _ => side.exact_digits(),
     };
-    let whole = |side: &ResultType| digits(side).is_some_and(|(_, scale)| scale == 0)
-        && !matches!(side.column_type, Some(ColumnType::Decimal { .. }));
+    let whole = |side: &ResultType| {
+        digits(side).is_some_and(|(_, scale)| scale == 0)
+            && !matches!(side.column_type, Some(ColumnType::Decimal { .. }))
+    };
     match op {
         NullSafeEqual => return ResultType::new(bigint(false), false),
         Equal | NotEqual | Less | LessOrEqual | Greater | GreaterOrEqual | Xor => {
@@ -302,11 +306,7 @@ fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType) -> ResultTyp
     ResultType::new(column_type, nullable || divides)
 }
 
-fn function_type(
-    function: Function,
-    arguments: &[Expr],
-    types: &[ResultType],
-) -> ResultType {
+fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -> ResultType {
     use Function::*;
     let nullable = types.iter().any(|side| side.nullable);
     let first = types.first();
@@ -323,9 +323,10 @@ fn function_type(
     let plain = |length: u64| ResultType::new(text_type(length, false, collation), true);
     let text = |length: u64| ResultType::new(text_type(length, binary, collation), nullable);
     let fsp = |position: usize| {
-        types[position].column_type.as_ref().map_or(0, |column_type| {
-            if column_type.is_temporal() { column_type.fsp() } else { 6 }
-        })
+        types[position]
+            .column_type
+            .as_ref()
+            .map_or(0, |column_type| if column_type.is_temporal() { column_type.fsp() } else { 6 })
     };
     match function {
         Abs | Ceiling | Floor | Round | Truncate => {
@@ -378,9 +379,9 @@ fn function_type(
         }
         Left | Right => text(number(1).map_or(length(0), |n| length(0).min(n.max(0) as u64))),
         Replace => text(length(0).saturating_mul(length(2).max(1))),
-        Repeat => text(number(1).map_or(u64::from(u32::MAX), |n| {
-            length(0).saturating_mul(n.max(0) as u64)
-        })),
+        Repeat => text(
+            number(1).map_or(u64::from(u32::MAX), |n| length(0).saturating_mul(n.max(0) as u64)),
+        ),
         Lpad | Rpad => {
             let length = number(1).map_or(u64::from(u32::MAX), |n| n.max(0) as u64);
             ResultType { nullable: true, ..text(length) }

@@ -90,9 +90,7 @@ impl Call<'_, '_, '_> {
     fn uuid(&mut self) -> Result<Value, EvalError> {
         let swap = self.has(1) && self.int(1) != 0;
         match self.function {
-            Function::IsUuid => {
-                Ok(Value::from(i64::from(parse_uuid(&self.text(0)).is_some())))
-            }
+            Function::IsUuid => Ok(Value::from(i64::from(parse_uuid(&self.text(0)).is_some()))),
             Function::UuidToBin => match parse_uuid(&self.text(0)) {
                 Some(bytes) => Ok(Value::Bytes(swap_time(bytes, swap, true).into())),
                 None => Err(self.not_a_uuid("uuid_to_bin")),

@@ -39,13 +39,14 @@ impl Call<'_, '_, '_> {
         }
         match self.function {
             Function::DateFormat => match self.fuzzy(0) {
-                Some(value) => format_datetime(value, pattern).map_or(Value::Null, |t| default_text(&t)),
+                Some(value) => {
+                    format_datetime(value, pattern).map_or(Value::Null, |t| default_text(&t))
+                }
                 None => Value::Null,
             },
             Function::TimeFormat => match self.time(0) {
-                Some(time) => {
-                    format_parts(Date::ZERO, time, pattern).map_or(Value::Null, |t| default_text(&t))
-                }
+                Some(time) => format_parts(Date::ZERO, time, pattern)
+                    .map_or(Value::Null, |t| default_text(&t)),
                 None => Value::Null,
             },
             _ => self.str_to_date(pattern),

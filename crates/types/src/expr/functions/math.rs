@@ -16,8 +16,8 @@ impl Call<'_, '_, '_> {
         use Function::*;
         match self.function {
             Abs => self.abs(),
-            Ceiling => Ok(self.to_whole(f64::ceil, crate::Decimal::ceil)),
-            Floor => Ok(self.to_whole(f64::floor, crate::Decimal::floor)),
+            Ceiling => Ok(self.whole(f64::ceil, crate::Decimal::ceil)),
+            Floor => Ok(self.whole(f64::floor, crate::Decimal::floor)),
             Round => self.round(false),
             Truncate => self.round(true),
             Sign => Ok(self.sign()),
@@ -128,7 +128,7 @@ impl Call<'_, '_, '_> {
     }
 
     /// CEILING and FLOOR: decimals become integers where they fit.
-    fn to_whole(
+    fn whole(
         &mut self,
         of_double: fn(f64) -> f64,
         of_decimal: fn(Decimal) -> Option<Decimal>,
@@ -214,9 +214,8 @@ impl Call<'_, '_, '_> {
         let is_number = |value: &ValueRef<'_>| {
             matches!(value, ValueRef::Int(_) | ValueRef::UInt(_) | ValueRef::Decimal(_))
         };
-        let is_double = |value: &ValueRef<'_>| {
-            matches!(value, ValueRef::Float(_) | ValueRef::Double(_))
-        };
+        let is_double =
+            |value: &ValueRef<'_>| matches!(value, ValueRef::Float(_) | ValueRef::Double(_));
         let temporal = values.iter().any(|value| {
             matches!(value, ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_))
         });

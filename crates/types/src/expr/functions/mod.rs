@@ -66,9 +66,11 @@ impl<'v> Call<'v, '_, '_> {
     fn dispatch(&mut self) -> Result<Value, EvalError> {
         use Function::*;
         match self.function {
-            Abs | Ceiling | Floor | Round | Truncate | Sign | Mod | Power | Sqrt | Exp | Ln | Log
-            | Log2 | Log10 | Pi | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Cot | Degrees
-            | Radians | Conv | Bin | Oct | Greatest | Least | Interval | BitCount => self.math(),
+            Abs | Ceiling | Floor | Round | Truncate | Sign | Mod | Power | Sqrt | Exp | Ln
+            | Log | Log2 | Log10 | Pi | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Cot
+            | Degrees | Radians | Conv | Bin | Oct | Greatest | Least | Interval | BitCount => {
+                self.math()
+            }
             If | IfNull | NullIf | Coalesce => {
                 unreachable!("evaluated lazily, before their arguments are")
             }
@@ -185,10 +187,6 @@ struct Strings<'v, const N: usize> {
 impl<const N: usize> Strings<'_, N> {
     /// A result made of characters of these strings.
     fn result(&self, text: &str) -> Value {
-        if self.binary {
-            Value::Bytes(narrow(text))
-        } else {
-            Value::text(text, self.collation)
-        }
+        if self.binary { Value::Bytes(narrow(text)) } else { Value::text(text, self.collation) }
     }
 }

@@ -77,9 +77,9 @@ impl Call<'_, '_, '_> {
         Ok(match self.function {
             Function::RegexpLike => Value::from(i64::from(regex.is_match(&subject))),
             Function::RegexpInstr => {
-                let place = regex.find(&subject).map_or(0, |found| {
-                    subject[..found.start()].chars().count() as i64 + 1
-                });
+                let place = regex
+                    .find(&subject)
+                    .map_or(0, |found| subject[..found.start()].chars().count() as i64 + 1);
                 Value::from(place)
             }
             Function::RegexpSubstr => match regex.find(&subject) {

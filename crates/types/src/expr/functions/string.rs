@@ -92,8 +92,7 @@ impl Call<'_, '_, '_> {
                 if wanted.contains(',') || list.is_empty() {
                     return Value::Int(0);
                 }
-                let place =
-                    list.split(',').position(|item| strings.collation.equal(item, wanted));
+                let place = list.split(',').position(|item| strings.collation.equal(item, wanted));
                 Value::from(place.map_or(0, |place| place as i64 + 1))
             }
             Format => self.format_number(),

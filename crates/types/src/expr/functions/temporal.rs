@@ -63,7 +63,7 @@ impl Call<'_, '_, '_> {
             MakeDate => self.make_date(),
             MakeTime => self.make_time(),
             UnixTimestamp => self.unix_timestamp(),
-            FromUnixtime => self.from_unixtime(),
+            FromUnixtime => self.unixtime_to_datetime(),
             SecToTime => {
                 let seconds = self.decimal(0);
                 let micros = seconds.mul(Decimal::from_i64(SECOND)).and_then(Decimal::to_i64_round);
@@ -244,10 +244,16 @@ impl Call<'_, '_, '_> {
         if micros % SECOND == 0 {
             return int(micros / SECOND);
         }
-        Value::Decimal(Decimal::from_parts(i128::from(micros), 6))
+        let exact = Decimal::from_parts(i128::from(micros), 6);
+        // A string shows how many digits it means.
+        let digits = match self.values[0] {
+            ValueRef::Text(text, _) => text.trim_end().rsplit_once('.').map_or(6, |(_, f)| f.len()),
+            _ => 6,
+        };
+        Value::Decimal(exact.rescale(digits.min(6) as u8).unwrap_or(exact))
     }
 
-    fn from_unixtime(&mut self) -> Value {
+    fn unixtime_to_datetime(&mut self) -> Value {
         let seconds = self.decimal(0);
         let micros = seconds.mul(Decimal::from_i64(SECOND)).and_then(Decimal::to_i64_round);
         let Some(micros) = micros.filter(|micros| (0..=UNIX_TIME_MAX).contains(&(micros / SECOND)))
@@ -290,9 +296,10 @@ impl Call<'_, '_, '_> {
             Month => months(1),
             Quarter => months(3),
             Year => months(12),
-            SecondMicrosecond | MinuteMicrosecond | MinuteSecond | HourMicrosecond
-            | HourSecond | HourMinute | DayMicrosecond | DaySecond | DayMinute | DayHour
-            | YearMonth => Value::Null,
+            SecondMicrosecond | MinuteMicrosecond | MinuteSecond | HourMicrosecond | HourSecond
+            | HourMinute | DayMicrosecond | DaySecond | DayMinute | DayHour | YearMonth => {
+                Value::Null
+            }
         }
     }
 
@@ -310,7 +317,7 @@ impl Call<'_, '_, '_> {
             _ => to_time(value, &mut call.ctx.convert).map(|time| (0, time)),
         };
         use IntervalUnit::*;
-        if is_date_unit(unit) && !matches!(unit, Day) || matches!(unit, Day) {
+        if is_date_unit(unit) {
             let Some(datetime) = self.fuzzy(1) else { return Value::Null };
             let date = datetime.date();
             let (year, month, day) =
@@ -366,14 +373,14 @@ impl Call<'_, '_, '_> {
                 let message = format!("Incorrect arguments to {name}");
                 return Err(EvalError::raised(1210, message));
             }
-            let year =
-                if year < 100 { i64::from(two_digit_year(year as u16)) } else { year };
+            let year = if year < 100 { i64::from(two_digit_year(year as u16)) } else { year };
             Ok(year * 12 + month - 1)
         };
         if self.function == Function::PeriodDiff {
             return Ok(int(months(a)? - months(b)?));
         }
-        let total = months(a)?.saturating_add(b);
+        // Beyond any calendar; small enough for the arithmetic.
+        let total = months(a)? + b.clamp(-1_000_000_000, 1_000_000_000);
         Ok(int(if total < 0 { 0 } else { total / 12 * 100 + total % 12 + 1 }))
     }
 

@@ -1,0 +1,341 @@
+//! What listens, on worker 0: the node port, the MySQL port and socket, the management socket.
+//!
+//! Whoever connects is handed on: clients to the workers in turn, links to the worker their hello names. The MySQL side
+//! opens only when the node can serve. When the system has no descriptors left, accepting pauses: what waits in the
+//! kernel's queues is not lost, and a full machine is not made fuller by trying.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use kernel::Time;
+use mio::net::{TcpListener, UnixListener};
+use mio::{Interest, Registry, Token};
+use mysql::Transport;
+use slab::Slab;
+
+use crate::hello::{self, First, Hello};
+use crate::limits::{
+    ACCEPT_PAUSE, ACCEPT_PER_TURN, HELLO_PENDING_MAX, HELLO_SIZE_MAX, HELLO_TIMEOUT,
+};
+use crate::log::NodeLog;
+use crate::ports;
+use crate::stream::{Stream, Transfer};
+
+/// Sockets bound at the start of a node. Those of the nodes and of management listen already.
+pub struct BoundSockets {
+    pub node: OwnedFd,
+    pub management: OwnedFd,
+    pub mysql_tcp: Option<OwnedFd>,
+    pub mysql_unix: Option<OwnedFd>,
+    /// Removed when the node ends.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Somebody who wants to be handed on.
+pub enum Arrival {
+    Client(Stream, Transport),
+    Management(Stream),
+    /// Its hello is well-formed, no more.
+    Link(Stream, Hello),
+}
+
+pub struct Door {
+    listeners: Vec<Listener>,
+    /// Bound, and listening when the node can serve.
+    mysql_tcp: Option<OwnedFd>,
+    mysql_unix: Option<OwnedFd>,
+    strangers: Slab<Stranger>,
+    /// No accepting before.
+    accept_after: Time,
+    paths: Vec<PathBuf>,
+    listener_token: fn(usize) -> Token,
+    stranger_token: fn(usize) -> Token,
+}
+
+struct Listener {
+    kind: Kind,
+    socket: ListenerSocket,
+    /// Connections may wait although no readiness will be announced.
+    waiting: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Node,
+    Management,
+    Mysql,
+}
+
+enum ListenerSocket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// Connected to the node port, hello not complete.
+struct Stranger {
+    stream: Stream,
+    from: SocketAddr,
+    deadline: Time,
+    received: Vec<u8>,
+}
+
+impl Door {
+    /// Takes the sockets over.
+    pub fn open(
+        sockets: BoundSockets,
+        registry: &Registry,
+        listener_token: fn(usize) -> Token,
+        stranger_token: fn(usize) -> Token,
+    ) -> io::Result<Door> {
+        let mut door = Door {
+            listeners: Vec::new(),
+            mysql_tcp: sockets.mysql_tcp,
+            mysql_unix: sockets.mysql_unix,
+            strangers: Slab::new(),
+            accept_after: 0,
+            paths: sockets.paths,
+            listener_token,
+            stranger_token,
+        };
+        door.listen_tcp(Kind::Node, sockets.node, registry)?;
+        door.listen_unix(Kind::Management, sockets.management, registry)?;
+        Ok(door)
+    }
+
+    /// Opens the MySQL side. On an error it may be called again.
+    pub fn open_mysql(&mut self, registry: &Registry) -> io::Result<()> {
+        for socket in [&self.mysql_tcp, &self.mysql_unix].into_iter().flatten() {
+            ports::start_listening(socket)?;
+        }
+        if let Some(socket) = self.mysql_tcp.take() {
+            self.listen_tcp(Kind::Mysql, socket, registry)?;
+        }
+        if let Some(socket) = self.mysql_unix.take() {
+            self.listen_unix(Kind::Mysql, socket, registry)?;
+        }
+        Ok(())
+    }
+
+    /// No more clients.
+    pub fn close_mysql(&mut self) {
+        self.mysql_tcp = None;
+        self.mysql_unix = None;
+        // The places stay, because tokens are indexes.
+        for listener in self.listeners.iter_mut().filter(|listener| listener.kind == Kind::Mysql) {
+            listener.waiting = false;
+        }
+        while self.listeners.last().is_some_and(|listener| listener.kind == Kind::Mysql) {
+            self.listeners.pop();
+        }
+    }
+
+    fn listen_tcp(&mut self, kind: Kind, socket: OwnedFd, registry: &Registry) -> io::Result<()> {
+        let mut socket = TcpListener::from_std(std::net::TcpListener::from(socket));
+        let token = (self.listener_token)(self.listeners.len());
+        registry.register(&mut socket, token, Interest::READABLE)?;
+        self.listeners.push(Listener { kind, socket: ListenerSocket::Tcp(socket), waiting: true });
+        Ok(())
+    }
+    fn listen_unix(&mut self, kind: Kind, socket: OwnedFd, registry: &Registry) -> io::Result<()> {
+        let mut socket = UnixListener::from_std(std::os::unix::net::UnixListener::from(socket));
+        let token = (self.listener_token)(self.listeners.len());
+        registry.register(&mut socket, token, Interest::READABLE)?;
+        self.listeners.push(Listener { kind, socket: ListenerSocket::Unix(socket), waiting: true });
+        Ok(())
+    }
+
+    /// When [`Door::on_time`] has something to do.
+    pub fn deadline(&self) -> Time {
+        let accept =
+            if self.listeners.iter().any(|l| l.waiting) { self.accept_after } else { Time::MAX };
+        let strangers = self.strangers.iter().map(|(_, stranger)| stranger.deadline);
+        strangers.min().unwrap_or(Time::MAX).min(accept)
+    }
+
+    pub fn on_listener_ready(&mut self, index: usize) {
+        if let Some(listener) = self.listeners.get_mut(index) {
+            listener.waiting = true;
+        }
+    }
+
+    /// Accepts what waits, and turns away strangers who are silent for too long.
+    pub fn on_time(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        log: &NodeLog,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        if now >= self.accept_after {
+            for index in 0..self.listeners.len() {
+                if self.listeners[index].waiting {
+                    self.accept(index, now, registry, log, arrivals);
+                }
+            }
+        }
+        let late: Vec<usize> = self
+            .strangers
+            .iter()
+            .filter(|(_, stranger)| stranger.deadline <= now)
+            .map(|(index, _)| index)
+            .collect();
+        for index in late {
+            let stranger = self.strangers.remove(index);
+            let reason = if stranger.received.is_empty() {
+                "it says nothing; MySQL clients wait like that, for them there is the MySQL port"
+            } else {
+                "its hello does not arrive"
+            };
+            refuse(stranger, reason, log);
+        }
+    }
+
+    fn accept(
+        &mut self,
+        index: usize,
+        now: Time,
+        registry: &Registry,
+        log: &NodeLog,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        for _ in 0..ACCEPT_PER_TURN {
+            let listener = &mut self.listeners[index];
+            let accepted = match &listener.socket {
+                ListenerSocket::Tcp(socket) => {
+                    socket.accept().map(|(stream, from)| (Stream::Tcp(stream), Some(from)))
+                }
+                ListenerSocket::Unix(socket) => {
+                    socket.accept().map(|(stream, _)| (Stream::Unix(stream), None))
+                }
+            };
+            match (accepted, listener.kind) {
+                (Ok((stream, from)), Kind::Mysql) => {
+                    let transport = transport_of(&stream, from);
+                    arrivals.push(Arrival::Client(stream, transport));
+                }
+                (Ok((stream, _)), Kind::Management) => arrivals.push(Arrival::Management(stream)),
+                (Ok((stream, Some(from))), Kind::Node) => {
+                    self.add_stranger(stream, from, now, registry, log);
+                }
+                (Ok((_, None)), Kind::Node) => unreachable!("the node port is TCP"),
+                (Err(error), kind) => match error.kind() {
+                    ErrorKind::WouldBlock => {
+                        listener.waiting = false;
+                        return;
+                    }
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ => {
+                        // No descriptors or no memory: nothing else makes accept fail on a socket that listens.
+                        log.warn_limited(&format!(
+                            "cannot accept a {} connection: {error} (raise the limit of open files)",
+                            kind.name()
+                        ));
+                        self.accept_after = now + ACCEPT_PAUSE;
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    fn add_stranger(
+        &mut self,
+        mut stream: Stream,
+        from: SocketAddr,
+        now: Time,
+        registry: &Registry,
+        log: &NodeLog,
+    ) {
+        if self.strangers.len() >= HELLO_PENDING_MAX {
+            log.warn_limited("too many connections to the node port that say nothing");
+            return;
+        }
+        let entry = self.strangers.vacant_entry();
+        let token = (self.stranger_token)(entry.key());
+        if registry.register(&mut stream, token, Interest::READABLE).is_ok() {
+            let deadline = now + HELLO_TIMEOUT;
+            entry.insert(Stranger { stream, from, deadline, received: Vec::new() });
+        }
+    }
+
+    /// A stranger says something.
+    pub fn on_stranger_ready(
+        &mut self,
+        index: usize,
+        registry: &Registry,
+        log: &NodeLog,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        loop {
+            let Some(stranger) = self.strangers.get_mut(index) else { return };
+            let mut buffer = [0; HELLO_SIZE_MAX + 1];
+            match stranger.stream.read(&mut buffer) {
+                Transfer::Bytes(size) => stranger.received.extend_from_slice(&buffer[..size]),
+                Transfer::Blocked => return,
+                Transfer::Ended(_) => {
+                    let stranger = self.strangers.remove(index);
+                    return refuse(stranger, "it closed the connection before its hello", log);
+                }
+            }
+            let reason = match hello::parse(&stranger.received) {
+                First::Incomplete => continue,
+                First::Hello(hello, size) if size == stranger.received.len() => {
+                    let mut stranger = self.strangers.remove(index);
+                    if registry.deregister(&mut stranger.stream).is_ok() {
+                        arrivals.push(Arrival::Link(stranger.stream, hello));
+                    }
+                    return;
+                }
+                First::Hello(..) => "it goes on before its hello was answered".into(),
+                First::Refusal(_) => "it begins with a refusal".into(),
+                First::Stranger(reason) => reason,
+            };
+            let stranger = self.strangers.remove(index);
+            return refuse(stranger, &reason, log);
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Node => "node",
+            Kind::Management => "management",
+            Kind::Mysql => "MySQL",
+        }
+    }
+}
+
+fn refuse(mut stranger: Stranger, reason: &str, log: &NodeLog) {
+    // The address without the port, so that one who keeps coming back is one line.
+    log.warn_limited(&format!(
+        "connection of {} to the node port refused: {reason}",
+        stranger.from.ip()
+    ));
+    // Best effort: a node of another version can at least show it.
+    let _ = stranger.stream.write(&hello::encode_refusal(reason));
+}
+
+fn transport_of(stream: &Stream, from: Option<SocketAddr>) -> Transport {
+    match (stream, from) {
+        (Stream::Tcp(stream), Some(from)) => {
+            let _ = stream.set_nodelay(true);
+            let _ = rustix::net::sockopt::set_socket_keepalive(stream, true);
+            let peer = SocketAddr::new(from.ip().to_canonical(), from.port());
+            let own = stream.local_addr().map(|own| own.ip().to_canonical());
+            let peer_is_local = peer.ip().is_loopback() || own.is_ok_and(|own| own == peer.ip());
+            Transport::Tcp { peer_is_local, peer: peer.to_string() }
+        }
+        (Stream::Tcp(_) | Stream::Unix(_), _) => Transport::UnixSocket,
+    }
+}

@@ -1,0 +1,500 @@
+//! Links: one TCP connection for each pair of workers on different nodes, carrying frames.
+//!
+//! The worker with the lower node id connects, again and again until the peer is there; the other waits for it. After
+//! both hellos the link is up and the kernel is told, whose channels then send again what the last connection lost. So a
+//! link promises nothing: what is queued when it breaks is dropped.
+//!
+//! ```text
+//!   connecting side:   Waiting ──> Connecting ──> Greeting ──> Up ──┐
+//!                         ^             │             │             │ broken
+//!                         └── back-off ─┴─────────────┴─────────────┘
+//!   accepting side:    Waiting ──> Up ──> Waiting
+//! ```
+//!
+//! Writing: chunks of frames are queued and leave with one `writev` a turn. Reading: a turn's bytes come into the worker's
+//! buffer and frames are handled from there; only a frame that is cut off is kept, and grows with what really arrived,
+//! never with what a length announces.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::Time;
+use mio::event::Source;
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use rustix::net::sockopt;
+use types::{Address, Incarnation};
+
+use crate::hello::{self, First, Hello};
+use crate::limits::{
+    CONNECT_TIMEOUT, FRAME_SIZE_MAX, LINK_QUEUE_BYTES_MAX, LINK_UNACKED_TIMEOUT,
+    RECONNECT_AFTER_MAX, RECONNECT_AFTER_MIN, WRITEV_CHUNKS_MAX,
+};
+use crate::stream::{Stream, Transfer, ended_text};
+
+/// Buffers of cut-off frames are given back above this size.
+const PARTIAL_KEPT_MAX: usize = 1 << 20;
+
+pub struct Link {
+    pub peer: Address,
+    /// Where to connect, if this side does.
+    connect_to: Option<SocketAddr>,
+    token: Token,
+    state: State,
+    /// Waiting: when to connect. Connecting and Greeting: when to give up.
+    deadline: Time,
+    reconnect_after: Time,
+    /// Since the link is up: chunks to send, and how much of the first is sent already.
+    queue: VecDeque<Arc<Vec<u8>>>,
+    queue_offset: usize,
+    queue_bytes: usize,
+    /// The socket took no more; writability will be announced.
+    blocked: bool,
+    /// The beginning of a frame whose rest has not arrived.
+    partial: Vec<u8>,
+    /// Bytes may wait in the socket although no readiness will be announced any more.
+    unread: bool,
+    /// The end of the stream was announced: read on until it is there.
+    ending: bool,
+}
+
+enum State {
+    Waiting,
+    Connecting(Stream),
+    /// Our hello is sent.
+    Greeting(Stream),
+    Up(Stream),
+}
+
+/// What a link has to tell after it was driven.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    Nothing,
+    Up(Incarnation),
+    /// It was up. The reason is for the log.
+    Down(String),
+    /// Somebody is there, but not the one we want, or one who does not want us. Other attempts fail silently.
+    Refused(String),
+}
+
+impl Link {
+    /// `connect_to`: the peer's address if this side connects.
+    pub fn new(peer: Address, connect_to: Option<SocketAddr>, token: Token, now: Time) -> Link {
+        Link {
+            peer,
+            connect_to,
+            token,
+            state: State::Waiting,
+            deadline: if connect_to.is_some() { now } else { Time::MAX },
+            reconnect_after: RECONNECT_AFTER_MIN,
+            queue: VecDeque::new(),
+            queue_offset: 0,
+            queue_bytes: 0,
+            blocked: false,
+            partial: Vec::new(),
+            unread: false,
+            ending: false,
+        }
+    }
+
+    pub fn is_up(&self) -> bool {
+        matches!(self.state, State::Up(_))
+    }
+    /// When [`Link::on_time`] has something to do.
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Connects, or gives up an attempt.
+    pub fn on_time(&mut self, now: Time, registry: &Registry) -> Event {
+        if now < self.deadline {
+            return Event::Nothing;
+        }
+        match self.state {
+            State::Waiting => self.connect(now, registry),
+            State::Connecting(_) | State::Greeting(_) => {
+                self.down(now, registry, "no answer".into())
+            }
+            State::Up(_) => unreachable!("a link that is up has no deadline"),
+        }
+    }
+
+    fn connect(&mut self, now: Time, registry: &Registry) -> Event {
+        let address = self.connect_to.expect("only the side that connects has a deadline");
+        self.deadline = now + CONNECT_TIMEOUT;
+        let Ok(stream) = TcpStream::connect(address) else {
+            self.back_off(now);
+            return Event::Nothing;
+        };
+        let mut stream = Stream::Tcp(stream);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if stream.register(registry, self.token, interest).is_err() {
+            self.back_off(now);
+            return Event::Nothing;
+        }
+        self.state = State::Connecting(stream);
+        Event::Nothing
+    }
+
+    fn back_off(&mut self, now: Time) {
+        self.state = State::Waiting;
+        self.deadline = now + self.reconnect_after;
+        self.reconnect_after = (self.reconnect_after * 2).min(RECONNECT_AFTER_MAX);
+    }
+
+    /// Closes the connection, whatever state it is in.
+    pub fn down(&mut self, now: Time, registry: &Registry, reason: String) -> Event {
+        let was_up = self.is_up();
+        match &mut self.state {
+            State::Waiting => {}
+            State::Connecting(stream) | State::Greeting(stream) | State::Up(stream) => {
+                // Closing takes it out of the poll anyway; an error here changes nothing.
+                let _ = stream.deregister(registry);
+            }
+        }
+        self.queue.clear();
+        self.queue_offset = 0;
+        self.queue_bytes = 0;
+        self.partial = Vec::new();
+        self.blocked = false;
+        self.unread = false;
+        self.ending = false;
+        if was_up {
+            self.reconnect_after = RECONNECT_AFTER_MIN;
+        }
+        match self.connect_to {
+            Some(_) => self.back_off(now),
+            None => {
+                self.state = State::Waiting;
+                self.deadline = Time::MAX;
+            }
+        }
+        if was_up { Event::Down(reason) } else { Event::Nothing }
+    }
+
+    fn up(&mut self, stream: Stream) {
+        assert!(self.queue.is_empty());
+        self.state = State::Up(stream);
+        self.deadline = Time::MAX;
+        self.reconnect_after = RECONNECT_AFTER_MIN;
+    }
+
+    /// The accepting side: takes over a connection whose hello was in order, and answers it.
+    pub fn accept(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        mut stream: Stream,
+        ours: &Hello,
+        incarnation: Incarnation,
+    ) -> Event {
+        assert!(self.connect_to.is_none(), "the lower node connects");
+        // A peer that comes again has given up its last connection, whether we have noticed or not.
+        self.down(now, registry, String::new());
+        set_options(&stream);
+        let answer = hello::encode_hello(ours);
+        let sent = matches!(stream.write(&answer), Transfer::Bytes(size) if size == answer.len());
+        if !sent || stream.register(registry, self.token, Interest::READABLE).is_err() {
+            return Event::Nothing;
+        }
+        self.up(stream);
+        self.unread = true;
+        Event::Up(incarnation)
+    }
+
+    /// The socket is ready; `ending` if the end of its stream was announced. Frames that arrived are handed out one by
+    /// one, without their length.
+    pub fn on_ready(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        ours: &Hello,
+        ending: bool,
+        buffer: &mut [u8],
+        on_frame: &mut dyn FnMut(&[u8]),
+    ) -> Event {
+        match &mut self.state {
+            State::Waiting => Event::Nothing,
+            State::Connecting(_) => self.on_connected(now, registry, ours),
+            State::Greeting(_) => self.on_greeted(now, registry, ours, buffer),
+            State::Up(_) => {
+                self.blocked = false;
+                self.ending |= ending;
+                self.read(now, registry, buffer, on_frame)
+            }
+        }
+    }
+
+    fn on_connected(&mut self, now: Time, registry: &Registry, ours: &Hello) -> Event {
+        let State::Connecting(stream) = &mut self.state else { unreachable!("by the caller") };
+        let Stream::Tcp(tcp) = stream else { unreachable!("links are TCP") };
+        if !matches!(tcp.take_error(), Ok(None)) {
+            return self.down(now, registry, "cannot connect".into());
+        }
+        if tcp.peer_addr().is_err() {
+            return Event::Nothing;
+        }
+        set_options(stream);
+        let bytes = hello::encode_hello(ours);
+        match stream.write(&bytes) {
+            Transfer::Bytes(size) if size == bytes.len() => {}
+            Transfer::Bytes(_) | Transfer::Blocked | Transfer::Ended(_) => {
+                return self.down(now, registry, "cannot send the hello".into());
+            }
+        }
+        if stream.reregister(registry, self.token, Interest::READABLE).is_err() {
+            return self.down(now, registry, "cannot watch the connection".into());
+        }
+        let State::Connecting(stream) = std::mem::replace(&mut self.state, State::Waiting) else {
+            unreachable!("by the caller")
+        };
+        self.state = State::Greeting(stream);
+        Event::Nothing
+    }
+
+    fn on_greeted(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        ours: &Hello,
+        buffer: &mut [u8],
+    ) -> Event {
+        let State::Greeting(stream) = &mut self.state else { unreachable!("by the caller") };
+        // Byte by byte would do: until the hello is complete, nothing behind it is read from the socket.
+        loop {
+            let missing = hello::missing(&self.partial);
+            match stream.read(&mut buffer[..missing]) {
+                Transfer::Bytes(size) => self.partial.extend_from_slice(&buffer[..size]),
+                Transfer::Blocked => return Event::Nothing,
+                Transfer::Ended(_) => {
+                    return self.down(now, registry, "closed before its hello".into());
+                }
+            }
+            let refused = match hello::parse(&self.partial) {
+                First::Incomplete => continue,
+                First::Refusal(text) => format!("the peer says: {text}"),
+                First::Stranger(text) => text,
+                First::Hello(theirs, size) => {
+                    assert_eq!(size, self.partial.len());
+                    let expected = (theirs.from == self.peer)
+                        .then_some(())
+                        .ok_or_else(|| format!("{:?} answers in its place", theirs.from));
+                    match hello::check(&theirs, ours).and(expected) {
+                        Ok(()) => {
+                            self.partial.clear();
+                            let greeted = std::mem::replace(&mut self.state, State::Waiting);
+                            let State::Greeting(stream) = greeted else { unreachable!("as above") };
+                            self.up(stream);
+                            self.unread = true;
+                            return Event::Up(theirs.incarnation);
+                        }
+                        Err(text) => text,
+                    }
+                }
+            };
+            self.down(now, registry, String::new());
+            // Nothing gets better soon.
+            self.reconnect_after = RECONNECT_AFTER_MAX;
+            self.deadline = now + RECONNECT_AFTER_MAX;
+            return Event::Refused(refused);
+        }
+    }
+
+    /// Must [`Link::read`] be called although nothing is announced?
+    pub fn has_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// Reads once.
+    pub fn read(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        buffer: &mut [u8],
+        on_frame: &mut dyn FnMut(&[u8]),
+    ) -> Event {
+        let State::Up(stream) = &mut self.state else { return Event::Nothing };
+        self.unread = false;
+        let size = match stream.read(buffer) {
+            Transfer::Bytes(size) => size,
+            Transfer::Blocked => return Event::Nothing,
+            Transfer::Ended(error) => {
+                return self.down(now, registry, ended_text(error.as_ref()));
+            }
+        };
+        // What filled only a part of the buffer was all there is, and more will be announced; unless the end was announced
+        // with it. A full buffer gives the other sockets their turn first.
+        self.unread = size == buffer.len() || self.ending;
+        match take_frames(&mut self.partial, &buffer[..size], on_frame) {
+            Ok(()) => Event::Nothing,
+            Err(length) => {
+                let reason = format!("it announces a frame of {length} bytes");
+                self.down(now, registry, reason)
+            }
+        }
+    }
+
+    /// Queues a chunk of whole frames. Dropped while the link is not up: the channel keeps it.
+    pub fn push(&mut self, chunk: Arc<Vec<u8>>) {
+        if self.is_up() {
+            self.queue_bytes += chunk.len();
+            self.queue.push_back(chunk);
+        }
+    }
+    pub fn has_output(&self) -> bool {
+        !self.queue.is_empty() && !self.blocked
+    }
+
+    /// Sends what the socket takes.
+    pub fn flush(&mut self, now: Time, registry: &Registry) -> Event {
+        while !self.queue.is_empty() {
+            let State::Up(stream) = &mut self.state else {
+                unreachable!("only then it has output")
+            };
+            let mut slices = [IoSlice::new(&[]); WRITEV_CHUNKS_MAX];
+            let count = self.queue.len().min(WRITEV_CHUNKS_MAX);
+            let mut wanted = 0;
+            for (index, slice) in slices[..count].iter_mut().enumerate() {
+                let start = if index == 0 { self.queue_offset } else { 0 };
+                let bytes = &self.queue[index][start..];
+                wanted += bytes.len();
+                *slice = IoSlice::new(bytes);
+            }
+            match stream.write_vectored(&slices[..count]) {
+                Transfer::Bytes(size) => {
+                    self.on_sent(size);
+                    if size == wanted {
+                        continue;
+                    }
+                }
+                Transfer::Blocked => {}
+                Transfer::Ended(error) => {
+                    return self.down(now, registry, ended_text(error.as_ref()));
+                }
+            }
+            return self.on_blocked(now, registry);
+        }
+        Event::Nothing
+    }
+
+    fn on_sent(&mut self, size: usize) {
+        self.queue_bytes -= size;
+        let mut sent = self.queue_offset + size;
+        while let Some(first) = self.queue.front() {
+            if sent < first.len() {
+                break;
+            }
+            sent -= first.len();
+            self.queue.pop_front();
+        }
+        self.queue_offset = sent;
+    }
+
+    fn on_blocked(&mut self, now: Time, registry: &Registry) -> Event {
+        if self.queue_bytes > LINK_QUEUE_BYTES_MAX {
+            let reason = format!("it does not read: {} bytes are queued", self.queue_bytes);
+            return self.down(now, registry, reason);
+        }
+        self.blocked = true;
+        let State::Up(stream) = &mut self.state else {
+            unreachable!("the caller has just written")
+        };
+        // Once asked for, writability stays announced: it costs a spurious look now and then on a link that has been
+        // full, and saves a system call each time it is.
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        match stream.reregister(registry, self.token, interest) {
+            Ok(()) => Event::Nothing,
+            Err(error) => self.down(now, registry, error.to_string()),
+        }
+    }
+}
+
+/// Cuts `bytes` into frames; the beginning of one that is cut off goes to `partial`. Error: the length that is too much.
+fn take_frames(
+    partial: &mut Vec<u8>,
+    bytes: &[u8],
+    on_frame: &mut dyn FnMut(&[u8]),
+) -> Result<(), usize> {
+    let mut rest = bytes;
+    if !partial.is_empty() {
+        // Only as much as completes the frame is copied.
+        if partial.len() < 4 {
+            let (head, tail) = rest.split_at(rest.len().min(4 - partial.len()));
+            partial.extend_from_slice(head);
+            rest = tail;
+        }
+        let Some(length) = frame_length(partial)? else { return Ok(()) };
+        let (body, tail) = rest.split_at(rest.len().min(length + 4 - partial.len()));
+        partial.extend_from_slice(body);
+        rest = tail;
+        if partial.len() < length + 4 {
+            return Ok(());
+        }
+        on_frame(&partial[4..]);
+        partial.clear();
+        if partial.capacity() > PARTIAL_KEPT_MAX {
+            *partial = Vec::new();
+        }
+    }
+    while let Some(length) = frame_length(rest)? {
+        let Some(frame) = rest.get(4..length + 4) else { break };
+        on_frame(frame);
+        rest = &rest[length + 4..];
+    }
+    partial.extend_from_slice(rest);
+    Ok(())
+}
+
+fn frame_length(bytes: &[u8]) -> Result<Option<usize>, usize> {
+    let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > FRAME_SIZE_MAX { Err(length) } else { Ok(Some(length)) }
+}
+
+/// No waiting for more to send with it, and an end to peers that vanished without a word.
+fn set_options(stream: &Stream) {
+    let Stream::Tcp(stream) = stream else { unreachable!("links are TCP") };
+    // Each is an improvement only; a kernel that lacks one is no reason to have no link.
+    let _ = stream.set_nodelay(true);
+    let _ = sockopt::set_socket_keepalive(stream, true);
+    let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(5));
+    let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(2));
+    let _ = sockopt::set_tcp_keepcnt(stream, 3);
+    let timeout = u32::try_from(LINK_UNACKED_TIMEOUT.as_millis()).expect("seconds");
+    let _ = sockopt::set_tcp_user_timeout(stream, timeout);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames come out whole and in order however their bytes are cut, and a length beyond the bound is an error.
+    #[test]
+    fn frames_survive_any_cut() {
+        let frames: Vec<Vec<u8>> = (0u8..40).map(|n| vec![n; usize::from(n) * 7 % 64]).collect();
+        let mut wire = Vec::new();
+        for frame in &frames {
+            wire.extend_from_slice(&u32::try_from(frame.len()).unwrap().to_le_bytes());
+            wire.extend_from_slice(frame);
+        }
+        for cut in 1..200 {
+            let mut partial = Vec::new();
+            let mut seen = Vec::new();
+            for piece in wire.chunks(cut) {
+                take_frames(&mut partial, piece, &mut |frame| seen.push(frame.to_vec())).unwrap();
+            }
+            assert_eq!(seen, frames, "pieces of {cut}");
+            assert!(partial.is_empty());
+        }
+        let huge = u32::try_from(FRAME_SIZE_MAX + 1).unwrap().to_le_bytes();
+        for cut in 1..=4 {
+            let mut partial = Vec::new();
+            let results: Vec<_> =
+                huge.chunks(cut).map(|p| take_frames(&mut partial, p, &mut |_| {})).collect();
+            assert!(results.contains(&Err(FRAME_SIZE_MAX + 1)));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! A node's beginning and end.
+//!
+//! Start: everything that can fail because of the surroundings (directory, lock, ports, certificate) is done on the
+//! caller's thread and reported as a [`StartError`]; then the workers' threads begin and nothing fails any more. The node
+//! is ready when every worker's kernel is and the MySQL side listens.
+//!
+//! End: no new clients; connections close as soon as no statement of theirs runs; after a grace statements are cancelled;
+//! when the last worker has no connection left all of them stop, because until then one may need another's partitions.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use kernel::{NodeShared, Time};
+use mio::{Poll, Waker};
+use mysql::{ConnectionConfig, RsaKey};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use types::{Incarnation, WorkerId};
+
+use crate::door::BoundSockets;
+use crate::inbox::Inbox;
+use crate::limits::STACK_SIZE;
+use crate::log::NodeLog;
+use crate::options::{NodeOptions, StartError};
+use crate::worker::{self, Worker};
+use crate::{clock, files, hello, panic, ports, random, signals};
+
+/// What the workers of a node share, besides the kernels' own.
+pub struct Shared {
+    pub options: NodeOptions,
+    pub node: Arc<NodeShared>,
+    pub sql: Arc<sql::Server>,
+    pub connection_config: Arc<ConnectionConfig>,
+    pub log: Arc<NodeLog>,
+    /// By worker.
+    pub inboxes: Vec<Inbox>,
+    pub config_hash: u64,
+    pub started: Time,
+    /// As bound.
+    pub mysql_tcp: Option<SocketAddr>,
+    pub links_up: AtomicUsize,
+    /// Workers whose kernel can serve.
+    pub workers_ready: AtomicUsize,
+    /// Workers without connections after the end has begun.
+    pub workers_drained: AtomicUsize,
+    is_stopping: AtomicBool,
+    life: Mutex<Life>,
+    life_changed: Condvar,
+    /// Held as long as the node lives.
+    _lock: File,
+}
+
+#[derive(Default)]
+struct Life {
+    ready: bool,
+    workers_ended: usize,
+}
+
+impl Shared {
+    pub fn worker_count(&self) -> usize {
+        self.inboxes.len()
+    }
+    /// Links of all workers, when all are up.
+    pub fn link_count(&self) -> usize {
+        let others = self.options.cluster.nodes.iter().filter(|node| node.id != self.options.node);
+        let workers: usize = others.map(|node| usize::from(node.workers)).sum();
+        workers * self.worker_count()
+    }
+    pub fn is_ready(&self) -> bool {
+        self.life().ready
+    }
+    /// Called by worker 0 when clients may connect.
+    pub fn set_ready(&self) {
+        self.life().ready = true;
+        self.life_changed.notify_all();
+    }
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+    pub fn begin_shutdown(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+        self.notify_all();
+    }
+    pub fn notify_all(&self) {
+        for inbox in &self.inboxes {
+            inbox.notify();
+        }
+    }
+    fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().expect("nobody panics while holding this lock")
+    }
+    /// Called by a worker's thread when it ends.
+    fn worker_ended(&self) {
+        let mut life = self.life();
+        life.workers_ended += 1;
+        if life.workers_ended == self.worker_count() {
+            life.ready = false;
+            self.log.info(&format!("node {} stopped", self.options.node));
+        }
+        self.life_changed.notify_all();
+    }
+}
+
+/// A running node. Dropping it ends the node and waits for that.
+pub struct NodeServer {
+    shared: Arc<Shared>,
+}
+
+impl NodeServer {
+    /// Starts the node and returns at once; [`NodeServer::wait_ready`] tells when it serves.
+    pub fn start(options: NodeOptions) -> Result<NodeServer, StartError> {
+        options.check()?;
+        let lock = files::lock_node(&options.dir, options.node)?;
+        let log_path = NodeOptions::log_path(&options.dir, options.node);
+        let log = NodeLog::open(&log_path, options.log_to_stderr)
+            .map_err(|error| StartError::Directory { path: log_path, reason: error.to_string() })?;
+        let log = Arc::new(log);
+        let started = start(options, lock, Arc::clone(&log));
+        if let Err(error) = &started {
+            log.warn(&format!("not started: {error}"));
+        }
+        started
+    }
+
+    /// Does the node serve: are clients, if it takes any, accepted?
+    pub fn is_ready(&self) -> bool {
+        self.shared.is_ready()
+    }
+    /// Waits until it is ready; false if it is not after `timeout`, or has ended.
+    pub fn wait_ready(&self, timeout: Duration) -> bool {
+        let until = Instant::now() + timeout;
+        let mut life = self.shared.life();
+        while !life.ready && life.workers_ended == 0 {
+            let Some(left) = until.checked_duration_since(Instant::now()) else { return false };
+            let waited = self.shared.life_changed.wait_timeout(life, left);
+            life = waited.expect("nobody panics while holding this lock").0;
+        }
+        life.ready
+    }
+    /// Begins the graceful end, and returns at once.
+    pub fn shutdown(&self) {
+        self.shared.begin_shutdown();
+    }
+    /// Waits until the node has ended: by [`NodeServer::shutdown`], a signal, or "stop" on the management socket.
+    pub fn wait(&self) {
+        let mut life = self.shared.life();
+        while life.workers_ended < self.shared.worker_count() {
+            life = self.shared.life_changed.wait(life).expect("nobody panics with this lock");
+        }
+    }
+    /// The MySQL address really bound.
+    pub fn mysql_tcp_address(&self) -> Option<SocketAddr> {
+        self.shared.mysql_tcp
+    }
+    pub fn incarnation(&self) -> Incarnation {
+        self.shared.node.incarnation
+    }
+}
+
+impl Drop for NodeServer {
+    fn drop(&mut self) {
+        self.shutdown();
+        self.wait();
+    }
+}
+
+fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServer, StartError> {
+    raise_file_limit();
+    let (sockets, mysql_tcp) = bind_sockets(&options)?;
+    let system = |action: &'static str| {
+        move |error: std::io::Error| StartError::System { action, reason: error.to_string() }
+    };
+    let workers = options.cluster.node(options.node).expect("checked").workers;
+    let mut polls = Vec::new();
+    let mut inboxes = Vec::new();
+    for _ in 0..workers {
+        let poll = Poll::new().map_err(system("make an event poll"))?;
+        let waker = Waker::new(poll.registry(), worker::WAKER).map_err(system("make a waker"))?;
+        polls.push(poll);
+        inboxes.push(Inbox::new(waker));
+    }
+    let node = NodeShared::new(
+        options.node,
+        Incarnation(random::nonzero_u64()),
+        options.cluster.clone(),
+        options.memory_limit_bytes,
+        options.mutation,
+    );
+    let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let shared = Arc::new(Shared {
+        node,
+        sql: sql::Server::new(sql_config(&options, mysql_tcp, &hostname)),
+        connection_config: Arc::new(connection_config(&options, &hostname)?),
+        log,
+        inboxes,
+        config_hash: hello::config_hash(&options.cluster),
+        started: clock::now(),
+        mysql_tcp,
+        links_up: AtomicUsize::new(0),
+        workers_ready: AtomicUsize::new(0),
+        workers_drained: AtomicUsize::new(0),
+        is_stopping: AtomicBool::new(false),
+        life: Mutex::new(Life::default()),
+        life_changed: Condvar::new(),
+        _lock: lock,
+        options,
+    });
+    // The registry of connections belongs to the node and is not told who serves it: a weak reference breaks the ring.
+    let weak = Arc::downgrade(&shared);
+    shared.sql.set_notify(Box::new(move |worker| {
+        if let Some(shared) = weak.upgrade() {
+            shared.inboxes[usize::from(worker.0)].notify();
+        }
+    }));
+    if shared.options.stop_on_signals {
+        let stopped = Arc::clone(&shared);
+        signals::on_stop_signal(move || {
+            stopped.log.info("stop: asked for by a signal");
+            stopped.begin_shutdown();
+        })?;
+    }
+    log_start(&shared);
+    let mut sockets = Some(sockets);
+    for (index, poll) in polls.into_iter().enumerate() {
+        let id = WorkerId(u16::try_from(index).expect("at most 256 workers"));
+        let thread_shared = Arc::clone(&shared);
+        // Worker 0 has the door.
+        let door = sockets.take();
+        let spawned = std::thread::Builder::new()
+            .name(format!("node{}-worker{}", shared.options.node, id))
+            .stack_size(STACK_SIZE)
+            .spawn(move || {
+                panic::this_thread_is_fail_stop(Arc::clone(&thread_shared.log));
+                Worker::new(id, Arc::clone(&thread_shared), poll, door).run();
+                thread_shared.worker_ended();
+            });
+        // Threads that run already cannot be called back, and half a node is none.
+        spawned.unwrap_or_else(|error| panic!("cannot start thread {index} of the node: {error}"));
+    }
+    Ok(NodeServer { shared })
+}
+
+fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAddr>), StartError> {
+    let own_address = options.node_addresses[&options.node];
+    let (node, _) = ports::bind_tcp(own_address)?;
+    let tcp = options.mysql_tcp.map(ports::bind_tcp).transpose()?;
+    let (mysql_tcp, bound) =
+        tcp.map_or((None, None), |(socket, bound)| (Some(socket), Some(bound)));
+    let mysql_unix =
+        options.mysql_unix.as_ref().map(|path| ports::bind_unix(path, 0o777)).transpose()?;
+    let management = ports::bind_unix(&options.management_unix, 0o600)?;
+    for socket in [&node, &management] {
+        ports::start_listening(socket).map_err(|error| StartError::System {
+            action: "listen on the node's own sockets",
+            reason: error.to_string(),
+        })?;
+    }
+    let mut paths = vec![options.management_unix.clone()];
+    paths.extend(options.mysql_unix.clone());
+    Ok((BoundSockets { node, management, mysql_tcp, mysql_unix, paths }, bound))
+}
+
+fn sql_config(
+    options: &NodeOptions,
+    mysql_tcp: Option<SocketAddr>,
+    hostname: &str,
+) -> sql::ServerConfig {
+    sql::ServerConfig {
+        node: options.node,
+        version_text: options.version_text.clone(),
+        datadir: options.dir.display().to_string(),
+        port: mysql_tcp.map_or(0, |address| address.port()),
+        socket: options
+            .mysql_unix
+            .as_ref()
+            .map_or(String::new(), |path| path.display().to_string()),
+        hostname: hostname.into(),
+        max_connections: options.max_connections,
+    }
+}
+
+fn connection_config(
+    options: &NodeOptions,
+    hostname: &str,
+) -> Result<ConnectionConfig, StartError> {
+    if options.mysql_tcp.is_none() && options.mysql_unix.is_none() {
+        return Ok(ConnectionConfig::default());
+    }
+    let tls = files::tls_config(&options.dir, options.node, hostname)?;
+    let rsa = RsaKey::generate().map_err(|_| StartError::System {
+        action: "make an RSA key",
+        reason: "the cryptographic library refuses".into(),
+    })?;
+    Ok(ConnectionConfig { tls: Some(tls), tls_required: false, rsa: Some(Arc::new(rsa)) })
+}
+
+/// Connections are file descriptors: as many as the system allows.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Without the right to, the old limit stays, and accepting pauses when it is reached.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+fn log_start(shared: &Shared) {
+    let options = &shared.options;
+    let mysql = match (shared.mysql_tcp, &options.mysql_unix) {
+        (None, None) => "no SQL".to_string(),
+        (Some(address), None) => format!("SQL on {address}"),
+        (None, Some(path)) => format!("SQL on {}", path.display()),
+        (Some(address), Some(path)) => format!("SQL on {address} and {}", path.display()),
+    };
+    shared.log.info(&format!(
+        "node {} starts: process {}, version {}, incarnation {:016x}, cluster {:016x}, {} workers, {} MiB, \
+         nodes on {}, {mysql}",
+        options.node,
+        std::process::id(),
+        options.version_text,
+        shared.node.incarnation.0,
+        options.cluster.cluster.0,
+        shared.worker_count(),
+        options.memory_limit_bytes >> 20,
+        options.node_addresses[&options.node],
+    ));
+}

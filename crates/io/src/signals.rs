@@ -1,0 +1,72 @@
+//! SIGTERM and SIGINT: the first asks the node to end gracefully, the second ends the process at once.
+//!
+//! A signal handler may do next to nothing, so it writes to an event descriptor that a thread waits on.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::options::StartError;
+
+/// The descriptor the handler writes to; -1 before there is one. Never closed.
+static EVENT: AtomicI32 = AtomicI32::new(-1);
+static SIGNALLED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    if SIGNALLED.swap(true, Ordering::SeqCst) {
+        // SAFETY: _exit is async-signal-safe and does not return.
+        #[allow(unsafe_code)]
+        unsafe {
+            libc::_exit(128 + signal)
+        }
+    }
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: write is async-signal-safe; the buffer outlives the call; the descriptor is open for ever once it is set.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::write(EVENT.load(Ordering::SeqCst), one.as_ptr().cast(), one.len());
+    }
+}
+
+/// Calls `stop` on a thread of its own at the first SIGTERM or SIGINT. Once a process.
+pub fn on_stop_signal(stop: impl FnOnce() + Send + 'static) -> Result<(), StartError> {
+    static TAKEN: OnceLock<()> = OnceLock::new();
+    if TAKEN.set(()).is_err() {
+        return Err(StartError::Config("only one node of a process can stop on signals".into()));
+    }
+    let system = |reason: String| StartError::System { action: "watch signals", reason };
+    let event: OwnedFd =
+        eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| system(error.to_string()))?;
+    EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
+    let watch = move || {
+        // Dropping it would leave the handler a descriptor that may be somebody else's by then.
+        let mut event = std::mem::ManuallyDrop::new(File::from(event));
+        let mut count = [0; 8];
+        if event.read_exact(&mut count).is_ok() {
+            stop();
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(watch)
+        .map_err(|error| system(error.to_string()))?;
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        // SAFETY: `on_signal` is async-signal-safe (above) and has the signature of a handler without SA_SIGINFO; the
+        // structure is zeroed, which is a valid sigaction with an empty mask.
+        #[allow(unsafe_code)]
+        let installed = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut())
+        };
+        if installed != 0 {
+            return Err(system(std::io::Error::last_os_error().to_string()));
+        }
+    }
+    Ok(())
+}

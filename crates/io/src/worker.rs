@@ -1,0 +1,636 @@
+//! The loop of a worker.
+//!
+//! One turn:
+//!
+//! ```text
+//!   wait      sleep, spin or just look, until a socket, an inbox or a deadline has something
+//!   inbox     messages of the node's other workers, sockets handed over
+//!   sockets   everything readable is read: frames to the kernel, bytes to connections
+//!   time      the kernel's tick, links, deadlines of clients
+//!   settle    tasks run, their requests go to the kernel, its replies to the tasks, until nothing moves
+//!   flush     one write a link, then one lock a neighbour's inbox, then one write a client
+//! ```
+//! What a turn sends, it sends at the end and together: 32 clients that were readable cost one frame chunk for each peer
+//! and step, and one system call for all of them. Links go first, because somebody is waiting on the other side.
+//!
+//! Settling is bounded in time, so that a long statement whose rows are all here does not keep the others from their turn.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use client::Client;
+use client::task::Executor;
+use kernel::{Input, Kernel, KernelConfig, Outbox, Time};
+use mio::event::Event;
+use mio::{Events, Poll, Token};
+use types::{Address, NodeId, WorkerId};
+
+use crate::door::{Arrival, BoundSockets, Door};
+use crate::front::Front;
+use crate::hello::{self, Hello};
+use crate::inbox::Item;
+use crate::limits::{
+    EVENTS_MAX, READ_SIZE, RESEND_AFTER, SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
+};
+use crate::link::{self, Link};
+use crate::management::Management;
+use crate::server::Shared;
+use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
+use crate::stream::Stream;
+use crate::{clock, random};
+
+/// A token says what is ready in its high bits and which one in its low bits.
+const KIND_SHIFT: u32 = 32;
+const INDEX_MASK: usize = (1 << KIND_SHIFT) - 1;
+pub const WAKER: Token = Token(0);
+const LISTENER: usize = 1;
+const STRANGER: usize = 2;
+const LINK: usize = 3;
+const CLIENT: usize = 4;
+const MANAGEMENT: usize = 5;
+
+const fn token(kind: usize, index: usize) -> Token {
+    Token((kind << KIND_SHIFT) | index)
+}
+
+pub struct Worker {
+    id: WorkerId,
+    shared: Arc<Shared>,
+    poll: Poll,
+    kernel: Kernel,
+    client: Client,
+    executor: Executor,
+    /// Frames, messages and log lines gather here over a turn; replies are taken out while it settles.
+    outbox: Outbox,
+    /// In order of their peers.
+    links: Vec<Link>,
+    front: Front,
+    /// Worker 0 only.
+    door: Option<Door>,
+    management: Option<Management>,
+    spin: SpinPolicy,
+    phase: Phase,
+    /// Counted among the ready ones.
+    is_ready: bool,
+    /// The last turn left something undone: no waiting.
+    is_unfinished: bool,
+    /// The worker that gets the next client.
+    next_client: usize,
+    /// A failed attempt to listen for clients is repeated then.
+    listen_after: Time,
+    /// When the turn began.
+    now: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Connections end by themselves until then.
+    Draining(Time),
+    /// Statements are cancelled; rolled back until then.
+    Cutting(Time),
+    /// No connections; the others are waited for.
+    Drained,
+}
+
+/// What lives as long as the loop, apart from the worker because both are used at a time.
+struct Buffers {
+    events: Events,
+    read: Vec<u8>,
+    items: Vec<Item>,
+    arrivals: Vec<Arrival>,
+}
+
+impl Worker {
+    /// Runs on the worker's own thread: most of this never leaves it.
+    pub fn new(
+        id: WorkerId,
+        shared: Arc<Shared>,
+        poll: Poll,
+        sockets: Option<BoundSockets>,
+    ) -> Worker {
+        let now = clock::now();
+        let node = Arc::clone(&shared.node);
+        let config =
+            KernelConfig { worker: id, seed: random::nonzero_u64(), resend_after: RESEND_AFTER };
+        let kernel = Kernel::new(config, node, now);
+        let client =
+            Client::new(shared.options.node, Arc::clone(kernel.state()), random::nonzero_u64());
+        client.set_clock(clock::unix_micros(), now);
+        let front = Front::new(
+            id,
+            Arc::clone(&shared.sql),
+            Arc::clone(&shared.connection_config),
+            |index| token(CLIENT, index),
+        );
+        let door = sockets.map(|sockets| {
+            Door::open(
+                sockets,
+                poll.registry(),
+                |index| token(LISTENER, index),
+                |index| token(STRANGER, index),
+            )
+            .unwrap_or_else(|error| panic!("cannot watch the node's own sockets: {error}"))
+        });
+        let management = door
+            .is_some()
+            .then(|| Management::new(Arc::clone(&shared), |index| token(MANAGEMENT, index)));
+        let links = make_links(&shared, id, now);
+        Worker {
+            id,
+            shared,
+            poll,
+            kernel,
+            client,
+            executor: Executor::new(),
+            outbox: Outbox::default(),
+            links,
+            front,
+            door,
+            management,
+            spin: SpinPolicy::default(),
+            phase: Phase::Running,
+            is_ready: false,
+            is_unfinished: false,
+            next_client: 0,
+            listen_after: 0,
+            now,
+        }
+    }
+
+    pub fn run(mut self) {
+        let mut buffers = Buffers {
+            events: Events::with_capacity(EVENTS_MAX),
+            read: vec![0; READ_SIZE],
+            items: Vec::new(),
+            arrivals: Vec::new(),
+        };
+        while !self.has_ended() {
+            self.wait_for_events(&mut buffers.events);
+            self.now = clock::now();
+            self.client.set_clock(clock::unix_micros(), self.now);
+            self.take_inbox(&mut buffers);
+            for event in &buffers.events {
+                self.on_event(event, &mut buffers.read, &mut buffers.arrivals);
+            }
+            self.on_unread(&mut buffers.read);
+            self.on_time(&mut buffers.arrivals);
+            self.on_arrivals(&mut buffers.arrivals);
+            self.settle_and_flush();
+            self.check_ready();
+            self.check_shutdown();
+        }
+    }
+
+    // Waiting.
+
+    fn deadline(&self) -> Time {
+        let mut deadline = self.kernel.wake_at();
+        let phase_ends = match self.phase {
+            Phase::Running | Phase::Drained => Time::MAX,
+            Phase::Draining(until) | Phase::Cutting(until) => until,
+        };
+        let timers = self.client.next_deadline().unwrap_or(Time::MAX);
+        let door = self.door.as_ref().map_or(Time::MAX, Door::deadline);
+        let links = self.links.iter().map(Link::deadline).min().unwrap_or(Time::MAX);
+        for other in [phase_ends, timers, door, links, self.front.deadline()] {
+            deadline = deadline.min(other);
+        }
+        deadline
+    }
+
+    fn wait_for_events(&mut self, events: &mut Events) {
+        let inbox = &self.shared.inboxes[usize::from(self.id.0)];
+        let start = clock::now();
+        let deadline = self.deadline();
+        let cannot_wait = self.is_unfinished || deadline <= start || self.front.has_unread();
+        if cannot_wait || self.links.iter().any(Link::has_unread) {
+            return poll_now(&mut self.poll, events);
+        }
+        if self.spin.wants_spin() {
+            let mut end = SpinEnd::Timeout;
+            let mut now = start;
+            while now < start + SPIN_TIME && now < deadline {
+                poll_now(&mut self.poll, events);
+                if !events.is_empty() || inbox.is_filled() {
+                    end = SpinEnd::Event;
+                    break;
+                }
+                let before = clock::now();
+                rustix::thread::sched_yield();
+                now = clock::now();
+                if SpinPolicy::is_contended(now - before) {
+                    end = SpinEnd::Contended;
+                    break;
+                }
+            }
+            self.spin.on_spin_end(end);
+            if end == SpinEnd::Event {
+                return;
+            }
+        }
+        if !inbox.may_sleep() {
+            return poll_now(&mut self.poll, events);
+        }
+        let slept_at = clock::now();
+        let timeout = Duration::from_micros(deadline.saturating_sub(slept_at));
+        poll_for(&mut self.poll, events, timeout);
+        inbox.stop_sleeping();
+        if !events.is_empty() {
+            self.spin.on_woken(clock::now() - slept_at);
+        }
+    }
+
+    // Inputs.
+
+    fn take_inbox(&mut self, buffers: &mut Buffers) {
+        let shared = Arc::clone(&self.shared);
+        if !shared.inboxes[usize::from(self.id.0)].take(&mut buffers.items) {
+            return;
+        }
+        self.front.take_kills();
+        for item in buffers.items.drain(..) {
+            match item {
+                Item::Local(message) => self.step(Input::Local(message)),
+                Item::Client(stream, transport) => self.add_client(stream, transport),
+                Item::Link { stream, hello } => self.on_link_accepted(stream, &hello),
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, read: &mut [u8], arrivals: &mut Vec<Arrival>) {
+        let index = event.token().0 & INDEX_MASK;
+        let registry = self.poll.registry();
+        match event.token().0 >> KIND_SHIFT {
+            0 => {}
+            CLIENT => self.front.on_ready(index, event, self.now, read),
+            LINK => self.on_link_ready(index, event, read),
+            LISTENER => {
+                if let Some(door) = &mut self.door {
+                    door.on_listener_ready(index);
+                }
+            }
+            STRANGER => {
+                if let Some(door) = &mut self.door {
+                    door.on_stranger_ready(index, registry, &self.shared.log, arrivals);
+                }
+            }
+            MANAGEMENT => {
+                if let Some(management) = &mut self.management {
+                    management.on_ready(index, read, &self.client, &mut self.executor);
+                }
+            }
+            kind => unreachable!("no token of kind {kind} was registered"),
+        }
+    }
+
+    fn on_unread(&mut self, read: &mut [u8]) {
+        self.front.read_unread(self.now, read);
+        for index in 0..self.links.len() {
+            if self.links[index].has_unread() {
+                let Worker { links, kernel, outbox, poll, .. } = self;
+                let mut on_frame = |frame: &[u8]| step(kernel, outbox, Input::Frame(frame));
+                let event = links[index].read(self.now, poll.registry(), read, &mut on_frame);
+                self.on_link_event(index, event);
+            }
+        }
+    }
+
+    fn on_time(&mut self, arrivals: &mut Vec<Arrival>) {
+        if self.now >= self.kernel.wake_at() {
+            self.step(Input::Tick);
+            if self.id == WorkerId(0) {
+                self.shared.log.on_tick(self.now);
+            }
+        }
+        for index in 0..self.links.len() {
+            if self.links[index].deadline() <= self.now {
+                let event = self.links[index].on_time(self.now, self.poll.registry());
+                self.on_link_event(index, event);
+            }
+        }
+        self.front.on_time(self.now);
+        if let Some(door) = &mut self.door
+            && door.deadline() <= self.now
+        {
+            door.on_time(self.now, self.poll.registry(), &self.shared.log, arrivals);
+        }
+    }
+
+    fn step(&mut self, input: Input<'_>) {
+        step(&mut self.kernel, &mut self.outbox, input);
+    }
+
+    // Arrivals.
+
+    fn on_arrivals(&mut self, arrivals: &mut Vec<Arrival>) {
+        let shared = Arc::clone(&self.shared);
+        for arrival in arrivals.drain(..) {
+            match arrival {
+                Arrival::Management(stream) => {
+                    let registry = self.poll.registry();
+                    self.management.as_mut().expect("with the door").add(stream, registry);
+                }
+                Arrival::Client(stream, transport) => {
+                    let target = self.next_client % shared.worker_count();
+                    self.next_client = target + 1;
+                    match target == usize::from(self.id.0) {
+                        true => self.add_client(stream, transport),
+                        false => shared.inboxes[target].push(Item::Client(stream, transport)),
+                    }
+                }
+                Arrival::Link(stream, hello) => self.on_link_arrived(stream, hello),
+            }
+        }
+    }
+
+    fn add_client(&mut self, stream: Stream, transport: mysql::Transport) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        let registry = self.poll.registry();
+        self.front.add(stream, transport, self.now, registry, &self.client, &mut self.executor);
+    }
+
+    /// Worker 0: a node has said hello. It is looked at here and handed to the worker it wants.
+    fn on_link_arrived(&mut self, mut stream: Stream, hello: Hello) {
+        let options = &self.shared.options;
+        let own = options.node;
+        let worker = usize::from(hello.to.worker.0);
+        let to = Address { node: own, worker: hello.to.worker };
+        let refused = hello::check(&hello, &self.own_hello(to, hello.from)).and_then(|()| {
+            if worker >= self.shared.worker_count() {
+                Err(format!("node {own} has no worker {worker}"))
+            } else if !hello::is_peer(&options.cluster, own, hello.from) {
+                Err(format!("{:?} is not a worker of another node of this cluster", hello.from))
+            } else if hello.from.node > own {
+                Err(format!(
+                    "node {} waits for node {own} to connect, not the reverse",
+                    hello.from.node
+                ))
+            } else {
+                Ok(())
+            }
+        });
+        if let Err(reason) = refused {
+            self.shared.log.warn_limited(&format!(
+                "link of {:?} to {:?} refused: {reason}",
+                hello.from, hello.to
+            ));
+            // Best effort: the other side logs it too.
+            let _ = stream.write(&hello::encode_refusal(&reason));
+            return;
+        }
+        match worker == usize::from(self.id.0) {
+            true => self.on_link_accepted(stream, &hello),
+            false => self.shared.inboxes[worker].push(Item::Link { stream, hello }),
+        }
+    }
+
+    fn on_link_accepted(&mut self, stream: Stream, theirs: &Hello) {
+        let Ok(index) = self.links.binary_search_by_key(&theirs.from, |link| link.peer) else {
+            unreachable!("the hello was checked: {:?} is a peer", theirs.from)
+        };
+        let ours = self.own_hello(self.kernel.address(), theirs.from);
+        if self.links[index].is_up() {
+            self.count_link_down();
+        }
+        let registry = self.poll.registry();
+        let event = self.links[index].accept(self.now, registry, stream, &ours, theirs.incarnation);
+        self.on_link_event(index, event);
+    }
+
+    fn own_hello(&self, from: Address, to: Address) -> Hello {
+        let identity = &self.shared.node;
+        Hello {
+            cluster: identity.config.cluster,
+            lineage: self.kernel.state().lineage,
+            config: self.shared.config_hash,
+            from,
+            to,
+            incarnation: identity.incarnation,
+        }
+    }
+
+    // Links.
+
+    fn on_link_ready(&mut self, index: usize, event: &Event, read: &mut [u8]) {
+        let ours = self.own_hello(self.kernel.address(), self.links[index].peer);
+        let ending = event.is_read_closed() || event.is_error();
+        let Worker { links, kernel, outbox, poll, .. } = self;
+        let mut on_frame = |frame: &[u8]| step(kernel, outbox, Input::Frame(frame));
+        let registry = poll.registry();
+        let event = links[index].on_ready(self.now, registry, &ours, ending, read, &mut on_frame);
+        self.on_link_event(index, event);
+    }
+
+    fn on_link_event(&mut self, index: usize, event: link::Event) {
+        let (peer, own) = (self.links[index].peer, self.kernel.address());
+        match event {
+            link::Event::Nothing => {}
+            link::Event::Up(incarnation) => {
+                self.shared.links_up.fetch_add(1, Ordering::Relaxed);
+                self.shared.log.info(&format!(
+                    "link {own:?} - {peer:?} up (incarnation {:016x})",
+                    incarnation.0
+                ));
+                self.step(Input::LinkUp(peer));
+            }
+            link::Event::Down(reason) => {
+                self.count_link_down();
+                if !self.shared.is_stopping() {
+                    self.shared.log.warn(&format!("link {own:?} - {peer:?} lost: {reason}"));
+                }
+            }
+            link::Event::Refused(reason) => {
+                let address = self.shared.options.node_addresses[&peer.node];
+                self.shared.log.warn_limited(&format!(
+                    "link {own:?} - {peer:?} ({address}) refused: {reason}"
+                ));
+            }
+        }
+    }
+
+    fn count_link_down(&self) {
+        self.shared.links_up.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    // Outputs.
+
+    fn settle_and_flush(&mut self) {
+        let start = clock::now();
+        loop {
+            let settled = self.settle(start);
+            self.flush_links();
+            self.flush_local();
+            for line in self.outbox.log.drain(..) {
+                self.shared.log.warn_limited(&line);
+            }
+            // Sending may wake tasks that waited for room, and with them the whole turns on.
+            let mut flushed = self.front.flush(self.now, self.poll.registry());
+            if let Some(management) = &mut self.management {
+                flushed |= management.flush(&self.client, &mut self.executor);
+            }
+            self.is_unfinished = !settled || flushed;
+            if !self.is_unfinished || clock::now() - start > SETTLE_TIME_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Runs tasks and kernel against each other until nothing moves; false if time is up before.
+    fn settle(&mut self, start: Time) -> bool {
+        self.client.wake_timers();
+        loop {
+            if let Some(state) = self.outbox.state.take() {
+                self.client.set_state(state);
+            }
+            for (session, reply) in self.outbox.replies.drain(..) {
+                self.client.deliver(session, reply);
+            }
+            let mut moved = self.executor.run();
+            while let Some((session, request)) = self.client.take_request() {
+                moved = true;
+                self.step(Input::Request { session, request });
+            }
+            if !moved {
+                return true;
+            }
+            if clock::now() - start > SETTLE_TIME_MAX {
+                return false;
+            }
+        }
+    }
+
+    fn flush_links(&mut self) {
+        for (peer, chunk) in self.outbox.frames.drain(..) {
+            let found = self.links.binary_search_by_key(&peer, |link| link.peer);
+            let index =
+                found.unwrap_or_else(|_| panic!("the kernel sends to {peer:?}, who is no peer"));
+            self.links[index].push(chunk);
+        }
+        for index in 0..self.links.len() {
+            if self.links[index].has_output() {
+                let event = self.links[index].flush(self.now, self.poll.registry());
+                self.on_link_event(index, event);
+            }
+        }
+    }
+
+    fn flush_local(&mut self) {
+        if self.outbox.local.is_empty() {
+            return;
+        }
+        // A stable sort keeps the order of each neighbour's messages.
+        self.outbox.local.sort_by_key(|(worker, _)| *worker);
+        let mut messages = self.outbox.local.drain(..).peekable();
+        while let Some((worker, first)) = messages.next() {
+            let same = std::iter::from_fn(|| messages.next_if(|(next, _)| *next == worker));
+            let all = std::iter::once(first).chain(same.map(|(_, message)| message));
+            self.shared.inboxes[usize::from(worker.0)].push_all(all.map(Item::Local));
+        }
+    }
+
+    // Beginning and end.
+
+    fn check_ready(&mut self) {
+        if !self.is_ready && self.kernel.is_ready() {
+            self.is_ready = true;
+            self.shared.workers_ready.fetch_add(1, Ordering::AcqRel);
+            self.shared.inboxes[0].notify();
+        }
+        let all_ready =
+            self.shared.workers_ready.load(Ordering::Acquire) == self.shared.worker_count();
+        let Some(door) = &mut self.door else { return };
+        let is_due = all_ready && self.phase == Phase::Running && self.now >= self.listen_after;
+        if !is_due || self.listen_after == Time::MAX {
+            return;
+        }
+        match door.open_mysql(self.poll.registry()) {
+            Ok(()) => {
+                self.listen_after = Time::MAX;
+                self.shared.set_ready();
+                self.shared.log.info(&format!("node {} is ready", self.shared.options.node));
+            }
+            Err(error) => {
+                self.listen_after = self.now + 1_000_000;
+                self.shared.log.warn_limited(&format!("cannot listen for clients: {error}"));
+            }
+        }
+    }
+
+    fn check_shutdown(&mut self) {
+        if !self.shared.is_stopping() {
+            return;
+        }
+        let is_over = |until: Time| self.now >= until;
+        match self.phase {
+            Phase::Running => {
+                if let Some(door) = &mut self.door {
+                    door.close_mysql();
+                    self.shared.log.info(&format!("node {} stops", self.shared.options.node));
+                }
+                self.front.begin_shutdown();
+                self.phase = Phase::Draining(self.now + SHUTDOWN_GRACE);
+                self.is_unfinished = true;
+            }
+            Phase::Draining(until) if is_over(until) => {
+                self.front.cut_all();
+                self.phase = Phase::Cutting(self.now + SHUTDOWN_ROLLBACK);
+                self.is_unfinished = true;
+            }
+            Phase::Draining(_) | Phase::Cutting(_) => {}
+            Phase::Drained => return,
+        }
+        let timed_out = matches!(self.phase, Phase::Cutting(until) if is_over(until));
+        if self.front.is_empty() || timed_out {
+            self.phase = Phase::Drained;
+            self.shared.workers_drained.fetch_add(1, Ordering::AcqRel);
+            self.shared.notify_all();
+        }
+    }
+
+    /// Nobody of this node needs this worker any more.
+    fn has_ended(&self) -> bool {
+        let drained = self.shared.workers_drained.load(Ordering::Acquire);
+        self.phase == Phase::Drained && drained == self.shared.worker_count()
+    }
+}
+
+/// R3: the time of a step is sampled after its input is taken.
+fn step(kernel: &mut Kernel, outbox: &mut Outbox, input: Input<'_>) {
+    kernel.step(clock::now(), input, outbox);
+}
+
+fn poll_now(poll: &mut Poll, events: &mut Events) {
+    poll_for(poll, events, Duration::ZERO);
+}
+
+fn poll_for(poll: &mut Poll, events: &mut Events, timeout: Duration) {
+    match poll.poll(events, Some(timeout)) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => events.clear(),
+        Err(error) => panic!("an event poll does not fail: {error}"),
+    }
+}
+
+/// One link for each worker of each other node; the lower node id connects.
+fn make_links(shared: &Shared, id: WorkerId, now: Time) -> Vec<Link> {
+    let options = &shared.options;
+    let own: NodeId = options.node;
+    let mut peers = Vec::new();
+    for node in options.cluster.nodes.iter().filter(|node| node.id != own) {
+        for worker in 0..node.workers {
+            peers.push(Address { node: node.id, worker: WorkerId(worker) });
+        }
+    }
+    peers.sort();
+    let connects = |peer: &Address| own < peer.node;
+    let link = |(index, peer): (usize, Address)| {
+        let address = connects(&peer).then(|| options.node_addresses[&peer.node]);
+        Link::new(peer, address, token(LINK, index), now)
+    };
+    assert!(usize::from(id.0) < shared.worker_count());
+    peers.into_iter().enumerate().map(link).collect()
+}

@@ -1,0 +1,111 @@
+//! Protocol transcripts: scripts that play an exchange message by message, with what every node said beside them.
+//!
+//! A script is commands (`> ...`) with the expected output under each, and comments. It opens with a comment that names
+//! the protocol rule it shows and what would go wrong without it. The commands drive a cluster of real kernels in one
+//! thread ([`cluster`]); nothing is delivered and no time passes unless the script says so, so every order of events that
+//! a rule is about can be written down. The verbs are listed in [`commands`].
+//!
+//! `SKARV_UPDATE=1 cargo test -p kernel --test transcripts` writes what happened into the scripts: read the difference
+//! before it is kept.
+
+#[path = "transcripts/cluster.rs"]
+mod cluster;
+#[path = "transcripts/commands.rs"]
+mod commands;
+#[path = "transcripts/describe.rs"]
+mod describe;
+#[path = "transcripts/script.rs"]
+mod script;
+
+macro_rules! transcripts {
+    ($($block:ident: $($case:ident)*;)*) => {
+        $(mod $block {
+            $(#[test]
+            fn $case() {
+                crate::script::check(stringify!($block), stringify!($case));
+            })*
+        })*
+
+        /// Every script in the directory is a test above, so none is left out.
+        #[test]
+        fn every_script_is_a_test() {
+            let mut listed = vec![$($(concat!(stringify!($block), "/", stringify!($case), ".script")),*),*];
+            listed.sort();
+            assert_eq!(crate::script::list(), listed);
+        }
+    };
+}
+
+transcripts! {
+    channel:
+        duplicates_are_dropped
+        frames_out_of_order
+        idle_channel_is_silent
+        lost_frame_is_sent_again
+        sent_again_after_a_while;
+    commit:
+        acknowledged_before_replicated
+        autocommit_two_shards
+        busy_shard_is_left_to_its_owner
+        commit_index
+        commit_index_travels_with_records
+        home_elsewhere
+        message_counts
+        record_before_answer
+        records_of_two_workers
+        rollback
+        sequencer_on_backup
+        sequencer_on_primary
+        session_closes_during_commit
+        shortest_way_back
+        two_shards
+        two_shards_sequencer_elsewhere
+        vote_waits_for_record;
+    control:
+        dropped_rows_go_after_adoption
+        index_is_adopted_when_built
+        leader_among_three_voters
+        misconfigured_node_is_not_let_in
+        one_schema_change_at_a_time
+        schema_change_is_done_once
+        schema_change_waits_for_its_table
+        transactions_keep_their_definition
+        views_are_formed_when_all_are_there;
+    envelope:
+        another_boot_of_a_peer
+        future_view_waits
+        restarted_node_is_no_member
+        stale_view_is_refused
+        wrong_identity_is_refused;
+    lock:
+        a_wait_that_ends_is_no_deadlock
+        cancel_a_waiting_reader
+        cancel_does_not_take_back_a_commit
+        cancel_while_waiting
+        close_frees_locks
+        commit_keeps_locks_until_decided
+        deadlock_across_nodes
+        deadlock_in_one_shard
+        deadlock_of_three
+        first_come_first_served
+        refusal_undoes_the_statement
+        refused_while_another_shard_waits
+        undo_to_a_statement
+        wait_timeout;
+    read:
+        backup_is_never_stale
+        prepared_row_on_backup
+        read_committed
+        reader_waits_for_committing
+        repeatable_read
+        snapshot_at_a_backup
+        snapshot_below_and_above
+        snapshot_bounds_the_commit
+        whole_transactions_only;
+    sequencer:
+        granted_snapshots_hold_the_horizon
+        horizon_keeps_open_snapshots
+        one_snapshot_request_at_a_time
+        session_closes_before_its_snapshot_comes
+        timestamps_after_locks;
+}

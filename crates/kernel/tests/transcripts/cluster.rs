@@ -1,0 +1,392 @@
+//! A cluster of real kernels in one thread, with every message between them in plain sight.
+//!
+//! What a kernel sends lies on its link until somebody delivers it; time stands still until somebody moves it. Nothing
+//! here knows what a message means: links carry frames, and say what they carry.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use kernel::{Input, Kernel, KernelConfig, LocalMessage, Mutation, NodeShared, Outbox, Time};
+use protocol::Message;
+use protocol::control::{ClusterConfig, NodeConfig};
+use protocol::envelope::{Header, decode_header, decode_message};
+use protocol::request::{Reply, Request, SessionId};
+use types::{Address, ClusterId, Incarnation, NodeId, WorkerId};
+
+use crate::describe::Names;
+
+const MEMORY_LIMIT_BYTES: u64 = 64 << 20;
+pub const TICK: Time = 10_000;
+/// Rounds of deliveries after which messages are taken to go round in a circle.
+const ROUNDS_MAX: usize = 1_000;
+
+/// Kinds that come and go with time and say nothing about the exchange at hand.
+const HOUSEKEEPING: [&str; 5] = ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted"];
+
+pub type Link = (Address, Address);
+
+pub struct Setup {
+    pub data: u16,
+    pub voters: u16,
+    pub replicas: u16,
+    pub workers: u16,
+    pub shards_per_group: u16,
+    /// The node whose operator wrote another configuration than the others'.
+    pub misconfigured: Option<NodeId>,
+    pub mutation: Mutation,
+    pub resend_after: Time,
+}
+
+/// A frame on its way.
+#[derive(Clone)]
+pub struct Flight {
+    pub bytes: Vec<u8>,
+    /// Messages one after the other that led to it, itself included, from a request on.
+    pub hops: u32,
+}
+
+struct LocalFlight {
+    message: LocalMessage,
+    hops: u32,
+}
+
+/// Which links, and which kind of message on them; `None` is any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub from: Option<NodeId>,
+    pub to: Option<NodeId>,
+    pub from_worker: Option<WorkerId>,
+    pub to_worker: Option<WorkerId>,
+    pub kind: Option<String>,
+}
+
+/// An answer that a session got, and the messages between nodes it took.
+pub struct Answer {
+    pub session: SessionId,
+    pub reply: Reply,
+    pub hops: u32,
+    pub sent: Sent,
+}
+
+/// Messages sent between nodes so far: those that are not housekeeping, and the packets they left in.
+#[derive(Clone, Copy, Default)]
+pub struct Sent {
+    pub messages: u32,
+    pub packets: u32,
+}
+
+pub struct Cluster {
+    pub setup: Setup,
+    pub config: ClusterConfig,
+    pub now: Time,
+    pub nodes: BTreeMap<NodeId, Arc<NodeShared>>,
+    pub kernels: BTreeMap<Address, Kernel>,
+    links: BTreeMap<Link, VecDeque<Flight>>,
+    locals: BTreeMap<Link, VecDeque<LocalFlight>>,
+    /// What `deliver_all` leaves where it is.
+    pub held: Vec<Pattern>,
+    /// Frames that have left once: (link, sender's boot, sequence).
+    seen: BTreeSet<(Link, Incarnation, u64)>,
+    pub hidden: BTreeSet<String>,
+    pub names: Names,
+    pub sessions: BTreeMap<SessionId, String>,
+    incarnation_last: u64,
+    // Filled by every step, taken by the player.
+    pub said: Vec<String>,
+    pub answers: Vec<Answer>,
+    pub sent: Sent,
+}
+
+impl Cluster {
+    pub fn new(setup: Setup) -> Cluster {
+        let config = configuration(&setup);
+        assert_eq!(config.check(), Ok(()));
+        let mut cluster = Cluster {
+            names: Names { several_workers: setup.workers > 1, ..Names::default() },
+            config,
+            now: 1_000_000,
+            nodes: BTreeMap::new(),
+            kernels: BTreeMap::new(),
+            links: BTreeMap::new(),
+            locals: BTreeMap::new(),
+            held: Vec::new(),
+            seen: BTreeSet::new(),
+            hidden: HOUSEKEEPING.map(String::from).into(),
+            sessions: BTreeMap::new(),
+            incarnation_last: 0,
+            said: Vec::new(),
+            answers: Vec::new(),
+            sent: Sent::default(),
+            setup,
+        };
+        for node in cluster.config.nodes.clone() {
+            cluster.start(node.id);
+        }
+        cluster
+    }
+
+    /// Boots a node, for the first time or after a crash: with a new incarnation and nothing in memory.
+    pub fn start(&mut self, id: NodeId) {
+        self.incarnation_last += 1;
+        let incarnation = Incarnation(self.incarnation_last);
+        let mut config = self.config.clone();
+        if self.setup.misconfigured == Some(id) {
+            config.shards_per_group *= 2;
+        }
+        let mutation = self.setup.mutation;
+        let shared = NodeShared::new(id, incarnation, config, MEMORY_LIMIT_BYTES, mutation);
+        let workers = self.config.node(id).expect("a node of this cluster").workers;
+        self.links.retain(|(from, to), _| from.node != id && to.node != id);
+        self.locals.retain(|(from, _), _| from.node != id);
+        for worker in (0..workers).map(WorkerId) {
+            let seed = u64::from(id.0) * 100 + u64::from(worker.0);
+            let config = KernelConfig { worker, seed, resend_after: self.setup.resend_after };
+            let kernel = Kernel::new(config, Arc::clone(&shared), self.now);
+            self.kernels.insert(Address { node: id, worker }, kernel);
+        }
+        self.nodes.insert(id, shared);
+    }
+
+    pub fn is_formed(&self) -> bool {
+        self.kernels.values().all(Kernel::is_ready)
+    }
+
+    pub fn request(&mut self, at: Address, session: SessionId, request: Request) {
+        self.step(at, Input::Request { session, request }, 0);
+    }
+
+    /// Both ends learn that their link is up again.
+    pub fn link_up(&mut self, a: NodeId, b: NodeId) {
+        let ends: Vec<Address> = self.kernels.keys().copied().collect();
+        for (at, peer) in [(a, b), (b, a)] {
+            for from in ends.iter().filter(|address| address.node == at) {
+                for to in ends.iter().filter(|address| address.node == peer) {
+                    self.step(*from, Input::LinkUp(*to), 0);
+                }
+            }
+        }
+    }
+
+    /// Moves time by one tick of every worker; nothing is delivered.
+    pub fn tick(&mut self) {
+        self.now += TICK;
+        let due: Vec<Address> = self
+            .kernels
+            .iter()
+            .filter(|(_, kernel)| kernel.wake_at() <= self.now)
+            .map(|(address, _)| *address)
+            .collect();
+        for address in due {
+            self.step(address, Input::Tick, 0);
+        }
+    }
+
+    /// Delivers what is on its way and what comes of it, until only held messages are left. In rounds: what leaves in one
+    /// arrives in the next, as on links of the same length.
+    pub fn deliver_all(&mut self) {
+        for _ in 0..ROUNDS_MAX {
+            let mut moved = false;
+            let links: Vec<(Link, usize)> =
+                self.links.iter().map(|(link, queue)| (*link, queue.len())).collect();
+            let locals: Vec<(Link, usize)> =
+                self.locals.iter().map(|(link, queue)| (*link, queue.len())).collect();
+            for (link, count) in locals {
+                for _ in 0..count {
+                    moved |= self.deliver_local(link);
+                }
+            }
+            for (link, count) in links {
+                for _ in 0..count {
+                    let Some(first) = self.links[&link].front() else { break };
+                    if self.is_held(link, first) {
+                        break;
+                    }
+                    let flight = self.links.get_mut(&link).and_then(VecDeque::pop_front);
+                    self.arrive(link, &flight.expect("just looked"));
+                    moved = true;
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("messages go round in a circle");
+    }
+
+    fn deliver_local(&mut self, link: Link) -> bool {
+        let Some(flight) = self.locals.get_mut(&link).and_then(VecDeque::pop_front) else {
+            return false;
+        };
+        self.step(link.1, Input::Local(flight.message), flight.hops);
+        true
+    }
+
+    fn is_held(&self, link: Link, flight: &Flight) -> bool {
+        self.held.iter().any(|pattern| pattern.covers(link, kind_of(flight)))
+    }
+
+    /// The first `count` frames on their way that a pattern covers, or all: link and place in its queue, in order. Frames
+    /// of kinds that are not shown do not count, but come along with one they are in front of.
+    pub fn find(&self, pattern: &Pattern, count: Option<usize>) -> Vec<(Link, usize)> {
+        let mut found = Vec::new();
+        let mut left = count.unwrap_or(usize::MAX);
+        for (link, queue) in &self.links {
+            for (place, flight) in queue.iter().enumerate() {
+                let kind = kind_of(flight);
+                if left == 0 || !pattern.covers(*link, kind) {
+                    continue;
+                }
+                found.push((*link, place));
+                if pattern.kind.is_some() || self.is_shown(kind) {
+                    left -= 1;
+                }
+            }
+        }
+        assert!(count.is_none() || left == 0, "too few such frames are on their way");
+        found
+    }
+
+    pub fn take(&mut self, link: Link, place: usize) -> Flight {
+        let queue = self.links.get_mut(&link).expect("a link in use");
+        queue.remove(place).expect("a frame found there")
+    }
+    pub fn flight(&self, link: Link, place: usize) -> &Flight {
+        &self.links[&link][place]
+    }
+    pub fn put(&mut self, link: Link, place: usize, flight: Flight) {
+        self.links.entry(link).or_default().insert(place, flight);
+    }
+
+    /// Hands a frame to the worker at the end of the link.
+    pub fn arrive(&mut self, link: Link, flight: &Flight) {
+        self.step(link.1, Input::Frame(&flight.bytes), flight.hops);
+    }
+
+    fn step(&mut self, at: Address, input: Input<'_>, hops: u32) {
+        let mut outbox = Outbox::default();
+        let kernel = self.kernels.get_mut(&at).expect("a worker of this cluster");
+        kernel.step(self.now, input, &mut outbox);
+        if let Some(state) = outbox.state {
+            for (id, table) in &state.catalogue.tables {
+                self.names.tables.insert(*id, table.name.trim_start_matches('#').to_string());
+            }
+        }
+        let here = self.names.address(at);
+        for line in outbox.log {
+            self.said.push(format!("{here} log: {line}"));
+        }
+        // What a step answers does not wait for what it sends.
+        for (session, reply) in outbox.replies {
+            let name = self.sessions.get(&session).expect("answers go to sessions of the script");
+            self.said.push(format!("{name} <- {}", self.names.reply(&reply)));
+            self.answers.push(Answer { session, reply, hops, sent: self.sent });
+        }
+        for (to, chunk) in outbox.frames {
+            self.send_chunk(at, to, &chunk, hops);
+        }
+        for (worker, message) in outbox.local {
+            let to = Address { node: at.node, worker };
+            let content = local_name(&message);
+            if self.is_shown(&content) {
+                self.said.push(format!("{here}~>{} {content}", self.names.address(to)));
+            }
+            self.locals.entry((at, to)).or_default().push_back(LocalFlight { message, hops });
+        }
+    }
+
+    fn send_chunk(&mut self, from: Address, to: Address, chunk: &[u8], hops: u32) {
+        let mut rest = chunk;
+        let mut counts = false;
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let (frame, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+            rest = after;
+            let header = decode_header(frame).expect("a kernel made it");
+            let message = decode_message(frame).expect("a kernel made it");
+            let again = header.sequence != 0
+                && !self.seen.insert(((from, to), header.incarnation, header.sequence));
+            let kind = message.as_ref().map_or("Ack", Message::name);
+            if !again && !HOUSEKEEPING.contains(&kind) {
+                self.sent.messages += 1;
+                counts = true;
+            }
+            if self.is_shown(kind) {
+                let line = self.line(from, to, &header, message.as_ref());
+                self.said.push(format!("{line}{}", if again { " (again)" } else { "" }));
+            }
+            let flight = Flight { bytes: frame.to_vec(), hops: hops + 1 };
+            self.links.entry((from, to)).or_default().push_back(flight);
+        }
+        self.sent.packets += u32::from(counts);
+    }
+
+    fn line(&self, from: Address, to: Address, header: &Header, message: Option<&Message>) -> String {
+        let what = match message {
+            Some(message) => self.names.message(message),
+            None => format!("Ack {}", header.acknowledged),
+        };
+        format!("{}->{} {what}", self.names.address(from), self.names.address(to))
+    }
+
+    /// The messages on their way, link by link.
+    pub fn in_flight(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for ((from, to), queue) in &self.links {
+            for flight in queue.iter().filter(|flight| self.is_shown(kind_of(flight))) {
+                let header = decode_header(&flight.bytes);
+                let message = decode_message(&flight.bytes);
+                lines.push(match (header, message) {
+                    (Ok(header), Ok(message)) => self.line(*from, *to, &header, message.as_ref()),
+                    _ => format!("{}->{} (damaged)", self.names.address(*from), self.names.address(*to)),
+                });
+            }
+        }
+        lines
+    }
+
+    fn is_shown(&self, kind: &str) -> bool {
+        !self.hidden.contains(kind)
+    }
+}
+
+impl Pattern {
+    fn covers(&self, (from, to): Link, kind: &str) -> bool {
+        self.from.is_none_or(|node| node == from.node)
+            && self.to.is_none_or(|node| node == to.node)
+            && self.from_worker.is_none_or(|worker| worker == from.worker)
+            && self.to_worker.is_none_or(|worker| worker == to.worker)
+            && self.kind.as_ref().is_none_or(|wanted| wanted == kind)
+    }
+}
+
+fn kind_of(flight: &Flight) -> &'static str {
+    match decode_message(&flight.bytes) {
+        Ok(Some(message)) => message.name(),
+        Ok(None) => "Ack",
+        Err(_) => "Damaged",
+    }
+}
+
+/// The kind of a message between workers of a node, whose insides are the kernel's own: as its debug form names it.
+fn local_name(message: &LocalMessage) -> String {
+    let text = format!("{message:?}");
+    let (_, content) = text.split_once("content: ").expect("a message has a content");
+    let kind = content.strip_prefix("Message(").unwrap_or(content);
+    kind.chars().take_while(char::is_ascii_alphanumeric).collect()
+}
+
+/// Nodes 1 to n: the first is a voter only, data nodes follow; with three voters, the first two data nodes vote too.
+fn configuration(setup: &Setup) -> ClusterConfig {
+    let voter = NodeConfig { id: NodeId(1), voter: true, data: false, workers: 1 };
+    let data = (2..setup.data + 2).map(|id| NodeConfig {
+        id: NodeId(id),
+        voter: id <= setup.voters,
+        data: true,
+        workers: setup.workers,
+    });
+    ClusterConfig {
+        cluster: ClusterId(0x5ca1e),
+        nodes: std::iter::once(voter).chain(data).collect(),
+        replicas: setup.replicas,
+        shards_per_group: setup.shards_per_group,
+    }
+}

@@ -1,0 +1,851 @@
+//! The verbs of a script.
+//!
+//! ```text
+//! cluster data=2 replicas=2 [workers=1] [shards=2] [voters=1] [misconfigured=3] [resend=200ms]
+//!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
+//! form                     delivers and ticks until every node can serve
+//! table t                  creates a table of two BIGINT columns (id, v), in silence
+//! load t 1=10 2=20         inserts rows, in silence
+//! where t 1 2 3            the shard of each key
+//! begin s1 @2 [rr]         a session on node 2 (worker 1 of it: @2.1); rr: REPEATABLE READ
+//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] <operation>; <operation> ...
+//!                          one batch, a statement of its own unless `again`. Operations:
+//!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
+//!                          (the hidden table `sequences` is there before any other)
+//! s1: commit | rollback | undo 2 | cancel | close
+//! s1: create t | drop t | rename t u | truncate t | index t | publish t
+//! cost s1                  what the session's last request cost until it was answered, and in all
+//! stabilize                delivers everything, and what comes of it
+//! deliver n2->n3 [Kind] [count]    the frames on a link: all, or the first so many (of a kind)
+//! drop, duplicate          likewise: loses, or doubles
+//! reorder n2->n3           turns the frames on a link round
+//! alter n2->n3 view=0      changes the header of the first frame on a link
+//! inject n2->n3 cluster=9  delivers an altered copy of the first frame: cluster, lineage, incarnation, view, sequence,
+//!                          to, from, protocol, damaged, garbage
+//! hold n2->n3 [Kind]       `stabilize` and `run` stop there; `release` ends all holds
+//! linkup n2 n3             both hear that their link is up again
+//! tick 10ms                time passes, nothing is delivered
+//! run 100ms                time passes and everything is delivered
+//! restart n3               node 3 boots anew
+//! busy n2 on|off           workers find the shards of others always, or never, busy
+//! show Kind, hide Kind     which messages are written down (housekeeping is not)
+//! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
+//! check                    lets everything arrive; then replicas must be equal and nothing pending
+//! ```
+
+use std::collections::BTreeMap;
+
+use kernel::{Mutation, Time};
+use protocol::envelope::{decode_header, decode_message, encode_frame};
+use protocol::op::{
+    Assignment, Batch, Columns, KeyRange, Lock, Op, OpKind, ReadAt, Scan, ScanOutput,
+};
+use protocol::request::{Reply, Request, SessionId};
+use protocol::schema::SchemaChange;
+use storage::{Direction, Partition, PendingRow};
+use types::expr::BinaryOp;
+use types::hash::{bucket_of, hash64};
+use types::wire::Bytes;
+use types::{
+    Address, ClusterId, Collation, Column, ColumnDefault, Expr, Incarnation, Index, IndexId,
+    IndexKind, IndexPart, IndexState, Lineage, NodeId, SchemaVersion, ShardId, Table, TableId,
+    TableState, Timestamp, Value, ValueRef, View, WorkerId,
+};
+
+use crate::cluster::{Cluster, Flight, Link, Pattern, Sent, Setup, TICK};
+use crate::describe::{self, BIGINT};
+
+const DATABASE: &str = "d";
+/// What compound commands may take until they must be done.
+const PATIENCE: Time = 5_000_000;
+const SETUP_SESSION: &str = "setup";
+
+pub struct Player {
+    cluster: Option<Cluster>,
+    sessions: BTreeMap<String, Session>,
+    /// Tables of the script by name, dropped ones too.
+    tables: BTreeMap<String, TableId>,
+    session_last: u64,
+}
+
+struct Session {
+    id: SessionId,
+    at: Address,
+    read_at: ReadAt,
+    statement: u32,
+    asked: Sent,
+    /// What had been sent when the last request was answered, and how far from the request that was.
+    told: Option<(Sent, u32)>,
+}
+
+impl Player {
+    pub fn new() -> Player {
+        Player {
+            cluster: None,
+            sessions: BTreeMap::new(),
+            tables: BTreeMap::from([("sequences".to_string(), kernel::SEQUENCES_TABLE)]),
+            session_last: 0,
+        }
+    }
+
+    /// Runs a command; what was said, line by line.
+    pub fn run(&mut self, command: &str) -> Vec<String> {
+        if let Some((name, request)) = command.split_once(": ") {
+            self.session_request(name, request);
+            return self.take_output();
+        }
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let (verb, rest) = words.split_first().expect("a command has a verb");
+        if *verb == "cluster" {
+            *self = Player::new();
+            self.cluster = Some(Cluster::new(setup(rest)));
+            return Vec::new();
+        }
+        match *verb {
+            "form" => self.form(),
+            "table" => self.make_table(rest[0]),
+            "load" => self.load(rest),
+            "where" => self.locate(rest),
+            "begin" => self.begin(rest),
+            "cost" => self.cost(rest[0]),
+            "stabilize" => self.cluster().deliver_all(),
+            "deliver" => self.for_frames(rest, -1, |cluster, link, place| {
+                let flight = cluster.take(link, place);
+                cluster.arrive(link, &flight);
+            }),
+            "drop" => self.for_frames(rest, -1, |cluster, link, place| {
+                cluster.take(link, place);
+            }),
+            "duplicate" => self.for_frames(rest, 1, |cluster, link, place| {
+                let flight = cluster.flight(link, place).clone();
+                cluster.put(link, place, flight);
+            }),
+            "reorder" => self.reorder(rest),
+            "alter" => {
+                let (link, place) = self.first_frame(rest[0]);
+                let flight = self.cluster().take(link, place);
+                self.cluster().put(link, place, altered(&flight, &rest[1..]));
+            }
+            "inject" => {
+                let (link, place) = self.first_frame(rest[0]);
+                let flight = altered(self.cluster().flight(link, place), &rest[1..]);
+                self.cluster().arrive(link, &flight);
+            }
+            "hold" => {
+                let (pattern, _) = pattern(rest);
+                self.cluster().held.push(pattern);
+            }
+            "release" => self.cluster().held.clear(),
+            "linkup" => self.cluster().link_up(node_of(rest[0]), node_of(rest[1])),
+            "tick" => {
+                for _ in 0..duration(rest[0]) / TICK {
+                    self.cluster().tick();
+                }
+            }
+            "run" => self.pass(duration(rest[0])),
+            "restart" => {
+                let node = node_of(rest[0]);
+                self.sessions.retain(|_, session| session.at.node != node);
+                self.cluster().start(node);
+            }
+            "busy" => {
+                let per_mille = if rest[1] == "on" { 1_000 } else { 0 };
+                self.cluster().nodes[&node_of(rest[0])].set_contention(per_mille, 1);
+            }
+            "show" => self.cluster().hidden.retain(|kind| !rest.contains(&kind.as_str())),
+            "hide" => self.cluster().hidden.extend(rest.iter().map(|kind| kind.to_string())),
+            "flight" => {
+                let lines = self.cluster().in_flight();
+                self.say_all(lines, "nothing is on its way");
+            }
+            "status" => self.status(),
+            "locks" => self.locks(),
+            "rows" => self.rows(rest),
+            "check" => self.check(),
+            other => panic!("there is no verb {other}"),
+        }
+        self.take_output()
+    }
+
+    fn cluster(&mut self) -> &mut Cluster {
+        self.cluster.as_mut().expect("the script makes a cluster first")
+    }
+    fn say(&mut self, line: String) {
+        self.cluster().said.push(line);
+    }
+    fn say_all(&mut self, lines: Vec<String>, none: &str) {
+        if lines.is_empty() {
+            self.say(none.to_string());
+        }
+        self.cluster().said.extend(lines);
+    }
+
+    /// What was said since the last command.
+    fn take_output(&mut self) -> Vec<String> {
+        self.take_answers();
+        std::mem::take(&mut self.cluster().said)
+    }
+
+    /// Notes the answers that sessions got, and what they took.
+    fn take_answers(&mut self) -> Vec<(String, Reply)> {
+        let cluster = self.cluster.as_mut().expect("the script makes a cluster first");
+        let mut taken = Vec::new();
+        for answer in std::mem::take(&mut cluster.answers) {
+            let mut sessions = self.sessions.iter_mut();
+            let found = sessions.find(|(_, session)| session.id == answer.session);
+            let (name, session) = found.expect("answers go to sessions of the script");
+            session.told = Some((answer.sent, answer.hops));
+            taken.push((name.clone(), answer.reply));
+        }
+        taken
+    }
+
+    /// Lets time pass, with everything delivered at once.
+    fn pass(&mut self, time: Time) {
+        self.cluster().deliver_all();
+        for _ in 0..time / TICK {
+            self.cluster().tick();
+            self.cluster().deliver_all();
+        }
+    }
+
+    /// Does something and says nothing about it.
+    fn in_silence<T>(&mut self, work: impl FnOnce(&mut Player) -> T) -> T {
+        let before = self.take_output();
+        let result = work(self);
+        self.take_output();
+        self.cluster().said = before;
+        result
+    }
+
+    fn form(&mut self) {
+        self.in_silence(|player| {
+            let deadline = player.cluster().now + PATIENCE;
+            while !player.cluster().is_formed() {
+                assert!(player.cluster().now < deadline, "views are not formed");
+                player.pass(TICK);
+            }
+        });
+        let cluster = self.cluster();
+        let state = cluster.kernels.values().next_back().expect("nodes").state().clone();
+        let mut lines = Vec::new();
+        for (id, group) in &state.groups {
+            let members: Vec<String> = group.members.iter().map(|m| describe::node(m.node)).collect();
+            let mut line = format!("group {id}, view {}: {};", group.view, members.join(" "));
+            for (shard, primary) in &group.primaries {
+                line.push_str(&format!(" shard {shard} primary {},", describe::node(*primary)));
+            }
+            line.pop();
+            lines.push(line);
+        }
+        let sequencer = state.sequencer.expect("formed");
+        lines.push(format!("sequencer {}, epoch {}", describe::node(sequencer.node), sequencer.epoch));
+        self.cluster().said.extend(lines);
+    }
+
+    /// A session for setting up, on the first data node.
+    fn setup_request(&mut self, request: Request) {
+        if !self.sessions.contains_key(SETUP_SESSION) {
+            let node = self.cluster().config.data_nodes()[0];
+            self.open(SETUP_SESSION, Address { node, worker: WorkerId(0) }, ReadAt::Statement);
+        }
+        let (at, id) = (self.sessions[SETUP_SESSION].at, self.sessions[SETUP_SESSION].id);
+        self.cluster().request(at, id, request);
+        let deadline = self.cluster().now + PATIENCE;
+        loop {
+            self.cluster().deliver_all();
+            let answers = self.take_answers();
+            if let Some((_, reply)) = answers.iter().find(|(name, _)| name == SETUP_SESSION) {
+                assert!(!matches!(reply, Reply::Refused(_)), "setting up: {reply:?}");
+                break;
+            }
+            assert!(self.cluster().now < deadline, "setting up takes for ever");
+            self.cluster().tick();
+        }
+        self.cluster().deliver_all();
+    }
+
+    fn make_table(&mut self, name: &str) {
+        self.in_silence(|player| {
+            let at = Address { node: player.cluster().config.data_nodes()[0], worker: WorkerId(0) };
+            if player.cluster().kernels[&at].state().catalogue.database(DATABASE).is_none() {
+                let name = DATABASE.to_string();
+                let collation = Collation::Binary;
+                player.setup_request(Request::ChangeSchema(SchemaChange::CreateDatabase {
+                    name,
+                    collation,
+                }));
+            }
+            let create = SchemaChange::CreateTable(Box::new(definition(name)));
+            player.setup_request(Request::ChangeSchema(create));
+            player.pass(TICK);
+        });
+        let table = self.table(name);
+        let at = Address { node: self.cluster().config.data_nodes()[0], worker: WorkerId(0) };
+        let version = self.cluster().kernels[&at].state().catalogue.version;
+        self.say(format!("table {table}, schema {version}"));
+    }
+
+    fn load(&mut self, words: &[&str]) {
+        let table = self.table(words[0]);
+        self.in_silence(|player| {
+            for pair in &words[1..] {
+                let (key, value) = pair.split_once('=').expect("key=value");
+                let kind = insert(number(key), number(value));
+                let at = player.cluster().config.data_nodes()[0];
+                let at = Address { node: at, worker: WorkerId(0) };
+                let op = player.op(at, table, kind, None);
+                let batch = Batch {
+                    ops: vec![op],
+                    statement: 1,
+                    commit: true,
+                    lock_wait_timeout_ms: 1_000,
+                    ..Batch::default()
+                };
+                player.setup_request(Request::Execute(batch));
+            }
+        });
+    }
+
+    fn locate(&mut self, words: &[&str]) {
+        let mut lines = Vec::new();
+        let state = self.cluster().kernels.values().next_back().expect("nodes").state().clone();
+        for key in &words[1..] {
+            let shard = state.shard_of(bucket_of(hash64(&encoded_key(number(key)))));
+            let primary = state.primary(shard);
+            let members = &state.group(state.group_of(shard)).members;
+            let backups: Vec<String> = members
+                .iter()
+                .filter(|member| member.node != primary)
+                .map(|member| describe::node(member.node))
+                .collect();
+            let backups = match backups.is_empty() {
+                true => String::new(),
+                false => format!(", backup {}", backups.join(" ")),
+            };
+            lines.push(format!("{key}: shard {shard}, primary {}{backups}", describe::node(primary)));
+        }
+        self.cluster().said.extend(lines);
+    }
+
+    fn begin(&mut self, words: &[&str]) {
+        let read_at = match words.get(2) {
+            Some(&"rr") => ReadAt::Transaction,
+            None => ReadAt::Statement,
+            Some(other) => panic!("an isolation level is not {other}"),
+        };
+        self.open(words[0], address_of(words[1]), read_at);
+    }
+
+    fn open(&mut self, name: &str, at: Address, read_at: ReadAt) {
+        self.session_last += 1;
+        let session = Session {
+            id: SessionId(self.session_last),
+            at,
+            read_at,
+            statement: 0,
+            asked: Sent::default(),
+            told: None,
+        };
+        self.cluster().sessions.insert(session.id, name.to_string());
+        assert!(self.sessions.insert(name.to_string(), session).is_none(), "{name} is open");
+    }
+
+    fn session_request(&mut self, name: &str, text: &str) {
+        let session = self.sessions.get(name).unwrap_or_else(|| panic!("{name} has not begun"));
+        let (at, id) = (session.at, session.id);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let change = |change| Request::ChangeSchema(change);
+        let request = match words.as_slice() {
+            ["commit"] => Request::Commit,
+            ["rollback"] => Request::Rollback,
+            ["undo", statement] => Request::Undo { statement: number(statement) as u32 },
+            ["cancel"] => Request::Cancel,
+            ["close"] => Request::Close,
+            ["create", table] => change(SchemaChange::CreateTable(Box::new(definition(table)))),
+            ["drop", table] => change(SchemaChange::DropTable { id: self.table(table) }),
+            ["truncate", table] => change(SchemaChange::TruncateTable { id: self.table(table) }),
+            ["index", table] => change(SchemaChange::CreateIndex {
+                table: self.table(table),
+                index: Index {
+                    id: IndexId(0),
+                    name: "by_v".into(),
+                    kind: IndexKind::Ordinary,
+                    state: IndexState::Building,
+                    parts: vec![IndexPart { column: 1, prefix: None, descending: false }],
+                    comment: String::new(),
+                },
+            }),
+            ["publish", table] => change(SchemaChange::PublishIndex {
+                table: self.table(table),
+                index: IndexId(1),
+            }),
+            ["rename", table, to] => change(SchemaChange::RenameTable {
+                id: self.table(table),
+                database: DATABASE.into(),
+                name: to.to_string(),
+            }),
+            _ => Request::Execute(self.batch(name, text)),
+        };
+        let is_new = !matches!(request, Request::Cancel | Request::Close);
+        let sent = self.cluster().sent;
+        if is_new {
+            let session = self.sessions.get_mut(name).expect("just looked");
+            session.asked = sent;
+            session.told = None;
+        }
+        self.cluster().request(at, id, request);
+    }
+
+    fn batch(&mut self, name: &str, text: &str) -> Batch {
+        let session = &self.sessions[name];
+        let (at, previous) = (session.at, session.statement);
+        let mut statement = previous + 1;
+        let mut batch = Batch {
+            read_at: session.read_at,
+            strict: true,
+            lock_wait_timeout_ms: 1_000,
+            ..Batch::default()
+        };
+        let mut version = None;
+        for operation in text.split(';') {
+            let mut words: &[&str] = &operation.split_whitespace().collect::<Vec<_>>();
+            while let Some((first, rest)) = words.split_first() {
+                match first.split_once('=') {
+                    Some(("timeout", time)) => {
+                        batch.lock_wait_timeout_ms = (duration(time) / 1_000) as u32;
+                    }
+                    Some(("version", number)) => {
+                        version = Some(SchemaVersion(number.parse().expect("a number")));
+                    }
+                    _ if *first == "autocommit" => batch.commit = true,
+                    _ if *first == "rr" => batch.read_at = ReadAt::Transaction,
+                    _ if *first == "again" => statement = previous,
+                    _ => break,
+                }
+                words = rest;
+            }
+            let (table, kind) = operation_of(words);
+            let table = self.table(table);
+            batch.ops.push(self.op(at, table, kind, version));
+        }
+        batch.statement = statement;
+        self.sessions.get_mut(name).expect("just looked").statement = statement;
+        batch
+    }
+
+    /// An operation planned with the definition that the session's worker knows.
+    fn op(&mut self, at: Address, table: TableId, kind: OpKind, version: Option<SchemaVersion>) -> Op {
+        let known = self.cluster().kernels[&at].state().catalogue.table_by_id(table).cloned();
+        let version = version.or(known.map(|table| table.version)).unwrap_or_default();
+        Op { table, version, kind }
+    }
+
+    /// The table of that name, as any node knows it; a dropped one by its last name.
+    fn table(&mut self, name: &str) -> TableId {
+        let cluster = self.cluster.as_ref().expect("the script makes a cluster first");
+        let states = cluster.kernels.values().map(|kernel| kernel.state());
+        let newest = states.max_by_key(|state| state.applied).expect("a cluster has nodes");
+        if let Some(database) = newest.catalogue.database(DATABASE) {
+            for (name, id) in &database.tables {
+                self.tables.insert(name.clone(), *id);
+            }
+        }
+        *self.tables.get(name).unwrap_or_else(|| panic!("there is no table {name}"))
+    }
+
+    fn cost(&mut self, name: &str) {
+        let session = &self.sessions[name];
+        let asked = session.asked;
+        let (told, hops) = session.told.expect("the last request is answered");
+        let sent = self.cluster().sent;
+        self.say(format!(
+            "told after {hops} hops; {} messages in {} packets had left then, {} in {} in all",
+            told.messages - asked.messages,
+            told.packets - asked.packets,
+            sent.messages - asked.messages,
+            sent.packets - asked.packets
+        ));
+    }
+
+    /// Does something with the first frames that a pattern covers: all, or one if a kind is named, or as many as it says.
+    /// `shift` is how the places of those behind move by it.
+    fn for_frames(
+        &mut self,
+        words: &[&str],
+        shift: isize,
+        mut act: impl FnMut(&mut Cluster, Link, usize),
+    ) {
+        let (pattern, count) = pattern(words);
+        let count = count.or(pattern.kind.is_some().then_some(1));
+        let chosen = self.cluster().find(&pattern, count);
+        assert!(!chosen.is_empty(), "no such frame is on its way");
+        for (index, (link, place)) in chosen.iter().enumerate() {
+            let before = chosen[..index].iter().filter(|(other, _)| other == link).count();
+            let place = place.checked_add_signed(shift * before as isize);
+            act(self.cluster(), *link, place.expect("frames move up one place each"));
+        }
+    }
+
+    fn reorder(&mut self, words: &[&str]) {
+        let (pattern, count) = pattern(words);
+        let found = self.cluster().find(&pattern, count);
+        assert!(found.len() > 1, "there is nothing to reorder");
+        let link = found[0].0;
+        assert!(found.iter().all(|(other, _)| *other == link), "one link at a time");
+        let places: Vec<usize> = found.iter().map(|(_, place)| *place).collect();
+        let last_first: Vec<Flight> =
+            places.iter().rev().map(|place| self.cluster().take(link, *place)).collect();
+        for (place, flight) in places.iter().zip(last_first) {
+            self.cluster().put(link, *place, flight);
+        }
+    }
+
+    /// The first frame on a link that the script sees.
+    fn first_frame(&mut self, link: &str) -> (Link, usize) {
+        let (pattern, _) = pattern(&[link]);
+        *self.cluster().find(&pattern, Some(1)).last().expect("a frame is on its way there")
+    }
+
+    fn status(&mut self) {
+        let mut lines = Vec::new();
+        for (address, kernel) in &self.cluster().kernels {
+            let state = kernel.state();
+            let node = kernel.node();
+            let refused = node.statistics.frames_refused.load(std::sync::atomic::Ordering::Relaxed);
+            let open = node.statistics.transactions_open.load(std::sync::atomic::Ordering::Relaxed);
+            lines.push(format!(
+                "{}: {}; control state #{}, schema {}; transactions open: {open}; frames refused: {refused}",
+                describe::node(address.node),
+                if kernel.is_ready() { "ready" } else { "not ready" },
+                state.applied,
+                state.catalogue.version
+            ));
+        }
+        lines.dedup();
+        self.cluster().said.extend(lines);
+    }
+
+    fn locks(&mut self) {
+        let mut lines = Vec::new();
+        for (id, node) in &self.cluster().nodes {
+            for shard in node.local_shards() {
+                let replica = node.shard(shard).expect("just listed");
+                let count = replica.lock_count();
+                if count > 0 {
+                    lines.push(format!("{} shard {shard}: {count} locked", describe::node(*id)));
+                }
+            }
+        }
+        self.say_all(lines, "no locks");
+    }
+
+    fn rows(&mut self, words: &[&str]) {
+        let node = address_of(words[0]).node;
+        let table = self.table(words[1]);
+        let shared = self.cluster().nodes[&node].clone();
+        let mut lines = Vec::new();
+        for shard in shared.local_shards() {
+            let replica = shared.shard(shard).expect("just listed");
+            let Some(table) = replica.tables().get(&table) else { continue };
+            let rows = rows_of(&table.partition);
+            let role = if replica.is_primary() { "primary" } else { "backup" };
+            let rows = if rows.is_empty() { "none".into() } else { rows.join(", ") };
+            lines.push(format!("shard {shard} ({role}): {rows}"));
+        }
+        self.say_all(lines, "no such table here");
+    }
+
+    /// After everything has arrived: all replicas of a shard are equal, and nothing waits, is pending or is locked.
+    fn check(&mut self) {
+        self.in_silence(|player| {
+            player.cluster().held.clear();
+            player.pass(1_000_000);
+        });
+        let mut wrong = Vec::new();
+        let nodes = self.cluster().nodes.clone();
+        let mut sums: BTreeMap<(ShardId, TableId), (NodeId, u128)> = BTreeMap::new();
+        for (id, node) in &nodes {
+            for shard in node.local_shards() {
+                let replica = node.shard(shard).expect("just listed");
+                if !replica.is_quiescent() || replica.lock_count() > 0 {
+                    wrong.push(format!("{} shard {shard} is not at rest", describe::node(*id)));
+                }
+                for (table, rows) in replica.tables() {
+                    let sum = rows.partition.checksum();
+                    if let Some((other, before)) = sums.insert((shard, *table), (*id, sum))
+                        && before != sum
+                    {
+                        wrong.push(format!(
+                            "shard {shard}, table {table}: {} and {} differ",
+                            describe::node(other),
+                            describe::node(*id)
+                        ));
+                    }
+                }
+            }
+        }
+        let lines = self.cluster().in_flight();
+        wrong.extend(lines);
+        self.say_all(wrong, "replicas are equal, nothing is pending");
+    }
+}
+
+fn setup(words: &[&str]) -> Setup {
+    let mut setup = Setup {
+        data: 2,
+        voters: 1,
+        replicas: 2,
+        workers: 1,
+        shards_per_group: 0,
+        misconfigured: None,
+        mutation: Mutation::None,
+        resend_after: 200_000,
+    };
+    for word in words {
+        let (name, value) = word.split_once('=').expect("name=value");
+        let count = || value.parse::<u16>().expect("a number");
+        match name {
+            "data" => setup.data = count(),
+            "voters" => setup.voters = count(),
+            "replicas" => setup.replicas = count(),
+            "workers" => setup.workers = count(),
+            "shards" => setup.shards_per_group = count(),
+            "misconfigured" => setup.misconfigured = Some(NodeId(count())),
+            "resend" => setup.resend_after = duration(value),
+            "broken" => setup.mutation = mutation(value),
+            other => panic!("a cluster has no {other}"),
+        }
+    }
+    if setup.shards_per_group == 0 {
+        setup.shards_per_group = setup.replicas * setup.workers;
+    }
+    setup
+}
+
+fn mutation(name: &str) -> Mutation {
+    match name {
+        "AckBeforeReplication" => Mutation::AckBeforeReplication,
+        "ReadThroughCommitting" => Mutation::ReadThroughCommitting,
+        "SnapshotFromAnyBackup" => Mutation::SnapshotFromAnyBackup,
+        "EarlyLockRelease" => Mutation::EarlyLockRelease,
+        other => panic!("there is no mutation {other}"),
+    }
+}
+
+/// "n2->n3 [Kind] [count]"; "*" for any node.
+fn pattern(words: &[&str]) -> (Pattern, Option<usize>) {
+    let (from, to) = words[0].split_once("->").expect("a link is from->to");
+    let ends = |end: &str| match end.strip_prefix('n') {
+        None => (None, None),
+        Some(name) => match name.split_once('.') {
+            None => (Some(NodeId(number(name) as u16)), None),
+            Some((node, worker)) => {
+                (Some(NodeId(number(node) as u16)), Some(WorkerId(number(worker) as u16)))
+            }
+        },
+    };
+    let ((from, from_worker), (to, to_worker)) = (ends(from), ends(to));
+    let mut pattern = Pattern { from, to, from_worker, to_worker, kind: None };
+    let mut count = None;
+    for word in &words[1..] {
+        match word.parse() {
+            Ok(number) => count = Some(number),
+            Err(_) => pattern.kind = Some(word.to_string()),
+        }
+    }
+    (pattern, count)
+}
+
+/// The frame with another header, or with bytes that a sound peer does not send.
+fn altered(flight: &Flight, changes: &[&str]) -> Flight {
+    let mut header = decode_header(&flight.bytes).expect("a kernel made it");
+    let message = decode_message(&flight.bytes).expect("a kernel made it");
+    for change in changes {
+        let Some((field, value)) = change.split_once('=') else { continue };
+        let value: u64 = value.parse().expect("a number");
+        match field {
+            "cluster" => header.cluster = ClusterId(value),
+            "lineage" => header.lineage = Lineage(value),
+            "incarnation" => header.incarnation = Incarnation(value),
+            "view" => header.view = View(value),
+            "sequence" => header.sequence = value,
+            "to" => header.to.node = NodeId(value as u16),
+            "from" => header.from.node = NodeId(value as u16),
+            "protocol" => {}
+            other => panic!("a header has no {other}"),
+        }
+    }
+    let mut bytes = Vec::new();
+    encode_frame(&header, message.as_ref(), &mut bytes);
+    for change in changes {
+        match change.split_once('=') {
+            Some(("protocol", version)) => {
+                let version: u16 = version.parse().expect("a number");
+                bytes[2..4].copy_from_slice(&version.to_le_bytes());
+            }
+            Some(_) => {}
+            None if *change == "damaged" => *bytes.last_mut().expect("not empty") ^= 0x40,
+            None if *change == "garbage" => bytes = b"GET / HTTP/1.1".to_vec(),
+            None => panic!("a frame cannot be {change}"),
+        }
+    }
+    Flight { bytes, hops: flight.hops }
+}
+
+fn operation_of<'a>(words: &[&'a str]) -> (&'a str, OpKind) {
+    let key = |text: &str| Bytes(encoded_key(number(text)));
+    match *words {
+        ["read", table, k] => {
+            (table, OpKind::Read { key: key(k), lock: Lock::None, filter: None, columns: Columns::All })
+        }
+        ["read", table, k, lock] => {
+            let lock = lock_of(lock);
+            (table, OpKind::Read { key: key(k), lock, filter: None, columns: Columns::All })
+        }
+        ["insert", table, k, value] => (table, insert(number(k), number(value))),
+        ["put", table, k, value] => {
+            let row = Bytes(encoded_row(number(k), number(value)));
+            (table, OpKind::Put { key: key(k), row })
+        }
+        ["update", table, k, change] => {
+            let value = match change.strip_prefix('=') {
+                Some(value) => Expr::Const(Value::Int(number(value))),
+                None => Expr::Binary(
+                    BinaryOp::Add,
+                    Box::new(Expr::Column(1)),
+                    Box::new(Expr::Const(Value::Int(number(change)))),
+                ),
+            };
+            let assignments = vec![Assignment { column: 1, value }];
+            (table, OpKind::Update { key: key(k), filter: None, assignments, returning: true })
+        }
+        ["delete", table, k] => (table, OpKind::Delete { key: key(k), filter: None }),
+        ["scan", table] => (table, scan(Lock::None)),
+        ["scan", table, lock] => (table, scan(lock_of(lock))),
+        _ => panic!("there is no operation {words:?}"),
+    }
+}
+
+fn insert(key: i64, value: i64) -> OpKind {
+    OpKind::Insert { key: Bytes(encoded_key(key)), row: Bytes(encoded_row(key, value)) }
+}
+
+fn scan(lock: Lock) -> OpKind {
+    OpKind::Scan(Box::new(Scan {
+        index: IndexId(0),
+        ranges: vec![KeyRange::all()],
+        reverse: false,
+        filter: None,
+        output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
+        limit: None,
+        lock,
+        resume: None,
+        shard: None,
+    }))
+}
+
+fn lock_of(word: &str) -> Lock {
+    match word {
+        "lock=s" => Lock::Shared,
+        "lock=x" => Lock::Exclusive,
+        other => panic!("there is no {other}"),
+    }
+}
+
+fn encoded_key(key: i64) -> Vec<u8> {
+    let mut out = Vec::new();
+    types::key::encode_key_value(&mut out, ValueRef::Int(key), &BIGINT, None, false);
+    out
+}
+
+fn encoded_row(key: i64, value: i64) -> Vec<u8> {
+    let values = [ValueRef::Int(key), ValueRef::Int(value)];
+    types::row::encode_row(&describe::layout(), &values).expect("two numbers are a small row")
+}
+
+/// "1=15@1.6 10@1.4": each row with its versions, newest first, a pending one in front.
+fn rows_of(partition: &Partition) -> Vec<String> {
+    let mut rows = Vec::new();
+    let range = storage::KeyRange::all();
+    let mut scan = partition.scan(IndexId(0), &range, Direction::Forward, None);
+    while let Some(candidate) = scan.next_candidate() {
+        let (row, key) = (candidate.row, describe::key(candidate.key));
+        let value = |bytes: &[u8]| {
+            let text = describe::row(bytes);
+            text.split_once('=').map_or(text.clone(), |(_, value)| value.to_string())
+        };
+        let mut versions = Vec::new();
+        match partition.pending_row(row) {
+            Some(PendingRow::Put(bytes)) => versions.push(format!("{} pending", value(&bytes))),
+            Some(PendingRow::Delete) => versions.push("deletion pending".into()),
+            None => {}
+        }
+        let mut at = Timestamp::MAX;
+        while let Some(version) = partition.committed_at(row, at) {
+            let what = version.row.map_or("deleted".into(), |bytes| value(&bytes));
+            versions.push(format!("{what}{}", describe::at(version.ts)));
+            at = Timestamp(version.ts.0 - 1);
+        }
+        rows.push(format!("{key}={}", versions.join(" ")));
+    }
+    rows
+}
+
+/// A table of two BIGINT columns, the first its primary key.
+fn definition(name: &str) -> Table {
+    let column = |name: &str| Column {
+        name: name.into(),
+        column_type: BIGINT,
+        nullable: false,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        comment: String::new(),
+        hidden: false,
+    };
+    Table {
+        id: TableId(0),
+        version: SchemaVersion(0),
+        state: TableState::Public,
+        database: DATABASE.into(),
+        name: name.into(),
+        columns: vec![column("id"), column("v")],
+        indexes: vec![Index {
+            id: IndexId(0),
+            name: "PRIMARY".into(),
+            kind: IndexKind::Primary,
+            state: IndexState::Public,
+            parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
+            comment: String::new(),
+        }],
+        collation: Collation::Binary,
+        comment: String::new(),
+        engine: "SKARV".into(),
+        auto_increment: None,
+        unique_of: None,
+    }
+}
+
+fn number(text: &str) -> i64 {
+    text.parse().unwrap_or_else(|_| panic!("{text} is not a number"))
+}
+
+/// "2" or "@2.1".
+fn address_of(text: &str) -> Address {
+    let text = text.trim_start_matches('@');
+    let (node, worker) = text.split_once('.').unwrap_or((text, "0"));
+    Address { node: NodeId(number(node) as u16), worker: WorkerId(number(worker) as u16) }
+}
+
+fn node_of(text: &str) -> NodeId {
+    NodeId(number(text.strip_prefix('n').expect("nodes are n1, n2 ...")) as u16)
+}
+
+/// Microseconds of "10ms" or "2s".
+fn duration(text: &str) -> Time {
+    match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => number.parse::<Time>().expect("a number") * 1_000,
+        (None, Some(number)) => number.parse::<Time>().expect("a number") * 1_000_000,
+        (None, None) => panic!("{text} is no duration"),
+    }
+}

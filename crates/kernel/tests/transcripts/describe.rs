@@ -1,0 +1,362 @@
+//! Messages, replies and rows as a line of text: the fields that a transcript is about, in the words of the glossary.
+
+use std::collections::BTreeMap;
+
+use protocol::message::{Committed, Execute, ReadView, RecordKind, Write};
+use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
+use protocol::request::Reply;
+use protocol::schema::SchemaChange;
+use protocol::control::{ControlOutcome, ControlState};
+use protocol::{Message, Refusal};
+use types::wire::Wire;
+use types::{
+    Address, ColumnType, Expr, IntWidth, NodeId, RowLayout, RowView, ShardId, TableId, Timestamp,
+    TransactionId, Value, ValueRef,
+};
+
+/// What turns ids into names.
+#[derive(Default)]
+pub struct Names {
+    pub tables: BTreeMap<TableId, String>,
+    /// Workers are named only where a node has several.
+    pub several_workers: bool,
+}
+
+pub const BIGINT: ColumnType = ColumnType::Int { width: IntWidth::W8, unsigned: false };
+
+/// The layout of every table of a transcript: two BIGINT columns.
+pub fn layout() -> RowLayout {
+    RowLayout::new([&BIGINT, &BIGINT])
+}
+
+pub fn node(id: NodeId) -> String {
+    format!("n{id}")
+}
+
+/// "1=10" of an encoded row.
+pub fn row(bytes: &[u8]) -> String {
+    let layout = layout();
+    if RowView::check(&layout, bytes).is_err() {
+        return format!("({} bytes)", bytes.len());
+    }
+    let values = RowView::new(&layout, bytes);
+    match (values.get(0), values.get(1)) {
+        (ValueRef::Int(key), ValueRef::Int(value)) => format!("{key}={value}"),
+        (key, value) => format!("{key:?}={value:?}"),
+    }
+}
+
+/// The number that a BIGINT primary key encodes.
+pub fn key(bytes: &[u8]) -> String {
+    match <[u8; 9]>::try_from(bytes) {
+        Ok([1, number @ ..]) => (i64::from_be_bytes(number) ^ i64::MIN).to_string(),
+        _ => format!("{bytes:02x?}"),
+    }
+}
+
+fn shards(shards: &[ShardId]) -> String {
+    let names: Vec<String> = shards.iter().map(|shard| shard.to_string()).collect();
+    names.join(",")
+}
+
+impl Names {
+    pub fn address(&self, address: Address) -> String {
+        match self.several_workers {
+            true => format!("n{}.{}", address.node, address.worker),
+            false => format!("n{}", address.node),
+        }
+    }
+
+    /// "t2.1": the first transaction of node 2 (of its worker 1: "t2.1/1").
+    pub fn transaction(&self, id: TransactionId) -> String {
+        match (self.several_workers, id.coordinator) {
+            (false, at) => format!("t{}.{}", at.node, id.sequence),
+            (true, at) => format!("t{}.{}/{}", at.node, at.worker, id.sequence),
+        }
+    }
+
+    fn table(&self, id: TableId) -> String {
+        self.tables.get(&id).cloned().unwrap_or_else(|| format!("table {id}"))
+    }
+
+    /// The message's kind and what matters in it.
+    pub fn message(&self, message: &Message) -> String {
+        let body = self.body(message);
+        let space = if body.is_empty() { "" } else { " " };
+        format!("{}{space}{body}", message.name())
+    }
+
+    fn body(&self, message: &Message) -> String {
+        let t = |id: &TransactionId| self.transaction(*id);
+        match message {
+            Message::Raft(_) => String::new(),
+            Message::RegisterNode(m) => {
+                // The digest itself says nothing to a reader, and changes with every field of the configuration.
+                assert_ne!(m.config_digest, 0);
+                String::new()
+            }
+            Message::ChangeSchema(m) => format!("#{}: {}", m.sequence, self.change(&m.change)),
+            Message::ChangeSchemaDone(m) => match &m.outcome {
+                ControlOutcome::Done(version) => format!("#{}: schema {version}", m.sequence),
+                ControlOutcome::Refused(error) => format!("#{}: refused: {error:?}", m.sequence),
+            },
+            Message::SchemaAdopted(m) => format!("schema {}", m.version),
+            Message::ControlCopy(m) => match ControlState::from_bytes(&m.state) {
+                Ok(state) => self.control_state(&state),
+                Err(error) => format!("that cannot be read: {error}"),
+            },
+            Message::Execute(m) => self.execute(m),
+            Message::ExecuteOk(m) => {
+                let mut parts = vec![self.results(&m.result)];
+                if m.holds {
+                    parts.push("holds".into());
+                }
+                parts.extend(committed(m.committed));
+                format!("{} shard {}: {}", t(&m.transaction), m.shard, parts.join("; "))
+            }
+            Message::ExecuteRefused(m) => format!(
+                "{} shard {}: {}{}",
+                t(&m.transaction),
+                m.shard,
+                self.refusal(&m.refusal),
+                if m.holds { "; holds" } else { "" }
+            ),
+            Message::Undo(m) => {
+                format!("{} shard {}: from statement {} on", t(&m.transaction), m.shard, m.statement)
+            }
+            Message::UndoOk(m) => format!("{} shard {}", t(&m.transaction), m.shard),
+            Message::Prepare(m) => {
+                format!("{} shard {}: home is shard {}", t(&m.transaction), m.shard, m.home)
+            }
+            Message::PrepareOk(m) => format!(
+                "{} shard {}: {}commit above {:?}",
+                t(&m.transaction),
+                m.shard,
+                m.held_at.map_or(String::new(), |at| format!("when you hold {at}; ")),
+                m.min_commit
+            ),
+            Message::Commit(m) => {
+                let mut text = format!("{} shard {}", t(&m.transaction), m.shard);
+                if !m.participants.is_empty() {
+                    text.push_str(&format!(
+                        ": prepared on shard {}; above {:?}",
+                        shards(&m.participants),
+                        m.min_commit
+                    ));
+                }
+                text
+            }
+            Message::CommitOk(m) => {
+                let how = committed(m.committed).unwrap_or("nothing to commit".into());
+                format!("{} shard {}: {how}", t(&m.transaction), m.shard)
+            }
+            Message::Decide(m) => match m.commit {
+                Some(ts) => format!("{} shard {}: committed at {ts:?}", t(&m.transaction), m.shard),
+                None => format!("{} shard {}: rolled back", t(&m.transaction), m.shard),
+            },
+            Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
+            Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
+            Message::Replicate(m) => format!(
+                "shard {} #{} (all hold {}): {} {}",
+                m.shard,
+                m.position,
+                m.commit_index,
+                t(&m.record.transaction),
+                self.record(&m.record.kind, &m.record.writes)
+            ),
+            Message::ReplicateOk(m) => {
+                let mut text = format!("shard {} #{}", m.shard, m.position);
+                for (position, ts) in &m.stamps {
+                    text.push_str(&format!("; stamped #{position} {ts:?}"));
+                }
+                text
+            }
+            Message::CommitIndex(m) => format!("shard {}: all hold {}", m.shard, m.position),
+            Message::SnapshotRequest(_) => String::new(),
+            Message::SnapshotGranted(m) => format!("{:?}", m.at),
+            Message::TimestampRequest(m) => format!("{}", m.count),
+            Message::TimestampGranted(m) => match m.count {
+                1 => format!("{:?}", m.first),
+                count => format!("{count} from {:?}", m.first),
+            },
+            Message::HorizonReport(m) => match m.oldest {
+                Some(oldest) => format!("oldest snapshot {oldest:?}"),
+                None => "no snapshot".into(),
+            },
+            Message::HorizonAdvanced(m) => format!("{:?}", m.horizon),
+            Message::WaitEdges(m) => {
+                let edges = m.edges.iter().map(|edge| format!("{} for {}", t(&edge.waiter), t(&edge.holder)));
+                let edges: Vec<String> = edges.collect();
+                if edges.is_empty() { "none".into() } else { edges.join(", ") }
+            }
+            Message::BreakDeadlock(m) => t(&m.transaction),
+            Message::StaleView(m) => format!("current is {}", m.current),
+            Message::ReportRequest(m) => format!("{:?}", m.query),
+            Message::ReportAnswer(m) => format!("{:?}", m.report),
+        }
+    }
+
+    /// "2 of 3 nodes registered, schema 1", and whether views are formed.
+    pub fn control_state(&self, state: &ControlState) -> String {
+        let registered: Vec<String> = state.incarnations.keys().map(|id| node(*id)).collect();
+        format!(
+            "#{}: {} registered; {}; schema {}",
+            state.applied,
+            registered.join(" "),
+            if state.is_formed() { "views formed" } else { "no views" },
+            state.catalogue.version
+        )
+    }
+
+    fn change(&self, change: &SchemaChange) -> String {
+        match change {
+            SchemaChange::CreateDatabase { name, .. } => format!("create database {name}"),
+            SchemaChange::DropDatabase { name } => format!("drop database {name}"),
+            SchemaChange::CreateTable(table) => format!("create table {}", table.name),
+            SchemaChange::DropTable { id } => format!("drop table {}", self.table(*id)),
+            SchemaChange::TruncateTable { id } => format!("truncate table {}", self.table(*id)),
+            SchemaChange::CreateIndex { table, index } => {
+                format!("create index {} on {}", index.name, self.table(*table))
+            }
+            SchemaChange::PublishIndex { table, index } => {
+                format!("publish index {index} of {}", self.table(*table))
+            }
+            SchemaChange::DropIndex { table, index } => {
+                format!("drop index {index} of {}", self.table(*table))
+            }
+            SchemaChange::RenameTable { id, name, .. } => {
+                // Its name may be the old one here and the new one elsewhere.
+                format!("rename table {id} to {name}")
+            }
+        }
+    }
+
+    fn execute(&self, m: &Execute) -> String {
+        let mut parts: Vec<String> =
+            m.ops.iter().map(|(_, op)| self.operation(op.table, &op.kind)).collect();
+        if let ReadView::Snapshot(at) = m.read {
+            parts.push(format!("read at {at:?}"));
+        }
+        if m.commit {
+            parts.push("commit".into());
+        }
+        format!("{} shard {}: {}", self.transaction(m.transaction), m.shard, parts.join("; "))
+    }
+
+    fn operation(&self, table: TableId, kind: &OpKind) -> String {
+        let table = self.table(table);
+        let locking = |lock: &Lock| match lock {
+            Lock::None => "",
+            Lock::Shared => " lock=s",
+            Lock::Exclusive => " lock=x",
+        };
+        match kind {
+            OpKind::Read { key: k, lock, .. } => format!("read {table} {}{}", key(k), locking(lock)),
+            OpKind::Insert { row: r, .. } => format!("insert {table} {}", row(r)),
+            OpKind::Put { row: r, .. } => format!("put {table} {}", row(r)),
+            OpKind::Update { key: k, assignments, .. } => {
+                format!("update {table} {}{}", key(k), assigned(assignments))
+            }
+            OpKind::Delete { key: k, .. } => format!("delete {table} {}", key(k)),
+            OpKind::Scan(scan) => format!("scan {table}{}", locking(&scan.lock)),
+        }
+    }
+
+    fn record(&self, kind: &RecordKind, written: &[Write]) -> String {
+        let writes: Vec<String> = written
+            .iter()
+            .map(|write| {
+                let table = self.table(write.table);
+                match &write.row {
+                    Some(bytes) => format!("{table} {}", row(bytes)),
+                    None => format!("{table} {} deleted", key(&write.key)),
+                }
+            })
+            .collect();
+        let writes = if writes.is_empty() { "nothing".into() } else { writes.join(", ") };
+        match kind {
+            RecordKind::Commit { ts, participants } => {
+                let at = ts.map_or("to be stamped".into(), |ts| format!("at {ts:?}"));
+                let others = match participants.is_empty() {
+                    true => String::new(),
+                    false => format!(", also of shard {}", shards(participants)),
+                };
+                format!("COMMIT {at}{others}: {writes}")
+            }
+            RecordKind::Prepare { home } => format!("PREPARE, home is shard {home}: {writes}"),
+            RecordKind::Decision { commit: Some(ts) } => format!("DECISION committed at {ts:?}"),
+            RecordKind::Decision { commit: None } => "DECISION rolled back".into(),
+        }
+    }
+
+    fn results(&self, result: &BatchResult) -> String {
+        let results: Vec<String> = result.results.iter().flatten().map(one_result).collect();
+        if results.is_empty() { "nothing".into() } else { results.join(", ") }
+    }
+
+    pub fn refusal(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::DuplicateKey { table, .. } => format!("DuplicateKey in {}", self.table(*table)),
+            Refusal::SchemaChanged { table } => format!("SchemaChanged: {}", self.table(*table)),
+            Refusal::OutcomeUnknown(id) => format!("OutcomeUnknown {}", self.transaction(*id)),
+            other => format!("{other:?}"),
+        }
+    }
+
+    pub fn reply(&self, reply: &Reply) -> String {
+        match reply {
+            Reply::Executed(result) => self.results(result),
+            Reply::Done => "done".into(),
+            Reply::Refused(refusal) => format!("refused: {}", self.refusal(refusal)),
+            Reply::Schema(catalogue) => format!("schema {}", catalogue.version),
+            Reply::Reports(reports) => {
+                let all: Vec<String> =
+                    reports.iter().map(|(id, report)| format!("{}: {report:?}", node(*id))).collect();
+                all.join("; ")
+            }
+        }
+    }
+}
+
+fn one_result(result: &OpResult) -> String {
+    match result {
+        OpResult::Row(Some(bytes)) => row(bytes),
+        OpResult::Row(None) => "no row".into(),
+        OpResult::Done => "done".into(),
+        OpResult::Updated { matched: false, .. } => "no row".into(),
+        OpResult::Updated { row: Some(bytes), .. } => row(bytes),
+        OpResult::Updated { changed, .. } => if *changed { "changed" } else { "unchanged" }.into(),
+        OpResult::Deleted(deleted) => if *deleted { "deleted" } else { "no row" }.into(),
+        OpResult::Rows(batch) => {
+            let rows: Vec<String> = (0..batch.len()).map(|index| row(batch.row(index))).collect();
+            format!("[{}]", rows.join(" "))
+        }
+        OpResult::Groups(batch) => format!("{} groups", batch.groups.len()),
+    }
+}
+
+fn committed(committed: Committed) -> Option<String> {
+    match committed {
+        Committed::No => None,
+        Committed::Decided(ts) => Some(format!("committed at {ts:?}")),
+        Committed::WhenHeld(position) => Some(format!("committed when you hold {position}")),
+    }
+}
+
+/// " +5" or " =7".
+fn assigned(assignments: &[Assignment]) -> String {
+    let parts = assignments.iter().map(|assignment| match &assignment.value {
+        Expr::Const(Value::Int(value)) => format!(" ={value}"),
+        Expr::Binary(_, _, amount) => match &**amount {
+            Expr::Const(Value::Int(value)) => format!(" {value:+}"),
+            other => format!(" {other:?}"),
+        },
+        other => format!(" {other:?}"),
+    });
+    parts.collect()
+}
+
+/// A timestamp as versions of rows show it.
+pub fn at(ts: Timestamp) -> String {
+    format!("@{ts:?}")
+}

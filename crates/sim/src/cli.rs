@@ -1,0 +1,222 @@
+//! The command line: many seeds over the machine's cores, or one with its trace.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use kernel::Mutation;
+
+use crate::options::{Options, SECOND};
+use crate::run::{Outcome, run};
+
+const HELP: &str = "\
+Simulates whole clusters, one world a seed, and judges what their sessions see.
+
+  --seeds N          run N seeds (default 100)
+  --from S           the first of them (default 0)
+  --seconds T        how long the sessions of each world work, in simulated seconds (default 20)
+  --seed S           run this seed only, and print what it stands for
+  --trace            with --seed: print everything that happens
+  --twice            run each seed twice; the two histories must be equal
+  --mutation NAME    break this rule of the protocol: seeds are expected to fail
+  --jobs N           threads (default: all cores)
+  --stop             stop at the first failure
+";
+
+/// Mutations by name.
+pub const MUTATIONS: &[Mutation] = &[
+    Mutation::AckBeforeReplication,
+    Mutation::ReadThroughCommitting,
+    Mutation::TimestampBeforePrepare,
+    Mutation::SnapshotFromAnyBackup,
+    Mutation::EarlyLockRelease,
+];
+
+#[derive(Clone)]
+struct Arguments {
+    from: u64,
+    count: u64,
+    seconds: u64,
+    one: bool,
+    trace: bool,
+    twice: bool,
+    stop: bool,
+    jobs: usize,
+    mutation: Mutation,
+}
+
+pub fn cli(arguments: impl Iterator<Item = String>) -> ExitCode {
+    match parse(arguments) {
+        Ok(None) => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        Ok(Some(arguments)) => run_all(&arguments),
+        Err(error) => {
+            eprintln!("{error}\n\n{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut parsed = Arguments {
+        from: 0,
+        count: 100,
+        seconds: 20,
+        one: false,
+        trace: false,
+        twice: false,
+        stop: false,
+        jobs: cores,
+        mutation: Mutation::None,
+    };
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        let number = |text: String| {
+            text.parse::<u64>().map_err(|_| format!("{argument} {text}: not a number"))
+        };
+        match argument.as_str() {
+            "--seeds" => parsed.count = number(value()?)?,
+            "--from" => parsed.from = number(value()?)?,
+            "--seconds" => parsed.seconds = number(value()?)?,
+            "--seed" => {
+                parsed.from = number(value()?)?;
+                parsed.count = 1;
+                parsed.one = true;
+            }
+            "--jobs" => parsed.jobs = number(value()?)?.clamp(1, 1024) as usize,
+            "--trace" => parsed.trace = true,
+            "--twice" => parsed.twice = true,
+            "--stop" => parsed.stop = true,
+            "--mutation" => {
+                let name = value()?;
+                let found = MUTATIONS.iter().find(|mutation| format!("{mutation:?}") == name);
+                parsed.mutation = *found.ok_or(format!("no mutation {name}; {MUTATIONS:?}"))?;
+            }
+            "--help" | "-h" => return Ok(None),
+            _ => return Err(format!("unknown argument {argument}")),
+        }
+    }
+    if parsed.trace && !parsed.one {
+        return Err("--trace needs --seed".into());
+    }
+    Ok(Some(parsed))
+}
+
+/// What all seeds together came to.
+#[derive(Default)]
+struct Total {
+    passed: u64,
+    failed: u64,
+    simulated: u64,
+    transactions: u64,
+    refusals: u64,
+    events: u64,
+    /// Time that threads spent in worlds.
+    busy: Duration,
+}
+
+fn run_all(arguments: &Arguments) -> ExitCode {
+    let next = AtomicU64::new(arguments.from);
+    let end = arguments.from.saturating_add(arguments.count);
+    let total = Mutex::new(Total::default());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.min(arguments.count as usize) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    run_seed(seed, arguments, &total);
+                    let failed = total.lock().expect("nobody panics with it").failed > 0;
+                    if failed && arguments.stop {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let total = total.into_inner().expect("all threads ended");
+    let busy = total.busy.as_secs_f64().max(f64::MIN_POSITIVE);
+    let simulated = total.simulated as f64 / SECOND as f64;
+    println!(
+        "{simulated:.0} s simulated at {:.1} s a second and core; {:.0} transactions and {:.0} refusals a simulated \
+         second; {:.0} events a second and core",
+        simulated / busy,
+        total.transactions as f64 / simulated.max(f64::MIN_POSITIVE),
+        total.refusals as f64 / simulated.max(f64::MIN_POSITIVE),
+        total.events as f64 / busy,
+    );
+    println!("{} passed, {} failed", total.passed, total.failed);
+    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
+    let options = Options {
+        mutation: arguments.mutation,
+        ..Options::of_seed(seed, arguments.seconds)
+    };
+    if arguments.one {
+        println!("{options:#?}");
+    }
+    let begun = Instant::now();
+    let mut outcome = run(&options, arguments.trace);
+    let busy = begun.elapsed();
+    if arguments.twice && outcome.failure.is_none() {
+        let again = run(&options, false);
+        if again.trace_hash != outcome.trace_hash {
+            outcome.failure = Some(format!(
+                "two runs of one seed differ: {:016x} and {:016x}",
+                outcome.trace_hash, again.trace_hash
+            ));
+        }
+    }
+    if let Some(failure) = &outcome.failure {
+        print_failure(seed, failure, &options, &outcome, arguments);
+    }
+    let mut total = total.lock().expect("nobody panics with it");
+    match outcome.failure {
+        None => total.passed += 1,
+        Some(_) => total.failed += 1,
+    }
+    total.simulated += outcome.simulated;
+    total.transactions += outcome.transactions;
+    total.refusals += outcome.refusals;
+    total.events += outcome.counts.events;
+    total.busy += busy;
+    let done = total.passed + total.failed;
+    if arguments.one {
+        println!("{:?}, trace {:016x}, {busy:?}", outcome.counts, outcome.trace_hash);
+    } else if done.is_multiple_of(10) {
+        print!("\r{done} of {} seeds, {} failed ", arguments.count, total.failed);
+        // Progress is for whoever watches; a closed pipe stops nothing.
+        let _: std::io::Result<()> = std::io::stdout().flush();
+        if done == arguments.count {
+            println!();
+        }
+    }
+}
+
+fn print_failure(
+    seed: u64,
+    failure: &str,
+    options: &Options,
+    outcome: &Outcome,
+    arguments: &Arguments,
+) {
+    let mutation = match arguments.mutation {
+        Mutation::None => String::new(),
+        mutation => format!(" --mutation {mutation:?}"),
+    };
+    let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
+    println!(
+        "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \
+         --seed {seed} --seconds {}{mutation} --trace",
+        outcome.simulated, arguments.seconds
+    );
+}

@@ -1,0 +1,118 @@
+//! Links between the workers of different nodes: one connection a pair, which delays, loses, doubles and reorders frames as
+//! the world's faults say, is cut and comes back.
+//!
+//! A connection has a generation: frames of an older one are gone with it. While it is down, what is sent is lost; the
+//! kernels' channels send it again when it is up.
+
+use std::collections::BTreeMap;
+
+use kernel::Time;
+use types::Address;
+
+use crate::options::Faults;
+use crate::random::Random;
+
+#[derive(Debug, Default)]
+pub struct Network {
+    connections: BTreeMap<(Address, Address), Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    is_up: bool,
+    generation: u64,
+    /// When the last frame of each direction (from the smaller address; from the larger) arrives: none passes it unless
+    /// reordering is on.
+    arrives_last: [Time; 2],
+}
+
+/// A connection that was closed and may be opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionId {
+    pub low: Address,
+    pub high: Address,
+    pub generation: u64,
+}
+
+impl Network {
+    /// Connects every pair of workers of different nodes. All are down at first.
+    pub fn new(workers: &[Address]) -> Network {
+        let mut network = Network::default();
+        for low in workers {
+            for high in workers.iter().filter(|high| low.node < high.node) {
+                let connection =
+                    Connection { is_up: false, generation: 0, arrives_last: [0, 0] };
+                network.connections.insert((*low, *high), connection);
+            }
+        }
+        network
+    }
+
+    pub fn ids(&self) -> Vec<ConnectionId> {
+        let id = |(pair, connection): (&(Address, Address), &Connection)| ConnectionId {
+            low: pair.0,
+            high: pair.1,
+            generation: connection.generation,
+        };
+        self.connections.iter().map(id).collect()
+    }
+
+    pub fn is_up(&self, id: ConnectionId) -> bool {
+        self.connections[&(id.low, id.high)].is_up
+    }
+
+    /// Closes a connection; what is under way on it is lost. The id to open it with.
+    pub fn cut(&mut self, id: ConnectionId) -> ConnectionId {
+        let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
+        connection.is_up = false;
+        connection.generation += 1;
+        ConnectionId { generation: connection.generation, ..id }
+    }
+
+    /// Opens a connection, unless it was cut again since or is up.
+    pub fn open(&mut self, id: ConnectionId) -> bool {
+        let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
+        if connection.is_up || connection.generation != id.generation {
+            return false;
+        }
+        connection.is_up = true;
+        connection.arrives_last = [0, 0];
+        true
+    }
+
+    /// The generation that a frame sent now belongs to, and when it and its duplicates arrive.
+    pub fn send(
+        &mut self,
+        now: Time,
+        from: Address,
+        to: Address,
+        faults: &Faults,
+        random: &mut Random,
+    ) -> (u64, Vec<Time>) {
+        let pair = if from < to { (from, to) } else { (to, from) };
+        let connection = self.connections.get_mut(&pair).expect("every pair is connected");
+        if !connection.is_up || random.chance(faults.loss_per_mille) {
+            return (connection.generation, Vec::new());
+        }
+        let arrives_last = &mut connection.arrives_last[usize::from(from > to)];
+        let mut arrivals = Vec::with_capacity(1);
+        loop {
+            let mut arrives = now + faults.delay.draw(random);
+            if !faults.reorder_within_link {
+                arrives = arrives.max(*arrives_last);
+                *arrives_last = arrives;
+            }
+            arrivals.push(arrives);
+            if arrivals.len() > 1 || !random.chance(faults.duplicate_per_mille) {
+                return (connection.generation, arrivals);
+            }
+        }
+    }
+
+    /// Does a frame of this generation still arrive?
+    pub fn delivers(&self, from: Address, to: Address, generation: u64) -> bool {
+        let pair = if from < to { (from, to) } else { (to, from) };
+        let connection = &self.connections[&pair];
+        connection.is_up && connection.generation == generation
+    }
+}

@@ -1,0 +1,234 @@
+//! What a seed decides before its world begins: the shape of the cluster, the kinds of faults and how strong they are, and
+//! what its sessions do. Each kind of fault is on in half of the seeds, so that bugs that need one to be *off* show too.
+
+use kernel::{Mutation, Time};
+use protocol::control::{ClusterConfig, NodeConfig};
+use types::{ClusterId, NodeId};
+
+use crate::random::Random;
+
+pub const MILLISECOND: Time = 1_000;
+pub const SECOND: Time = 1_000_000;
+
+/// A cluster's shape: (data nodes, replicas, voters).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One node, which is everything.
+    Single,
+    /// Two data nodes and a voter.
+    Pair,
+    /// Two data nodes that vote too, and a voter.
+    PairOfVoters,
+    /// Two groups of two, and a voter.
+    TwoGroups,
+    /// One group of three, and a voter.
+    Triple,
+}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// How long the sessions work, in simulated seconds.
+    pub seconds: u64,
+    pub mutation: Mutation,
+    pub shape: Shape,
+    /// Of each data node.
+    pub workers: u16,
+    pub shards_per_group: u16,
+    /// A channel sends again after so long.
+    pub resend_after: Time,
+    pub faults: Faults,
+    /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
+    pub sessions: Vec<u32>,
+    /// The longest pause of a session between two transactions.
+    pub think_max: Time,
+}
+
+/// How links and workers behave until they are healed.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    pub delay: Delay,
+    pub loss_per_mille: u32,
+    pub duplicate_per_mille: u32,
+    /// Frames of one link may pass each other.
+    pub reorder_within_link: bool,
+    /// A link is cut about so often; it comes back after at most `cut_max`.
+    pub cut_interval: Option<Time>,
+    pub cut_max: Time,
+    /// A worker finds another worker's shard busy so often.
+    pub contention_per_mille: u32,
+}
+
+/// A frame takes `low ..= high`, and in `tail_per_mille` cases up to `tail_max`.
+#[derive(Clone, Copy, Debug)]
+pub struct Delay {
+    pub low: Time,
+    pub high: Time,
+    pub tail_per_mille: u32,
+    pub tail_max: Time,
+}
+
+impl Delay {
+    pub const MILD: Delay = Delay { low: 50, high: 500, tail_per_mille: 0, tail_max: 500 };
+
+    pub fn draw(&self, random: &mut Random) -> Time {
+        if random.chance(self.tail_per_mille) {
+            random.logarithmic(self.high, self.tail_max)
+        } else {
+            random.between(self.low, self.high)
+        }
+    }
+}
+
+impl Faults {
+    pub const NONE: Faults = Faults {
+        delay: Delay::MILD,
+        loss_per_mille: 0,
+        duplicate_per_mille: 0,
+        reorder_within_link: false,
+        cut_interval: None,
+        cut_max: 0,
+        contention_per_mille: 0,
+    };
+
+    fn draw(random: &mut Random) -> Faults {
+        let mut faults = Faults::NONE;
+        if random.chance(500) {
+            let high = match random.below(10) {
+                0..=5 => 500,
+                6..=7 => random.logarithmic(500, 5 * MILLISECOND),
+                8 => random.logarithmic(5 * MILLISECOND, 50 * MILLISECOND),
+                _ => random.logarithmic(50 * MILLISECOND, 500 * MILLISECOND),
+            };
+            let tail_per_mille = random.between(1, 30) as u32;
+            let tail_max = random.logarithmic(high, 500 * MILLISECOND);
+            faults.delay = Delay { low: 50, high, tail_per_mille, tail_max };
+        }
+        if random.chance(500) {
+            faults.loss_per_mille = random.logarithmic(1, 300) as u32;
+        }
+        if random.chance(500) {
+            faults.duplicate_per_mille = random.logarithmic(1, 100) as u32;
+        }
+        faults.reorder_within_link = random.chance(500);
+        if random.chance(500) {
+            faults.cut_interval = Some(random.logarithmic(200 * MILLISECOND, 5 * SECOND));
+            faults.cut_max = random.logarithmic(5 * MILLISECOND, 2 * SECOND);
+        }
+        if random.chance(500) {
+            faults.contention_per_mille = random.logarithmic(10, 500) as u32;
+        }
+        faults
+    }
+
+    /// Do answers come within milliseconds, so that bounds on time can be tight?
+    pub fn are_mild(&self) -> bool {
+        self.loss_per_mille == 0 && self.cut_interval.is_none() && self.delay.high <= MILLISECOND
+    }
+}
+
+impl Options {
+    /// What a seed stands for.
+    pub fn of_seed(seed: u64, seconds: u64) -> Options {
+        let mut random = Random::new(seed);
+        let shape = match random.below(20) {
+            0..=7 => Shape::Pair,
+            8..=10 => Shape::PairOfVoters,
+            11..=14 => Shape::TwoGroups,
+            15..=17 => Shape::Triple,
+            _ => Shape::Single,
+        };
+        let workers = if random.chance(500) { 1 } else { 2 };
+        let replicas = shape.replicas();
+        let shards_per_group = replicas * random.between(1, 2) as u16 * workers;
+        let mut faults = Faults::draw(&mut random);
+        if shape == Shape::PairOfVoters {
+            // A leader is elected only while answers come within an election timeout (200 ms).
+            faults.delay.high = faults.delay.high.min(30 * MILLISECOND);
+            faults.delay.tail_max = faults.delay.tail_max.min(200 * MILLISECOND);
+        }
+        let mut options = Options {
+            seed,
+            seconds,
+            mutation: Mutation::None,
+            shape,
+            workers,
+            shards_per_group,
+            resend_after: random.between(30, 50) * MILLISECOND,
+            faults,
+            sessions: Vec::new(),
+            think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
+        };
+        options.draw_sessions(&mut random);
+        options
+    }
+
+    /// Three to five kinds of work, with about a dozen sessions together, whatever the number of workers.
+    fn draw_sessions(&mut self, random: &mut Random) {
+        let kinds = crate::workload::KINDS.len();
+        let hosts = u64::from(self.shape.data_nodes() * self.workers);
+        let mut sessions = vec![0u32; kinds];
+        for _ in 0..random.between(3, 5) {
+            let kind = random.index(kinds);
+            sessions[kind] = (4 / hosts).max(1) as u32;
+        }
+        self.sessions = sessions;
+    }
+
+    /// Only these kinds of work.
+    pub fn with_work(mut self, kinds: &[&str], sessions: u32) -> Options {
+        let wanted = |name: &str| if kinds.contains(&name) { sessions } else { 0 };
+        self.sessions = crate::workload::KINDS.iter().map(|kind| wanted(kind.name)).collect();
+        assert_eq!(self.sessions.iter().filter(|count| 0 < **count).count(), kinds.len());
+        self
+    }
+
+    pub fn cluster_config(&self) -> ClusterConfig {
+        let voter = |id: u16, data: bool| NodeConfig {
+            id: NodeId(id),
+            voter: true,
+            data,
+            workers: if data { self.workers } else { 1 },
+        };
+        let member = |id: u16| NodeConfig {
+            id: NodeId(id),
+            voter: false,
+            data: true,
+            workers: self.workers,
+        };
+        let nodes = match self.shape {
+            Shape::Single => vec![voter(1, true)],
+            Shape::PairOfVoters => vec![voter(1, false), voter(2, true), voter(3, true)],
+            Shape::Pair | Shape::TwoGroups | Shape::Triple => {
+                let data = (2..2 + self.shape.data_nodes()).map(member);
+                std::iter::once(voter(1, false)).chain(data).collect()
+            }
+        };
+        let config = ClusterConfig {
+            cluster: ClusterId(self.seed),
+            nodes,
+            replicas: self.shape.replicas(),
+            shards_per_group: self.shards_per_group,
+        };
+        config.check().expect("the shapes are sound");
+        config
+    }
+}
+
+impl Shape {
+    pub fn data_nodes(self) -> u16 {
+        match self {
+            Shape::Single => 1,
+            Shape::Pair | Shape::PairOfVoters => 2,
+            Shape::Triple => 3,
+            Shape::TwoGroups => 4,
+        }
+    }
+    pub fn replicas(self) -> u16 {
+        match self {
+            Shape::Single => 1,
+            Shape::Pair | Shape::PairOfVoters | Shape::TwoGroups => 2,
+            Shape::Triple => 3,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! One world from its beginning to the judgement.
+//!
+//! The cluster forms, tables are made and filled, the sessions work under the seed's faults; then the faults are healed
+//! and everything must come to rest within seconds. What is left is looked at on every replica and read once more by
+//! sessions on every worker.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Once;
+
+use client::{Batch, ReadAt, ScanBatch, ScanOptions, SchemaChange};
+use kernel::Time;
+use types::{Collation, IndexState};
+
+use crate::contents::{self, Contents};
+use crate::options::{MILLISECOND, Options, SECOND};
+use crate::stage::{Actor, Stage};
+use crate::tables::{self, DATABASE};
+use crate::workload::{KINDS, Work};
+use crate::world::{Counts, World};
+
+/// Bounds on what must happen, in simulated time. Under faults messages may need many attempts.
+const READY_MAX: Time = 20 * SECOND;
+const SETUP_MAX: Time = 60 * SECOND;
+/// After the faults are healed: all sessions have their answers.
+const FINISH_MAX: Time = 2 * SECOND;
+/// And then nothing is locked, pending or on its way.
+const REST_MAX: Time = SECOND;
+/// Old versions go as the horizon follows.
+const PRUNE_MAX: Time = 500 * MILLISECOND;
+
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What the oracles saw that must not be.
+    pub failure: Option<String>,
+    pub trace_hash: u64,
+    pub simulated: Time,
+    pub transactions: u64,
+    pub refusals: u64,
+    pub counts: Counts,
+    /// The last lines of the nodes' logs.
+    pub log: Vec<String>,
+}
+
+/// Runs a seed's world. A panic inside it is a failure like any other.
+pub fn run(options: &Options, print_trace: bool) -> Outcome {
+    catch_panics();
+    let outcome = RefCell::new(Outcome::default());
+    let played = catch_unwind(AssertUnwindSafe(|| play(options, print_trace, &outcome)));
+    let mut outcome = outcome.into_inner();
+    outcome.failure = match played {
+        Ok(Ok(())) => None,
+        Ok(Err(failure)) => Some(failure),
+        Err(_) => {
+            let panic = PANIC.with(|panic| panic.borrow_mut().take());
+            Some(panic.unwrap_or_else(|| "a panic without a message".into()))
+        }
+    };
+    PLAYING.with(|playing| *playing.borrow_mut() = false);
+    outcome
+}
+
+thread_local! {
+    static PLAYING: RefCell<bool> = const { RefCell::new(false) };
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Panics of threads that play a world are kept for its outcome instead of being printed.
+fn catch_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let ordinary = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if PLAYING.with(|playing| *playing.borrow()) {
+                PANIC.with(|panic| panic.borrow_mut().get_or_insert(format!("panic: {info}")).clone());
+            } else {
+                ordinary(info);
+            }
+        }));
+    });
+    PLAYING.with(|playing| *playing.borrow_mut() = true);
+    PANIC.with(|panic| *panic.borrow_mut() = None);
+}
+
+/// What an outcome says of the world so far, whatever happens next.
+fn note(outcome: &RefCell<Outcome>, world: &World, stage: &Stage) {
+    let mut outcome = outcome.borrow_mut();
+    outcome.trace_hash = world.trace_hash();
+    outcome.simulated = world.now();
+    outcome.counts = world.counts;
+    outcome.transactions = stage.transactions.get();
+    outcome.refusals = stage.refusals.get();
+    outcome.log = world.log().to_vec();
+}
+
+fn play(
+    options: &Options,
+    print_trace: bool,
+    outcome: &RefCell<Outcome>,
+) -> Result<(), String> {
+    let mut world = World::new(options.clone(), print_trace);
+    let stage = Stage::new(options, world.clock());
+    let judged = play_in(&mut world, &stage, outcome);
+    note(outcome, &world, &stage);
+    judged
+}
+
+fn play_in(
+    world: &mut World,
+    stage: &Rc<Stage>,
+    outcome: &RefCell<Outcome>,
+) -> Result<(), String> {
+    if !world.run_until(READY_MAX, World::is_ready) {
+        return Err("the cluster did not form".into());
+    }
+    let sessions = world.options.sessions.clone();
+    let wanted = KINDS.iter().zip(sessions).filter(|(_, count)| 0 < *count);
+    let mut works: Vec<(&str, u32, Rc<dyn Work>)> = Vec::new();
+    for (kind, count) in wanted {
+        let work = (kind.make)(&mut world.random().fork());
+        works.push((kind.name, count, Rc::from(work)));
+    }
+    set_up(world, stage, &works)?;
+    start(world, stage, &works);
+
+    let seconds = world.options.seconds;
+    for _ in 0..seconds {
+        world.run_until(SECOND, |_| stage.is_stopping());
+        note(outcome, world, stage);
+    }
+    stage.stop();
+    world.heal();
+    failures(stage)?;
+    if !world.run_until(FINISH_MAX, |world| world.task_count() == 0) {
+        failures(stage)?;
+        let restless = contents::restless(world).unwrap_or_else(|| "all shards rest".into());
+        return Err(format!(
+            "{} sessions still wait {} s after the faults were healed; {restless}",
+            world.task_count(),
+            FINISH_MAX / SECOND
+        ));
+    }
+    failures(stage)?;
+    if !world.run_until(REST_MAX, contents::is_quiescent) {
+        let restless = contents::restless(world).unwrap_or_default();
+        return Err(format!("the sessions have ended, but {restless}"));
+    }
+    world.run_for(PRUNE_MAX);
+
+    let catalogue = world.client(world.hosts()[0]).catalogue();
+    let left = Rc::new(contents::examine(world, catalogue)?);
+    for (name, _, work) in &works {
+        work.check(&left).map_err(|error| format!("{name}: {error}"))?;
+    }
+    read_again(world, stage, &left)?;
+    failures(stage)
+}
+
+fn failures(stage: &Stage) -> Result<(), String> {
+    match stage.failures().as_slice() {
+        [] => Ok(()),
+        failures => Err(failures.join("\n  ")),
+    }
+}
+
+/// Makes the database and the tables, and fills them, through a session.
+fn set_up(
+    world: &mut World,
+    stage: &Rc<Stage>,
+    works: &[(&str, u32, Rc<dyn Work>)],
+) -> Result<(), String> {
+    let host = world.hosts()[0];
+    let works: Vec<Rc<dyn Work>> = works.iter().map(|(_, _, work)| Rc::clone(work)).collect();
+    let client = world.client(host);
+    let stage_of_task = Rc::clone(stage);
+    let task = async move {
+        let mut session = client.session();
+        let mut catalogue = session
+            .change_schema(SchemaChange::CreateDatabase {
+                name: DATABASE.into(),
+                collation: Collation::Binary,
+            })
+            .await;
+        for table in works.iter().flat_map(|work| work.tables()) {
+            if catalogue.is_ok() {
+                let change = SchemaChange::CreateTable(Box::new(table));
+                catalogue = session.change_schema(change).await;
+            }
+        }
+        let catalogue = match catalogue {
+            Ok(catalogue) => catalogue,
+            Err(refusal) => return stage_of_task.fail(format!("set-up: {refusal:?}")),
+        };
+        let rows: Vec<(&str, Vec<i64>)> = works.iter().flat_map(|work| work.rows()).collect();
+        let insert = |(name, values): &(&str, Vec<i64>)| {
+            let table = catalogue.table(DATABASE, name).expect("made above");
+            tables::insert(table, values)
+        };
+        let ops = rows.iter().map(insert).collect();
+        let batch = Batch { commit: true, ..tables::batch(ops, ReadAt::Statement, 50_000) };
+        session.next_statement();
+        if let Err(refusal) = session.execute(batch).await {
+            stage_of_task.fail(format!("set-up: {refusal:?}"));
+        }
+    };
+    world.spawn(host, Box::pin(task));
+    if !world.run_until(SETUP_MAX, |world| world.task_count() == 0) {
+        return Err("the tables could not be made and filled".into());
+    }
+    failures(stage)
+}
+
+fn start(world: &mut World, stage: &Rc<Stage>, works: &[(&str, u32, Rc<dyn Work>)]) {
+    let mut actors = 0;
+    for (_, count, work) in works {
+        let mut index = 0;
+        for _ in 0..*count {
+            for host in world.hosts() {
+                let random = world.random().fork();
+                let client = world.client(host);
+                let actor = Actor::new(actors, index, client, random, Rc::clone(stage));
+                world.spawn(host, work.session(actor));
+                actors += 1;
+                index += 1;
+            }
+        }
+    }
+}
+
+/// Every worker reads every table by every index, forward and backward, and finds what the replicas hold.
+fn read_again(world: &mut World, stage: &Rc<Stage>, left: &Rc<Contents>) -> Result<(), String> {
+    for host in world.hosts() {
+        let client = world.client(host);
+        let stage = Rc::clone(stage);
+        let left = Rc::clone(left);
+        let task = async move {
+            let mut session = client.session();
+            let catalogue = left.catalogue();
+            let database = catalogue.database(DATABASE).expect("made first");
+            for id in database.tables.values() {
+                let table = catalogue.table_by_id(*id).expect("named by its database");
+                for index in table.indexes.iter().filter(|i| i.state == IndexState::Public) {
+                    for reverse in [false, true] {
+                        let mut scan = tables::scan_rows(index.id);
+                        scan.reverse = reverse;
+                        let options = ScanOptions { ordered: true, ..ScanOptions::default() };
+                        session.next_statement();
+                        let mut cursor = session.scan(table, scan, options);
+                        let mut rows: Vec<Vec<u8>> = Vec::new();
+                        let mut keys: Vec<Vec<u8>> = Vec::new();
+                        loop {
+                            match cursor.next(&mut session).await {
+                                Ok(None) => break,
+                                Ok(Some(ScanBatch::Rows(batch))) => {
+                                    rows.extend((0..batch.len()).map(|i| batch.row(i).to_vec()));
+                                    keys.extend((0..batch.len()).map(|i| batch.key(i).to_vec()));
+                                }
+                                Ok(Some(ScanBatch::Groups(_))) => unreachable!("rows were asked for"),
+                                Err(refusal) => {
+                                    return stage.fail(format!("final scan: {refusal:?}"));
+                                }
+                            }
+                        }
+                        let is_sorted = keys.windows(2).all(|pair| (pair[0] < pair[1]) != reverse);
+                        rows.sort();
+                        let mut expected = left.rows(*id).to_vec();
+                        expected.sort();
+                        if !is_sorted || rows != expected {
+                            stage.fail(format!(
+                                "{:?} reads {} rows of {} by {} (sorted: {is_sorted}); {} are there",
+                                client.node(),
+                                rows.len(),
+                                table.name,
+                                index.name,
+                                expected.len()
+                            ));
+                        }
+                        session.rollback().await;
+                    }
+                }
+            }
+        };
+        world.spawn(host, Box::pin(task));
+    }
+    if !world.run_until(FINISH_MAX, |world| world.task_count() == 0) {
+        return Err("the final reads were not answered".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! Tables and indexes that come and go while sessions on all nodes use them.
+//!
+//! One session adds an ordinary and a unique index to a table, drops them, and makes, truncates and drops other tables;
+//! the others write by whatever definition their node knows. Nothing but `SchemaChanged` and its like tells them; at the
+//! end every replica has the same rows and sound indexes, and the entries of unique keys are those of the rows.
+
+use std::sync::Arc;
+
+use client::{
+    Lock, ReadAt, Refusal, ScanBatch, ScanOptions, SchemaChange, Session, delete_ops, insert_ops,
+    replace_ops,
+};
+use types::{Catalogue, IndexId, IndexKind, IndexState, Table};
+
+use super::{Task, Work};
+use crate::contents::Contents;
+use crate::random::Random;
+use crate::stage::{Actor, Disturbance};
+use crate::tables::{
+    DATABASE, UNIQUE, autocommit, batch, batch_rows, index, insert, integers, read, row, row_read,
+    scan_rows,
+};
+
+const NAME: &str = "shifting";
+const ROWS: u64 = 40;
+const LOCK_WAIT_MS: u32 = 50_000;
+
+struct SchemaChanges;
+
+pub fn make(_random: &mut Random) -> Box<dyn Work> {
+    Box::new(SchemaChanges)
+}
+
+impl Work for SchemaChanges {
+    fn tables(&self) -> Vec<Table> {
+        vec![integers(NAME, &["id", "a", "b"])]
+    }
+    fn rows(&self) -> Vec<(&'static str, Vec<i64>)> {
+        (0..ROWS as i64).step_by(2).map(|id| (NAME, vec![id, id % 5, 1_000 + id])).collect()
+    }
+    fn session(&self, actor: Actor) -> Task {
+        if actor.index == 0 { Box::pin(change(actor)) } else { Box::pin(use_tables(actor)) }
+    }
+    fn check(&self, contents: &Contents) -> Result<(), String> {
+        contents.check_unique_entries(NAME)
+    }
+}
+
+/// The session that changes the schema.
+async fn change(mut actor: Actor) {
+    let mut session = actor.client.session();
+    let mut made = 0;
+    while !actor.stage.is_stopping() {
+        actor.client.sleep_ms(actor.random.between(1, 300)).await;
+        let outcome = match actor.random.below(3) {
+            0 => change_index(&actor, &mut session, "by_a", IndexKind::Ordinary, &[1]).await,
+            1 => change_index(&actor, &mut session, "by_b", UNIQUE, &[2]).await,
+            _ => {
+                made += 1;
+                change_table(&mut actor, &mut session, made).await
+            }
+        };
+        actor.ended("schema change", &outcome, Disturbance::None, LOCK_WAIT_MS);
+    }
+}
+
+/// Adds the index, or drops it if it is there.
+async fn change_index(
+    actor: &Actor,
+    session: &mut Session,
+    name: &str,
+    kind: IndexKind,
+    columns: &[u16],
+) -> Result<(), Refusal> {
+    let table = actor.table(NAME);
+    if let Some(there) = table.index_named(name) {
+        let drop = SchemaChange::DropIndex { table: table.id, index: there.id };
+        session.change_schema(drop).await?;
+        return Ok(());
+    }
+    match session.create_index(&table, index(name, kind, columns)).await {
+        // Writers have made doubles while there was no such key.
+        Err(Refusal::DuplicateKey { .. }) => Ok(()),
+        outcome => outcome.map(|_| ()),
+    }
+}
+
+/// A table's whole life.
+async fn change_table(
+    actor: &mut Actor,
+    session: &mut Session,
+    number: u64,
+) -> Result<(), Refusal> {
+    let name = format!("passing_{number}");
+    let definition = integers(&name, &["id", "a"]);
+    let catalogue = session.change_schema(SchemaChange::CreateTable(Box::new(definition))).await?;
+    let mut table = found(&catalogue, &name);
+    for step in 0..actor.random.between(1, 3) {
+        if step > 0 {
+            let truncate = SchemaChange::TruncateTable { id: table.id };
+            let catalogue = session.change_schema(truncate).await?;
+            table = found(&catalogue, &name);
+        }
+        actor.client.sleep_ms(actor.random.between(0, 100)).await;
+    }
+    if actor.random.chance(700) {
+        session.change_schema(SchemaChange::DropTable { id: table.id }).await?;
+    }
+    Ok(())
+}
+
+fn found(catalogue: &Catalogue, name: &str) -> Arc<Table> {
+    Arc::clone(catalogue.table(DATABASE, name).expect("made just now"))
+}
+
+/// A session that uses what it knows of the schema.
+async fn use_tables(mut actor: Actor) {
+    let mut session = actor.client.session();
+    while !actor.stage.is_stopping() {
+        actor.think().await;
+        session.next_statement();
+        let outcome = match actor.random.below(8) {
+            // As soon as the table is there, whoever has heard of it besides this node.
+            0 => {
+                wait_for_schema(&mut actor).await;
+                fill_passing_table(&mut actor, &mut session).await
+            }
+            1 => fill_passing_table(&mut actor, &mut session).await,
+            2 => compare_indexes(&mut actor, &mut session).await,
+            _ => write(&mut actor, &mut session).await,
+        };
+        match &outcome {
+            // The definition changed under way, or the value is taken.
+            Err(
+                Refusal::SchemaChanged { .. }
+                | Refusal::DefinitionChanged { .. }
+                | Refusal::DuplicateKey { .. },
+            ) => {}
+            outcome => actor.ended("schema user", outcome, Disturbance::None, LOCK_WAIT_MS),
+        }
+        session.rollback().await;
+    }
+}
+
+/// Until the schema changes, or a while has passed.
+async fn wait_for_schema(actor: &mut Actor) {
+    let version = actor.client.catalogue().version;
+    for _ in 0..actor.random.below(200) {
+        if actor.client.catalogue().version != version || actor.stage.is_stopping() {
+            return;
+        }
+        actor.client.sleep_ms(1).await;
+    }
+}
+
+/// A few rows into any of the tables that come and go.
+async fn fill_passing_table(actor: &mut Actor, session: &mut Session) -> Result<(), Refusal> {
+    let catalogue = actor.client.catalogue();
+    let database = catalogue.database(DATABASE).expect("made first");
+    let names: Vec<&String> =
+        database.tables.keys().filter(|name| name.starts_with("passing")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let name = *actor.random.pick(&names);
+    let table = found(&catalogue, name);
+    let ids: Vec<i64> = (0..3).map(|_| actor.unique_value()).collect();
+    let ops = ids.iter().map(|id| insert(&table, &[*id, 1])).collect();
+    session.execute(autocommit(ops, LOCK_WAIT_MS)).await?;
+    Ok(())
+}
+
+/// Inserts, changes or deletes a row with the entries of the unique keys that this node knows.
+async fn write(actor: &mut Actor, session: &mut Session) -> Result<(), Refusal> {
+    let catalogue = actor.client.catalogue();
+    let table = found(&catalogue, NAME);
+    let id = actor.random.below(ROWS) as i64;
+    // Rarely a value that another row may have.
+    let b = if actor.random.chance(30) { 7 } else { actor.unique_value() };
+    let new = row(&table, &[id, actor.random.below(5) as i64, b]);
+    let ops = vec![read(&table, id, Lock::Exclusive)];
+    let result = session.execute(batch(ops, ReadAt::Transaction, LOCK_WAIT_MS)).await?;
+    actor.client.sleep_ms(actor.random.below(3)).await;
+    let ops = match row_read(&table, &result, 0).map(|old| row(&table, &old)) {
+        None => insert_ops(&catalogue, &table, &new),
+        Some(old) if actor.random.chance(300) => delete_ops(&catalogue, &table, &old),
+        Some(old) => replace_ops(&catalogue, &table, &old, &new),
+    };
+    session.next_statement();
+    session.execute(batch(ops, ReadAt::Transaction, LOCK_WAIT_MS)).await?;
+    session.commit().await
+}
+
+/// Every index that may be read shows the same rows at one snapshot.
+async fn compare_indexes(actor: &mut Actor, session: &mut Session) -> Result<(), Refusal> {
+    let table = actor.table(NAME);
+    let public = table.indexes.iter().filter(|index| index.state == IndexState::Public);
+    let ids: Vec<IndexId> = public.map(|index| index.id).collect();
+    let mut seen: Option<Vec<Vec<i64>>> = None;
+    for id in ids {
+        session.next_statement();
+        let options = ScanOptions {
+            ordered: true,
+            read_at: ReadAt::Transaction,
+            lock_wait_timeout_ms: LOCK_WAIT_MS,
+            ..ScanOptions::default()
+        };
+        let mut cursor = session.scan(&table, scan_rows(id), options);
+        let mut rows = Vec::new();
+        while let Some(ScanBatch::Rows(batch)) = cursor.next(session).await? {
+            rows.extend(batch_rows(&table, &batch));
+        }
+        rows.sort();
+        match &seen {
+            Some(first) if *first != rows => {
+                actor.stage.fail(format!("index {id} shows {rows:?}, the first one {first:?}"));
+            }
+            Some(_) => {}
+            None => seen = Some(rows),
+        }
+    }
+    session.commit().await
+}

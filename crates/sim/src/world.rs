@@ -1,0 +1,479 @@
+//! The simulated world: a whole cluster in one thread, from one seed.
+//!
+//! Everything that happens is an event with a time and a number; the earliest is taken, handed to the worker it is for,
+//! and what the worker asks for becomes new events. Time passes only between events. The world owns the only clock and the
+//! only generator of random numbers, so a seed is a history: the trace hash over all events says whether two are equal.
+//!
+//! A worker is what it is in the real program: a kernel, and on data nodes a client with the tasks of its sessions. The
+//! world does what the worker's loop does there, and nothing a kernel could not meet there: links lose frames only
+//! because they say so, workers of one node hear each other in order.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use client::Client;
+use client::task::{Executor, TaskId};
+use kernel::{Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Time};
+use protocol::envelope::{decode_header, decode_message};
+use protocol::request::{Request, SessionId};
+use types::hash::hash64;
+use types::{Address, Incarnation, NodeId, WorkerId};
+
+use crate::network::{ConnectionId, Network};
+use crate::options::{Faults, MILLISECOND, Options};
+use crate::random::Random;
+
+/// A node's memory: far more than any workload takes.
+const MEMORY_LIMIT_BYTES: u64 = 256 << 20;
+/// The Unix time at which worlds begin: 2026-01-01.
+const UNIX_MICROS_AT_START: i64 = 1_767_225_600_000_000;
+/// Clocks of different nodes have nothing to do with each other: each begins somewhere below this.
+const CLOCK_OFFSET_MAX: Time = 10_000_000;
+
+pub struct World {
+    pub options: Options,
+    faults: Faults,
+    now: Time,
+    /// The same, for tasks to see.
+    clock: Rc<Cell<Time>>,
+    event_last: u64,
+    events: BTreeMap<(Time, u64), Event>,
+    random: Random,
+    network: Network,
+    nodes: BTreeMap<NodeId, Arc<NodeShared>>,
+    workers: BTreeMap<Address, Worker>,
+    trace: Trace,
+    pub counts: Counts,
+    /// What kernels wrote to their logs, the last few.
+    log: Vec<String>,
+    /// Reused by every step.
+    outbox: Outbox,
+}
+
+struct Worker {
+    kernel: Kernel,
+    session: Option<SessionHost>,
+    clock_offset: Time,
+    /// When local messages from each of the node's workers arrive at the earliest: they stay in order.
+    local_arrives_last: BTreeMap<WorkerId, Time>,
+    /// The tick and the timer that are scheduled.
+    tick_at: Time,
+    timer_at: Option<Time>,
+}
+
+/// A data node's worker has sessions.
+struct SessionHost {
+    client: Client,
+    executor: Executor,
+}
+
+#[derive(Default, Clone, Copy, Debug)]
+pub struct Counts {
+    pub events: u64,
+    pub frames: u64,
+    pub frames_lost: u64,
+    pub frames_doubled: u64,
+    pub cuts: u64,
+}
+
+enum Event {
+    Tick(Address),
+    Timer(Address),
+    Frame { from: Address, to: Address, generation: u64, chunk: Arc<Vec<u8>>, start: usize, end: usize },
+    Local { to: Address, message: LocalMessage },
+    Open(ConnectionId),
+    /// Some connection is cut, and the next cut is planned.
+    Cut,
+}
+
+struct Trace {
+    hash: u64,
+    print: bool,
+}
+
+impl Trace {
+    fn add(&mut self, value: u64) {
+        self.hash = (self.hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
+impl World {
+    pub fn new(options: Options, print_trace: bool) -> World {
+        let mut random = Random::new(options.seed ^ 0x5ca1_ab1e);
+        let config = options.cluster_config();
+        let mut nodes = BTreeMap::new();
+        let mut workers = BTreeMap::new();
+        for node in &config.nodes {
+            let incarnation = Incarnation(random.next());
+            let shared = NodeShared::new(
+                node.id,
+                incarnation,
+                config.clone(),
+                MEMORY_LIMIT_BYTES,
+                options.mutation,
+            );
+            shared.set_contention(options.faults.contention_per_mille, random.next());
+            let clock_offset = random.below(CLOCK_OFFSET_MAX);
+            for worker in (0..node.workers).map(WorkerId) {
+                let kernel_config =
+                    KernelConfig { worker, seed: random.next(), resend_after: options.resend_after };
+                let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset);
+                let session = node.data.then(|| SessionHost {
+                    client: Client::new(node.id, shared.state(), random.next()),
+                    executor: Executor::new(),
+                });
+                let worker = Worker {
+                    tick_at: kernel.wake_at(),
+                    kernel,
+                    session,
+                    clock_offset,
+                    local_arrives_last: BTreeMap::new(),
+                    timer_at: None,
+                };
+                workers.insert(worker.kernel.address(), worker);
+            }
+            nodes.insert(node.id, shared);
+        }
+        let addresses: Vec<Address> = workers.keys().copied().collect();
+        let mut world = World {
+            faults: options.faults.clone(),
+            now: 0,
+            clock: Rc::new(Cell::new(0)),
+            event_last: 0,
+            events: BTreeMap::new(),
+            network: Network::new(&addresses),
+            nodes,
+            workers,
+            trace: Trace { hash: options.seed, print: print_trace },
+            counts: Counts::default(),
+            log: Vec::new(),
+            outbox: Outbox::default(),
+            random,
+            options,
+        };
+        for address in addresses {
+            let worker = world.workers.get_mut(&address).expect("just listed");
+            // Workers do not start, nor tick, at the same moment.
+            worker.tick_at = worker.clock_offset + world.random.below(10 * MILLISECOND);
+            let at = worker.tick_at - worker.clock_offset;
+            world.schedule(at, Event::Tick(address));
+        }
+        for id in world.network.ids() {
+            let at = world.random.below(20 * MILLISECOND);
+            world.schedule(at, Event::Open(id));
+        }
+        world.plan_cut();
+        world
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    pub fn clock(&self) -> Rc<Cell<Time>> {
+        Rc::clone(&self.clock)
+    }
+    pub fn trace_hash(&self) -> u64 {
+        self.trace.hash
+    }
+    pub fn log(&self) -> &[String] {
+        &self.log
+    }
+    pub fn nodes(&self) -> impl Iterator<Item = &Arc<NodeShared>> {
+        self.nodes.values()
+    }
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+    /// The workers that have sessions.
+    pub fn hosts(&self) -> Vec<Address> {
+        let hosts = self.workers.iter().filter(|(_, worker)| worker.session.is_some());
+        hosts.map(|(address, _)| *address).collect()
+    }
+    pub fn client(&self, host: Address) -> Client {
+        self.host(host).client.clone()
+    }
+    pub fn kernel(&self, address: Address) -> &Kernel {
+        &self.workers[&address].kernel
+    }
+    /// Can every node serve?
+    pub fn is_ready(&self) -> bool {
+        self.workers.values().all(|worker| worker.kernel.is_ready())
+    }
+
+    fn host(&self, address: Address) -> &SessionHost {
+        self.workers[&address].session.as_ref().expect("a data node's worker")
+    }
+
+    /// Gives a task to a worker; it is polled first when something happens there, at the latest with the next tick.
+    pub fn spawn(&mut self, host: Address, task: Pin<Box<dyn Future<Output = ()>>>) -> TaskId {
+        let worker = self.workers.get_mut(&host).expect("a worker of this cluster");
+        worker.session.as_mut().expect("a data node's worker").executor.spawn(task)
+    }
+    pub fn is_finished(&self, host: Address, task: TaskId) -> bool {
+        self.host(host).executor.is_finished(task)
+    }
+    /// Tasks that are not finished, on all workers.
+    pub fn task_count(&self) -> usize {
+        let hosts = self.workers.values().filter_map(|worker| worker.session.as_ref());
+        hosts.map(|host| host.executor.len()).sum()
+    }
+
+    /// Ends all faults: links come up and stay up, and lose nothing any more.
+    pub fn heal(&mut self) {
+        self.faults = Faults::NONE;
+        for node in self.nodes.values() {
+            node.set_contention(0, 0);
+        }
+        for id in self.network.ids() {
+            if !self.network.is_up(id) {
+                self.schedule(self.now, Event::Open(id));
+            }
+        }
+    }
+
+    /// Lets the world run until the condition holds; false if it does not within `limit`. It is looked at now and then.
+    pub fn run_until(&mut self, limit: Time, mut condition: impl FnMut(&World) -> bool) -> bool {
+        const LOOK_INTERVAL: Time = 5 * MILLISECOND;
+        let end = self.now + limit;
+        loop {
+            if condition(self) {
+                return true;
+            }
+            if self.now >= end {
+                return false;
+            }
+            self.run_for(LOOK_INTERVAL.min(end - self.now));
+        }
+    }
+
+    pub fn run_for(&mut self, duration: Time) {
+        let end = self.now + duration;
+        while let Some(entry) = self.events.first_entry() {
+            if entry.key().0 > end {
+                break;
+            }
+            let ((at, _), event) = entry.remove_entry();
+            assert!(at >= self.now, "time does not go back");
+            self.now = at;
+            self.clock.set(at);
+            self.happen(event);
+        }
+        self.now = end;
+        self.clock.set(end);
+    }
+
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.event_last += 1;
+        self.events.insert((at, self.event_last), event);
+    }
+
+    fn happen(&mut self, event: Event) {
+        self.counts.events += 1;
+        self.trace.add(self.now);
+        match event {
+            Event::Tick(address) => {
+                self.trace.add(1 << 32 | key_of(address));
+                self.step(address, Input::Tick);
+                self.settle(address);
+            }
+            Event::Timer(address) => {
+                self.trace.add(2 << 32 | key_of(address));
+                self.workers.get_mut(&address).expect("known").timer_at = None;
+                self.settle(address);
+            }
+            Event::Frame { from, to, generation, chunk, start, end } => {
+                if !self.network.delivers(from, to, generation) {
+                    self.trace.add(3 << 32 | key_of(to));
+                    self.counts.frames_lost += 1;
+                    return;
+                }
+                let frame = &chunk[start..end];
+                self.trace.add(hash64(frame));
+                if self.trace.print {
+                    self.print_frame(frame);
+                }
+                self.step(to, Input::Frame(frame));
+                self.settle(to);
+            }
+            Event::Local { to, message } => {
+                self.trace.add(4 << 32 | key_of(to));
+                self.print(to, || format!("local {message:?}"));
+                self.step(to, Input::Local(message));
+                self.settle(to);
+            }
+            Event::Open(id) => {
+                if self.network.open(id) {
+                    self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
+                    self.print(id.low, || format!("link to {:?} is up", id.high));
+                    self.step(id.low, Input::LinkUp(id.high));
+                    self.settle(id.low);
+                    self.step(id.high, Input::LinkUp(id.low));
+                    self.settle(id.high);
+                }
+            }
+            Event::Cut => self.cut_some_connection(),
+        }
+    }
+
+    fn plan_cut(&mut self) {
+        if let Some(interval) = self.faults.cut_interval {
+            let at = self.now + self.random.between(1, 2 * interval);
+            self.schedule(at, Event::Cut);
+        }
+    }
+
+    fn cut_some_connection(&mut self) {
+        let ids = self.network.ids();
+        if self.faults.cut_interval.is_some() && !ids.is_empty() {
+            self.counts.cuts += 1;
+            let id = *self.random.pick(&ids);
+            self.trace.add(6 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
+            self.print(id.low, || format!("link to {:?} is cut", id.high));
+            let closed = self.network.cut(id);
+            let at = self.now + self.random.logarithmic(MILLISECOND, self.faults.cut_max);
+            self.schedule(at, Event::Open(closed));
+        }
+        self.plan_cut();
+    }
+
+    /// One step of a worker's kernel, and what it asks for.
+    fn step(&mut self, address: Address, input: Input<'_>) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
+        let now = self.now + worker.clock_offset;
+        if let Some(host) = &worker.session {
+            host.client.set_clock(UNIX_MICROS_AT_START + self.now as i64, now);
+        }
+        worker.kernel.step(now, input, &mut outbox);
+        if let (Some(host), Some(state)) = (&worker.session, outbox.state.take()) {
+            host.client.set_state(state);
+        }
+        for (session, reply) in outbox.replies.drain(..) {
+            self.print(address, || format!("reply to session {}: {reply:?}", session.0));
+            self.host(address).client.deliver(session, reply);
+        }
+        for (to, chunk) in outbox.frames.drain(..) {
+            self.send_chunk(address, to, chunk);
+        }
+        for (to, message) in outbox.local.drain(..) {
+            self.send_local(address, to, message);
+        }
+        for line in outbox.log.drain(..) {
+            self.print(address, || format!("log: {line}"));
+            if self.log.len() < 100 {
+                self.log.push(format!("{} us, {address:?}: {line}", self.now));
+            }
+        }
+        outbox.state = None;
+        self.outbox = outbox;
+    }
+
+    /// Runs the worker's tasks and their requests until all of them wait, then sets its timers.
+    fn settle(&mut self, address: Address) {
+        while let Some((session, request)) = self.next_request(address) {
+            self.print(address, || format!("request of session {}: {request:?}", session.0));
+            self.trace.add(7 << 32 | session.0);
+            self.step(address, Input::Request { session, request });
+        }
+        let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
+        let offset = worker.clock_offset;
+        let wake_at = worker.kernel.wake_at();
+        let tick = (worker.tick_at != wake_at).then_some(wake_at);
+        worker.tick_at = wake_at;
+        let deadline = worker.session.as_ref().and_then(|host| host.client.next_deadline());
+        let timer = deadline.filter(|deadline| worker.timer_at.is_none_or(|at| *deadline < at));
+        if timer.is_some() {
+            worker.timer_at = timer;
+        }
+        if let Some(at) = tick {
+            self.schedule((at - offset).max(self.now), Event::Tick(address));
+        }
+        if let Some(at) = timer {
+            self.schedule((at - offset).max(self.now), Event::Timer(address));
+        }
+    }
+
+    /// Lets the worker's tasks run, and takes a request if one has been made.
+    fn next_request(&mut self, address: Address) -> Option<(SessionId, Request)> {
+        let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
+        let host = worker.session.as_mut()?;
+        host.client.set_clock(
+            UNIX_MICROS_AT_START + self.now as i64,
+            self.now + worker.clock_offset,
+        );
+        loop {
+            host.client.wake_timers();
+            if let Some(request) = host.client.take_request() {
+                return Some(request);
+            }
+            if !host.executor.run() {
+                return None;
+            }
+        }
+    }
+
+    fn send_chunk(&mut self, from: Address, to: Address, chunk: Arc<Vec<u8>>) {
+        let mut start = 0;
+        while start < chunk.len() {
+            let length = chunk[start..start + 4].try_into().expect("four bytes");
+            start += 4;
+            let end = start + u32::from_le_bytes(length) as usize;
+            let (generation, arrivals) =
+                self.network.send(self.now, from, to, &self.faults, &mut self.random);
+            self.counts.frames += 1;
+            match arrivals.len() {
+                0 => self.counts.frames_lost += 1,
+                1 => {}
+                _ => self.counts.frames_doubled += 1,
+            }
+            for at in arrivals {
+                let chunk = Arc::clone(&chunk);
+                self.schedule(at, Event::Frame { from, to, generation, chunk, start, end });
+            }
+            start = end;
+        }
+    }
+
+    fn send_local(&mut self, from: Address, to: WorkerId, message: LocalMessage) {
+        let to = Address { node: from.node, worker: to };
+        let arrives = self.now + self.random.between(1, 50);
+        let worker = self.workers.get_mut(&to).expect("a worker of this node");
+        let last = worker.local_arrives_last.entry(from.worker).or_insert(0);
+        *last = arrives.max(*last);
+        let at = *last;
+        self.schedule(at, Event::Local { to, message });
+    }
+
+    fn print(&self, at: Address, what: impl FnOnce() -> String) {
+        if self.trace.print {
+            println!("{:>10} {at:?} {}", self.now, shortened(what()));
+        }
+    }
+
+    fn print_frame(&self, frame: &[u8]) {
+        let header = decode_header(frame).expect("a kernel made it");
+        let message = decode_message(frame).expect("a kernel made it");
+        let what = message.map_or("(acknowledgement)".into(), |m| shortened(format!("{m:?}")));
+        println!(
+            "{:>10} {:?} -> {:?} #{} {what}",
+            self.now, header.from, header.to, header.sequence
+        );
+    }
+}
+
+fn key_of(address: Address) -> u64 {
+    u64::from(address.node.0) << 16 | u64::from(address.worker.0)
+}
+
+fn shortened(text: String) -> String {
+    const LENGTH_MAX: usize = 600;
+    match text.char_indices().nth(LENGTH_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+

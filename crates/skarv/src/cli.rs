@@ -1,0 +1,192 @@
+//! The command line: what can be typed, and its help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::size::Size;
+
+/// An in-memory, distributed, transactional database that speaks the MySQL protocol.
+///
+/// `skarv up` starts a cluster on this machine; any MySQL client connects to it.
+#[derive(Parser)]
+#[command(name = "skarv", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Starts a cluster on this machine, one process a node, and looks after it.
+    ///
+    /// Node 1 is a voter only; nodes 2, 3, ... keep data and answer SQL on ports P, P+1, ... and sockets
+    /// DIR/node2.sock, DIR/node3.sock, ... DIR/cluster.json lists every node with its pid, port and socket. On the
+    /// directory of a stopped cluster it starts that cluster again, with its configuration; in this release rows are
+    /// kept in memory only, so it is empty then.
+    Up(UpOptions),
+    /// Stops the cluster that `skarv up` started: all nodes, cleanly.
+    ///
+    /// Done again it says that nothing runs, and that is no error.
+    Down(DownOptions),
+    /// Runs one node in the foreground.
+    ///
+    /// `skarv up` runs this for each node. For a cluster over several machines run it on each of them with the same
+    /// configuration file.
+    #[command(after_long_help = SERVER_HELP)]
+    Server(ServerOptions),
+    /// The management client: what the nodes do and how they are.
+    ///
+    /// Without -e it reads commands from its input. HELP lists them. With several commands in -e, separated by ';',
+    /// the exit code is that of the first that failed.
+    Mgm(MgmOptions),
+    /// Describes a table: columns, indexes, and every replica of every partition.
+    ///
+    /// The exit code is 0 when all replicas have the same rows, 1 when they differ or not all answered, and 2 when
+    /// there is no such table or no cluster. While rows are being written replicas differ for moments; so a
+    /// difference is looked at again for up to two seconds before it is reported.
+    Desc(DescOptions),
+    /// Simulates whole clusters with faults, one from each seed, and judges what their clients see.
+    ///
+    /// `skarv sim --help` lists its flags.
+    #[command(disable_help_flag = true)]
+    Sim(SimOptions),
+}
+
+#[derive(Args, Clone)]
+pub struct Directory {
+    /// Directory of the cluster.
+    #[arg(long, value_name = "DIR", default_value = "./skarv-data")]
+    pub dir: PathBuf,
+}
+
+#[derive(Args, Clone)]
+pub struct UpOptions {
+    #[command(flatten)]
+    pub directory: Directory,
+    /// MySQL port of node 2; node 3 gets the next one, and so on. 0: free ports are chosen. [default: 3306]
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// Nodes that keep data and answer SQL, 1 to 64. [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub data_nodes: Option<u16>,
+    /// Copies of every row, 1 to 4; the data nodes must be a multiple of it. [default: 2, or 1 with one data node]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=4))]
+    pub replicas: Option<u16>,
+    /// Worker threads of each data node. [default: cores of the machine divided by the data nodes, at least 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub workers: Option<u16>,
+    /// Memory for the rows of each data node, such as 256M or 4G. [default: 256M]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Does not start again a node that died.
+    #[arg(long)]
+    pub no_restart: bool,
+    /// Returns when the cluster is ready, and leaves it running; `skarv down` stops it.
+    #[arg(long)]
+    pub detach: bool,
+    /// Gives up when the cluster is not ready after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
+    /// The supervisor behind `--detach`: own session, tagged lines on its output.
+    #[arg(long, hide = true)]
+    pub supervisor: bool,
+}
+
+#[derive(Args)]
+pub struct DownOptions {
+    #[command(flatten)]
+    pub directory: Directory,
+}
+
+#[derive(Args)]
+pub struct ServerOptions {
+    /// Directory for the node's log, certificate and sockets; without --config also of config.json.
+    #[arg(long, value_name = "DIR", default_value = "./skarv-data")]
+    pub dir: PathBuf,
+    /// Configuration file of a cluster over several machines. [default: DIR/config.json]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Which node of the configuration this process is.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub node: u16,
+    /// Started by `skarv up`: own session, no log lines on standard error.
+    #[arg(long, hide = true)]
+    pub child: bool,
+}
+
+#[derive(Args)]
+pub struct SimOptions {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct MgmOptions {
+    #[command(flatten)]
+    pub directory: Directory,
+    /// Runs this command and ends; several are separated by ';'.
+    #[arg(short = 'e', long = "execute", value_name = "COMMAND")]
+    pub execute: Option<String>,
+    /// Answers with one JSON object a command.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct DescOptions {
+    #[command(flatten)]
+    pub directory: Directory,
+    /// The table.
+    #[arg(value_name = "DB.TABLE")]
+    pub table: String,
+    /// Answers with one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
+
+  {
+    "cluster_id": "6b1f0c7d9a2e4458",
+    "replicas": 2,
+    "memory": "4G",
+    "nodes": [
+      {"id": 1, "roles": ["voter"], "address": "10.0.0.1:4601"},
+      {"id": 2, "roles": ["voter", "data", "sql"], "workers": 8,
+       "address": "10.0.0.2:4601", "mysql": "0.0.0.0:3306", "socket": "node2.sock"},
+      {"id": 3, "roles": ["voter", "data", "sql"], "workers": 8,
+       "address": "10.0.0.3:4601", "mysql": "0.0.0.0:3306", "socket": "node3.sock"}
+    ]
+  }
+
+  cluster_id        16 hexadecimal digits, drawn once; a node refuses nodes of another cluster
+  replicas          copies of every row, 1 to 4; data nodes are grouped in the order of their ids
+  shards_per_group  optional; a multiple of replicas [default: replicas * the most workers of a data node]
+  memory            optional; for the rows of each data node [default: 256M]
+  id                1, 2, ...
+  roles             voter (1, 3 or 5 nodes keep the control plane), data, sql (on data nodes)
+  workers           optional; threads [default: 1]
+  address           IP:port for the other nodes; keep it on a private network
+  mysql             optional, role sql; IP:port for clients
+  socket            optional, role sql; a path, relative to --dir
+
+Run on each machine: skarv server --config FILE --node N"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// clap checks its own definitions, and the simulator gets its flags as they are typed.
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+        for arguments in [vec!["--seeds", "5", "--twice"], vec!["--help"], vec![]] {
+            let words = ["skarv", "sim"].iter().chain(&arguments);
+            let Command::Sim(options) = Cli::parse_from(words).command else { panic!("it is sim") };
+            assert_eq!(options.arguments, arguments);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Asking the nodes of a cluster over their management sockets.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use io::{ManagementError, management_request};
+use serde_json::{Value, json};
+
+use crate::status_file::Status;
+
+/// A node answers after at most 2 s, also when others do not.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+pub fn request(socket: &Path, request: &Value) -> Result<Value, ManagementError> {
+    management_request(socket, request, TIMEOUT)
+}
+
+/// The nodes of a directory, as far as it tells.
+pub struct Nodes {
+    pub dir: PathBuf,
+    pub status: Option<Status>,
+    /// Node id and management socket, in the order of ids.
+    pub sockets: Vec<(u16, PathBuf)>,
+}
+
+impl Nodes {
+    /// Finds them by `cluster.json`, or, for nodes that were started by hand, by their sockets.
+    pub fn find(given: &Path) -> Result<Nodes, String> {
+        let shown = given.display();
+        let none = || {
+            format!(
+                "there is no cluster in {shown}: `skarv up --dir {shown}` starts one; or give its directory with --dir"
+            )
+        };
+        let dir = given.canonicalize().map_err(|_| none())?;
+        let status = Status::read(&dir)?;
+        let mut sockets = match &status {
+            Some(status) => {
+                status.nodes.iter().map(|node| (node.id, node.management_socket.clone())).collect()
+            }
+            None => sockets_in(&dir),
+        };
+        if sockets.is_empty() {
+            return Err(none());
+        }
+        sockets.sort();
+        Ok(Nodes { dir, status, sockets })
+    }
+
+    /// The answer of the first node that gives one. A refusal is an answer; ready nodes are asked before others.
+    pub fn ask_any(&self, query: &Value) -> Result<Value, String> {
+        let mut candidates = Vec::new();
+        for (id, socket) in &self.sockets {
+            if let Ok(answer) = request(socket, &json!({"command": "ping"})) {
+                candidates.push((answer["ready"] != json!(true), *id, socket));
+            }
+        }
+        candidates.sort();
+        let mut problem = None;
+        for (_, id, socket) in candidates {
+            match request(socket, query) {
+                Ok(answer) => return Ok(answer),
+                Err(ManagementError::Refused(text)) => return Err(text),
+                Err(error) => problem = Some(format!("node {id}: {error}")),
+            }
+        }
+        Err(problem.unwrap_or_else(|| self.nothing_runs()))
+    }
+
+    pub fn nothing_runs(&self) -> String {
+        let dir = self.dir.display();
+        format!("no node of the cluster in {dir} is running: `skarv up --dir {dir}` starts it")
+    }
+
+    /// What one node says of itself; None when it does not run.
+    pub fn ask(&self, id: u16, query: &Value) -> Option<Value> {
+        let (_, socket) = self.sockets.iter().find(|(other, _)| *other == id)?;
+        request(socket, query).ok()
+    }
+}
+
+/// node2.mgm.sock is node 2's.
+fn sockets_in(dir: &Path) -> Vec<(u16, PathBuf)> {
+    let Ok(files) = std::fs::read_dir(dir) else { return Vec::new() };
+    let sockets = files.flatten().filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        let id = name.strip_prefix("node")?.strip_suffix(".mgm.sock")?.parse().ok()?;
+        Some((id, file.path()))
+    });
+    sockets.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_found() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(Nodes::find(dir.path()).err().expect("nobody there").contains("skarv up"));
+        assert!(Nodes::find(&dir.path().join("none")).is_err());
+        for name in ["node3.mgm.sock", "node2.mgm.sock", "node2.sock", "nodex.mgm.sock"] {
+            std::fs::write(dir.path().join(name), "").expect("written");
+        }
+        let nodes = Nodes::find(dir.path()).expect("found");
+        let ids: Vec<u16> = nodes.sockets.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, [2, 3]);
+        let error = nodes.ask_any(&json!({"command": "status"})).expect_err("nobody listens");
+        assert!(error.contains("no node of the cluster"), "{error}");
+    }
+}

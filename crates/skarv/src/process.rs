@@ -1,0 +1,101 @@
+//! Other processes: is one still what a file says it is, and telling it to stop.
+//!
+//! A pid in a file is a claim about the past: the process may have ended and its number may be another's now. So before
+//! anything is signalled, /proc is asked whether the process runs what the file says.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use rustix::process::Signal;
+
+/// How often the end of a process that is not our child is looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The lock that a supervisor holds as long as it lives.
+pub fn lock_path(dir: &Path) -> PathBuf {
+    dir.join("supervisor.lock")
+}
+
+/// Does this process run node `node` of the cluster in `dir` (absolute)?
+pub fn is_node(pid: u32, dir: &Path, node: u16) -> bool {
+    let arguments = arguments(pid);
+    let node = node.to_string();
+    arguments.get(1).is_some_and(|command| command == b"server")
+        && follows(&arguments, "--dir", dir.as_os_str())
+        && follows(&arguments, "--node", OsStr::new(&node))
+}
+
+/// Is this process the supervisor of the cluster in `dir` (absolute)? It runs `up` and has the lock file open.
+pub fn is_supervisor(pid: u32, dir: &Path) -> bool {
+    if !arguments(pid).iter().any(|argument| argument == b"up") {
+        return false;
+    }
+    let lock = lock_path(dir);
+    let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|target| target == lock))
+}
+
+/// Empty for a process that has ended, also when nobody has fetched its exit code yet.
+fn arguments(pid: u32) -> Vec<Vec<u8>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+fn follows(arguments: &[Vec<u8>], flag: &str, value: &OsStr) -> bool {
+    arguments.windows(2).any(|pair| pair[0] == flag.as_bytes() && pair[1] == value.as_bytes())
+}
+
+/// Sends a signal; a process that is gone by now is as good.
+pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
+    let Some(target) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+        return Err(format!("{pid} is no process id"));
+    };
+    match rustix::process::kill_process(target, signal) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(format!("cannot signal process {pid}: {error}")),
+    }
+}
+
+/// Waits until a predicate over processes is false; false when time runs out first.
+pub fn wait_while(timeout: Duration, mut running: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + timeout;
+    while running() {
+        if deadline <= Instant::now() {
+            return false;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// A process is recognised by its arguments, and not when it is another's, another node's, or gone.
+    #[test]
+    fn processes_are_recognised() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("sleep is everywhere");
+        // For an instant a process that starts has no arguments yet.
+        let named = || arguments(child.id()).len() < 2;
+        assert!(wait_while(Duration::from_secs(10), named));
+        assert!(!is_node(child.id(), Path::new("/d"), 2));
+        assert!(!is_supervisor(child.id(), Path::new("/d")));
+        assert_eq!(arguments(child.id())[1], b"60");
+        signal(child.id(), Signal::KILL).expect("our child");
+        child.wait().expect("our child");
+        assert!(!is_node(child.id(), Path::new("/d"), 2));
+        assert_eq!(arguments(child.id()), vec![Vec::<u8>::new()]);
+        assert!(signal(child.id(), Signal::TERM).is_ok(), "gone is as good");
+        assert!(signal(u32::MAX, Signal::TERM).is_err());
+        let words = ["skarv", "server", "--dir", "/d", "--node", "2"];
+        let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        assert!(follows(&words, "--node", OsStr::new("2")));
+        assert!(!follows(&words, "--node", OsStr::new("3")));
+        assert!(!follows(&words, "--dir", OsStr::new("/d2")));
+    }
+}

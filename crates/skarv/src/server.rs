@@ -1,0 +1,154 @@
+//! `skarv server`: one node as a process.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use io::{NodeOptions, NodeServer, StartError};
+use types::NodeId;
+
+use crate::cli::ServerOptions;
+use crate::config::{self, Config, Role};
+
+/// The exit code of a node whose port for other nodes is taken: its supervisor can choose another one.
+pub const EXIT_CODE_LINK_PORT_TAKEN: u8 = 75;
+
+/// How often the node is asked whether it is ready, and at the same time whether it has ended.
+const READY_POLL: Duration = Duration::from_millis(100);
+
+pub fn run(options: &ServerOptions) -> ExitCode {
+    if options.child {
+        // Ctrl-C in the terminal of `skarv up` is for the supervisor, which then stops the nodes in order. Only a
+        // session leader already is refused, and that is what is wanted.
+        let _ = rustix::process::setsid();
+    }
+    let (node_options, link) = match node_options(options) {
+        Ok(found) => found,
+        Err(error) => return crate::fail(&error),
+    };
+    let server = match NodeServer::start(node_options) {
+        Ok(server) => server,
+        Err(error) => {
+            let code = crate::fail(&error.to_string());
+            return match error {
+                StartError::PortTaken { address, .. } if address == link => {
+                    EXIT_CODE_LINK_PORT_TAKEN.into()
+                }
+                _ => code,
+            };
+        }
+    };
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        if !options.child {
+            scope.spawn(|| tell_when_ready(&server, options.node, &ended));
+        }
+        server.wait();
+        ended.store(true, Ordering::Relaxed);
+    });
+    ExitCode::SUCCESS
+}
+
+fn tell_when_ready(server: &NodeServer, node: u16, ended: &AtomicBool) {
+    while !server.wait_ready(READY_POLL) {
+        if ended.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+    match server.mysql_tcp_address() {
+        Some(address) => println!("node {node} is ready: MySQL on {address}"),
+        None => println!("node {node} is ready"),
+    }
+}
+
+/// What the node is started with, and its address for other nodes.
+fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::SocketAddr), String> {
+    let dir = std::path::absolute(&options.dir).map_err(|error| error.to_string())?;
+    let path = config_path(options, &dir)?;
+    let config = Config::read(&path)?;
+    let node = config.node(options.node).ok_or_else(|| {
+        let ids: Vec<String> = config.nodes.iter().map(|node| node.id.to_string()).collect();
+        format!(
+            "node {} is not in {}: it has nodes {}",
+            options.node,
+            path.display(),
+            ids.join(", ")
+        )
+    })?;
+    let link = node.link_address()?;
+    let mut made = NodeOptions::new(config.cluster()?, NodeId(node.id), dir.clone(), link);
+    made.mysql_tcp = node.mysql_address()?;
+    made.mysql_unix = node.socket_path(&dir);
+    for path in made.mysql_unix.iter().chain([&made.management_unix]) {
+        config::check_socket_path(path)?;
+    }
+    for other in &config.nodes {
+        made.node_addresses.insert(NodeId(other.id), other.link_address()?);
+    }
+    if node.has(Role::Data) {
+        made.memory_limit_bytes = config.memory_bytes();
+    }
+    made.log_to_stderr = !options.child;
+    made.stop_on_signals = true;
+    Ok((made, link))
+}
+
+fn config_path(options: &ServerOptions, dir: &Path) -> Result<PathBuf, String> {
+    if let Some(path) = &options.config {
+        return Ok(path.clone());
+    }
+    let path = Config::path_in(dir);
+    if path.exists() {
+        return Ok(path);
+    }
+    Err(format!(
+        "there is no {}: `skarv up --dir {}` makes one, or give --config FILE (see `skarv server --help`)",
+        path.display(),
+        options.dir.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn options(dir: &Path, arguments: &str) -> ServerOptions {
+        let dir = dir.to_str().expect("plain");
+        let words =
+            ["skarv", "server", "--dir", dir].into_iter().chain(arguments.split_whitespace());
+        let crate::cli::Command::Server(options) = crate::cli::Cli::parse_from(words).command
+        else {
+            panic!("it is server");
+        };
+        options
+    }
+
+    #[test]
+    fn a_node_is_started_from_its_configuration() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let error = node_options(&options(dir.path(), "--node 2")).err().expect("no configuration");
+        assert!(error.contains("skarv up --dir"), "{error}");
+        let config = crate::plan::config_of(&crate::plan::Shape {
+            cluster_id: 7,
+            port: 4400,
+            data_nodes: 2,
+            replicas: 2,
+            workers: 3,
+            memory: crate::size::Size(32 << 20),
+            link_ports: vec![4001, 4002, 4003],
+        });
+        config.write(&Config::path_in(dir.path())).expect("written");
+        let (made, link) = node_options(&options(dir.path(), "--node 3 --child")).expect("there");
+        assert_eq!(link.port(), 4003);
+        assert_eq!(made.mysql_tcp.map(|address| address.port()), Some(4401));
+        assert_eq!(made.mysql_unix, Some(dir.path().join("node3.sock")));
+        assert_eq!(made.node_addresses.len(), 3);
+        assert_eq!(made.memory_limit_bytes, 32 << 20);
+        assert_eq!(made.cluster.shards_per_group, 6);
+        assert!(!made.log_to_stderr && made.stop_on_signals);
+        let error = node_options(&options(dir.path(), "--node 9")).err().expect("no such node");
+        assert!(error.contains("it has nodes 1, 2, 3"), "{error}");
+    }
+}

@@ -1,0 +1,520 @@
+//! Runs the nodes of a box, each as a process, from start to stop.
+//!
+//! ```text
+//! start ── every node answers ──> supervise ── SIGTERM, SIGINT ──> stop ── every process has ended
+//!   │                                │  ^
+//!   │ a node ends, or time runs out  │  └── a node ends: start it again after a pause, which grows
+//!   └──> stop, and say why           └── all have ended and none is to be started again ──> stop
+//! ```
+//!
+//! One thread waits for signals (SIGCHLD among them) and passes them on; everything else happens on one thread, in turn.
+//!
+//! What it does not do: judge. A node that runs and is not well is the business of the nodes; `skarv mgm` shows it.
+
+use std::fs::OpenOptions;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+
+use crate::config::{Config, Role};
+use crate::console::Console;
+use crate::process::{self, Signal};
+use crate::server::EXIT_CODE_LINK_PORT_TAKEN;
+use crate::status_file::{State, Status};
+use crate::{manage, plan, up};
+
+/// How often nodes that start are asked whether they are ready.
+const READY_POLL: Duration = Duration::from_millis(20);
+/// Between two lines about a start that takes long.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+/// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
+const START_ATTEMPTS_MAX: u32 = 5;
+/// A node ends its sessions within 6 s; then it is killed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// The pause before a node is started again doubles, and starts over when the node has run for a while.
+const RESTART_PAUSE_MIN: Duration = Duration::from_millis(500);
+const RESTART_PAUSE_MAX: Duration = Duration::from_secs(60);
+const RESTART_CALM: Duration = Duration::from_secs(120);
+
+pub struct Supervisor<'a> {
+    config: Config,
+    dir: PathBuf,
+    restart: bool,
+    console: &'a mut Console,
+    signals: Receiver<i32>,
+    status: Status,
+    nodes: Vec<NodeProcess>,
+}
+
+struct NodeProcess {
+    id: u16,
+    child: Option<Child>,
+    started_at: Instant,
+    ready: bool,
+    restart_at: Option<Instant>,
+    restart_pause: Duration,
+}
+
+/// Why a start did not succeed.
+enum StartFailure {
+    /// A port between the nodes was taken: worth another try with others.
+    LinkPortTaken,
+    /// The user does not want it any more.
+    Stopped,
+    Failed(String),
+}
+
+impl<'a> Supervisor<'a> {
+    /// Takes over the signals of the process. `dir` is absolute.
+    pub fn new(
+        config: Config,
+        dir: PathBuf,
+        restart: bool,
+        console: &'a mut Console,
+    ) -> Result<Supervisor<'a>, String> {
+        let mut watch = signal_hook::iterator::Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGTERM])
+            .map_err(|error| format!("cannot watch signals: {error}"))?;
+        let (sender, signals) = channel();
+        std::thread::spawn(move || {
+            // The receiver lives until the process ends.
+            for signal in watch.forever() {
+                if sender.send(signal).is_err() {
+                    return;
+                }
+            }
+        });
+        let status = Status::new(&config, &dir);
+        Ok(Supervisor { config, dir, restart, console, signals, status, nodes: Vec::new() })
+    }
+
+    /// Until the cluster has ended, one way or another.
+    pub fn run(mut self, timeout: Duration) -> Result<(), String> {
+        let started = Instant::now();
+        let mut attempt = 1;
+        loop {
+            match self.start(started + timeout) {
+                Ok(()) => break,
+                Err(StartFailure::LinkPortTaken) if attempt < START_ATTEMPTS_MAX => {
+                    attempt += 1;
+                    self.stop(Duration::ZERO);
+                    self.config = plan::with_new_links(&self.config, &self.dir)?;
+                }
+                Err(StartFailure::LinkPortTaken) => {
+                    self.stop(STOP_TIMEOUT);
+                    return Err("found no free ports for the links between the nodes".into());
+                }
+                Err(StartFailure::Stopped) => {
+                    self.stop(STOP_TIMEOUT);
+                    return Ok(());
+                }
+                Err(StartFailure::Failed(why)) => {
+                    self.stop(Duration::from_secs(1));
+                    return Err(why);
+                }
+            }
+        }
+        self.tell_ready(started.elapsed());
+        let outcome = self.supervise();
+        self.stop(STOP_TIMEOUT);
+        outcome
+    }
+
+    fn start(&mut self, deadline: Instant) -> Result<(), StartFailure> {
+        self.config.write(&Config::path_in(&self.dir)).map_err(StartFailure::Failed)?;
+        self.status = Status::new(&self.config, &self.dir);
+        self.status.supervisor_pid = Some(std::process::id());
+        self.nodes.clear();
+        for node in self.config.nodes.clone() {
+            let child = self.spawn(node.id).map_err(StartFailure::Failed)?;
+            self.console.say(&format!(
+                "node {} ({}): process {}",
+                node.id,
+                node.roles_text(),
+                child.id()
+            ));
+            self.nodes.push(NodeProcess {
+                id: node.id,
+                child: Some(child),
+                started_at: Instant::now(),
+                ready: false,
+                restart_at: None,
+                restart_pause: RESTART_PAUSE_MIN,
+            });
+        }
+        self.write_status();
+        self.wait_ready(deadline)
+    }
+
+    fn spawn(&self, id: u16) -> Result<Child, String> {
+        let path = io::NodeOptions::log_path(&self.dir, types::NodeId(id));
+        let log = OpenOptions::new().create(true).append(true).open(&path);
+        let log = log.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let mut command = Command::new(up::executable());
+        command.arg0("skarv").arg("server").arg("--dir").arg(&self.dir);
+        command.arg("--node").arg(id.to_string()).arg("--child");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir(&self.dir);
+        command.spawn().map_err(|error| format!("cannot start node {id}: {error}"))
+    }
+
+    fn wait_ready(&mut self, deadline: Instant) -> Result<(), StartFailure> {
+        let mut progress_next = Instant::now() + PROGRESS_INTERVAL;
+        loop {
+            for index in 0..self.nodes.len() {
+                self.check_starting(index)?;
+            }
+            let waiting: Vec<String> = self
+                .nodes
+                .iter()
+                .filter(|node| !node.ready)
+                .map(|node| node.id.to_string())
+                .collect();
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            let now = Instant::now();
+            if deadline <= now {
+                let logs = self
+                    .nodes
+                    .iter()
+                    .filter(|node| !node.ready)
+                    .map(|node| self.log_end(node.id, 3));
+                let logs: Vec<String> = logs.collect();
+                return Err(StartFailure::Failed(format!(
+                    "node {} not ready in time (--timeout)\n{}",
+                    waiting.join(", "),
+                    logs.join("\n")
+                )));
+            }
+            if progress_next <= now {
+                self.console.say(&format!("waiting for node {}", waiting.join(", ")));
+                progress_next = now + PROGRESS_INTERVAL;
+            }
+            match self.signals.recv_timeout(READY_POLL) {
+                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(StartFailure::Stopped),
+            }
+        }
+    }
+
+    fn check_starting(&mut self, index: usize) -> Result<(), StartFailure> {
+        let id = self.nodes[index].id;
+        if let Some((_, exit)) = self.nodes[index].reap() {
+            if exit.code() == Some(EXIT_CODE_LINK_PORT_TAKEN.into()) {
+                return Err(StartFailure::LinkPortTaken);
+            }
+            return Err(StartFailure::Failed(match self.reason_in_log(id, exit) {
+                Some(reason) => format!("node {id}: {reason}"),
+                None => format!(
+                    "node {id} ended at its start, {}\n{}",
+                    ending(exit),
+                    self.log_end(id, 10)
+                ),
+            }));
+        }
+        if self.nodes[index].ready {
+            return Ok(());
+        }
+        let socket = &self.status.nodes[index].management_socket;
+        let Ok(answer) = manage::request(socket, &json!({"command": "ping"})) else {
+            return Ok(());
+        };
+        let of_this_process = answer["pid"].as_u64() == self.nodes[index].pid().map(u64::from);
+        if of_this_process && answer["ready"] == json!(true) {
+            self.nodes[index].ready = true;
+            self.learn_port(index);
+        }
+        Ok(())
+    }
+
+    /// A port that the system chose is known when the node is ready.
+    fn learn_port(&mut self, index: usize) {
+        let node = &mut self.status.nodes[index];
+        if node.port.is_some() || !node.roles.contains(&Role::Sql) {
+            return;
+        }
+        let Ok(answer) = manage::request(&node.management_socket, &json!({"command": "status"}))
+        else {
+            return;
+        };
+        let address: Option<std::net::SocketAddr> =
+            answer["mysql_tcp"].as_str().and_then(|text| text.parse().ok());
+        node.port = address.map(|address| address.port());
+    }
+
+    fn tell_ready(&mut self, took: Duration) {
+        self.status.state = State::Ready;
+        self.write_status();
+        self.console.say(&format!(
+            "ready after {:.1} s: SQL works on every node; user root, no password",
+            took.as_secs_f64()
+        ));
+        for node in &self.status.nodes {
+            if let (Some(port), Some(socket)) = (node.port, &node.socket) {
+                self.console.say(&format!(
+                    "  node {}: mariadb --host 127.0.0.1 --port {port} --user root    or: mariadb --socket {} --user root",
+                    node.id,
+                    socket.display()
+                ));
+            }
+        }
+        self.console.ready();
+    }
+
+    /// Until a signal asks for the end, or nothing is left.
+    fn supervise(&mut self) -> Result<(), String> {
+        loop {
+            for index in 0..self.nodes.len() {
+                self.look_after(index);
+            }
+            let next = self.nodes.iter().filter_map(|node| node.restart_at).min();
+            if next.is_none() && self.nodes.iter().all(|node| node.child.is_none()) {
+                return Err("all nodes have ended".into());
+            }
+            let received = match next {
+                Some(next) => {
+                    self.signals.recv_timeout(next.saturating_duration_since(Instant::now()))
+                }
+                None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match received {
+                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(_) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("signals cannot be watched".into());
+                }
+            }
+        }
+    }
+
+    /// Notices that a node has ended; starts it again when its pause is over.
+    fn look_after(&mut self, index: usize) {
+        let now = Instant::now();
+        let id = self.nodes[index].id;
+        if let Some((pid, exit)) = self.nodes[index].reap() {
+            self.status.nodes[index].pid = None;
+            self.write_status();
+            self.console.warn(&format!("node {id} (process {pid}) ended, {}", ending(exit)));
+            if let Some(reason) = self.reason_in_log(id, exit) {
+                self.console.warn(&format!("node {id}: {reason}"));
+            }
+            if self.nodes[index].ready {
+                self.nodes[index].ready = false;
+                let advice = self.advice(id);
+                self.console.warn(&advice);
+            }
+            if self.restart {
+                let pause = self.nodes[index].pause(now);
+                self.nodes[index].restart_at = Some(now + pause);
+            }
+        }
+        if self.nodes[index].restart_at.is_none_or(|at| now < at) {
+            return;
+        }
+        match self.spawn(id) {
+            Ok(child) => {
+                self.console.say(&format!("node {id} started again: process {}", child.id()));
+                self.status.nodes[index].restarts += 1;
+                let node = &mut self.nodes[index];
+                node.child = Some(child);
+                node.started_at = now;
+                node.restart_at = None;
+                self.write_status();
+            }
+            Err(error) => {
+                self.console.warn(&error);
+                let pause = self.nodes[index].pause(now);
+                self.nodes[index].restart_at = Some(now + pause);
+            }
+        }
+    }
+
+    /// What the death of a node means in this release, and what to do.
+    fn advice(&self, id: u16) -> String {
+        let Some(node) = self.config.node(id) else { return String::new() };
+        let dir = self.dir.display();
+        let again = format!(
+            "`skarv down --dir {dir}` and `skarv up --dir {dir}` start the cluster again, empty"
+        );
+        if !node.has(Role::Data) {
+            return format!(
+                "node {id} held no rows: the cluster goes on as long as most voters run; this release cannot take a voter \
+                 back, {again}"
+            );
+        }
+        let mates = self.config.data_nodes().filter(|other| {
+            other.id != id && self.config.group_of(other.id) == self.config.group_of(id)
+        });
+        let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
+        if mates.is_empty() {
+            return format!("node {id} held the only copy of its rows: they are lost; {again}");
+        }
+        format!(
+            "this release cannot take a data node back, and it does not go on without it: what node {id} coordinated or was \
+             primary for waits, and so do writes to its node group; read what you need from node {} and then: {again}",
+            mates.join(", ")
+        )
+    }
+
+    /// Ends every node: asks, waits, and kills what has not ended by then or when a second signal comes.
+    fn stop(&mut self, timeout: Duration) {
+        self.status.state = State::Stopping;
+        self.write_status();
+        let running = self.nodes.iter().filter(|node| node.child.is_some()).count();
+        if running != 0 && timeout == STOP_TIMEOUT {
+            self.console
+                .say(&format!("stopping {running} node{}", if running == 1 { "" } else { "s" }));
+        }
+        for pid in self.nodes.iter().filter_map(NodeProcess::pid) {
+            if let Err(error) = process::signal(pid, Signal::TERM) {
+                self.console.warn(&error);
+            }
+        }
+        let deadline = Instant::now() + timeout;
+        let mut killed = false;
+        loop {
+            for index in 0..self.nodes.len() {
+                if self.nodes[index].reap().is_some() {
+                    self.status.nodes[index].pid = None;
+                    self.write_status();
+                }
+            }
+            if self.nodes.iter().all(|node| node.child.is_none()) {
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            // Even a killed process takes a moment to end.
+            let wait = if killed {
+                Duration::from_millis(50)
+            } else {
+                left.min(Duration::from_millis(200))
+            };
+            let impatient = matches!(self.signals.recv_timeout(wait), Ok(SIGINT | SIGTERM));
+            if !killed && (impatient || left.is_zero()) {
+                killed = true;
+                self.kill_rest(timeout);
+            }
+        }
+        self.status.state = State::Stopped;
+        self.status.supervisor_pid = None;
+        self.write_status();
+        if timeout == STOP_TIMEOUT {
+            self.console.say("the cluster is stopped");
+        }
+    }
+
+    fn kill_rest(&mut self, timeout: Duration) {
+        for node in &mut self.nodes {
+            let Some(child) = &mut node.child else { continue };
+            if timeout == STOP_TIMEOUT {
+                self.console.warn(&format!("node {} does not end: killed", node.id));
+            }
+            // It may have ended by itself in this moment; it is reaped either way.
+            let _ = child.kill();
+        }
+    }
+
+    /// A file that cannot be written is said, and the cluster goes on.
+    fn write_status(&mut self) {
+        for (node, process) in self.status.nodes.iter_mut().zip(&self.nodes) {
+            node.pid = process.pid();
+        }
+        if let Err(error) = self.status.write() {
+            self.console.warn(&error);
+        }
+    }
+
+    /// The error a node's process left in its log, if that is how it ended.
+    fn reason_in_log(&self, id: u16, exit: ExitStatus) -> Option<String> {
+        exit.code().filter(|code| [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN)].contains(code))?;
+        let end = self.log_end(id, 5);
+        let line = end.lines().rev().find_map(|line| line.trim().strip_prefix("skarv: error: "))?;
+        Some(line.to_owned())
+    }
+
+    /// The last lines of a node's log, indented.
+    fn log_end(&self, id: u16, count: usize) -> String {
+        let path = io::NodeOptions::log_path(&self.dir, types::NodeId(id));
+        let text = std::fs::read(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text[text.len().saturating_sub(16 << 10)..]);
+        let lines: Vec<&str> = text.lines().collect();
+        let last = &lines[lines.len().saturating_sub(count)..];
+        let mut shown = format!("the end of {}:", path.display());
+        for line in last {
+            shown.push_str("\n    ");
+            shown.push_str(line);
+        }
+        shown
+    }
+}
+
+impl NodeProcess {
+    fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// The end of the process, once.
+    fn reap(&mut self) -> Option<(u32, ExitStatus)> {
+        let child = self.child.as_mut()?;
+        let pid = child.id();
+        let exit = child.try_wait().ok()??;
+        self.child = None;
+        Some((pid, exit))
+    }
+
+    /// How long to wait before it is started again.
+    fn pause(&mut self, now: Instant) -> Duration {
+        if RESTART_CALM <= now.saturating_duration_since(self.started_at) {
+            self.restart_pause = RESTART_PAUSE_MIN;
+        }
+        let pause = self.restart_pause;
+        self.restart_pause = (pause * 2).min(RESTART_PAUSE_MAX);
+        pause
+    }
+}
+
+/// "exit code 70, after a panic" or "killed by signal 9".
+fn ending(exit: ExitStatus) -> String {
+    match (exit.code(), exit.signal()) {
+        (Some(0), _) => "because somebody asked it to".into(),
+        (Some(code), _) if code == io::EXIT_CODE_PANIC => {
+            format!("exit code {code}: a bug, see its log")
+        }
+        (Some(code), _) => format!("exit code {code}, see its log"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "for an unknown reason".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_grows_and_starts_over() {
+        let now = Instant::now();
+        let mut node = NodeProcess {
+            id: 2,
+            child: None,
+            started_at: now,
+            ready: true,
+            restart_at: None,
+            restart_pause: RESTART_PAUSE_MIN,
+        };
+        let pauses: Vec<u128> = (0..9).map(|_| node.pause(now).as_millis()).collect();
+        assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(node.pause(now + RESTART_CALM), RESTART_PAUSE_MIN);
+    }
+
+    #[test]
+    fn endings_are_told() {
+        assert_eq!(ending(ExitStatus::from_raw(9)), "killed by signal 9");
+        assert_eq!(ending(ExitStatus::from_raw(0)), "because somebody asked it to");
+        assert!(ending(ExitStatus::from_raw(70 << 8)).contains("a bug"));
+        assert_eq!(ending(ExitStatus::from_raw(1 << 8)), "exit code 1, see its log");
+    }
+}

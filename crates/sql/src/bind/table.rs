@@ -1,0 +1,825 @@
+//! CREATE TABLE, CREATE INDEX: from the written definition to [`types::Table`], with MySQL's checks.
+
+use types::convert::{ConvertContext, StoreMode, store};
+use types::expr::{EvalContext, NoColumns, eval};
+use types::{
+    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind, IndexPart,
+    IndexState, IntWidth, SchemaVersion, Table, TableId, TableState, Value, key, row,
+};
+
+use super::Binder;
+use super::expr::{checked_fsp, decimal_size};
+use super::names::Scope;
+use crate::error::{SqlError, code};
+use crate::parser::ast;
+
+/// The hidden primary key of a table that was given none.
+pub const ROW_ID_COLUMN: &str = "#rowid";
+
+const NAME_LENGTH_MAX: usize = 64;
+const COMMENT_LENGTH_MAX: usize = 1024;
+const TABLE_COMMENT_LENGTH_MAX: usize = 2048;
+const INDEX_COUNT_MAX: usize = 64;
+/// Bytes of one row's columns, strings by their declared length (MySQL's own bound; TEXT and BLOB count little).
+const ROW_SIZE_DECLARED_MAX: u64 = 65_535;
+
+/// ENGINE names that are taken to mean this engine.
+const ENGINES: &[(&str, &str)] = &[
+    ("INNODB", "InnoDB"),
+    ("NDB", "ndbcluster"),
+    ("NDBCLUSTER", "ndbcluster"),
+    ("MEMORY", "MEMORY"),
+    ("HEAP", "MEMORY"),
+    ("SKARV", "Skarv"),
+];
+
+/// An engine name as it is kept; 1286 for others.
+pub fn engine_name(written: &str) -> Result<&'static str, SqlError> {
+    let upper = written.to_ascii_uppercase();
+    ENGINES.iter().find(|(name, _)| *name == upper).map(|(_, kept)| *kept).ok_or_else(|| {
+        SqlError::new(
+            code::ER_UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{written}'"),
+        )
+    })
+}
+
+/// Table options that change nothing here and may be given.
+const IGNORED_OPTIONS: &[&str] = &[
+    "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "DELAY_KEY_WRITE", "KEY_BLOCK_SIZE", "MAX_ROWS",
+    "MIN_ROWS", "PACK_KEYS", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES",
+    "COMPRESSION", "ENCRYPTION", "INSERT_METHOD", "NODEGROUP", "STORAGE",
+];
+
+/// The collation of CHARACTER SET and COLLATE clauses; None when neither was written.
+pub fn collation_of(
+    charset: Option<&str>,
+    collation: Option<&str>,
+) -> Result<Option<Collation>, SqlError> {
+    let by_charset = match charset {
+        Some(name) => Some(
+            Collation::default_of_charset(name)
+                .ok_or_else(|| SqlError::unknown_character_set(name))?,
+        ),
+        None => None,
+    };
+    let by_name = match collation {
+        Some(name) => {
+            Some(Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?)
+        }
+        None => None,
+    };
+    if let (Some(charset), Some(name), Some(own)) = (charset, collation, by_name)
+        && let Some(set) = crate::session::variables::Charset::by_name(charset)
+        && crate::session::variables::Charset::by_collation_name(name) != Some(set)
+    {
+        let _ = own;
+        return Err(SqlError::new(
+            code::ER_COLLATION_CHARSET_MISMATCH,
+            format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'"),
+        ));
+    }
+    Ok(by_name.or(by_charset))
+}
+
+/// Checks a database's, table's or column's name.
+pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
+    if NAME_LENGTH_MAX < name.chars().count() {
+        return Err(SqlError::new(
+            code::ER_TOO_LONG_IDENT,
+            format!("Identifier name '{name}' is too long"),
+        ));
+    }
+    // '#' begins the names of hidden tables and columns.
+    let is_wrong = name.is_empty()
+        || name.ends_with(' ')
+        || name.starts_with('#')
+        || name.chars().any(|character| character == '\0' || character > '\u{ffff}');
+    if is_wrong {
+        return Err(SqlError::new(error, format!("Incorrect {what} name '{name}'")));
+    }
+    Ok(())
+}
+
+impl Binder<'_> {
+    /// The table as it is to be created in `database`, whose collation is the default.
+    pub fn table_definition(
+        &mut self,
+        create: &ast::CreateTable,
+        database: &str,
+        database_collation: Collation,
+    ) -> Result<Table, SqlError> {
+        check_name(&create.name.name, code::ER_WRONG_TABLE_NAME, "table")?;
+        refuse_unsupported(create)?;
+        let options = &create.options;
+        for (name, _) in &options.other {
+            if !IGNORED_OPTIONS.contains(&name.as_str()) {
+                return Err(SqlError::not_supported(format!("table option {name}")));
+            }
+        }
+        let engine = engine_name(options.engine.as_deref().unwrap_or("InnoDB"))?;
+        let collation = collation_of(options.charset.as_deref(), options.collation.as_deref())?
+            .unwrap_or(database_collation);
+        let comment = options.comment.clone().unwrap_or_default();
+        if TABLE_COMMENT_LENGTH_MAX < comment.chars().count() {
+            return Err(SqlError::new(
+                1628,
+                format!("Comment for table '{}' is too long (max = 2048)", create.name.name),
+            ));
+        }
+        if create.columns.is_empty() {
+            return Err(SqlError::new(
+                code::ER_TABLE_MUST_HAVE_COLUMNS,
+                "A table must have at least 1 column",
+            ));
+        }
+        let mut table = Table {
+            id: TableId(0),
+            version: SchemaVersion(0),
+            state: TableState::Public,
+            database: database.to_string(),
+            name: create.name.name.clone(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            collation,
+            comment,
+            engine: engine.to_string(),
+            auto_increment: None,
+            unique_of: None,
+        };
+        for column in &create.columns {
+            check_name(&column.name, code::ER_WRONG_COLUMN_NAME, "column")?;
+            if table.column_named(&column.name).is_some() {
+                return Err(SqlError::duplicate_column(&column.name));
+            }
+            let column = self.column_definition(column, collation)?;
+            table.columns.push(column);
+        }
+        if row::COLUMN_COUNT_MAX.min(4095) < table.columns.len() {
+            return Err(SqlError::new(code::ER_TOO_MANY_FIELDS, "Too many columns"));
+        }
+        check_row_size(&table)?;
+        self.keys(create, &mut table)?;
+        auto_increment(create, &mut table)?;
+        check_partitioning(create, &table)?;
+        Ok(table)
+    }
+
+    fn column_definition(
+        &mut self,
+        definition: &ast::ColumnDefinition,
+        table_collation: Collation,
+    ) -> Result<Column, SqlError> {
+        if definition.generated.is_some() {
+            return Err(SqlError::not_supported("GENERATED column"));
+        }
+        if !definition.checks.is_empty() {
+            return Err(SqlError::not_supported("CHECK"));
+        }
+        if definition.invisible {
+            return Err(SqlError::not_supported("INVISIBLE column"));
+        }
+        if definition.storage.as_deref() == Some("DISK") {
+            return Err(SqlError::not_supported("STORAGE DISK"));
+        }
+        let comment = definition.comment.clone().unwrap_or_default();
+        if COMMENT_LENGTH_MAX < comment.chars().count() {
+            return Err(SqlError::new(
+                code::ER_TOO_LONG_FIELD_COMMENT,
+                format!("Comment for field '{}' is too long (max = 1024)", definition.name),
+            ));
+        }
+        let column_type = column_type(&definition.name, &definition.data_type, table_collation)?;
+        let nullable = definition.nullable.unwrap_or(true) && !definition.primary_key;
+        if definition.nullable == Some(true) && definition.primary_key {
+            return Err(SqlError::new(
+                code::ER_PRIMARY_CANT_HAVE_NULL,
+                "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+            ));
+        }
+        if let Some(fsp) = definition.on_update_now {
+            let own = match column_type {
+                ColumnType::Timestamp { fsp } | ColumnType::DateTime { fsp } => Some(fsp),
+                _ => None,
+            };
+            if own != Some(fsp) {
+                return Err(SqlError::new(
+                    code::ER_INVALID_ON_UPDATE,
+                    format!("Invalid ON UPDATE clause for '{}' column", definition.name),
+                ));
+            }
+        }
+        let mut column = Column {
+            name: definition.name.clone(),
+            column_type,
+            nullable,
+            default: ColumnDefault::None,
+            on_update_now: definition.on_update_now.is_some(),
+            comment,
+            hidden: false,
+        };
+        if definition.auto_increment {
+            if definition.default.is_some() {
+                return Err(SqlError::invalid_default(&column.name));
+            }
+            if !matches!(column.column_type, ColumnType::Int { .. }) {
+                return Err(SqlError::new(
+                    code::ER_WRONG_FIELD_SPEC,
+                    format!("Incorrect column specifier for column '{}'", column.name),
+                ));
+            }
+            column.nullable = false;
+            column.default = ColumnDefault::AutoIncrement;
+        } else if let Some(default) = &definition.default {
+            column.default = self.column_default(&column, default)?;
+        }
+        Ok(column)
+    }
+
+    fn column_default(
+        &mut self,
+        column: &Column,
+        default: &ast::Expr,
+    ) -> Result<ColumnDefault, SqlError> {
+        let invalid = || SqlError::invalid_default(&column.name);
+        if let ast::Expr::Function { name, arguments, schema: None } = default
+            && name == "NOW"
+        {
+            let fsp = match arguments.first() {
+                None => 0,
+                Some(ast::Expr::Literal(ast::Literal::Integer(fsp))) => *fsp,
+                Some(_) => return Err(invalid()),
+            };
+            return match column.column_type {
+                ColumnType::Timestamp { fsp: own } | ColumnType::DateTime { fsp: own }
+                    if u64::from(own) == fsp =>
+                {
+                    Ok(ColumnDefault::Now)
+                }
+                _ => Err(invalid()),
+            };
+        }
+        let is_literal = match default {
+            ast::Expr::Literal(_) => true,
+            ast::Expr::Unary { operator, operand } => {
+                matches!(operator, ast::UnaryOperator::Negate | ast::UnaryOperator::Plus)
+                    && matches!(**operand, ast::Expr::Literal(_))
+            }
+            _ => false,
+        };
+        if !is_literal {
+            return Err(SqlError::not_supported("DEFAULT (expression)"));
+        }
+        let bound = self.bound(default, &Scope::empty("default"))?;
+        let mut context = EvalContext::new(&[]);
+        let value = eval(&bound.expr, &NoColumns, &mut context).map_err(|_| invalid())?;
+        if value.is_null() {
+            // DEFAULT NULL of a NOT NULL column is a contradiction; else it is what no clause means.
+            return if column.nullable { Ok(ColumnDefault::Value(Value::Null)) } else { Err(invalid()) };
+        }
+        if matches!(column.column_type, ColumnType::Text { .. } | ColumnType::Blob { .. }) {
+            return Err(SqlError::new(
+                code::ER_BLOB_CANT_HAVE_DEFAULT,
+                format!(
+                    "BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value",
+                    column.name
+                ),
+            ));
+        }
+        let value = match value {
+            Value::Bytes(bytes) if column.column_type.is_numeric() => {
+                Value::UInt(super::expr::bytes_as_number(&bytes).ok_or_else(invalid)?)
+            }
+            value => value,
+        };
+        // '0000-00-00' is what dumps of old tables have where NO_ZERO_DATE is off.
+        let mode = if self.environment.sql_mode.no_zero_date() || !column.column_type.is_temporal() {
+            StoreMode::Strict
+        } else {
+            StoreMode::Lenient
+        };
+        let mut convert = ConvertContext::default();
+        match store(value.as_ref(), &column.column_type, mode, &mut convert) {
+            Ok((stored, _)) => Ok(ColumnDefault::Value(stored)),
+            Err(_) => Err(invalid()),
+        }
+    }
+
+    fn keys(&mut self, create: &ast::CreateTable, table: &mut Table) -> Result<(), SqlError> {
+        // The primary key: at a column or at the table, once.
+        let mut primary: Option<Vec<IndexPart>> = None;
+        let multiple = || {
+            SqlError::new(code::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined")
+        };
+        for (position, column) in create.columns.iter().enumerate() {
+            if column.primary_key {
+                if primary.is_some() {
+                    return Err(multiple());
+                }
+                primary = Some(vec![IndexPart {
+                    column: position as u16,
+                    prefix: None,
+                    descending: false,
+                }]);
+            }
+        }
+        let mut primary_comment = String::new();
+        for definition in &create.indexes {
+            if definition.kind == ast::IndexKind::Primary {
+                if primary.is_some() {
+                    return Err(multiple());
+                }
+                let parts = index_parts(table, definition)?;
+                for part in &parts {
+                    let written = &create.columns[usize::from(part.column)];
+                    if written.nullable == Some(true) {
+                        return Err(SqlError::new(
+                            code::ER_PRIMARY_CANT_HAVE_NULL,
+                            "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use \
+                             UNIQUE instead",
+                        ));
+                    }
+                    let column = &mut table.columns[usize::from(part.column)];
+                    column.nullable = false;
+                    if matches!(column.default, ColumnDefault::Value(Value::Null)) {
+                        return Err(SqlError::invalid_default(&column.name));
+                    }
+                }
+                primary_comment = definition.comment.clone().unwrap_or_default();
+                primary = Some(parts);
+            }
+        }
+        let primary = match primary {
+            Some(parts) => {
+                for part in &parts {
+                    let column_type = &table.columns[usize::from(part.column)].column_type;
+                    if part.prefix.is_none()
+                        && matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. })
+                    {
+                        return Err(blob_key(&table.columns[usize::from(part.column)].name));
+                    }
+                    if part.prefix.is_some() {
+                        return Err(SqlError::not_supported("PRIMARY KEY on a prefix of a column"));
+                    }
+                }
+                parts
+            }
+            None => {
+                table.columns.push(Column {
+                    name: ROW_ID_COLUMN.into(),
+                    column_type: ColumnType::Int { width: IntWidth::W8, unsigned: true },
+                    nullable: false,
+                    default: ColumnDefault::AutoIncrement,
+                    on_update_now: false,
+                    comment: String::new(),
+                    hidden: true,
+                });
+                vec![IndexPart {
+                    column: (table.columns.len() - 1) as u16,
+                    prefix: None,
+                    descending: false,
+                }]
+            }
+        };
+        table.indexes.push(Index {
+            id: IndexId(0),
+            name: "PRIMARY".into(),
+            kind: IndexKind::Primary,
+            state: IndexState::Public,
+            parts: primary,
+            comment: primary_comment,
+        });
+        check_key_length(table, &table.indexes[0].parts)?;
+        // Unique columns come first, as MySQL sorts them before plain keys; then the table's own, unique ones first.
+        for (position, column) in create.columns.iter().enumerate() {
+            if column.unique {
+                let definition = ast::IndexDefinition {
+                    kind: ast::IndexKind::Unique,
+                    name: None,
+                    parts: vec![ast::KeyPart {
+                        target: ast::KeyPartTarget::Column {
+                            name: table.columns[position].name.clone(),
+                            prefix_length: None,
+                        },
+                        descending: false,
+                    }],
+                    algorithm: None,
+                    comment: None,
+                    invisible: false,
+                };
+                let index = index_definition(table, &definition)?;
+                table.indexes.push(index);
+            }
+        }
+        for wanted in [ast::IndexKind::Unique, ast::IndexKind::Plain] {
+            for definition in create.indexes.iter().filter(|own| own.kind == wanted) {
+                let index = index_definition(table, definition)?;
+                table.indexes.push(index);
+            }
+        }
+        for kind in [ast::IndexKind::Fulltext, ast::IndexKind::Spatial] {
+            if create.indexes.iter().any(|own| own.kind == kind) {
+                return Err(SqlError::not_supported(kind_name(kind)));
+            }
+        }
+        if INDEX_COUNT_MAX < table.indexes.len() {
+            return Err(SqlError::new(
+                code::ER_TOO_MANY_KEYS,
+                format!("Too many keys specified; max {INDEX_COUNT_MAX} keys allowed"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn kind_name(kind: ast::IndexKind) -> &'static str {
+    match kind {
+        ast::IndexKind::Primary => "PRIMARY KEY",
+        ast::IndexKind::Unique => "UNIQUE",
+        ast::IndexKind::Plain => "KEY",
+        ast::IndexKind::Fulltext => "FULLTEXT",
+        ast::IndexKind::Spatial => "SPATIAL",
+    }
+}
+
+fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
+    if create.temporary {
+        return Err(SqlError::not_supported("TEMPORARY TABLE"));
+    }
+    if !create.foreign_keys.is_empty() {
+        return Err(SqlError::not_supported("FOREIGN KEY"));
+    }
+    if !create.checks.is_empty() {
+        return Err(SqlError::not_supported("CHECK"));
+    }
+    if create.as_query.is_some() {
+        return Err(SqlError::not_supported("CREATE TABLE ... SELECT"));
+    }
+    Ok(())
+}
+
+/// A secondary index of a table; its id and entries table are assigned when it is created.
+pub fn index_definition(
+    table: &Table,
+    definition: &ast::IndexDefinition,
+) -> Result<Index, SqlError> {
+    match definition.kind {
+        ast::IndexKind::Fulltext | ast::IndexKind::Spatial => {
+            return Err(SqlError::not_supported(kind_name(definition.kind)));
+        }
+        ast::IndexKind::Primary => return Err(SqlError::not_supported("ADD PRIMARY KEY")),
+        ast::IndexKind::Unique | ast::IndexKind::Plain => {}
+    }
+    if definition.invisible {
+        return Err(SqlError::not_supported("INVISIBLE index"));
+    }
+    let parts = index_parts(table, definition)?;
+    let name = match &definition.name {
+        Some(name) => {
+            if name.eq_ignore_ascii_case("PRIMARY") || name.is_empty() {
+                return Err(SqlError::new(
+                    code::ER_WRONG_NAME_FOR_INDEX,
+                    format!("Incorrect index name '{name}'"),
+                ));
+            }
+            check_name(name, code::ER_WRONG_NAME_FOR_INDEX, "index")?;
+            name.clone()
+        }
+        None => free_name(table, &table.columns[usize::from(parts[0].column)].name),
+    };
+    if table.index_named(&name).is_some() {
+        return Err(SqlError::duplicate_key_name(&name));
+    }
+    let comment = definition.comment.clone().unwrap_or_default();
+    if COMMENT_LENGTH_MAX < comment.chars().count() {
+        return Err(SqlError::new(1688, format!("Comment for index '{name}' is too long (max = 1024)")));
+    }
+    check_key_length(table, &parts)?;
+    let kind = match definition.kind {
+        // The number is assigned with the table's id.
+        ast::IndexKind::Unique => IndexKind::Unique { entries: TableId(0) },
+        _ => IndexKind::Ordinary,
+    };
+    let id = table.indexes.iter().map(|index| index.id.0 + 1).max().unwrap_or(1);
+    Ok(Index { id: IndexId(id), name, kind, state: IndexState::Public, parts, comment })
+}
+
+/// An index without a name is called after its first column, with a number if that is taken.
+fn free_name(table: &Table, column: &str) -> String {
+    let mut number = 1;
+    let mut name = column.to_string();
+    while table.index_named(&name).is_some() || name.eq_ignore_ascii_case("PRIMARY") {
+        number += 1;
+        name = format!("{column}_{number}");
+    }
+    name
+}
+
+fn index_parts(
+    table: &Table,
+    definition: &ast::IndexDefinition,
+) -> Result<Vec<IndexPart>, SqlError> {
+    if key::KEY_PART_COUNT_MAX < definition.parts.len() {
+        return Err(SqlError::new(
+            code::ER_TOO_MANY_KEY_PARTS,
+            format!("Too many key parts specified; max {} parts allowed", key::KEY_PART_COUNT_MAX),
+        ));
+    }
+    let mut parts: Vec<IndexPart> = Vec::new();
+    for part in &definition.parts {
+        let ast::KeyPartTarget::Column { name, prefix_length } = &part.target else {
+            return Err(SqlError::not_supported("functional index"));
+        };
+        let position = table.column_named(name).filter(|&own| !table.columns[own].hidden);
+        let Some(position) = position else {
+            return Err(SqlError::new(
+                code::ER_KEY_COLUMN_DOES_NOT_EXITS,
+                format!("Key column '{name}' doesn't exist in table"),
+            ));
+        };
+        if parts.iter().any(|own| usize::from(own.column) == position) {
+            return Err(SqlError::duplicate_column(name));
+        }
+        let column = &table.columns[position];
+        let wrong_prefix = || {
+            SqlError::new(
+                code::ER_WRONG_SUB_KEY,
+                "Incorrect prefix key; the used key part isn't a string, the used length is longer than the \
+                 key part, or the storage engine doesn't support unique prefix keys",
+            )
+        };
+        let prefix = match (&column.column_type, prefix_length) {
+            (_, Some(0)) => {
+                return Err(SqlError::new(1391, format!("Key part '{name}' length cannot be 0")));
+            }
+            (ColumnType::Text { .. } | ColumnType::Blob { .. }, None) => {
+                return Err(blob_key(name));
+            }
+            (ColumnType::Text { .. } | ColumnType::Blob { .. }, Some(length)) => {
+                Some(u32::try_from(*length).map_err(|_| wrong_prefix())?)
+            }
+            (
+                ColumnType::Char { length, .. }
+                | ColumnType::Varchar { length, .. }
+                | ColumnType::Binary { length }
+                | ColumnType::Varbinary { length },
+                Some(prefix),
+            ) => {
+                let prefix = u32::try_from(*prefix).map_err(|_| wrong_prefix())?;
+                match prefix.cmp(length) {
+                    std::cmp::Ordering::Less => Some(prefix),
+                    std::cmp::Ordering::Equal => None,
+                    std::cmp::Ordering::Greater => return Err(wrong_prefix()),
+                }
+            }
+            (_, Some(_)) => return Err(wrong_prefix()),
+            (_, None) => None,
+        };
+        parts.push(IndexPart {
+            column: u16::try_from(position).expect("tables are narrow"),
+            prefix,
+            descending: part.descending,
+        });
+    }
+    Ok(parts)
+}
+
+fn blob_key(column: &str) -> SqlError {
+    SqlError::new(
+        code::ER_BLOB_KEY_WITHOUT_LENGTH,
+        format!("BLOB/TEXT column '{column}' used in key specification without a key length"),
+    )
+}
+
+/// 1071 when the parts may need more than 3072 bytes.
+fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> {
+    let mut length = 0u64;
+    for part in parts {
+        let column_type = &table.columns[usize::from(part.column)].column_type;
+        length += match (column_type, part.prefix) {
+            (ColumnType::Blob { .. } | ColumnType::Binary { .. } | ColumnType::Varbinary { .. }, Some(prefix)) => {
+                u64::from(prefix)
+            }
+            (_, Some(prefix)) => 4 * u64::from(prefix),
+            (ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }, None) => {
+                4 * u64::from(*length)
+            }
+            (ColumnType::Binary { length } | ColumnType::Varbinary { length }, None) => {
+                u64::from(*length)
+            }
+            (column_type, None) => column_type.fixed_size().unwrap_or(8) as u64,
+        };
+    }
+    if key::KEY_LENGTH_MAX as u64 >= length {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        code::ER_TOO_LONG_KEY,
+        format!("Specified key was too long; max key length is {} bytes", key::KEY_LENGTH_MAX),
+    ))
+}
+
+fn check_row_size(table: &Table) -> Result<(), SqlError> {
+    let mut size = 0u64;
+    for column in &table.columns {
+        size += match &column.column_type {
+            ColumnType::Text { .. } | ColumnType::Blob { .. } => 12,
+            ColumnType::Varchar { length, .. } | ColumnType::Char { length, .. } => {
+                4 * u64::from(*length) + 2
+            }
+            ColumnType::Varbinary { length } | ColumnType::Binary { length } => u64::from(*length) + 2,
+            other => other.fixed_size().unwrap_or(8) as u64,
+        };
+    }
+    if size <= ROW_SIZE_DECLARED_MAX {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        code::ER_TOO_BIG_ROWSIZE,
+        "Row size too large. The maximum row size for the used table type, not counting BLOBs, is 65535. This \
+         includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs",
+    ))
+}
+
+fn auto_increment(create: &ast::CreateTable, table: &mut Table) -> Result<(), SqlError> {
+    let wrong = || {
+        SqlError::new(
+            code::ER_WRONG_AUTO_KEY,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        )
+    };
+    let generated: Vec<usize> = (0..table.columns.len())
+        .filter(|&own| {
+            !table.columns[own].hidden
+                && matches!(table.columns[own].default, ColumnDefault::AutoIncrement)
+        })
+        .collect();
+    let hidden = table.columns.iter().position(|column| column.hidden);
+    let column = match (generated.as_slice(), hidden) {
+        ([], None) => return Ok(()),
+        ([], Some(hidden)) => hidden,
+        ([column], _) => {
+            let leads = |index: &Index| usize::from(index.parts[0].column) == *column;
+            if !table.indexes.iter().any(leads) {
+                return Err(wrong());
+            }
+            *column
+        }
+        _ => return Err(wrong()),
+    };
+    table.auto_increment = Some(AutoIncrement {
+        column: u16::try_from(column).expect("tables are narrow"),
+        start: create.options.auto_increment.unwrap_or(1).max(1),
+    });
+    Ok(())
+}
+
+fn check_partitioning(create: &ast::CreateTable, table: &Table) -> Result<(), SqlError> {
+    match &create.partitioning {
+        None => Ok(()),
+        Some(ast::Partitioning::Unsupported { feature }) => Err(SqlError::not_supported(feature)),
+        Some(ast::Partitioning::Key { columns, .. }) => {
+            let own: Vec<usize> = table
+                .primary_key()
+                .parts
+                .iter()
+                .map(|part| usize::from(part.column))
+                .collect();
+            let mut named = Vec::new();
+            for column in columns {
+                named.push(table.column_named(column).ok_or_else(|| {
+                    SqlError::new(
+                        1488,
+                        "Field in list of fields for partition function not found in table",
+                    )
+                })?);
+            }
+            let mut sorted = (own.clone(), named.clone());
+            sorted.0.sort_unstable();
+            sorted.1.sort_unstable();
+            if columns.is_empty() || sorted.0 == sorted.1 {
+                Ok(())
+            } else {
+                Err(SqlError::not_supported("PARTITION BY KEY of other columns than the primary key"))
+            }
+        }
+    }
+}
+
+/// A column's type, checked and with its collation.
+pub fn column_type(
+    name: &str,
+    written: &ast::DataType,
+    table_collation: Collation,
+) -> Result<ColumnType, SqlError> {
+    use ast::TypeKind as K;
+    let int = |width| ColumnType::Int { width, unsigned: written.unsigned || written.zerofill };
+    let collation = || -> Result<Collation, SqlError> {
+        let own = collation_of(written.charset.as_deref(), written.collation.as_deref())?;
+        let own = own.unwrap_or(table_collation);
+        Ok(match written.binary_collation {
+            true => Collation::by_name(&format!("{}_bin", own.charset_name())).unwrap_or(own),
+            false => own,
+        })
+    };
+    let length = |default: u64, max: u64| -> Result<u32, SqlError> {
+        let length = written.length.unwrap_or(default);
+        if max < length {
+            return Err(SqlError::new(
+                code::ER_TOO_BIG_FIELDLENGTH,
+                format!(
+                    "Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead"
+                ),
+            ));
+        }
+        Ok(length as u32)
+    };
+    // CHARACTER SET binary makes characters bytes.
+    let text = |bytes_max: u32| -> Result<ColumnType, SqlError> {
+        let collation = collation()?;
+        Ok(if collation.is_binary() {
+            ColumnType::Blob { bytes_max }
+        } else {
+            ColumnType::Text { bytes_max, collation }
+        })
+    };
+    let sized = |bytes_per_unit: u64| -> u32 {
+        let bytes = written.length.unwrap_or(65_535).saturating_mul(
+            if written.length.is_some() { bytes_per_unit } else { 1 },
+        );
+        match bytes {
+            0..=255 => 255,
+            256..=65_535 => 65_535,
+            65_536..=16_777_215 => 16_777_215,
+            _ => u32::MAX,
+        }
+    };
+    Ok(match written.kind {
+        K::TinyInt => int(IntWidth::W1),
+        K::Bool => ColumnType::Int { width: IntWidth::W1, unsigned: false },
+        K::SmallInt => int(IntWidth::W2),
+        K::MediumInt => int(IntWidth::W3),
+        K::Int => int(IntWidth::W4),
+        K::BigInt => int(IntWidth::W8),
+        K::Decimal => {
+            let (precision, scale) = decimal_size(name, written.length, written.scale)?;
+            ColumnType::Decimal { precision, scale, unsigned: written.unsigned || written.zerofill }
+        }
+        K::Float => match (written.length, written.scale) {
+            (Some(25..=53), None) => ColumnType::Double,
+            (Some(54..), None) => {
+                return Err(SqlError::new(
+                    code::ER_WRONG_FIELD_SPEC,
+                    format!("Incorrect column specifier for column '{name}'"),
+                ));
+            }
+            _ => ColumnType::Float,
+        },
+        K::Double => ColumnType::Double,
+        K::Char => {
+            let length = length(1, 255)?;
+            let collation = collation()?;
+            if collation.is_binary() {
+                ColumnType::Binary { length }
+            } else {
+                ColumnType::Char { length, collation }
+            }
+        }
+        K::VarChar => {
+            let collation = collation()?;
+            if collation.is_binary() {
+                ColumnType::Varbinary { length: length(0, 65_535)? }
+            } else {
+                ColumnType::Varchar { length: length(0, 16_383)?, collation }
+            }
+        }
+        K::Binary => ColumnType::Binary { length: length(1, 255)? },
+        K::VarBinary => ColumnType::Varbinary { length: length(0, 65_535)? },
+        K::TinyText => text(255)?,
+        K::Text => text(sized(4))?,
+        K::MediumText => text(16_777_215)?,
+        K::LongText => text(u32::MAX)?,
+        K::TinyBlob => ColumnType::Blob { bytes_max: 255 },
+        K::Blob => ColumnType::Blob { bytes_max: sized(1) },
+        K::MediumBlob => ColumnType::Blob { bytes_max: 16_777_215 },
+        K::LongBlob => ColumnType::Blob { bytes_max: u32::MAX },
+        K::Date => ColumnType::Date,
+        K::Time => ColumnType::Time { fsp: checked_fsp(name, written.length)? },
+        K::DateTime => ColumnType::DateTime { fsp: checked_fsp(name, written.length)? },
+        K::Timestamp => ColumnType::Timestamp { fsp: checked_fsp(name, written.length)? },
+        K::Bit => return Err(SqlError::not_supported("BIT")),
+        K::Year => return Err(SqlError::not_supported("YEAR")),
+        K::Enum => return Err(SqlError::not_supported("ENUM")),
+        K::Set => return Err(SqlError::not_supported("SET")),
+        K::Json => return Err(SqlError::not_supported("JSON")),
+        K::Vector => return Err(SqlError::not_supported("VECTOR")),
+        K::Geometry
+        | K::Point
+        | K::LineString
+        | K::Polygon
+        | K::MultiPoint
+        | K::MultiLineString
+        | K::MultiPolygon
+        | K::GeometryCollection => return Err(SqlError::not_supported("GEOMETRY")),
+    })
+}

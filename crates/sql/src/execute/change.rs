@@ -1,0 +1,178 @@
+//! The rows that UPDATE and DELETE work on: found, locked, filtered, sorted and cut.
+
+use client::{Columns, Lock};
+use types::convert::SqlWarning;
+use types::{RowView, Value};
+
+use super::rows::{Rows, Wanted, owned_row};
+use super::select::limit_value;
+use super::sort::Sorter;
+use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX};
+use crate::SqlError;
+use crate::plan::ChangeTarget;
+use crate::session::Session;
+
+/// Gives the locked rows of a change some at a time.
+pub struct TargetRows<'p> {
+    wanted: Wanted<'p>,
+    target: &'p ChangeTarget,
+    rows: Rows,
+    /// Collected before the first change: the order or the path asks for it.
+    collected: Option<std::vec::IntoIter<Vec<u8>>>,
+    remaining: u64,
+}
+
+impl Session {
+    /// `whole`: read all rows before the first is changed.
+    pub async fn open_target<'p>(
+        &mut self,
+        run: &mut Run<'_>,
+        target: &'p ChangeTarget,
+        whole: bool,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<TargetRows<'p>, Failure> {
+        let limit = match &target.limit {
+            Some(limit) => limit_value(run, limit)?,
+            None => u64::MAX,
+        };
+        let sorts = !target.sort.is_empty();
+        let ordered = sorts && target.access.delivers_order;
+        let cut = (target.access.local_filter.is_none() && limit < u64::MAX && (!sorts || ordered))
+            .then_some(limit);
+        let mut wanted = Wanted {
+            table: &target.table,
+            access: &target.access,
+            columns: Columns::All,
+            lock: Lock::Exclusive,
+            ordered,
+            limit: cut,
+            commit: false,
+        };
+        if limit == 0 {
+            return Ok(TargetRows { wanted, target, rows: Rows::None, collected: None, remaining: 0 });
+        }
+        let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
+        let sort_here = sorts && (!ordered || unusable);
+        if sort_here && unusable {
+            wanted.limit = None;
+            wanted.ordered = false;
+            rows = self.open_rows(run, &wanted, warnings).await?.0;
+        }
+        let mut open = TargetRows { wanted, target, rows, collected: None, remaining: limit };
+        if sort_here || whole {
+            let collected = self.collect_target(run, &mut open, sort_here, warnings).await?;
+            open.collected = Some(collected.into_iter());
+        }
+        Ok(open)
+    }
+
+    async fn collect_target(
+        &mut self,
+        run: &mut Run<'_>,
+        open: &mut TargetRows<'_>,
+        sort: bool,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let target = open.target;
+        let order: Vec<(usize, bool)> = target
+            .sort
+            .iter()
+            .enumerate()
+            .map(|(position, (_, descending))| (position, *descending))
+            .collect();
+        // Sort values, then the row itself.
+        let mut sorter = Sorter::new(&order, None);
+        let mut plain = Vec::new();
+        let mut size = 0;
+        while let Some(rows) = self.next_target_batch(run, open, warnings).await? {
+            for row in rows {
+                if sort {
+                    let view = RowView::new(&target.layout, &row);
+                    let columns = owned_row(&target.table, &view);
+                    let mut values = Vec::with_capacity(target.sort.len() + 1);
+                    for (bound, _) in &target.sort {
+                        values.push(self.value_of(run, bound, &columns, warnings).await?);
+                    }
+                    values.push(Value::Bytes(row.into()));
+                    sorter.push(values)?;
+                } else {
+                    size += row.len() + 32;
+                    if STATEMENT_MEMORY_MAX < size {
+                        return Err(SqlError::out_of_sort_memory().into());
+                    }
+                    plain.push(row);
+                }
+            }
+        }
+        if sort {
+            plain = sorter
+                .finish()
+                .into_iter()
+                .map(|mut values| match values.pop() {
+                    Some(Value::Bytes(row)) => row.into_vec(),
+                    _ => unreachable!("the row was pushed last"),
+                })
+                .collect();
+        }
+        let limit = usize::try_from(open.remaining).unwrap_or(usize::MAX);
+        plain.truncate(limit);
+        Ok(plain)
+    }
+
+    /// Rows straight from the source, local filter applied.
+    async fn next_target_batch(
+        &mut self,
+        run: &mut Run<'_>,
+        open: &mut TargetRows<'_>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+        let target = open.target;
+        let mut pace = Pace::default();
+        loop {
+            let Some(batch) = self.next_rows(run, &open.wanted, &mut open.rows, warnings).await? else {
+                return Ok(None);
+            };
+            let mut kept = Vec::with_capacity(batch.len());
+            for position in 0..batch.len() {
+                pace.row().await;
+                let row = batch.row(position);
+                if let Some(filter) = &target.access.local_filter {
+                    let columns = owned_row(&target.table, &RowView::new(&target.layout, row));
+                    if !self.holds(run, filter, &columns, warnings).await? {
+                        continue;
+                    }
+                }
+                kept.push(row.to_vec());
+            }
+            if !kept.is_empty() {
+                return Ok(Some(kept));
+            }
+        }
+    }
+
+    /// The next rows to change; never an empty batch.
+    pub async fn next_target_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        open: &mut TargetRows<'_>,
+        count: usize,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+        if open.remaining == 0 {
+            return Ok(None);
+        }
+        let mut rows: Vec<Vec<u8>> = match &mut open.collected {
+            Some(collected) => collected.by_ref().take(count).collect(),
+            None => match self.next_target_batch(run, open, warnings).await? {
+                Some(rows) => rows,
+                None => return Ok(None),
+            },
+        };
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        rows.truncate(usize::try_from(open.remaining).unwrap_or(usize::MAX));
+        open.remaining -= rows.len() as u64;
+        Ok(Some(rows))
+    }
+}

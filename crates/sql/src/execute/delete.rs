@@ -1,0 +1,81 @@
+//! DELETE. By primary key, without a unique secondary key, the row is deleted unseen; else rows are locked and read, for
+//! their entries in unique keys go with them.
+
+use client::{Op, OpKind, OpResult};
+use types::convert::SqlWarning;
+use types::wire::Bytes;
+
+use super::keys::{self, Keys};
+use super::write::ROWS_PER_BATCH;
+use super::{Changed, Failure, Run, take_warnings};
+use crate::plan::DeletePlan;
+use crate::session::Session;
+
+const SHIPPED_KEYS_MAX: usize = 1_000;
+
+impl Session {
+    pub async fn run_delete(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &DeletePlan,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Changed, Failure> {
+        if plan.shipped
+            && let Some(changed) = self.ship_delete(run, plan, warnings).await?
+        {
+            return Ok(changed);
+        }
+        let table = &plan.target.table;
+        let catalogue = self.catalogue();
+        let mut changed = Changed::default();
+        let mut open = self.open_target(run, &plan.target, false, warnings).await?;
+        while let Some(rows) = self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await? {
+            let mut batch = self.batch(run);
+            for old in &rows {
+                batch.ops.extend(client::delete_ops(&catalogue, table, old));
+            }
+            changed.affected += rows.len() as u64;
+            self.execute_batch(batch, warnings).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn ship_delete(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &DeletePlan,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<Changed>, Failure> {
+        let table = &plan.target.table;
+        let mut context = run.context();
+        let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
+        take_warnings(&mut context, warnings);
+        let keys = match resolved {
+            Keys::Nothing => return Ok(Some(Changed::default())),
+            Keys::Keys(keys) if keys.len() <= SHIPPED_KEYS_MAX => keys,
+            Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
+        };
+        let mut batch = self.batch(run);
+        batch.commit = self.ends_with_statement();
+        batch.params.clone_from(&run.params);
+        batch.ops = keys
+            .into_iter()
+            .map(|key| Op {
+                table: table.id,
+                version: table.version,
+                kind: OpKind::Delete {
+                    key: Bytes(key),
+                    filter: plan.target.access.residual.clone(),
+                },
+            })
+            .collect();
+        let results = self.execute_batch(batch, warnings).await?;
+        let mut done = Changed::default();
+        for result in results.into_iter().flatten() {
+            if let OpResult::Deleted(deleted) = result {
+                done.affected += u64::from(deleted);
+            }
+        }
+        Ok(Some(done))
+    }
+}

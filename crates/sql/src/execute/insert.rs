@@ -1,0 +1,618 @@
+//! INSERT, REPLACE, INSERT ... ON DUPLICATE KEY UPDATE.
+//!
+//! A plain INSERT sends its rows and lets the engine refuse a taken key. The other forms must know what is there before
+//! they decide, so they lock every key of a row first (absent keys too), some rows at a time; rows of one statement that
+//! share a key are never in the same round, so that the second one sees what the first one did.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use client::{Batch, Columns, Lock, Op, OpKind, OpResult};
+use types::convert::SqlWarning;
+use types::wire::Bytes;
+use types::{
+    Catalogue, ColumnDefault, ColumnType, Expr, Index, IndexKind, RowView, Table, Value, ValueRef,
+};
+
+use super::rows::{owned_row, primary_key_in_entry};
+use super::write::{
+    BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, duplicate_error, encode, key_too_long,
+    refuse_null, store_value, unique_key,
+};
+use super::{Changed, Failure, Pace, Run, STATEMENT_MEMORY_MAX, value_size};
+use crate::SqlError;
+use crate::bind::rewrite;
+use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, InsertSource, InsertValue, Slot};
+use crate::result::{ColumnInfo, OkInfo, ResultSink};
+use crate::session::Session;
+
+/// A row that is being made; None where the sequence will say.
+type NewRow = Vec<Value>;
+
+/// What the statement found out about AUTO_INCREMENT.
+#[derive(Default)]
+struct Sequence {
+    /// The visible AUTO_INCREMENT column.
+    column: Option<usize>,
+    /// Rows that wait for a value: (row, column).
+    pending: Vec<(usize, usize)>,
+    first_generated: Option<u64>,
+    last_explicit: Option<u64>,
+    largest_explicit: u64,
+}
+
+impl Sequence {
+    fn of(table: &Table) -> Sequence {
+        let column = table.columns.iter().position(|column| {
+            !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
+        });
+        Sequence { column, ..Sequence::default() }
+    }
+}
+
+impl Session {
+    pub async fn run_insert(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &InsertPlan,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Changed, Failure> {
+        let storing = Storing::new(run.strict, plan.ignore);
+        run.strict &= !plan.ignore;
+        let mut changed = Changed::default();
+        let mut sequence = Sequence::of(&plan.table);
+        match &plan.source {
+            InsertSource::Values(rows) => {
+                let mut first = 0;
+                while first < rows.len() {
+                    let last = rows.len().min(first + ROWS_PER_BATCH);
+                    let mut new_rows = Vec::with_capacity(last - first);
+                    for (position, values) in rows[first..last].iter().enumerate() {
+                        let number = (first + position + 1) as u64;
+                        let row = self
+                            .values_row(run, plan, values, storing, number, &mut sequence, new_rows.len(), warnings)
+                            .await?;
+                        new_rows.push(row);
+                    }
+                    let is_last = last == rows.len();
+                    self.insert_rows(run, plan, new_rows, first as u64 + 1, is_last, storing, &mut sequence, &mut changed, warnings)
+                        .await?;
+                    first = last;
+                }
+            }
+            InsertSource::Select(select) => {
+                let mut collector = Collector::default();
+                self.run_select(run, select, &mut collector, warnings).await?;
+                if collector.overflow {
+                    return Err(SqlError::out_of_sort_memory().into());
+                }
+                let mut pace = Pace::default();
+                let total = collector.rows.len();
+                let mut done = 0;
+                let mut source = collector.rows.into_iter();
+                while done < total {
+                    let mut new_rows = Vec::new();
+                    for values in source.by_ref().take(ROWS_PER_BATCH) {
+                        pace.row().await;
+                        let number = (done + new_rows.len() + 1) as u64;
+                        let given = plan.columns.iter().map(|&column| usize::from(column)).zip(values);
+                        let row = self.new_row(
+                            run, &plan.table, given, storing, number, &mut sequence, new_rows.len(), warnings,
+                        )?;
+                        new_rows.push(row);
+                    }
+                    let first_number = done as u64 + 1;
+                    done += new_rows.len();
+                    self.insert_rows(run, plan, new_rows, first_number, done == total, storing, &mut sequence, &mut changed, warnings)
+                        .await?;
+                }
+            }
+        }
+        if let Some(first) = sequence.first_generated {
+            self.statement_insert_id.get_or_insert(first);
+            changed.insert_id = first;
+        } else if let Some(given) = self.statement_insert_id {
+            changed.insert_id = given;
+        } else if let Some(explicit) = sequence.last_explicit {
+            changed.insert_id = explicit;
+        }
+        Ok(changed)
+    }
+
+    /// A row of VALUES.
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    async fn values_row(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &InsertPlan,
+        values: &[InsertValue],
+        storing: Storing,
+        number: u64,
+        sequence: &mut Sequence,
+        position: usize,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<NewRow, SqlError> {
+        let table = &plan.table;
+        let mut given: Vec<(usize, Value)> = Vec::with_capacity(values.len());
+        for (value, &column) in values.iter().zip(&plan.columns) {
+            let column = usize::from(column);
+            match value {
+                InsertValue::Default => {
+                    let definition = &table.columns[column];
+                    // Left to new_row, except that DEFAULT of an AUTO_INCREMENT column asks for a value.
+                    if matches!(definition.default, ColumnDefault::AutoIncrement) {
+                        given.push((column, Value::Null));
+                    }
+                }
+                InsertValue::Expr(bound) => {
+                    let value = match &bound.expr {
+                        Expr::Const(value) => value.clone(),
+                        Expr::Param(number) if !bound.is_local() => {
+                            run.params[usize::from(*number)].clone()
+                        }
+                        expr if rewrite::has_columns(expr) => {
+                            // Columns named in VALUES are those given before, else their defaults.
+                            let mut row = Vec::with_capacity(table.columns.len());
+                            for (other, definition) in table.columns.iter().enumerate() {
+                                let own = given.iter().find(|(column, _)| *column == other);
+                                row.push(match own {
+                                    Some((_, value)) => value.clone(),
+                                    None => {
+                                        let lenient = Storing::new(false, true);
+                                        default_value(definition, lenient, run, &mut Vec::new())?
+                                    }
+                                });
+                            }
+                            self.value_of(run, bound, &row, warnings).await?
+                        }
+                        _ => self.scalar_value(run, bound, warnings).await?,
+                    };
+                    given.push((column, value));
+                }
+            }
+        }
+        self.new_row(run, table, given.into_iter(), storing, number, sequence, position, warnings)
+    }
+
+    /// A whole row of the values given and of defaults. What the sequence must fill in is noted in it.
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    fn new_row(
+        &mut self,
+        run: &Run<'_>,
+        table: &Table,
+        given: impl Iterator<Item = (usize, Value)>,
+        storing: Storing,
+        number: u64,
+        sequence: &mut Sequence,
+        position: usize,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<NewRow, SqlError> {
+        let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
+        for (column, value) in given {
+            let definition = &table.columns[column];
+            let is_generated = sequence.column == Some(column);
+            if value.is_null() {
+                row[column] = Some(if is_generated {
+                    sequence.pending.push((position, column));
+                    Value::Null
+                } else if definition.nullable {
+                    Value::Null
+                } else {
+                    refuse_null(definition, storing, warnings)?
+                });
+                continue;
+            }
+            let stored = store_value(value.as_ref(), definition, storing, run, number, warnings)?;
+            if is_generated {
+                let explicit = match stored {
+                    Value::Int(number) => u64::try_from(number).unwrap_or(0),
+                    Value::UInt(number) => number,
+                    _ => 0,
+                };
+                let is_zero = matches!(stored, Value::Int(0) | Value::UInt(0));
+                if is_zero && !self.settings.sql_mode.no_auto_value_on_zero() {
+                    sequence.pending.push((position, column));
+                } else {
+                    sequence.last_explicit = Some(explicit);
+                    sequence.largest_explicit = sequence.largest_explicit.max(explicit);
+                }
+            }
+            row[column] = Some(stored);
+        }
+        let mut complete = Vec::with_capacity(row.len());
+        for (column, value) in row.into_iter().enumerate() {
+            complete.push(match value {
+                Some(value) => value,
+                None => {
+                    let definition = &table.columns[column];
+                    if matches!(definition.default, ColumnDefault::AutoIncrement) {
+                        sequence.pending.push((position, column));
+                    }
+                    default_value(definition, storing, run, warnings)?
+                }
+            });
+        }
+        Ok(complete)
+    }
+
+    /// Gives the waiting rows their values, and moves the sequence above explicit ones.
+    async fn fill_sequence(
+        &mut self,
+        table: &Arc<Table>,
+        rows: &mut [NewRow],
+        sequence: &mut Sequence,
+    ) -> Result<(), Failure> {
+        if 0 < sequence.largest_explicit {
+            let largest = std::mem::take(&mut sequence.largest_explicit);
+            let moved = self.client.auto_increment_at_least(table, largest).await;
+            moved.map_err(|refusal| self.refused(refusal))?;
+        }
+        if sequence.pending.is_empty() {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut sequence.pending);
+        let reserved = self.client.auto_increment(table, pending.len() as u64).await;
+        let mut next = reserved.map_err(|refusal| self.refused(refusal))?;
+        for (row, column) in pending {
+            let (fits, value) = match &table.columns[column].column_type {
+                ColumnType::Int { width, unsigned: false } => {
+                    let value = i64::try_from(next).unwrap_or(i64::MAX);
+                    (i64::try_from(next).is_ok() && value <= width.signed_max(), Value::Int(value))
+                }
+                ColumnType::Int { width, unsigned: true } => {
+                    (next <= width.unsigned_max(), Value::UInt(next))
+                }
+                ColumnType::Double => (true, Value::Double(next as f64)),
+                ColumnType::Float => (true, Value::Float(next as f32)),
+                other => unreachable!("AUTO_INCREMENT on {other:?} is refused by CREATE TABLE"),
+            };
+            if !fits {
+                return Err(SqlError::new(
+                    1467,
+                    "Failed to read auto-increment value from storage engine",
+                )
+                .into());
+            }
+            rows[row][column] = value;
+            if sequence.column == Some(column) {
+                sequence.first_generated.get_or_insert(next);
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    async fn insert_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &InsertPlan,
+        mut rows: Vec<NewRow>,
+        first_number: u64,
+        is_last: bool,
+        storing: Storing,
+        sequence: &mut Sequence,
+        changed: &mut Changed,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        self.check_killed()?;
+        self.fill_sequence(&plan.table, &mut rows, sequence).await?;
+        let mut encoded = Vec::with_capacity(rows.len());
+        for row in &rows {
+            encoded.push(encode(&plan.table, &plan.layout, row)?);
+        }
+        changed.records += rows.len() as u64;
+        let plain = matches!(plan.mode, InsertMode::Insert) && !plan.ignore;
+        if plain {
+            return self.insert_plainly(run, plan, encoded, first_number, is_last, changed, warnings).await;
+        }
+        // Rounds of rows that share no key.
+        let catalogue = self.catalogue();
+        let mut round: Vec<usize> = Vec::new();
+        let mut keys: BTreeSet<(usize, Vec<u8>)> = BTreeSet::new();
+        for (position, row) in encoded.iter().enumerate() {
+            let view = RowView::new(&plan.layout, row);
+            let own: Vec<(usize, Vec<u8>)> = unique_indexes(&plan.table)
+                .filter_map(|(number, index)| {
+                    unique_key(&plan.table, index, &view).map(|key| (number, key))
+                })
+                .collect();
+            if own.iter().any(|key| keys.contains(key)) {
+                self.insert_round(run, plan, &catalogue, &round, &rows, &encoded, storing, changed, warnings)
+                    .await?;
+                round.clear();
+                keys.clear();
+            }
+            round.push(position);
+            keys.extend(own);
+        }
+        self.insert_round(run, plan, &catalogue, &round, &rows, &encoded, storing, changed, warnings)
+            .await
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    async fn insert_plainly(
+        &mut self,
+        run: &Run<'_>,
+        plan: &InsertPlan,
+        rows: Vec<Vec<u8>>,
+        first_number: u64,
+        is_last: bool,
+        changed: &mut Changed,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        let catalogue = self.catalogue();
+        let mut first = 0;
+        while first < rows.len() {
+            let mut size = 0;
+            let mut last = first;
+            let mut batch = self.batch(run);
+            while last < rows.len() && (last == first || size + rows[last].len() <= BATCH_SIZE_MAX) {
+                size += rows[last].len();
+                batch.ops.extend(client::insert_ops(&catalogue, &plan.table, &rows[last]));
+                last += 1;
+            }
+            batch.commit = is_last && last == rows.len() && self.ends_with_statement();
+            match self.client.execute(batch).await {
+                Ok(result) => warnings.extend(result.warnings),
+                Err(refusal) => {
+                    let number = first_number + first as u64;
+                    return Err(self
+                        .write_failure(refusal, &plan.table, &plan.layout, &rows[first..last], number)
+                        .await);
+                }
+            }
+            changed.affected += (last - first) as u64;
+            first = last;
+        }
+        Ok(())
+    }
+
+    /// IGNORE, REPLACE and ON DUPLICATE KEY UPDATE for rows that share no key: locks all their keys, decides, writes.
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    async fn insert_round(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &InsertPlan,
+        catalogue: &Arc<Catalogue>,
+        round: &[usize],
+        rows: &[NewRow],
+        encoded: &[Vec<u8>],
+        storing: Storing,
+        changed: &mut Changed,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        if round.is_empty() {
+            return Ok(());
+        }
+        let table = &plan.table;
+        let conflicts = self.lock_keys(run, plan, catalogue, round, encoded, warnings).await?;
+        let mut batch = self.batch(run);
+        let mut written: Vec<Vec<u8>> = Vec::new();
+        // An old row that one row of the round has changed is not what was read: the next one that meets it must read again.
+        let mut touched: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for (&position, conflicts) in round.iter().zip(conflicts) {
+            let new = &encoded[position];
+            if conflicts.iter().any(|(key, _, _)| touched.contains(key)) {
+                self.flush(plan, std::mem::replace(&mut batch, self.batch(run)), &written, warnings).await?;
+                written.clear();
+                touched.clear();
+                Box::pin(self.insert_round(
+                    run, plan, catalogue, &[position], rows, encoded, storing, changed, warnings,
+                ))
+                .await?;
+                continue;
+            }
+            let Some((first_key, first_index, first_row)) = conflicts.first() else {
+                batch.ops.extend(client::insert_ops(catalogue, table, new));
+                written.push(new.clone());
+                changed.affected += 1;
+                continue;
+            };
+            changed.duplicates += 1;
+            match &plan.mode {
+                InsertMode::Insert => {
+                    let view = RowView::new(&plan.layout, new);
+                    let error = duplicate_error(table, table.indexes[*first_index].id, &view);
+                    warnings.push(SqlWarning::warning(error.code, error.message));
+                }
+                InsertMode::Replace => {
+                    if conflicts.len() == 1 && first_row == new {
+                        changed.affected += 1;
+                        continue;
+                    }
+                    let mut removed: BTreeSet<&Vec<u8>> = BTreeSet::new();
+                    for (key, _, row) in &conflicts {
+                        if removed.insert(key) {
+                            batch.ops.extend(client::delete_ops(catalogue, table, row));
+                            touched.insert(key.clone());
+                            changed.affected += 1;
+                        }
+                    }
+                    batch.ops.extend(client::insert_ops(catalogue, table, new));
+                    written.push(new.clone());
+                    changed.affected += 1;
+                }
+                InsertMode::Update(assignments) => {
+                    let replaced = self
+                        .update_duplicate(run, plan, assignments, &rows[position], first_row, storing, warnings)
+                        .await?;
+                    match replaced {
+                        Some(row) => {
+                            batch.ops.extend(client::replace_ops(catalogue, table, first_row, &row));
+                            written.push(row);
+                            touched.insert(first_key.clone());
+                            changed.affected += 2;
+                        }
+                        None => changed.affected += u64::from(self.info.found_rows),
+                    }
+                }
+            }
+        }
+        self.flush(plan, batch, &written, warnings).await
+    }
+
+    async fn flush(
+        &mut self,
+        plan: &InsertPlan,
+        batch: Batch,
+        written: &[Vec<u8>],
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        if batch.ops.is_empty() {
+            return Ok(());
+        }
+        match self.client.execute(batch).await {
+            Ok(result) => {
+                warnings.extend(result.warnings);
+                Ok(())
+            }
+            Err(refusal) => {
+                Err(self.write_failure(refusal, &plan.table, &plan.layout, written, 1).await)
+            }
+        }
+    }
+
+    /// Locks every unique key of these rows. For each row, what it meets: (primary key, position of the index, row), the
+    /// primary key's first, each old row once.
+    async fn lock_keys(
+        &mut self,
+        run: &Run<'_>,
+        plan: &InsertPlan,
+        catalogue: &Arc<Catalogue>,
+        round: &[usize],
+        encoded: &[Vec<u8>],
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Vec<(Vec<u8>, usize, Vec<u8>)>>, Failure> {
+        let table = &plan.table;
+        let mut batch = self.batch(run);
+        let mut asked: Vec<(usize, usize, Vec<u8>)> = Vec::new();
+        for (slot, &position) in round.iter().enumerate() {
+            let view = RowView::new(&plan.layout, &encoded[position]);
+            for (number, index) in unique_indexes(table) {
+                let Some(key) = unique_key(table, index, &view) else {
+                    if number == 0 {
+                        return Err(key_too_long().into());
+                    }
+                    continue;
+                };
+                let physical = match index.kind {
+                    IndexKind::Unique { entries } => catalogue.table_by_id(entries),
+                    _ => Some(table),
+                };
+                let Some(physical) = physical else { continue };
+                batch.ops.push(read_exclusively(physical, key.clone()));
+                asked.push((slot, number, key));
+            }
+        }
+        let results = self.execute_batch(batch, warnings).await?;
+        let mut conflicts: Vec<Vec<(Vec<u8>, usize, Vec<u8>)>> = vec![Vec::new(); round.len()];
+        let mut by_entry: Vec<(usize, usize, Vec<u8>)> = Vec::new();
+        for ((slot, number, key), results) in asked.into_iter().zip(results) {
+            let Some(OpResult::Row(Some(found))) = results.into_iter().next() else { continue };
+            if number == 0 {
+                conflicts[slot].push((key, 0, found.0));
+                continue;
+            }
+            let index = &table.indexes[number];
+            let IndexKind::Unique { entries } = index.kind else { unreachable!("only unique ones") };
+            let entries = catalogue.table_by_id(entries).expect("it was read just now");
+            let layout = entries.row_layout();
+            let key = primary_key_in_entry(table, index, &RowView::new(&layout, &found))?;
+            if conflicts[slot].iter().all(|(own, _, _)| *own != key)
+                && by_entry.iter().all(|(other, _, own)| *other != slot || *own != key)
+            {
+                by_entry.push((slot, number, key));
+            }
+        }
+        if by_entry.is_empty() {
+            return Ok(conflicts);
+        }
+        let mut batch = self.batch(run);
+        batch.ops = by_entry.iter().map(|(_, _, key)| read_exclusively(table, key.clone())).collect();
+        let results = self.execute_batch(batch, warnings).await?;
+        for ((slot, number, key), results) in by_entry.into_iter().zip(results) {
+            if let Some(OpResult::Row(Some(found))) = results.into_iter().next() {
+                conflicts[slot].push((key, number, found.0));
+            }
+        }
+        Ok(conflicts)
+    }
+
+    /// The old row with the assignments of ON DUPLICATE KEY UPDATE; None if nothing changes.
+    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
+    async fn update_duplicate(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &InsertPlan,
+        assignments: &[AssignmentPlan],
+        new: &[Value],
+        old: &[u8],
+        storing: Storing,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let first = run.first_slot();
+        for (position, slot) in run.plan.slots.iter().enumerate() {
+            if let Slot::NewValue { column } = slot {
+                run.params[first + position] = new[usize::from(*column)].clone();
+            }
+        }
+        let view = RowView::new(&plan.layout, old);
+        let mut values = owned_row(&plan.table, &view);
+        let changed = self
+            .assign_columns(run, &plan.table, assignments, &mut values, storing, 1, warnings)
+            .await?;
+        if !changed {
+            return Ok(None);
+        }
+        Ok(Some(encode(&plan.table, &plan.layout, &values)?))
+    }
+}
+
+fn unique_indexes(table: &Table) -> impl Iterator<Item = (usize, &Index)> {
+    table.indexes.iter().enumerate().filter(|(_, index)| index.kind != IndexKind::Ordinary)
+}
+
+fn read_exclusively(table: &Table, key: Vec<u8>) -> Op {
+    Op {
+        table: table.id,
+        version: table.version,
+        kind: OpKind::Read {
+            key: Bytes(key),
+            lock: Lock::Exclusive,
+            filter: None,
+            columns: Columns::All,
+        },
+    }
+}
+
+/// Keeps the rows of INSERT ... SELECT: all are read before the first is written, so that a table can feed itself.
+#[derive(Default)]
+struct Collector {
+    rows: Vec<Vec<Value>>,
+    size: usize,
+    overflow: bool,
+}
+
+impl ResultSink for Collector {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        if STATEMENT_MEMORY_MAX < self.size {
+            self.overflow = true;
+            self.rows.clear();
+            return;
+        }
+        let row: Vec<Value> = values.iter().map(ValueRef::to_value).collect();
+        self.size += row.iter().map(value_size).sum::<usize>();
+        self.rows.push(row);
+    }
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}

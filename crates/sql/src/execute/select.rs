@@ -1,0 +1,718 @@
+//! SELECT: rows from their source through grouping, sort and limit into the sink.
+
+use std::collections::BTreeMap;
+use std::ops::Bound as KeyBound;
+
+use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
+use types::convert::SqlWarning;
+use types::expr::{AggregateState, Columns, NoColumns};
+use types::{ColumnType, RowView, Value, ValueRef};
+
+use super::evaluate::{evaluate, shifted};
+use super::rows::{Found, Wanted};
+use super::sort::{Seen, Sorter, row_key};
+use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size};
+use crate::SqlError;
+use crate::error::code;
+use crate::information_schema;
+use crate::plan::{Grouping, SelectPlan, Source, TableSource};
+use crate::result::{ColumnInfo, ResultSink};
+use crate::session::Session;
+
+/// What follows the items of a row: DISTINCT, sort, offset, limit, and the way out.
+struct Output<'p> {
+    plan: &'p SelectPlan,
+    visible: usize,
+    sorter: Option<Sorter<'p>>,
+    seen: Option<Seen>,
+    offset: u64,
+    count: u64,
+    /// Rows that would have been sent without LIMIT, as far as they were looked at.
+    found: u64,
+    sent: u64,
+    /// SELECT ... INTO: the one row.
+    into: Option<Vec<Value>>,
+}
+
+impl<'p> Output<'p> {
+    fn new(plan: &'p SelectPlan, limit: (u64, u64), sorts: bool) -> Output<'p> {
+        let (offset, count) = limit;
+        let wanted = (!plan.distinct && !plan.calc_found_rows && count < u64::MAX)
+            .then(|| offset.saturating_add(count));
+        Output {
+            plan,
+            visible: plan.items.len() - plan.hidden_count,
+            sorter: sorts.then(|| Sorter::new(&plan.sort, wanted)),
+            seen: plan.distinct.then(Seen::default),
+            offset,
+            count,
+            found: 0,
+            sent: 0,
+            into: None,
+        }
+    }
+    /// Is more of the source of no use?
+    fn is_done(&self) -> bool {
+        self.sorter.is_none()
+            && !self.plan.calc_found_rows
+            && self.offset.saturating_add(self.count) <= self.found
+    }
+    /// Takes a row of items; true if it is to be sent now.
+    fn take(&mut self, row: &[Value]) -> Result<bool, SqlError> {
+        if let Some(seen) = &mut self.seen
+            && !seen.insert(&row[..self.visible])?
+        {
+            return Ok(false);
+        }
+        self.found += 1;
+        Ok(self.in_window())
+    }
+    /// Is the row just counted between offset and limit?
+    fn in_window(&self) -> bool {
+        self.offset < self.found && self.found - self.offset <= self.count
+    }
+    fn send(&mut self, row: Vec<Value>, sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+        self.sent += 1;
+        if !self.plan.into_variables.is_empty() {
+            if self.into.is_some() {
+                return Err(SqlError::new(
+                    code::ER_TOO_MANY_ROWS,
+                    "Result consisted of more than one row",
+                ));
+            }
+            self.into = Some(row);
+            return Ok(());
+        }
+        let values: Vec<ValueRef<'_>> = row[..self.visible].iter().map(Value::as_ref).collect();
+        sink.row(&values);
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Runs a SELECT: columns and rows into the sink (the caller ends the result set). Returns the rows sent.
+    pub async fn run_select(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<u64, Failure> {
+        let limit = self.limit_of(run, plan)?;
+        let mut columns_sent = !plan.into_variables.is_empty();
+        let mut output = Output::new(plan, limit, !plan.sort.is_empty());
+        match &plan.source {
+            Source::Nothing { filter } => {
+                let holds = match filter {
+                    Some(filter) => self.holds(run, filter, &NoColumns, warnings).await?,
+                    None => true,
+                };
+                let rows: Vec<Vec<Value>> = if holds { vec![Vec::new()] } else { Vec::new() };
+                self.local_rows(run, plan, rows, &mut output, &mut columns_sent, sink, warnings)
+                    .await?;
+            }
+            Source::Virtual { table, filter } => {
+                let all = information_schema::rows(self, *table).await?;
+                let mut rows = Vec::with_capacity(all.len());
+                for row in all {
+                    let holds = match filter {
+                        Some(filter) => self.holds(run, filter, &row, warnings).await?,
+                        None => true,
+                    };
+                    if holds {
+                        rows.push(row);
+                    }
+                }
+                self.local_rows(run, plan, rows, &mut output, &mut columns_sent, sink, warnings)
+                    .await?;
+            }
+            Source::Table(source) => match &plan.grouping {
+                Some(grouping) => {
+                    let groups = if grouping.shipped {
+                        self.shipped_groups(run, source, grouping, warnings).await?
+                    } else {
+                        self.gathered_groups(run, source, grouping, warnings).await?
+                    };
+                    begin(plan, &mut columns_sent, sink);
+                    self.group_rows(run, plan, grouping, groups, &mut output, sink, warnings).await?;
+                }
+                None => {
+                    self.table_rows(run, plan, source, &mut output, &mut columns_sent, sink, warnings)
+                        .await?;
+                }
+            },
+        }
+        begin(plan, &mut columns_sent, sink);
+        if let Some(sorter) = output.sorter.take() {
+            for row in sorter.finish() {
+                if output.take(&row)? {
+                    output.send(row, sink)?;
+                    wait_for_room(sink).await;
+                }
+            }
+        }
+        if !plan.into_variables.is_empty() {
+            match output.into.take() {
+                Some(row) => {
+                    for (name, value) in plan.into_variables.iter().zip(row) {
+                        self.set_user_variable(name, value)?;
+                    }
+                }
+                None => warnings.push(SqlWarning::warning(
+                    1329,
+                    "No data - zero rows fetched, selected, or processed".into(),
+                )),
+            }
+        }
+        self.found_rows = if plan.calc_found_rows { output.found } else { output.sent };
+        Ok(output.sent)
+    }
+
+    /// (offset, count) of LIMIT, or of sql_select_limit.
+    pub fn limit_of(&self, run: &Run<'_>, plan: &SelectPlan) -> Result<(u64, u64), SqlError> {
+        let Some(limit) = &plan.limit else { return Ok((0, self.settings.select_limit)) };
+        let count = limit_value(run, &limit.count)?;
+        let offset = match &limit.offset {
+            Some(offset) => limit_value(run, offset)?,
+            None => 0,
+        };
+        Ok((offset, count))
+    }
+
+    /// Rows that are here already: no table, or a table of information_schema.
+    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
+    async fn local_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        rows: Vec<Vec<Value>>,
+        output: &mut Output<'_>,
+        columns_sent: &mut bool,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        if let Some(grouping) = &plan.grouping {
+            let mut groups = Groups::new(grouping);
+            for row in &rows {
+                groups.add(run, row, warnings)?;
+            }
+            begin(plan, columns_sent, sink);
+            return self.group_rows(run, plan, grouping, groups, output, sink, warnings).await;
+        }
+        for row in &rows {
+            let items = self.items(run, plan, row, warnings).await?;
+            begin(plan, columns_sent, sink);
+            self.pass(items, output, sink).await?;
+            if output.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a table, ungrouped.
+    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
+    async fn table_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        source: &TableSource,
+        output: &mut Output<'_>,
+        columns_sent: &mut bool,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        if output.count == 0 && !plan.calc_found_rows {
+            return Ok(());
+        }
+        let sorts_unless_delivered = !plan.sort.is_empty();
+        let plain = source.access.local_filter.is_none() && !plan.distinct && !plan.calc_found_rows;
+        let sorted_by_path = !sorts_unless_delivered || source.access.delivers_order;
+        let wanted = Wanted {
+            table: &source.table,
+            access: &source.access,
+            columns: columns_of(source),
+            lock: source.lock,
+            // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see.
+            ordered: sorted_by_path,
+            limit: (plain && sorted_by_path && output.count < u64::MAX)
+                .then(|| output.offset.saturating_add(output.count)),
+            commit: self.ends_with_statement() && source.lock == Lock::None,
+        };
+        let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
+        if sorts_unless_delivered && source.access.delivers_order && !unusable {
+            output.sorter = None;
+        }
+        if unusable && wanted.limit.is_some() && sorts_unless_delivered {
+            // The scan was to deliver the order and stop early; it does neither: read all of it and sort.
+            let all = Wanted { limit: None, ordered: false, ..wanted };
+            let (rows, _) = self.open_rows(run, &all, warnings).await?;
+            return self
+                .drain(run, plan, source, &all, rows, output, columns_sent, sink, warnings)
+                .await;
+        }
+        self.drain(run, plan, source, &wanted, std::mem::replace(&mut rows, super::rows::Rows::None), output, columns_sent, sink, warnings)
+            .await
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
+    async fn drain(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        source: &TableSource,
+        wanted: &Wanted<'_>,
+        mut rows: super::rows::Rows,
+        output: &mut Output<'_>,
+        columns_sent: &mut bool,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        let direct = plan.simple_columns.as_ref().filter(|_| {
+            source.access.local_filter.is_none()
+                && output.sorter.is_none()
+                && !plan.distinct
+                && plan.into_variables.is_empty()
+        });
+        let mut pace = Pace::default();
+        while let Some(batch) = self.next_rows(run, wanted, &mut rows, warnings).await? {
+            begin(plan, columns_sent, sink);
+            match direct {
+                Some(columns) => {
+                    let offset = if plan.has_timestamps { run.time_zone_offset_seconds } else { 0 };
+                    send_directly(source, columns, &batch, offset, output, sink);
+                    wait_for_room(sink).await;
+                    client::task::yield_now().await;
+                }
+                None => {
+                    for position in 0..batch.len() {
+                        let view = RowView::new(&source.layout, batch.row(position));
+                        let row = SourceRow { source, view };
+                        if let Some(filter) = &source.access.local_filter
+                            && !self.holds(run, filter, &row, warnings).await?
+                        {
+                            continue;
+                        }
+                        let items = self.items(run, plan, &row, warnings).await?;
+                        self.pass(items, output, sink).await?;
+                        if output.is_done() {
+                            return Ok(());
+                        }
+                        pace.row().await;
+                    }
+                }
+            }
+            if output.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of all items on a row.
+    async fn items<R: Columns + ?Sized>(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        row: &R,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Value>, SqlError> {
+        let mut values = Vec::with_capacity(plan.items.len());
+        for (position, item) in plan.items.iter().enumerate() {
+            let value = self.value_of(run, item, row, warnings).await?;
+            values.push(match plan.columns.get(position) {
+                Some(column) => of_type(value, column, run, warnings),
+                None => value,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Hands a row of items on: into the sort, or out.
+    async fn pass(
+        &mut self,
+        items: Vec<Value>,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        if let Some(sorter) = &mut output.sorter {
+            return sorter.push(items);
+        }
+        if output.take(&items)? {
+            output.send(items, sink)?;
+            wait_for_room(sink).await;
+        }
+        Ok(())
+    }
+
+    /// Partial aggregates of all shards, merged.
+    async fn shipped_groups<'p>(
+        &mut self,
+        run: &mut Run<'_>,
+        source: &TableSource,
+        grouping: &'p Grouping,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Groups<'p>, Failure> {
+        let mut groups = Groups::new(grouping);
+        let wanted = Wanted {
+            table: &source.table,
+            access: &source.access,
+            columns: OpColumns::All,
+            lock: source.lock,
+            ordered: false,
+            limit: None,
+            commit: false,
+        };
+        let output = ScanOutput::Groups {
+            group_by: grouping.group_by.clone(),
+            aggregates: grouping.aggregates.clone(),
+        };
+        let (found, _) = self.find(run, &wanted, warnings)?;
+        let scan = match found {
+            Found::Nothing => return Ok(groups),
+            Found::Scan(scan) => Scan { output, ..*scan },
+            Found::Keys(keys, filter) => {
+                scan_of_keys(source, keys, filter, output)
+            }
+            Found::Entries(entries) => {
+                let keys = self.read_entries(run, &wanted, entries, warnings).await?;
+                if keys.is_empty() {
+                    return Ok(groups);
+                }
+                scan_of_keys(source, keys, source.access.filter.clone(), output)
+            }
+        };
+        let options = self.scan_options(run, false);
+        let mut cursor = self.client.scan(&source.table, scan, options);
+        loop {
+            self.check_killed()?;
+            let next = cursor.next(&mut self.client).await;
+            warnings.extend(cursor.warnings());
+            match next.map_err(|refusal| self.refused(refusal))? {
+                Some(ScanBatch::Groups(batch)) => {
+                    for (values, states) in batch.groups {
+                        groups.merge(run, values, states, warnings)?;
+                    }
+                }
+                Some(ScanBatch::Rows(_)) => unreachable!("groups were asked for"),
+                None => return Ok(groups),
+            }
+        }
+    }
+
+    /// Groups made here of rows that were fetched.
+    async fn gathered_groups<'p>(
+        &mut self,
+        run: &mut Run<'_>,
+        source: &TableSource,
+        grouping: &'p Grouping,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Groups<'p>, Failure> {
+        let mut groups = Groups::new(grouping);
+        let wanted = Wanted {
+            table: &source.table,
+            access: &source.access,
+            columns: columns_of(source),
+            lock: source.lock,
+            ordered: false,
+            limit: None,
+            commit: false,
+        };
+        let (mut rows, _) = self.open_rows(run, &wanted, warnings).await?;
+        let mut pace = Pace::default();
+        while let Some(batch) = self.next_rows(run, &wanted, &mut rows, warnings).await? {
+            for position in 0..batch.len() {
+                let view = RowView::new(&source.layout, batch.row(position));
+                let row = SourceRow { source, view };
+                if let Some(filter) = &source.access.local_filter
+                    && !self.holds(run, filter, &row, warnings).await?
+                {
+                    continue;
+                }
+                groups.add(run, &row, warnings)?;
+                pace.row().await;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// HAVING and the items of every group.
+    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
+    async fn group_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &SelectPlan,
+        grouping: &Grouping,
+        groups: Groups<'_>,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        let mut pace = Pace::default();
+        for row in groups.finish(run, warnings)? {
+            pace.row().await;
+            if let Some(having) = &grouping.having
+                && !self.holds(run, having, &row, warnings).await?
+            {
+                continue;
+            }
+            let items = self.items(run, plan, &row, warnings).await?;
+            self.pass(items, output, sink).await?;
+            if output.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn begin(plan: &SelectPlan, columns_sent: &mut bool, sink: &mut dyn ResultSink) {
+    if !*columns_sent {
+        *columns_sent = true;
+        sink.columns(&plan.columns);
+    }
+}
+
+async fn wait_for_room(sink: &mut dyn ResultSink) {
+    if sink.is_full() {
+        sink.drained().await;
+    }
+}
+
+fn columns_of(source: &TableSource) -> OpColumns {
+    if source.whole_rows { OpColumns::All } else { OpColumns::Only(source.columns.clone()) }
+}
+
+/// A row as it was read: whole rows may be older than the table's newest columns.
+struct SourceRow<'a> {
+    source: &'a TableSource,
+    view: RowView<'a>,
+}
+
+impl Columns for SourceRow<'_> {
+    fn column(&self, index: usize) -> ValueRef<'_> {
+        source_value(self.source, &self.view, index)
+    }
+}
+
+fn source_value<'a>(source: &'a TableSource, view: &RowView<'a>, column: usize) -> ValueRef<'a> {
+    if source.whole_rows { source.table.column_value(view, column) } else { view.get(column) }
+}
+
+/// Rows whose items are their columns go from the stored row straight into the sink.
+fn send_directly(
+    source: &TableSource,
+    columns: &[u16],
+    batch: &RowBatch,
+    offset_seconds: i32,
+    output: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) {
+    let mut values: Vec<ValueRef<'_>> = Vec::with_capacity(columns.len());
+    for position in 0..batch.len() {
+        output.found += 1;
+        if !output.in_window() {
+            if output.is_done() {
+                return;
+            }
+            continue;
+        }
+        let view = RowView::new(&source.layout, batch.row(position));
+        values.clear();
+        for &column in columns {
+            let column = usize::from(column);
+            let value = source_value(source, &view, column);
+            values.push(match value {
+                ValueRef::DateTime(utc)
+                    if offset_seconds != 0
+                        && matches!(
+                            source.layout.column_type(column),
+                            ColumnType::Timestamp { .. }
+                        ) =>
+                {
+                    ValueRef::DateTime(shifted(utc, offset_seconds))
+                }
+                value => value,
+            });
+        }
+        sink.row(&values);
+        output.sent += 1;
+    }
+}
+
+/// Some keys of the primary key's index as ranges of one key each.
+fn scan_of_keys(
+    source: &TableSource,
+    keys: Vec<Vec<u8>>,
+    filter: Option<types::Expr>,
+    output: ScanOutput,
+) -> Scan {
+    let ranges = keys
+        .into_iter()
+        .map(|key| KeyRange { lower: KeyBound::Included(key.clone()), upper: KeyBound::Included(key) })
+        .collect();
+    Scan {
+        index: source.table.primary_key().id,
+        ranges,
+        reverse: false,
+        filter,
+        output,
+        limit: None,
+        lock: source.lock,
+        resume: None,
+        shard: None,
+    }
+}
+
+/// LIMIT's numbers: not negative, not NULL.
+pub fn limit_value(run: &Run<'_>, expr: &types::Expr) -> Result<u64, SqlError> {
+    let mut context = run.context();
+    match super::keys::constant(expr, &mut context)? {
+        Value::UInt(number) => Ok(number),
+        Value::Int(number) => {
+            u64::try_from(number).map_err(|_| SqlError::wrong_arguments("LIMIT"))
+        }
+        Value::Text(text, _) => {
+            text.trim().parse().map_err(|_| SqlError::wrong_arguments("LIMIT"))
+        }
+        _ => Err(SqlError::wrong_arguments("LIMIT")),
+    }
+}
+
+/// A value of the kind its column was announced with.
+fn of_type(
+    value: Value,
+    column: &ColumnInfo,
+    run: &Run<'_>,
+    warnings: &mut Vec<SqlWarning>,
+) -> Value {
+    if value.is_null() || column.null_type || column.column_type.accepts(value.as_ref()) {
+        return value;
+    }
+    let mut context = run.context();
+    context.convert.strict = false;
+    let cast = types::convert::cast(value.as_ref(), &column.column_type, &mut context.convert);
+    take_warnings(&mut context, warnings);
+    cast
+}
+
+/// The groups so far, by their values.
+struct Groups<'p> {
+    grouping: &'p Grouping,
+    groups: BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>,
+    size: u64,
+}
+
+impl<'p> Groups<'p> {
+    fn new(grouping: &'p Grouping) -> Groups<'p> {
+        Groups { grouping, groups: BTreeMap::new(), size: 0 }
+    }
+
+    fn new_states(&self) -> Vec<AggregateState> {
+        self.grouping.aggregates.iter().map(AggregateState::new).collect()
+    }
+
+    fn account(&mut self, key: &[u8], values: &[Value]) -> Result<(), SqlError> {
+        let states = self.grouping.aggregates.len() * size_of::<AggregateState>();
+        self.size += (key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64;
+        if STATEMENT_MEMORY_MAX as u64 <= self.size {
+            return Err(SqlError::out_of_sort_memory());
+        }
+        Ok(())
+    }
+
+    /// Adds one row.
+    fn add<R: Columns + ?Sized>(
+        &mut self,
+        run: &Run<'_>,
+        row: &R,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), SqlError> {
+        let mut values = Vec::with_capacity(self.grouping.group_by.len());
+        for expr in &self.grouping.group_by {
+            values.push(evaluate(run, expr, row, warnings)?);
+        }
+        let key = row_key(&values);
+        if !self.groups.contains_key(&key) {
+            self.account(&key, &values)?;
+            let states = self.new_states();
+            self.groups.insert(key.clone(), (values, states));
+        }
+        let (_, states) = self.groups.get_mut(&key).expect("inserted above");
+        let mut context = run.context();
+        for (state, aggregate) in states.iter_mut().zip(&self.grouping.aggregates) {
+            let value = match &aggregate.argument {
+                Some(argument) => types::expr::eval(argument, row, &mut context),
+                None => Ok(Value::Int(1)),
+            };
+            let value = value.map_err(|error| eval_error(&error))?;
+            state
+                .update(value.as_ref(), &mut context.convert)
+                .map_err(|error| eval_error(&error))?;
+        }
+        take_warnings(&mut context, warnings);
+        Ok(())
+    }
+
+    /// Adds what a shard computed.
+    fn merge(
+        &mut self,
+        run: &Run<'_>,
+        values: Vec<Value>,
+        states: Vec<AggregateState>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        if states.len() != self.grouping.aggregates.len()
+            || values.len() != self.grouping.group_by.len()
+        {
+            return Err(SqlError::new(code::ER_UNKNOWN_ERROR, "a node sent damaged groups").into());
+        }
+        let key = row_key(&values);
+        match self.groups.get_mut(&key) {
+            None => {
+                self.account(&key, &values)?;
+                self.groups.insert(key, (values, states));
+            }
+            Some((_, own)) => {
+                let mut context = run.context();
+                for (own, other) in own.iter_mut().zip(states) {
+                    own.merge(other, &mut context.convert).map_err(|error| eval_error(&error))?;
+                }
+                take_warnings(&mut context, warnings);
+            }
+        }
+        Ok(())
+    }
+
+    /// A row of (group values, aggregates) for each group, in the groups' order.
+    fn finish(
+        mut self,
+        run: &Run<'_>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Vec<Value>>, SqlError> {
+        if self.grouping.implicit && self.groups.is_empty() {
+            let states = self.new_states();
+            self.groups.insert(Vec::new(), (Vec::new(), states));
+        }
+        let mut context = run.context();
+        let mut rows = Vec::with_capacity(self.groups.len());
+        for (mut values, states) in self.groups.into_values() {
+            for state in &states {
+                values.push(state.finish(&mut context.convert).map_err(|error| eval_error(&error))?);
+            }
+            rows.push(values);
+        }
+        take_warnings(&mut context, warnings);
+        let group_count = self.grouping.group_by.len();
+        rows.sort_by(|a, b| {
+            a[..group_count]
+                .iter()
+                .zip(&b[..group_count])
+                .map(|(a, b)| types::convert::sort_compare(a.as_ref(), b.as_ref()))
+                .find(|ordering| ordering.is_ne())
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        Ok(rows)
+    }
+}
+

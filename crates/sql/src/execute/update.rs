@@ -1,0 +1,217 @@
+//! UPDATE.
+//!
+//! The hot path first: an update by primary key whose assignments can be computed where the row is goes there as one
+//! operation, with the rest of WHERE as its filter, and commits in the same batch. Everything else locks the rows, computes
+//! here, and writes whole rows back.
+
+use client::{Op, OpKind, OpResult};
+use types::convert::SqlWarning;
+use types::wire::Bytes;
+use types::{Expr, RowView, Table, Value};
+
+use super::keys::{self, Keys};
+use super::rows::owned_row;
+use super::write::{
+    ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null, store_value,
+};
+use super::{Changed, Failure, Run, take_warnings};
+use crate::SqlError;
+use crate::plan::{AssignedValue, AssignmentPlan, UpdatePlan};
+use crate::session::Session;
+
+/// Keys of a shipped update that go in one batch.
+const SHIPPED_KEYS_MAX: usize = 1_000;
+
+impl Session {
+    pub async fn run_update(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &UpdatePlan,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Changed, Failure> {
+        let storing = Storing::new(run.strict, plan.ignore);
+        run.strict &= !plan.ignore;
+        if let Some(assignments) = &plan.shipped
+            && let Some(changed) =
+                self.ship_update(run, plan, assignments, storing, warnings).await?
+        {
+            return Ok(changed);
+        }
+        let table = &plan.target.table;
+        if plan.ignore && changes_unique_key(table, &plan.assignments) {
+            return Err(SqlError::not_supported("UPDATE IGNORE of key columns").into());
+        }
+        let catalogue = self.catalogue();
+        let mut changed = Changed::default();
+        let mut open = self.open_target(run, &plan.target, plan.moves_in_index, warnings).await?;
+        while let Some(rows) = self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await? {
+            let mut batch = self.batch(run);
+            let mut written = Vec::new();
+            for old in rows {
+                changed.matched += 1;
+                let view = RowView::new(&plan.target.layout, &old);
+                let mut values = owned_row(table, &view);
+                let differs = self
+                    .assign_columns(run, table, &plan.assignments, &mut values, storing, changed.matched, warnings)
+                    .await?;
+                if !differs {
+                    continue;
+                }
+                changed.affected += 1;
+                let new = encode(table, &plan.target.layout, &values)?;
+                batch.ops.extend(client::replace_ops(&catalogue, table, &old, &new));
+                written.push(new);
+            }
+            if batch.ops.is_empty() {
+                continue;
+            }
+            match self.client.execute(batch).await {
+                Ok(result) => warnings.extend(result.warnings),
+                Err(refusal) => {
+                    return Err(self
+                        .write_failure(refusal, table, &plan.target.layout, &written, changed.matched)
+                        .await);
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Sends the assignments to the rows. None if the keys cannot be told from the values: the general way then.
+    async fn ship_update(
+        &mut self,
+        run: &mut Run<'_>,
+        plan: &UpdatePlan,
+        assignments: &[client::Assignment],
+        storing: Storing,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<Changed>, Failure> {
+        let table = &plan.target.table;
+        let mut context = run.context();
+        let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
+        take_warnings(&mut context, warnings);
+        let keys = match resolved {
+            Keys::Nothing => return Ok(Some(Changed::default())),
+            Keys::Keys(keys) if keys.len() <= SHIPPED_KEYS_MAX => keys,
+            Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
+        };
+        // Values that are the same for all rows are stored here, once, where their errors have names.
+        let mut shipped = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let column = &table.columns[usize::from(assignment.column)];
+            let value = match &assignment.value {
+                expr if crate::bind::rewrite::has_columns(expr) => expr.clone(),
+                expr => {
+                    let mut context = run.context();
+                    let value = keys::constant(expr, &mut context)?;
+                    take_warnings(&mut context, warnings);
+                    let stored = if value.is_null() {
+                        if column.nullable { value } else { refuse_null(column, storing, warnings)? }
+                    } else {
+                        store_value(value.as_ref(), column, storing, run, 1, warnings)?
+                    };
+                    Expr::Const(stored)
+                }
+            };
+            shipped.push(client::Assignment { column: assignment.column, value });
+        }
+        let mut batch = self.batch(run);
+        batch.strict = storing.mode == types::convert::StoreMode::Strict;
+        batch.commit = self.ends_with_statement();
+        batch.params.clone_from(&run.params);
+        batch.ops = keys
+            .into_iter()
+            .map(|key| Op {
+                table: table.id,
+                version: table.version,
+                kind: OpKind::Update {
+                    key: Bytes(key),
+                    filter: plan.target.access.residual.clone(),
+                    assignments: shipped.clone(),
+                    returning: false,
+                },
+            })
+            .collect();
+        let result = match self.client.execute(batch).await {
+            Ok(result) => result,
+            Err(refusal) => {
+                return Err(self
+                    .write_failure(refusal, table, &plan.target.layout, &[], 1)
+                    .await);
+            }
+        };
+        warnings.extend(result.warnings);
+        let mut done = Changed::default();
+        for result in result.results.into_iter().flatten() {
+            if let OpResult::Updated { matched, changed, .. } = result {
+                done.matched += u64::from(matched);
+                done.affected += u64::from(changed);
+            }
+        }
+        Ok(Some(done))
+    }
+
+    /// Does the assignments to a row, each seeing those before it. True if a column got another value.
+    #[expect(clippy::too_many_arguments, reason = "the state of one UPDATE, borrowed separately")]
+    pub async fn assign_columns(
+        &mut self,
+        run: &mut Run<'_>,
+        table: &Table,
+        assignments: &[AssignmentPlan],
+        values: &mut Vec<Value>,
+        storing: Storing,
+        row_number: u64,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<bool, SqlError> {
+        let mut differs = false;
+        for assignment in assignments {
+            let position = usize::from(assignment.column);
+            let column = &table.columns[position];
+            let value = match &assignment.value {
+                AssignedValue::Default => default_value(column, storing, run, warnings)?,
+                AssignedValue::Expr(bound) => {
+                    let value = self.value_of(run, bound, &*values, warnings).await?;
+                    if value.is_null() {
+                        Value::Null
+                    } else {
+                        store_value(value.as_ref(), column, storing, run, row_number, warnings)?
+                    }
+                }
+            };
+            let value = if value.is_null() && !column.nullable {
+                refuse_null(column, storing, warnings)?
+            } else {
+                value
+            };
+            differs |= !is_same(&values[position], &value);
+            values[position] = value;
+        }
+        if differs {
+            for (position, column) in table.columns.iter().enumerate() {
+                let assigned = assignments.iter().any(|own| usize::from(own.column) == position);
+                if column.on_update_now && !assigned {
+                    values[position] = now_value(column, run);
+                }
+            }
+        }
+        Ok(differs)
+    }
+}
+
+/// Byte for byte the same: 'a' to 'A' is a change whatever the collation.
+fn is_same(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Text(old, _), Value::Text(new, _)) => old == new,
+        _ => old == new,
+    }
+}
+
+fn changes_unique_key(table: &Table, assignments: &[AssignmentPlan]) -> bool {
+    table.indexes.iter().any(|index| {
+        index.kind != types::IndexKind::Ordinary
+            && index
+                .parts
+                .iter()
+                .any(|part| assignments.iter().any(|own| own.column == part.column))
+    })
+}

@@ -1,0 +1,509 @@
+//! The tables of information_schema that drivers and tools read, made on the fly from the catalogue.
+//!
+//! Each is a list of columns and a function that makes all rows; WHERE, ORDER BY, GROUP BY and LIMIT are the executor's, as
+//! for any rows. Column names and their order are MySQL 8's, values of what does not exist here are NULL or constant.
+
+use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
+
+use crate::SqlError;
+use crate::bind::names::{ScopeColumn, ScopeTable};
+use crate::error::code;
+use crate::session::Session;
+use crate::show;
+
+pub const NAME: &str = "information_schema";
+
+pub fn is_schema(name: &str) -> bool {
+    name.eq_ignore_ascii_case(NAME)
+}
+
+pub fn unknown_table(name: &str) -> SqlError {
+    SqlError::new(code::ER_NO_SUCH_TABLE, format!("Unknown table '{name}' in information_schema"))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualTable {
+    CharacterSets,
+    Collations,
+    Columns,
+    Engines,
+    KeyColumnUsage,
+    ProcessList,
+    ReferentialConstraints,
+    Routines,
+    Schemata,
+    Statistics,
+    TableConstraints,
+    Tables,
+    Triggers,
+    Views,
+    Parameters,
+    Partitions,
+    Events,
+    Files,
+    CheckConstraints,
+}
+
+impl VirtualTable {
+    pub const ALL: [VirtualTable; 19] = [
+        VirtualTable::CharacterSets,
+        VirtualTable::CheckConstraints,
+        VirtualTable::Collations,
+        VirtualTable::Columns,
+        VirtualTable::Engines,
+        VirtualTable::Events,
+        VirtualTable::Files,
+        VirtualTable::KeyColumnUsage,
+        VirtualTable::Parameters,
+        VirtualTable::Partitions,
+        VirtualTable::ProcessList,
+        VirtualTable::ReferentialConstraints,
+        VirtualTable::Routines,
+        VirtualTable::Schemata,
+        VirtualTable::Statistics,
+        VirtualTable::TableConstraints,
+        VirtualTable::Tables,
+        VirtualTable::Triggers,
+        VirtualTable::Views,
+    ];
+
+    pub fn by_name(name: &str) -> Option<VirtualTable> {
+        VirtualTable::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            VirtualTable::CharacterSets => "CHARACTER_SETS",
+            VirtualTable::Collations => "COLLATIONS",
+            VirtualTable::Columns => "COLUMNS",
+            VirtualTable::Engines => "ENGINES",
+            VirtualTable::KeyColumnUsage => "KEY_COLUMN_USAGE",
+            VirtualTable::ProcessList => "PROCESSLIST",
+            VirtualTable::ReferentialConstraints => "REFERENTIAL_CONSTRAINTS",
+            VirtualTable::Routines => "ROUTINES",
+            VirtualTable::Schemata => "SCHEMATA",
+            VirtualTable::Statistics => "STATISTICS",
+            VirtualTable::TableConstraints => "TABLE_CONSTRAINTS",
+            VirtualTable::Tables => "TABLES",
+            VirtualTable::Triggers => "TRIGGERS",
+            VirtualTable::Views => "VIEWS",
+            VirtualTable::Parameters => "PARAMETERS",
+            VirtualTable::Partitions => "PARTITIONS",
+            VirtualTable::Events => "EVENTS",
+            VirtualTable::Files => "FILES",
+            VirtualTable::CheckConstraints => "CHECK_CONSTRAINTS",
+        }
+    }
+
+    /// Names; a leading '#' marks a BIGINT UNSIGNED, else it is text.
+    fn column_names(self) -> &'static [&'static str] {
+        match self {
+            VirtualTable::CharacterSets => {
+                &["CHARACTER_SET_NAME", "DEFAULT_COLLATE_NAME", "DESCRIPTION", "#MAXLEN"]
+            }
+            VirtualTable::Collations => &[
+                "COLLATION_NAME", "CHARACTER_SET_NAME", "#ID", "IS_DEFAULT", "IS_COMPILED", "#SORTLEN",
+                "PAD_ATTRIBUTE",
+            ],
+            VirtualTable::Columns => &[
+                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "#ORDINAL_POSITION",
+                "COLUMN_DEFAULT", "IS_NULLABLE", "DATA_TYPE", "#CHARACTER_MAXIMUM_LENGTH",
+                "#CHARACTER_OCTET_LENGTH", "#NUMERIC_PRECISION", "#NUMERIC_SCALE",
+                "#DATETIME_PRECISION", "CHARACTER_SET_NAME", "COLLATION_NAME", "COLUMN_TYPE",
+                "COLUMN_KEY", "EXTRA", "PRIVILEGES", "COLUMN_COMMENT", "GENERATION_EXPRESSION",
+                "#SRS_ID",
+            ],
+            VirtualTable::Engines => {
+                &["ENGINE", "SUPPORT", "COMMENT", "TRANSACTIONS", "XA", "SAVEPOINTS"]
+            }
+            VirtualTable::KeyColumnUsage => &[
+                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "TABLE_CATALOG",
+                "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "#ORDINAL_POSITION",
+                "#POSITION_IN_UNIQUE_CONSTRAINT", "REFERENCED_TABLE_SCHEMA", "REFERENCED_TABLE_NAME",
+                "REFERENCED_COLUMN_NAME",
+            ],
+            VirtualTable::ProcessList => {
+                &["#ID", "USER", "HOST", "DB", "COMMAND", "#TIME", "STATE", "INFO"]
+            }
+            VirtualTable::ReferentialConstraints => &[
+                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME",
+                "UNIQUE_CONSTRAINT_CATALOG", "UNIQUE_CONSTRAINT_SCHEMA", "UNIQUE_CONSTRAINT_NAME",
+                "MATCH_OPTION", "UPDATE_RULE", "DELETE_RULE", "TABLE_NAME", "REFERENCED_TABLE_NAME",
+            ],
+            VirtualTable::Routines => &[
+                "SPECIFIC_NAME", "ROUTINE_CATALOG", "ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE",
+                "DATA_TYPE", "ROUTINE_BODY", "ROUTINE_DEFINITION", "IS_DETERMINISTIC",
+                "SQL_DATA_ACCESS", "SECURITY_TYPE", "CREATED", "LAST_ALTERED", "SQL_MODE",
+                "ROUTINE_COMMENT", "DEFINER",
+            ],
+            VirtualTable::Schemata => &[
+                "CATALOG_NAME", "SCHEMA_NAME", "DEFAULT_CHARACTER_SET_NAME", "DEFAULT_COLLATION_NAME",
+                "SQL_PATH", "DEFAULT_ENCRYPTION",
+            ],
+            VirtualTable::Statistics => &[
+                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "#NON_UNIQUE", "INDEX_SCHEMA",
+                "INDEX_NAME", "#SEQ_IN_INDEX", "COLUMN_NAME", "COLLATION", "#CARDINALITY", "#SUB_PART",
+                "PACKED", "NULLABLE", "INDEX_TYPE", "COMMENT", "INDEX_COMMENT", "IS_VISIBLE",
+                "EXPRESSION",
+            ],
+            VirtualTable::TableConstraints => &[
+                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "TABLE_SCHEMA",
+                "TABLE_NAME", "CONSTRAINT_TYPE", "ENFORCED",
+            ],
+            VirtualTable::Tables => &[
+                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE", "ENGINE", "#VERSION",
+                "ROW_FORMAT", "#TABLE_ROWS", "#AVG_ROW_LENGTH", "#DATA_LENGTH", "#MAX_DATA_LENGTH",
+                "#INDEX_LENGTH", "#DATA_FREE", "#AUTO_INCREMENT", "CREATE_TIME", "UPDATE_TIME",
+                "CHECK_TIME", "TABLE_COLLATION", "#CHECKSUM", "CREATE_OPTIONS", "TABLE_COMMENT",
+            ],
+            VirtualTable::Triggers => &[
+                "TRIGGER_CATALOG", "TRIGGER_SCHEMA", "TRIGGER_NAME", "EVENT_MANIPULATION",
+                "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "ACTION_STATEMENT", "ACTION_TIMING",
+            ],
+            VirtualTable::Views => &[
+                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "VIEW_DEFINITION", "CHECK_OPTION",
+                "IS_UPDATABLE", "DEFINER", "SECURITY_TYPE", "CHARACTER_SET_CLIENT",
+                "COLLATION_CONNECTION",
+            ],
+            VirtualTable::Parameters => &[
+                "SPECIFIC_CATALOG", "SPECIFIC_SCHEMA", "SPECIFIC_NAME", "#ORDINAL_POSITION",
+                "PARAMETER_MODE", "PARAMETER_NAME", "DATA_TYPE", "DTD_IDENTIFIER", "ROUTINE_TYPE",
+            ],
+            VirtualTable::Partitions => &[
+                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "PARTITION_NAME",
+                "SUBPARTITION_NAME", "#PARTITION_ORDINAL_POSITION", "PARTITION_METHOD",
+                "PARTITION_EXPRESSION", "#TABLE_ROWS",
+            ],
+            VirtualTable::Events => &[
+                "EVENT_CATALOG", "EVENT_SCHEMA", "EVENT_NAME", "DEFINER", "EVENT_DEFINITION", "STATUS",
+            ],
+            VirtualTable::Files => &[
+                "#FILE_ID", "FILE_NAME", "FILE_TYPE", "TABLESPACE_NAME", "LOGFILE_GROUP_NAME",
+                "ENGINE", "#INITIAL_SIZE", "#EXTENT_SIZE", "#TOTAL_EXTENTS", "EXTRA",
+            ],
+            VirtualTable::CheckConstraints => {
+                &["CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "CHECK_CLAUSE"]
+            }
+        }
+    }
+
+    /// The columns as names refer to them.
+    pub fn scope(self, alias: Option<&str>) -> ScopeTable {
+        ScopeTable {
+            database: NAME.into(),
+            alias: alias.unwrap_or(self.name()).to_string(),
+            columns: self
+                .column_names()
+                .iter()
+                .map(|name| ScopeColumn {
+                    name: name.trim_start_matches('#').to_string(),
+                    column_type: match name.starts_with('#') {
+                        true => ColumnType::Int { width: IntWidth::W8, unsigned: true },
+                        false => ColumnType::Varchar {
+                            length: if matches!(*name, "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA") { 16_383 } else { 256 },
+                            // MySQL's information_schema compares names case-insensitively.
+                            collation: Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
+                        },
+                    },
+                    nullable: true,
+                    hidden: false,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::text(text.as_ref(), Collation::by_name("utf8mb4_general_ci").unwrap_or_default())
+}
+
+fn number(number: u64) -> Value {
+    Value::UInt(number)
+}
+
+/// All rows of a table.
+pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<Value>>, SqlError> {
+    let catalogue = session.catalogue();
+    let rows: Vec<Vec<Value>> = match table {
+        VirtualTable::CharacterSets => show::CHARACTER_SETS
+            .iter()
+            .map(|(name, description, collation, length)| {
+                vec![text(name), text(collation), text(description), number(*length)]
+            })
+            .collect(),
+        VirtualTable::Collations => Collation::ALL
+            .iter()
+            .map(|collation| {
+                vec![
+                    text(collation.name()),
+                    text(collation.charset_name()),
+                    number(u64::from(collation.id())),
+                    text(if collation.is_default() { "Yes" } else { "" }),
+                    text("Yes"),
+                    number(if collation.name().contains("0900") { 0 } else { 1 }),
+                    text(if collation.is_pad_space() { "PAD SPACE" } else { "NO PAD" }),
+                ]
+            })
+            .collect(),
+        VirtualTable::Engines => show::ENGINES
+            .iter()
+            .map(|engine| engine.iter().map(text).collect())
+            .collect(),
+        VirtualTable::Schemata => {
+            let mut rows = vec![schema_row(NAME, Collation::by_name("utf8mb4_general_ci").unwrap_or_default())];
+            for database in catalogue.databases.values() {
+                rows.push(schema_row(&database.name, database.collation));
+            }
+            rows
+        }
+        VirtualTable::Tables => {
+            let counts = show::row_counts(session).await;
+            let mut rows: Vec<Vec<Value>> = VirtualTable::ALL.into_iter().map(system_view_row).collect();
+            for table in visible_tables(&catalogue) {
+                rows.push(table_row(table, counts.get(&table.id).copied()));
+            }
+            rows
+        }
+        VirtualTable::Columns => {
+            let mut rows = Vec::new();
+            for table in visible_tables(&catalogue) {
+                let visible = (0..table.columns.len()).filter(|&own| !table.columns[own].hidden);
+                for (position, column) in visible.enumerate() {
+                    rows.push(column_row(table, column, position + 1));
+                }
+            }
+            rows
+        }
+        VirtualTable::Statistics => {
+            let counts = show::row_counts(session).await;
+            visible_tables(&catalogue)
+                .flat_map(|table| statistics_rows(table, counts.get(&table.id).map(|own| own.0)))
+                .collect()
+        }
+        VirtualTable::KeyColumnUsage => {
+            visible_tables(&catalogue).flat_map(|table| key_usage_rows(table)).collect()
+        }
+        VirtualTable::TableConstraints => visible_tables(&catalogue)
+            .flat_map(|table| {
+                shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary).map(|index| {
+                    let kind =
+                        if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+                    vec![
+                        text("def"), text(&table.database), text(&index.name), text(&table.database),
+                        text(&table.name), text(kind), text("YES"),
+                    ]
+                })
+            })
+            .collect(),
+        VirtualTable::ProcessList => show::process_rows(session, true),
+        VirtualTable::Partitions => visible_tables(&catalogue)
+            .map(|table| {
+                let mut row = vec![Value::Null; 9];
+                row[0] = text("def");
+                row[1] = text(&table.database);
+                row[2] = text(&table.name);
+                row[5] = Value::Null;
+                row
+            })
+            .collect(),
+        VirtualTable::ReferentialConstraints
+        | VirtualTable::Routines
+        | VirtualTable::Triggers
+        | VirtualTable::Views
+        | VirtualTable::Parameters
+        | VirtualTable::Events
+        | VirtualTable::Files
+        | VirtualTable::CheckConstraints => Vec::new(),
+    };
+    assert!(rows.iter().all(|row| row.len() == table.column_names().len()));
+    Ok(rows)
+}
+
+/// Tables users see, by database and name.
+fn visible_tables(catalogue: &types::Catalogue) -> impl Iterator<Item = &std::sync::Arc<Table>> {
+    catalogue.databases.values().flat_map(|database| {
+        database.tables.values().filter_map(|id| catalogue.table_by_id(*id))
+    })
+}
+
+/// Indexes that are ready and not on the hidden row id.
+pub fn shown_indexes(table: &Table) -> impl Iterator<Item = &types::Index> {
+    table.indexes.iter().filter(|index| {
+        index.state == IndexState::Public
+            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].hidden)
+    })
+}
+
+fn schema_row(name: &str, collation: Collation) -> Vec<Value> {
+    vec![
+        text("def"), text(name), text(collation.charset_name()), text(collation.name()), Value::Null,
+        text("NO"),
+    ]
+}
+
+fn system_view_row(table: VirtualTable) -> Vec<Value> {
+    let mut row = vec![Value::Null; 21];
+    row[0] = text("def");
+    row[1] = text(NAME);
+    row[2] = text(table.name());
+    row[3] = text("SYSTEM VIEW");
+    row[5] = number(10);
+    row[7] = number(0);
+    row[20] = text("");
+    row
+}
+
+fn table_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
+    let (rows, bytes) = counts.unwrap_or((0, 0));
+    let has_sequence = table.columns.iter().any(|column| {
+        !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
+    });
+    vec![
+        text("def"),
+        text(&table.database),
+        text(&table.name),
+        text("BASE TABLE"),
+        text(&table.engine),
+        number(10),
+        text("Dynamic"),
+        number(rows),
+        number(bytes.checked_div(rows).unwrap_or(0)),
+        number(bytes),
+        number(0),
+        number(0),
+        number(0),
+        match &table.auto_increment {
+            Some(sequence) if has_sequence => number(sequence.start),
+            _ => Value::Null,
+        },
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        text(table.collation.name()),
+        Value::Null,
+        text(""),
+        text(&table.comment),
+    ]
+}
+
+fn column_row(table: &Table, position: usize, ordinal: usize) -> Vec<Value> {
+    let column = &table.columns[position];
+    let column_type = &column.column_type;
+    let type_name = column_type.sql_name();
+    let data_type = type_name.split(['(', ' ']).next().unwrap_or_default().to_string();
+    let (characters, octets) = match column_type {
+        ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
+            (number(u64::from(*length)), number(4 * u64::from(*length)))
+        }
+        ColumnType::Binary { length } | ColumnType::Varbinary { length } => {
+            (number(u64::from(*length)), number(u64::from(*length)))
+        }
+        ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => {
+            (number(u64::from(*bytes_max)), number(u64::from(*bytes_max)))
+        }
+        _ => (Value::Null, Value::Null),
+    };
+    let (precision, scale) = match column_type {
+        ColumnType::Int { width, unsigned } => {
+            let digits = match (width, unsigned) {
+                (IntWidth::W1, _) => 3,
+                (IntWidth::W2, _) => 5,
+                (IntWidth::W3, _) => 7,
+                (IntWidth::W4, _) => 10,
+                (IntWidth::W8, false) => 19,
+                (IntWidth::W8, true) => 20,
+            };
+            (number(digits), number(0))
+        }
+        ColumnType::Decimal { precision, scale, .. } => {
+            (number(u64::from(*precision)), number(u64::from(*scale)))
+        }
+        ColumnType::Float => (number(12), Value::Null),
+        ColumnType::Double => (number(22), Value::Null),
+        _ => (Value::Null, Value::Null),
+    };
+    let fsp = match column_type {
+        ColumnType::Time { fsp } | ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => {
+            number(u64::from(*fsp))
+        }
+        _ => Value::Null,
+    };
+    let collation = column_type.collation().filter(|_| column_type.is_string());
+    vec![
+        text("def"),
+        text(&table.database),
+        text(&table.name),
+        text(&column.name),
+        number(ordinal as u64),
+        show::default_text(column).map_or(Value::Null, text),
+        text(if column.nullable { "YES" } else { "NO" }),
+        text(data_type),
+        characters,
+        octets,
+        precision,
+        scale,
+        fsp,
+        collation.map_or(Value::Null, |own| text(own.charset_name())),
+        collation.map_or(Value::Null, |own| text(own.name())),
+        text(type_name),
+        text(show::key_text(table, position)),
+        text(show::extra_text(column)),
+        text("select,insert,update,references"),
+        text(&column.comment),
+        text(""),
+        Value::Null,
+    ]
+}
+
+fn statistics_rows(table: &Table, row_count: Option<u64>) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for index in shown_indexes(table) {
+        for (number_in_index, part) in index.parts.iter().enumerate() {
+            let column = &table.columns[usize::from(part.column)];
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&table.name),
+                number(u64::from(index.kind == IndexKind::Ordinary)),
+                text(&table.database),
+                text(&index.name),
+                number(number_in_index as u64 + 1),
+                text(&column.name),
+                text(if part.descending { "D" } else { "A" }),
+                number(row_count.unwrap_or(0)),
+                part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
+                Value::Null,
+                text(if column.nullable { "YES" } else { "" }),
+                text("BTREE"),
+                text(""),
+                text(&index.comment),
+                text("YES"),
+                Value::Null,
+            ]);
+        }
+    }
+    rows
+}
+
+fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for index in shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary) {
+        for (position, part) in index.parts.iter().enumerate() {
+            rows.push(vec![
+                text("def"),
+                text(&table.database),
+                text(&index.name),
+                text("def"),
+                text(&table.database),
+                text(&table.name),
+                text(&table.columns[usize::from(part.column)].name),
+                number(position as u64 + 1),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::Null,
+            ]);
+        }
+    }
+    rows
+}

@@ -1,0 +1,245 @@
+//! Prepared statements: COM_STMT_* and PREPARE, EXECUTE, DEALLOCATE.
+//!
+//! The syntax tree is kept, and the plan with it. The plan is made at PREPARE to check the statement and describe its
+//! columns; as no parameter has a value then, one whose plan depends on their kinds is bound again at the first EXECUTE.
+
+use std::sync::Arc;
+
+use types::expr::ResultType;
+use types::{ColumnType, Value};
+
+use super::query::{fits, has_plan};
+use super::run::Outcome;
+use super::{PreparedInfo, Session, unknown_handler};
+use crate::bind::Environment;
+use crate::error::{SqlError, code};
+use crate::parser::{self, ast};
+use crate::plan::{ParamKind, Plan};
+use crate::server::Counters;
+use crate::{ColumnInfo, ResultSink};
+
+/// Statements one session may keep; the server's `max_prepared_stmt_count` is for all sessions.
+const PREPARED_COUNT_MAX: usize = 16_382;
+
+pub struct Prepared {
+    statement: Arc<ast::Statement>,
+    param_count: u16,
+    plan: Option<(Arc<Plan>, Arc<Environment>)>,
+}
+
+impl Session {
+    pub async fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+        self.begin_command();
+        self.warnings.clear();
+        let result = self.prepare_text(text);
+        if let Err(error) = &result {
+            self.note_error(error);
+        }
+        self.end_command();
+        result
+    }
+
+    fn prepare_text(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+        let (statement, param_count) = parser::parse_prepared(text)?;
+        match &statement {
+            ast::Statement::Empty => {
+                return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
+            }
+            ast::Statement::Prepare { .. }
+            | ast::Statement::Execute { .. }
+            | ast::Statement::Deallocate { .. } => {
+                return Err(SqlError::new(
+                    code::ER_UNSUPPORTED_PS,
+                    "This command is not supported in the prepared statement protocol yet",
+                ));
+            }
+            _ => {}
+        }
+        let param_count = u16::try_from(param_count).map_err(|_| {
+            SqlError::new(1390, "Prepared statement contains too many placeholders")
+        })?;
+        if PREPARED_COUNT_MAX <= self.prepared.len() {
+            return Err(SqlError::new(
+                code::ER_MAX_PREPARED_STMT_COUNT_REACHED,
+                format!(
+                    "Can't create more than max_prepared_stmt_count statements (current value: \
+                     {PREPARED_COUNT_MAX})"
+                ),
+            ));
+        }
+        let mut prepared =
+            Prepared { statement: Arc::new(statement), param_count, plan: None };
+        let mut columns = Vec::new();
+        if has_plan(&prepared.statement) {
+            let kinds = vec![ParamKind::Unknown; usize::from(param_count)];
+            let plan = self.bind(&prepared.statement, &kinds)?;
+            columns = plan.columns().to_vec();
+            if plan.reusable {
+                prepared.plan = Some((Arc::new(plan), self.environment.clone()));
+            }
+        }
+        let params = (0..param_count).map(|_| param_info(&self.environment)).collect();
+        let id = self.next_prepared_id();
+        self.prepared.insert(id, prepared);
+        Ok(PreparedInfo { id, params, columns, warnings: self.warning_count() })
+    }
+
+    fn next_prepared_id(&mut self) -> u32 {
+        loop {
+            self.prepared_id_last = self.prepared_id_last.checked_add(1).unwrap_or(1);
+            if !self.prepared.contains_key(&self.prepared_id_last) {
+                return self.prepared_id_last;
+            }
+        }
+    }
+
+    /// `params` already include long data; one a `?`.
+    pub async fn execute(
+        &mut self,
+        statement_id: u32,
+        params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+    ) {
+        self.begin_command();
+        Counters::add(&self.server.counters.questions, 1);
+        if let Err(error) = self.execute_prepared(statement_id, params, sink, false).await {
+            self.note_error(&error);
+            sink.error(&error);
+        }
+        self.end_command();
+    }
+
+    pub(super) async fn execute_prepared(
+        &mut self,
+        id: u32,
+        mut params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+        more_results: bool,
+    ) -> Result<(), SqlError> {
+        self.check_killed()?;
+        let Some(prepared) = self.prepared.get(&id) else {
+            return Err(unknown_handler(id, "mysqld_stmt_execute"));
+        };
+        if params.len() != usize::from(prepared.param_count) {
+            return Err(SqlError::wrong_arguments("mysqld_stmt_execute"));
+        }
+        let statement = prepared.statement.clone();
+        if !has_plan(&statement) {
+            self.statement_params.clone_from(&params);
+            return Box::pin(self.statement(&statement, params, sink, more_results)).await;
+        }
+        let mut tries = 0;
+        loop {
+            let plan = self.plan_of(id, &statement, &params)?;
+            match self.run_plan(&plan, params, sink, more_results).await? {
+                Outcome::Done => return Ok(()),
+                Outcome::Replan(own, error) => {
+                    params = own;
+                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
+                }
+            }
+        }
+    }
+
+    /// The statement's plan if it still holds, else a new one.
+    fn plan_of(
+        &mut self,
+        id: u32,
+        statement: &ast::Statement,
+        params: &[Value],
+    ) -> Result<Arc<Plan>, SqlError> {
+        let version = self.client.client().catalogue().version;
+        if let Some((plan, environment)) = self.prepared.get(&id).and_then(|own| own.plan.as_ref())
+            && plan.catalogue_version == version
+            && (Arc::ptr_eq(environment, &self.environment) || **environment == *self.environment)
+            && fits(plan, params)
+        {
+            return Ok(plan.clone());
+        }
+        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+        let plan = Arc::new(self.bind(statement, &kinds)?);
+        let environment = self.environment.clone();
+        if let Some(prepared) = self.prepared.get_mut(&id) {
+            prepared.plan = plan.reusable.then(|| (plan.clone(), environment));
+        }
+        Ok(plan)
+    }
+
+    pub fn param_count(&self, statement_id: u32) -> Option<u16> {
+        self.prepared.get(&statement_id).map(|prepared| prepared.param_count)
+    }
+
+    pub fn close_statement(&mut self, statement_id: u32) {
+        self.prepared.remove(&statement_id);
+        self.prepared_names.retain(|_, id| *id != statement_id);
+    }
+
+    /// COM_STMT_RESET: 1243 when there is no such statement. (Long data and cursors are the wire protocol's.)
+    pub fn reset_statement(&mut self, statement_id: u32) -> Result<(), SqlError> {
+        match self.prepared.contains_key(&statement_id) {
+            true => Ok(()),
+            false => Err(unknown_handler(statement_id, "mysqld_stmt_reset")),
+        }
+    }
+
+    /// PREPARE name FROM 'text' or @variable. An older statement of that name goes, also when the new one is wrong.
+    pub(super) fn prepare_named(
+        &mut self,
+        name: &str,
+        source: &ast::PrepareSource,
+    ) -> Result<(), SqlError> {
+        let text = match source {
+            ast::PrepareSource::Text(text) => text.clone(),
+            ast::PrepareSource::Variable(variable) => {
+                let value = self.user_variables.get(&variable.to_lowercase());
+                let text = value.and_then(super::value_text);
+                text.unwrap_or_else(|| "NULL".into()).into_bytes()
+            }
+        };
+        let name = name.to_lowercase();
+        if let Some(old) = self.prepared_names.remove(&name) {
+            self.prepared.remove(&old);
+        }
+        let info = self.prepare_text(&text)?;
+        self.prepared_names.insert(name, info.id);
+        Ok(())
+    }
+
+    /// EXECUTE name USING @a, @b.
+    pub(super) async fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[String],
+        sink: &mut dyn ResultSink,
+        more_results: bool,
+    ) -> Result<(), SqlError> {
+        let Some(&id) = self.prepared_names.get(&name.to_lowercase()) else {
+            return Err(SqlError::unknown_statement(name, "EXECUTE"));
+        };
+        if self.param_count(id) != u16::try_from(using.len()).ok() {
+            return Err(SqlError::wrong_arguments("EXECUTE"));
+        }
+        let params = using
+            .iter()
+            .map(|name| self.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null))
+            .collect();
+        self.execute_prepared(id, params, sink, more_results).await
+    }
+
+    pub(super) fn deallocate_named(&mut self, name: &str) -> Result<(), SqlError> {
+        match self.prepared_names.remove(&name.to_lowercase()) {
+            Some(id) => {
+                self.prepared.remove(&id);
+                Ok(())
+            }
+            None => Err(SqlError::unknown_statement(name, "DEALLOCATE PREPARE")),
+        }
+    }
+}
+
+/// A `?` as clients see it.
+fn param_info(environment: &Environment) -> ColumnInfo {
+    let column_type = ColumnType::Varchar { length: 255, collation: environment.collation };
+    let own = ResultType { column_type: Some(column_type), nullable: true };
+    crate::bind::expression_info("?", &own, environment.collation)
+}

@@ -1,0 +1,249 @@
+//! Text statements: one after another, through the digest and the plan cache where they can.
+
+use std::sync::Arc;
+
+use types::Value;
+
+use super::Session;
+use super::run::Outcome;
+use super::variables::Charset;
+use crate::bind::{Binder, literal_value};
+use crate::error::{SqlError, code};
+use crate::parser::ast::{Literal, Statement};
+use crate::parser::{self};
+use crate::plan::{ParamKind, Plan};
+use crate::plan_cache::LITERAL_COUNT_MAX;
+use crate::server::Counters;
+use crate::ResultSink;
+
+/// How often a statement is bound again because its table's definition moved; the last tries wait for the new
+/// definition to arrive.
+pub(super) const REPLAN_COUNT_MAX: u32 = 100;
+
+impl Session {
+    /// Runs every statement of the text (several when CLIENT_MULTI_STATEMENTS is set). SQL errors go to `sink.error`.
+    pub async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
+        self.begin_command();
+        let converted = self.to_utf8(text);
+        let mut rest = converted.as_deref().unwrap_or(text);
+        let now = self.client.client().wall_clock_micros();
+        let shown = String::from_utf8_lossy(&rest[..rest.len().min(256)]).into_owned();
+        self.server.update_process(self.info.id, |process| {
+            process.command = "Query";
+            process.since_micros = now;
+            process.statement = Some(shown);
+        });
+        let mut is_first = true;
+        loop {
+            Counters::add(&self.server.counters.questions, 1);
+            match self.query_one(rest, is_first, sink).await {
+                Ok(consumed) if consumed < rest.len() => rest = &rest[consumed..],
+                Ok(_) => break,
+                Err(error) => {
+                    self.note_error(&error);
+                    sink.error(&error);
+                    break;
+                }
+            }
+            is_first = false;
+        }
+        self.server.update_process(self.info.id, |process| {
+            process.command = "Sleep";
+            process.statement = None;
+        });
+        self.end_command();
+    }
+
+    /// The text in UTF-8, if the client writes in another character set and it matters.
+    fn to_utf8(&self, text: &[u8]) -> Option<Vec<u8>> {
+        if self.settings.character_set_client != Charset::Latin1 || text.is_ascii() {
+            return None;
+        }
+        let converted: String =
+            text.iter().map(|&byte| crate::bind::latin1_character(byte)).collect();
+        Some(converted.into_bytes())
+    }
+
+    /// Runs the first statement of the text; where the next one begins, or the end.
+    async fn query_one(
+        &mut self,
+        text: &[u8],
+        is_first: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<usize, SqlError> {
+        self.check_killed()?;
+        let mut literals = Vec::new();
+        let digested = {
+            let client = self.client.client();
+            let mut cache = self.server.plan_cache(self.info.worker);
+            match cache.digest(text, &mut literals, || client.random_u64()) {
+                Some((key, consumed)) => {
+                    let found =
+                        cache.find(key, &self.environment, client.catalogue().version);
+                    Some((key, consumed, found))
+                }
+                None => None,
+            }
+        };
+        if let Some((key, consumed, found)) = digested {
+            let end = self.end_of(text, consumed)?;
+            let more = end < text.len();
+            if let Some(plan) = found {
+                let params = self.literal_values(literals)?;
+                if fits(&plan, &params) {
+                    match self.run_plan(&plan, params, sink, more).await? {
+                        Outcome::Done => return Ok(end),
+                        Outcome::Replan(params, error) => {
+                            let tries = self.after_replan(0, plan.catalogue_version, &error).await?;
+                            drop(params);
+                            self.parse_and_run(text, Some(key), tries, end, sink).await?;
+                            return Ok(end);
+                        }
+                    }
+                }
+            }
+            self.parse_and_run(text, Some(key), 0, end, sink).await?;
+            return Ok(end);
+        }
+        let (statement, consumed) = parser::parse_one(text)?;
+        let end = self.end_of(text, consumed)?;
+        if statement == Statement::Empty {
+            // Comments behind the last semicolon are nothing; a text of nothing is an error.
+            if is_first && end == text.len() {
+                return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
+            }
+            return Ok(end);
+        }
+        let more = end < text.len();
+        self.statement_params.clear();
+        Box::pin(self.statement(&statement, Vec::new(), sink, more)).await?;
+        Ok(end)
+    }
+
+    /// Where the next statement begins: the end of the text if nothing but comments is left. 1064 if there is more and
+    /// the client did not ask for several statements.
+    fn end_of(&self, text: &[u8], consumed: usize) -> Result<usize, SqlError> {
+        if consumed == text.len() {
+            return Ok(consumed);
+        }
+        let rest = &text[consumed..];
+        let begins_like_comment = matches!(rest[0], b'-' | b'#' | b'/' | b';');
+        if begins_like_comment
+            && let Ok((Statement::Empty, length)) = parser::parse_one(rest)
+            && length == rest.len()
+        {
+            return Ok(text.len());
+        }
+        if !self.info.multi_statements {
+            let near: String = String::from_utf8_lossy(&rest[..rest.len().min(320)])
+                .chars()
+                .take(80)
+                .collect();
+            let line = 1 + text[..consumed].iter().filter(|&&byte| byte == b'\n').count();
+            return Err(SqlError::new(
+                code::ER_PARSE_ERROR,
+                format!(
+                    "You have an error in your SQL syntax; check the manual that corresponds to your MySQL \
+                     server version for the right syntax to use near '{near}' at line {line}"
+                ),
+            ));
+        }
+        Ok(consumed)
+    }
+
+    /// The way of a statement that has a digest but no plan yet.
+    async fn parse_and_run(
+        &mut self,
+        text: &[u8],
+        key: Option<(u64, u64)>,
+        mut tries: u32,
+        end: usize,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let more = end < text.len();
+        let (statement, literals) = match parser::parse_parametrised(text)? {
+            Some(parsed) => (parsed.statement, Some(parsed.literals)),
+            None => (parser::parse_one(text)?.0, None),
+        };
+        if !has_plan(&statement) {
+            return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
+        }
+        let is_shareable = literals.is_some();
+        let literals = literals.unwrap_or_default();
+        let small = literals.len() <= LITERAL_COUNT_MAX;
+        let mut params = self.literal_values(literals)?;
+        loop {
+            let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+            let plan = Arc::new(self.bind(&statement, &kinds)?);
+            if let Some(key) = key
+                && is_shareable
+                && plan.reusable
+                && small
+            {
+                let mut cache = self.server.plan_cache(self.info.worker);
+                cache.insert(key, self.environment.clone(), plan.clone());
+            }
+            match self.run_plan(&plan, params, sink, more).await? {
+                Outcome::Done => return Ok(()),
+                Outcome::Replan(own, error) => {
+                    params = own;
+                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
+                }
+            }
+        }
+    }
+
+    /// Counts a replan; waits a little if the catalogue here is still the one that was refused.
+    pub(super) async fn after_replan(
+        &mut self,
+        tries: u32,
+        version: types::SchemaVersion,
+        error: &SqlError,
+    ) -> Result<u32, SqlError> {
+        if REPLAN_COUNT_MAX <= tries {
+            return Err(error.clone());
+        }
+        if self.catalogue().version == version {
+            self.client.client().sleep_ms(5).await;
+        }
+        self.check_killed()?;
+        Ok(tries + 1)
+    }
+
+    pub(super) fn bind(&self, statement: &Statement, kinds: &[ParamKind]) -> Result<Plan, SqlError> {
+        let catalogue = self.catalogue();
+        Binder::new(&catalogue, &self.environment, self, kinds).plan(statement)
+    }
+
+    fn literal_values(&self, literals: Vec<Literal>) -> Result<Vec<Value>, SqlError> {
+        let collation = self.environment.collation;
+        literals
+            .into_iter()
+            .map(|literal| match literal {
+                // The bytes are taken over, not copied.
+                Literal::String(bytes) if !collation.is_binary() => {
+                    Ok(match String::from_utf8(bytes) {
+                        Ok(text) => Value::Text(text.into(), collation),
+                        Err(error) => Value::Bytes(error.into_bytes().into()),
+                    })
+                }
+                other => literal_value(&other, collation),
+            })
+            .collect()
+    }
+}
+
+/// Was the plan made for parameters of these kinds?
+pub(super) fn fits(plan: &Plan, params: &[Value]) -> bool {
+    usize::from(plan.param_count) == params.len()
+        && plan.param_kinds.as_ref().is_none_or(|kinds| {
+            kinds.iter().zip(params).all(|(kind, value)| *kind == ParamKind::of(value))
+        })
+}
+
+pub(super) fn has_plan(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+    )
+}

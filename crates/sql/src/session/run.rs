@@ -1,0 +1,198 @@
+//! Running a plan: what happens around the executor.
+//!
+//! A plan whose table changed since it was made is bound again, an autocommit statement that lost a deadlock or its node
+//! group's view is run again; both only while the client has seen nothing of the result.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use types::convert::SqlWarning;
+use types::{Value, ValueRef};
+
+use super::Session;
+use crate::execute::{Changed, Failure};
+use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
+use crate::server::Counters;
+use crate::{ColumnInfo, OkInfo, ResultSink, SqlError};
+
+/// How often an autocommit statement is run again after a deadlock.
+const RERUN_COUNT_MAX: u32 = 3;
+
+/// What became of a plan.
+pub enum Outcome {
+    Done,
+    /// The table's definition changed: bind again. The parameters are handed back.
+    Replan(Vec<Value>, SqlError),
+}
+
+/// Notes whether anything was sent.
+struct Watched<'s> {
+    inner: &'s mut dyn ResultSink,
+    begun: bool,
+}
+
+impl ResultSink for Watched<'_> {
+    fn columns(&mut self, columns: &[ColumnInfo]) {
+        self.begun = true;
+        self.inner.columns(columns);
+    }
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        self.inner.row(values);
+    }
+    fn end_of_rows(&mut self, info: &OkInfo) {
+        self.inner.end_of_rows(info);
+    }
+    fn ok(&mut self, info: &OkInfo) {
+        self.inner.ok(info);
+    }
+    fn error(&mut self, error: &SqlError) {
+        self.inner.error(error);
+    }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        self.inner.drained()
+    }
+}
+
+impl Session {
+    /// Runs a plan and answers, success or error, into the sink; errors are handed back too.
+    pub(super) async fn run_plan(
+        &mut self,
+        plan: &Arc<Plan>,
+        mut params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+        more_results: bool,
+    ) -> Result<Outcome, SqlError> {
+        let is_change = !plan.is_read();
+        if is_change && self.transaction.read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        let strict = is_change && self.settings.sql_mode.is_strict();
+        let mut watched = Watched { inner: sink, begun: false };
+        let mut reruns = 0;
+        loop {
+            self.warnings.clear();
+            self.statement_insert_id = None;
+            self.random_sequence = None;
+            self.client.next_statement();
+            let mut warnings = Vec::new();
+            let mut run = self.start_run(plan, params, strict);
+            let result = match &plan.kind {
+                PlanKind::Select(select) => self
+                    .run_select(&mut run, select, &mut watched, &mut warnings)
+                    .await
+                    .map(|sent| Changed { affected: sent, ..Changed::default() }),
+                PlanKind::Insert(insert) => self.run_insert(&mut run, insert, &mut warnings).await,
+                PlanKind::Update(update) => self.run_update(&mut run, update, &mut warnings).await,
+                PlanKind::Delete(delete) => self.run_delete(&mut run, delete, &mut warnings).await,
+            };
+            params = run.params;
+            params.truncate(usize::from(plan.param_count));
+            let result = match result {
+                Ok(changed) => self.finish_statement().await.map(|()| changed),
+                Err(failure) => Err(failure),
+            };
+            self.keep_warnings(warnings);
+            match result {
+                Ok(changed) => {
+                    self.succeed(plan, changed, watched.inner, more_results);
+                    return Ok(Outcome::Done);
+                }
+                Err(failure) => {
+                    let was_own = self.ends_with_statement();
+                    self.fail_statement(&failure).await;
+                    if failure.replan && !watched.begun {
+                        return Ok(Outcome::Replan(params, failure.error));
+                    }
+                    if failure.rerun && was_own && !watched.begun && reruns < RERUN_COUNT_MAX {
+                        reruns += 1;
+                        // Let the one that won get on; a little longer each time.
+                        self.client.client().sleep_ms(1 << reruns).await;
+                        continue;
+                    }
+                    return Err(failure.error);
+                }
+            }
+        }
+    }
+
+    fn keep_warnings(&mut self, warnings: Vec<SqlWarning>) {
+        let count_max = self.kept_number("max_error_count");
+        let count_max = usize::try_from(count_max).unwrap_or(usize::MAX);
+        self.warnings = warnings;
+        self.warnings.truncate(count_max);
+    }
+
+    /// Counts, ids and the OK of a statement that went well.
+    fn succeed(
+        &mut self,
+        plan: &Plan,
+        changed: Changed,
+        sink: &mut dyn ResultSink,
+        more_results: bool,
+    ) {
+        if let Some(id) = self.statement_insert_id {
+            self.last_insert_id = id;
+        }
+        let counters = &self.server.counters;
+        let warning_count = self.warnings.len();
+        let (affected, info) = match &plan.kind {
+            PlanKind::Select(select) => {
+                Counters::add(&counters.com_select, 1);
+                if select.into_variables.is_empty() {
+                    self.row_count = -1;
+                    let info = self.ok_info(more_results);
+                    sink.end_of_rows(&info);
+                    return;
+                }
+                (changed.affected, String::new())
+            }
+            PlanKind::Insert(insert) => {
+                Counters::add(&counters.com_insert, 1);
+                let several = match &insert.source {
+                    InsertSource::Values(rows) => 1 < rows.len(),
+                    InsertSource::Select(_) => true,
+                };
+                let duplicates = match insert.mode {
+                    InsertMode::Insert | InsertMode::Replace | InsertMode::Update(_) => {
+                        changed.duplicates
+                    }
+                };
+                let info = format!(
+                    "Records: {}  Duplicates: {duplicates}  Warnings: {warning_count}",
+                    changed.records
+                );
+                (changed.affected, if several { info } else { String::new() })
+            }
+            PlanKind::Update(_) => {
+                Counters::add(&counters.com_update, 1);
+                let affected =
+                    if self.info.found_rows { changed.matched } else { changed.affected };
+                let info = format!(
+                    "Rows matched: {}  Changed: {}  Warnings: {warning_count}",
+                    changed.matched, changed.affected
+                );
+                (affected, info)
+            }
+            PlanKind::Delete(_) => {
+                Counters::add(&counters.com_delete, 1);
+                (changed.affected, String::new())
+            }
+        };
+        self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
+        let last_insert_id = match &plan.kind {
+            PlanKind::Insert(_) => changed.insert_id,
+            _ => self.statement_insert_id.unwrap_or(0),
+        };
+        let ok = OkInfo { affected_rows: affected, last_insert_id, info, ..self.ok_info(more_results) };
+        sink.ok(&ok);
+    }
+
+    /// A failure outside of a plan (DDL, COMMIT, SHOW).
+    pub(super) async fn fail(&mut self, failure: Failure) -> SqlError {
+        self.fail_statement(&failure).await;
+        failure.error
+    }
+}

@@ -1,0 +1,393 @@
+//! Definitions: databases, tables, indexes. Each commits what is open, then changes the control plane's catalogue; when
+//! the statement ends, every node uses the new definition.
+
+use std::sync::Arc;
+
+use client::SchemaChange;
+use types::convert::WarningLevel;
+use types::{Collation, Column, ColumnDefault, IndexKind, Table};
+
+use super::Session;
+use crate::bind::table::{check_name, collation_of, engine_name, index_definition};
+use crate::bind::{Binder, find_table};
+use crate::error::{SqlError, code};
+use crate::execute::Failure;
+use crate::information_schema;
+use crate::parser::ast::{self, Statement};
+
+impl Session {
+    /// Runs a definition; the affected rows.
+    pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
+        // Also in a READ ONLY transaction, which MySQL refuses before it commits.
+        if self.transaction.explicit && self.transaction.read_only {
+            return Err(SqlError::read_only_transaction().into());
+        }
+        self.commit_transaction().await?;
+        match statement {
+            Statement::CreateDatabase { name, if_not_exists, charset, collation } => {
+                self.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref())
+                    .await
+            }
+            Statement::AlterDatabase { .. } => Err(SqlError::not_supported("ALTER DATABASE").into()),
+            Statement::DropDatabase { name, if_exists } => {
+                self.drop_database(name, *if_exists).await
+            }
+            Statement::CreateTable(create) => self.create_table(create).await,
+            Statement::DropTable { temporary, if_exists, tables } => {
+                self.drop_tables(*temporary, *if_exists, tables).await
+            }
+            Statement::Truncate { table } => {
+                let table = self.own_table(table)?;
+                self.change(SchemaChange::TruncateTable { id: table.id }).await?;
+                Ok(0)
+            }
+            Statement::RenameTable(pairs) => {
+                for (source, target) in pairs {
+                    self.rename_table(source, target).await?;
+                }
+                Ok(0)
+            }
+            Statement::CreateIndex { table, index } => {
+                let table = self.own_table(table)?;
+                self.add_index(&table, index).await?;
+                Ok(0)
+            }
+            Statement::DropIndex { name, table } => {
+                let table = self.own_table(table)?;
+                self.drop_index(&table, name).await?;
+                Ok(0)
+            }
+            Statement::AlterTable(alter) => self.alter_table(alter).await,
+            _ => unreachable!("only definitions come here"),
+        }
+    }
+
+    async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
+        match self.client.change_schema(change).await {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(self.refused(refusal)),
+        }
+    }
+
+    fn refuse_information_schema(&self, name: &str) -> Result<(), SqlError> {
+        if !information_schema::is_schema(name) {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            code::ER_DBACCESS_DENIED_ERROR,
+            format!(
+                "Access denied for user '{}'@'localhost' to database 'information_schema'",
+                self.info.user
+            ),
+        ))
+    }
+
+    fn own_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+        if let Some(schema) = &name.schema {
+            self.refuse_information_schema(schema)?;
+        }
+        find_table(&self.catalogue(), self.environment.database.as_deref(), name)
+    }
+
+    /// The database a new table goes to, as it is spelled.
+    fn target_database(&self, name: &ast::ObjectName) -> Result<(String, Collation), SqlError> {
+        let written = match &name.schema {
+            Some(schema) => schema.clone(),
+            None => self.environment.database.clone().ok_or_else(SqlError::no_database)?,
+        };
+        self.refuse_information_schema(&written)?;
+        let catalogue = self.catalogue();
+        let database =
+            catalogue.database(&written).ok_or_else(|| SqlError::unknown_database(&written))?;
+        Ok((database.name.clone(), database.collation))
+    }
+
+    async fn create_database(
+        &mut self,
+        name: &str,
+        if_not_exists: bool,
+        charset: Option<&str>,
+        collation: Option<&str>,
+    ) -> Result<u64, Failure> {
+        check_name(name, code::ER_WRONG_DB_NAME, "database")?;
+        let collation = collation_of(charset, collation)?.unwrap_or_default();
+        let exists = SqlError::new(
+            code::ER_DB_CREATE_EXISTS,
+            format!("Can't create database '{name}'; database exists"),
+        );
+        let is_there =
+            information_schema::is_schema(name) || self.catalogue().database(name).is_some();
+        if is_there {
+            if if_not_exists {
+                self.note(WarningLevel::Note, exists);
+                return Ok(1);
+            }
+            return Err(exists.into());
+        }
+        let change = SchemaChange::CreateDatabase { name: name.to_string(), collation };
+        match self.change(change).await {
+            // Somebody else was faster.
+            Err(failure) if if_not_exists && failure.error.code == code::ER_DB_CREATE_EXISTS => {
+                self.note(WarningLevel::Note, failure.error);
+                Ok(1)
+            }
+            result => result.map(|()| 1),
+        }
+    }
+
+    async fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<u64, Failure> {
+        self.refuse_information_schema(name)?;
+        let missing = SqlError::new(
+            code::ER_DB_DROP_EXISTS,
+            format!("Can't drop database '{name}'; database doesn't exist"),
+        );
+        let catalogue = self.catalogue();
+        let Some(database) = catalogue.database(name) else {
+            if if_exists {
+                self.note(WarningLevel::Note, missing);
+                return Ok(0);
+            }
+            return Err(missing.into());
+        };
+        let (own_name, table_count) = (database.name.clone(), database.tables.len() as u64);
+        let dropped = self.change(SchemaChange::DropDatabase { name: own_name.clone() }).await;
+        match dropped {
+            Err(failure) if failure.error.code == code::ER_BAD_DB_ERROR => {
+                if !if_exists {
+                    return Err(missing.into());
+                }
+                self.note(WarningLevel::Note, missing);
+                return Ok(0);
+            }
+            result => result?,
+        }
+        if self.environment.database.as_deref() == Some(own_name.as_str()) {
+            self.set_environment(None);
+            self.server.update_process(self.info.id, |process| process.database = None);
+        }
+        Ok(table_count)
+    }
+
+    async fn create_table(&mut self, create: &ast::CreateTable) -> Result<u64, Failure> {
+        let (database, collation) = self.target_database(&create.name)?;
+        let catalogue = self.catalogue();
+        let exists = SqlError::table_exists(&create.name.name);
+        if catalogue.table(&database, &create.name.name).is_some() {
+            if create.if_not_exists {
+                self.note(WarningLevel::Note, exists);
+                return Ok(0);
+            }
+            return Err(exists.into());
+        }
+        let table = match &create.like {
+            Some(source) => {
+                if create.temporary {
+                    return Err(SqlError::not_supported("TEMPORARY TABLE").into());
+                }
+                check_name(&create.name.name, code::ER_WRONG_TABLE_NAME, "table")?;
+                let source = self.own_table(source)?;
+                let mut table = (*source).clone();
+                table.database = database;
+                table.name.clone_from(&create.name.name);
+                if let Some(sequence) = &mut table.auto_increment {
+                    sequence.start = 1;
+                }
+                table
+            }
+            None => {
+                let environment = self.environment.clone();
+                let binder = &mut Binder::new(&catalogue, &environment, &*self, &[]);
+                binder.table_definition(create, &database, collation)?
+            }
+        };
+        match self.change(SchemaChange::CreateTable(Box::new(table))).await {
+            Err(failure)
+                if create.if_not_exists && failure.error.code == code::ER_TABLE_EXISTS_ERROR =>
+            {
+                self.note(WarningLevel::Note, failure.error);
+                Ok(0)
+            }
+            result => result.map(|()| 0),
+        }
+    }
+
+    async fn drop_tables(
+        &mut self,
+        temporary: bool,
+        if_exists: bool,
+        names: &[ast::ObjectName],
+    ) -> Result<u64, Failure> {
+        let mut tables = Vec::new();
+        let mut missing = Vec::new();
+        for name in names {
+            match self.own_table(name) {
+                Ok(table) if !temporary => tables.push(table),
+                Err(error) if error.code == code::ER_NO_DB_ERROR => return Err(error.into()),
+                Err(error) if error.code == code::ER_DBACCESS_DENIED_ERROR => return Err(error.into()),
+                Err(error) if error.code == code::ER_BAD_DB_ERROR && !if_exists => {
+                    return Err(error.into());
+                }
+                Ok(_) | Err(_) => {
+                    let schema = name.schema.clone().or_else(|| self.environment.database.clone());
+                    missing.push(format!("{}.{}", schema.unwrap_or_default(), name.name));
+                }
+            }
+        }
+        if !missing.is_empty() {
+            if !if_exists {
+                return Err(SqlError::bad_table(&missing.join(",")).into());
+            }
+            for name in &missing {
+                self.note(WarningLevel::Note, SqlError::bad_table(name));
+            }
+        }
+        for table in tables {
+            match self.change(SchemaChange::DropTable { id: table.id }).await {
+                Err(failure) if failure.error.code == code::ER_BAD_TABLE_ERROR => {
+                    // Dropped by somebody else in between.
+                    let error =
+                        SqlError::bad_table(&format!("{}.{}", table.database, table.name));
+                    if !if_exists {
+                        return Err(error.into());
+                    }
+                    self.note(WarningLevel::Note, error);
+                }
+                result => result?,
+            }
+        }
+        Ok(0)
+    }
+
+    async fn rename_table(
+        &mut self,
+        source: &ast::ObjectName,
+        target: &ast::ObjectName,
+    ) -> Result<(), Failure> {
+        let table = self.own_table(source)?;
+        let (database, _) = self.target_database(target)?;
+        check_name(&target.name, code::ER_WRONG_TABLE_NAME, "table")?;
+        if self.catalogue().table(&database, &target.name).is_some() {
+            return Err(SqlError::table_exists(&target.name).into());
+        }
+        let name = target.name.clone();
+        self.change(SchemaChange::RenameTable { id: table.id, database, name }).await
+    }
+
+    async fn add_index(
+        &mut self,
+        table: &Arc<Table>,
+        definition: &ast::IndexDefinition,
+    ) -> Result<(), Failure> {
+        let index = index_definition(table, definition)?;
+        let unique = matches!(index.kind, IndexKind::Unique { .. });
+        let name = index.name.clone();
+        match self.client.create_index(table, index).await {
+            Ok(_) => Ok(()),
+            Err(refusal) => {
+                let duplicate = unique && matches!(refusal, client::Refusal::DuplicateKey { .. });
+                let mut failure = self.refused(refusal);
+                if duplicate {
+                    failure.error = SqlError::duplicate_entry("", &format!("{}.{name}", table.name));
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    async fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Failure> {
+        if name.eq_ignore_ascii_case("PRIMARY") {
+            return Err(SqlError::not_supported("DROP PRIMARY KEY").into());
+        }
+        let missing = || {
+            SqlError::new(
+                code::ER_CANT_DROP_FIELD_OR_KEY,
+                format!("Can't DROP '{name}'; check that column/key exists"),
+            )
+        };
+        let index = table.index_named(name).ok_or_else(missing)?;
+        // The sequence's column must stay the first of some key.
+        if let Some(own) = table.columns.iter().position(is_generated) {
+            let leads = |other: &types::Index| usize::from(other.parts[0].column) == own;
+            let others = table.indexes.iter().filter(|other| other.id != index.id);
+            if leads(index) && !others.into_iter().any(leads) {
+                return Err(SqlError::new(
+                    code::ER_WRONG_AUTO_KEY,
+                    "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+                )
+                .into());
+            }
+        }
+        self.change(SchemaChange::DropIndex { table: table.id, index: index.id }).await
+    }
+
+    /// The alterations that do not touch rows: indexes, names, and options that change nothing.
+    async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
+        use ast::AlterOperation as A;
+        let table = self.own_table(&alter.table)?;
+        // All are checked before the first is done: half an ALTER is worse than none.
+        for operation in &alter.operations {
+            let refused = match operation {
+                A::AddIndex(definition) => {
+                    index_definition(&table, definition)?;
+                    continue;
+                }
+                A::DropIndex(_) | A::RenameTable(_) | A::DisableKeys | A::EnableKeys | A::Force => {
+                    continue;
+                }
+                A::Options(options) => {
+                    if let Some(engine) = &options.engine {
+                        engine_name(engine)?;
+                    }
+                    let only_engine = options.charset.is_none()
+                        && options.collation.is_none()
+                        && options.comment.is_none()
+                        && options.auto_increment.is_none()
+                        && options.other.is_empty();
+                    if only_engine {
+                        continue;
+                    }
+                    "ALTER TABLE of table options".to_string()
+                }
+                A::AddColumn { .. } => "ALTER TABLE ADD COLUMN".into(),
+                A::AddForeignKey(_) => "FOREIGN KEY".into(),
+                A::AddCheck(_) => "CHECK".into(),
+                A::DropColumn(_) => "ALTER TABLE DROP COLUMN".into(),
+                A::DropPrimaryKey => "ALTER TABLE DROP PRIMARY KEY".into(),
+                A::DropForeignKey(_) => "ALTER TABLE DROP FOREIGN KEY".into(),
+                A::DropConstraint(_) => "ALTER TABLE DROP CONSTRAINT".into(),
+                A::ModifyColumn { .. } => "ALTER TABLE MODIFY COLUMN".into(),
+                A::ChangeColumn { .. } => "ALTER TABLE CHANGE COLUMN".into(),
+                A::SetDefault { .. } => "ALTER TABLE ALTER COLUMN".into(),
+                A::RenameColumn { .. } => "ALTER TABLE RENAME COLUMN".into(),
+                A::RenameIndex { .. } => "ALTER TABLE RENAME INDEX".into(),
+                A::ConvertCharset { .. } => "ALTER TABLE CONVERT TO CHARACTER SET".into(),
+                A::OrderBy(_) => "ALTER TABLE ORDER BY".into(),
+                A::Partition(_) => "ALTER TABLE PARTITION BY".into(),
+                A::Unsupported { feature } => feature.clone(),
+            };
+            return Err(SqlError::not_supported(refused).into());
+        }
+        for operation in &alter.operations {
+            // Each change gives the table a new version.
+            let table = self.catalogue().table_by_id(table.id).cloned().unwrap_or(table.clone());
+            match operation {
+                A::AddIndex(definition) => self.add_index(&table, definition).await?,
+                A::DropIndex(name) => self.drop_index(&table, name).await?,
+                A::RenameTable(target) => {
+                    let source = ast::ObjectName {
+                        schema: Some(table.database.clone()),
+                        name: table.name.clone(),
+                    };
+                    self.rename_table(&source, target).await?;
+                }
+                // The keys of a table are never off; dump files switch them around their rows.
+                _ => {}
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn is_generated(column: &Column) -> bool {
+    !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
+}

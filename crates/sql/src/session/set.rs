@@ -1,0 +1,634 @@
+//! SET, and reading system variables.
+
+use types::convert::{SqlWarning, WarningLevel};
+use types::{Collation, Decimal, Value};
+
+use super::Session;
+use super::variables::{
+    self, Charset, Isolation, Kind, NewValue, Scope, SqlMode, Variable, check_kept, parse_bool,
+    parse_time_zone,
+};
+use crate::bind::Binder;
+use crate::error::{SqlError, code};
+use crate::execute::Run;
+use crate::parser::ast;
+use crate::plan::{ParamKind, Plan, PlanKind, SelectPlan, Source};
+
+impl Session {
+    /// The value of an expression that names no column: SET, KILL, DO.
+    pub(crate) async fn scalar(&mut self, expr: &ast::Expr) -> Result<Value, SqlError> {
+        let params = self.statement_params.clone();
+        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+        let catalogue = self.catalogue();
+        let environment = self.environment.clone();
+        let (bound, slots) = {
+            let binder = Binder::new(&catalogue, &environment, &*self, &kinds);
+            binder.scalar(expr)?
+        };
+        let plan = scalar_plan(slots, kinds.len());
+        let mut run: Run<'_> = self.start_run(&plan, params, false);
+        let mut warnings = Vec::new();
+        let value = self.scalar_value(&mut run, &bound, &mut warnings).await;
+        self.warnings.extend(warnings);
+        value
+    }
+
+    /// MySQL checks all items before it assigns any; here each value is computed before the first assignment, so that an
+    /// expression that fails leaves nothing half set.
+    pub(super) async fn set(&mut self, items: &[ast::SetItem]) -> Result<(), SqlError> {
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            values.push(match item {
+                ast::SetItem::UserVariable { value, .. } => {
+                    Some(NewValue::Value(self.scalar(value).await?))
+                }
+                ast::SetItem::SystemVariable { value, .. } => Some(match value {
+                    ast::SetValue::Default => NewValue::Default,
+                    ast::SetValue::Word(word) => NewValue::Word(word.clone()),
+                    // `SET x = latin1`: a bare name is a word.
+                    ast::SetValue::Expr(ast::Expr::Column(word)) if word.table.is_none() => {
+                        NewValue::Word(word.column.clone())
+                    }
+                    ast::SetValue::Expr(expr) => NewValue::Value(self.scalar(expr).await?),
+                }),
+                ast::SetItem::Names { .. }
+                | ast::SetItem::CharacterSet { .. }
+                | ast::SetItem::Transaction { .. } => None,
+            });
+        }
+        for (item, value) in items.iter().zip(values) {
+            match (item, value) {
+                (ast::SetItem::UserVariable { name, .. }, Some(NewValue::Value(value))) => {
+                    self.set_user_variable(&name.to_lowercase(), value)?;
+                }
+                (ast::SetItem::SystemVariable { scope, name, .. }, Some(value)) => {
+                    self.assign_variable(*scope, name, value).await?;
+                }
+                (ast::SetItem::Names { charset, collation }, _) => {
+                    self.set_names(charset.as_deref(), collation.as_deref())?;
+                }
+                (ast::SetItem::CharacterSet { charset }, _) => {
+                    self.set_character_set(charset.as_deref())?;
+                }
+                (ast::SetItem::Transaction { scope, isolation, read_only }, _) => {
+                    self.set_transaction(*scope, *isolation, *read_only)?;
+                }
+                _ => unreachable!("values were computed by the kind of the item"),
+            }
+        }
+        Ok(())
+    }
+
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<(), SqlError> {
+        let charset = match charset {
+            None => Charset::Utf8mb4,
+            Some(name) => {
+                Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))?
+            }
+        };
+        let name = collation.map_or(charset.default_collation_name(), |name| name);
+        if let Some(written) = collation
+            && Charset::by_collation_name(written) != Some(charset)
+        {
+            return Err(if Collation::by_name(written).is_some() {
+                SqlError::new(
+                    code::ER_COLLATION_CHARSET_MISMATCH,
+                    format!(
+                        "COLLATION '{written}' is not valid for CHARACTER SET '{}'",
+                        charset.name()
+                    ),
+                )
+            } else {
+                SqlError::unknown_collation(written)
+            });
+        }
+        self.set_collation(name)?;
+        self.settings.character_set_client = charset;
+        self.settings.character_set_results = Some(charset);
+        Ok(())
+    }
+
+    /// collation_connection, and character_set_connection with it.
+    fn set_collation(&mut self, name: &str) -> Result<(), SqlError> {
+        let collation =
+            Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+        let charset = Charset::by_collation_name(name)
+            .ok_or_else(|| SqlError::unknown_collation(name))?;
+        self.settings.collation_connection = collation;
+        self.settings.collation_connection_name = name.to_ascii_lowercase();
+        self.settings.character_set_connection = charset;
+        self.set_environment(self.environment.database.clone());
+        Ok(())
+    }
+
+    fn set_character_set(&mut self, charset: Option<&str>) -> Result<(), SqlError> {
+        let charset = match charset {
+            None => Charset::Utf8mb4,
+            Some(name) => {
+                Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))?
+            }
+        };
+        self.settings.character_set_client = charset;
+        self.settings.character_set_results = Some(charset);
+        let database = self.database_collation();
+        self.set_collation(database.name())
+    }
+
+    /// The current database's collation, or the server's.
+    pub(crate) fn database_collation(&self) -> Collation {
+        let catalogue = self.catalogue();
+        let database = self.environment.database.as_deref();
+        database
+            .and_then(|name| catalogue.database(name))
+            .map_or_else(Collation::default, |database| database.collation)
+    }
+
+    fn set_transaction(
+        &mut self,
+        scope: ast::TransactionScope,
+        isolation: Option<ast::IsolationLevel>,
+        read_only: Option<bool>,
+    ) -> Result<(), SqlError> {
+        let isolation = match isolation {
+            None => None,
+            Some(ast::IsolationLevel::ReadUncommitted) => Some(Isolation::ReadUncommitted),
+            Some(ast::IsolationLevel::ReadCommitted) => Some(Isolation::ReadCommitted),
+            Some(ast::IsolationLevel::RepeatableRead) => Some(Isolation::RepeatableRead),
+            Some(ast::IsolationLevel::Serializable) => {
+                return Err(SqlError::not_supported("SERIALIZABLE"));
+            }
+        };
+        match scope {
+            ast::TransactionScope::Next => self.set_next_transaction(isolation, read_only),
+            ast::TransactionScope::Session => {
+                if let Some(isolation) = isolation {
+                    self.settings.isolation = isolation;
+                }
+                if let Some(read_only) = read_only {
+                    self.settings.read_only = read_only;
+                }
+                if !self.is_in_transaction() {
+                    self.end_transaction();
+                }
+                Ok(())
+            }
+            ast::TransactionScope::Global => {
+                if let Some(isolation) = isolation {
+                    self.server.set_global("transaction_isolation", isolation.name().into());
+                }
+                if let Some(read_only) = read_only {
+                    let value = if read_only { "ON" } else { "OFF" };
+                    self.server.set_global("transaction_read_only", value.into());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn assign_variable(
+        &mut self,
+        scope: ast::VariableScope,
+        name: &str,
+        value: NewValue,
+    ) -> Result<(), SqlError> {
+        let variable = find(name)?;
+        let name = variable.name;
+        if variable.read_only {
+            return Err(read_only(name));
+        }
+        match scope {
+            ast::VariableScope::Unspecified | ast::VariableScope::Session => {
+                if variable.scope == Scope::Global {
+                    return Err(SqlError::new(
+                        code::ER_GLOBAL_VARIABLE,
+                        format!(
+                            "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
+                        ),
+                    ));
+                }
+                if matches!(name, "max_allowed_packet" | "net_buffer_length") {
+                    return Err(SqlError::new(
+                        1621,
+                        format!(
+                            "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
+                        ),
+                    ));
+                }
+                self.assign_session(variable, value).await
+            }
+            ast::VariableScope::PersistOnly => Err(SqlError::not_supported("SET PERSIST_ONLY")),
+            ast::VariableScope::Persist => Err(SqlError::not_supported("SET PERSIST")),
+            ast::VariableScope::Global => {
+                if variable.scope == Scope::Session {
+                    return Err(SqlError::new(
+                        code::ER_LOCAL_VARIABLE,
+                        format!(
+                            "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                        ),
+                    ));
+                }
+                self.assign_global(variable, value)
+            }
+        }
+    }
+
+    fn assign_global(&mut self, variable: &'static Variable, value: NewValue) -> Result<(), SqlError> {
+        let name = variable.name;
+        let text = match variable.kind {
+            Kind::Computed(_) => {
+                // Tried on a scratch copy of the session's settings, so that the same checks apply.
+                let saved = self.settings.clone();
+                let result = self.assign_live(variable, &value);
+                let text = self.variable_text(ast::VariableScope::Session, variable);
+                self.settings = saved;
+                self.set_environment(self.environment.database.clone());
+                result?;
+                text
+            }
+            _ => {
+                let (text, adjusted) = check_kept(variable, &value)?;
+                if adjusted {
+                    self.warn_adjusted(name, &value);
+                }
+                text
+            }
+        };
+        self.server.set_global(name, text);
+        Ok(())
+    }
+
+    /// A global value as the session's own, when the session begins.
+    pub(super) fn assign_global_default(&mut self, name: &str, value: String) -> Result<(), SqlError> {
+        let variable = find(name)?;
+        if variable.scope == Scope::Global {
+            return Ok(());
+        }
+        let value = match (value.parse::<u64>(), variable.kind) {
+            (Ok(number), Kind::Int { .. }) => NewValue::Value(Value::UInt(number)),
+            _ => NewValue::Word(value),
+        };
+        match variable.kind {
+            Kind::Computed(_) => self.assign_live(variable, &value),
+            _ => {
+                let (text, _) = check_kept(variable, &value)?;
+                self.keep(variable, text);
+                Ok(())
+            }
+        }
+    }
+
+    async fn assign_session(
+        &mut self,
+        variable: &'static Variable,
+        value: NewValue,
+    ) -> Result<(), SqlError> {
+        if variable.name == "autocommit" {
+            let (text, _) = check_kept(variable, &value)?;
+            let on = text == "ON";
+            // Turning it on commits what is open.
+            if on && !self.settings.autocommit {
+                if let Err(failure) = self.commit_transaction().await {
+                    return Err(failure.error);
+                }
+            }
+            self.settings.autocommit = on;
+            return Ok(());
+        }
+        if matches!(variable.kind, Kind::Computed(_)) {
+            return self.assign_live(variable, &value);
+        }
+        let (text, adjusted) = check_kept(variable, &value)?;
+        if adjusted {
+            self.warn_adjusted(variable.name, &value);
+        }
+        self.keep(variable, text);
+        Ok(())
+    }
+
+    fn keep(&mut self, variable: &'static Variable, text: String) {
+        match variable.name {
+            "autocommit" => self.settings.autocommit = text == "ON",
+            "sql_notes" => self.settings.sql_notes = text == "ON",
+            "innodb_lock_wait_timeout" => {
+                self.settings.lock_wait_timeout_seconds = text.parse().unwrap_or(50);
+            }
+            "sql_select_limit" => self.settings.select_limit = text.parse().unwrap_or(u64::MAX),
+            _ => {}
+        }
+        self.settings.kept.insert(variable.name, text);
+    }
+
+    fn warn_adjusted(&mut self, name: &str, value: &NewValue) {
+        self.warnings.push(SqlWarning {
+            level: WarningLevel::Warning,
+            code: code::ER_TRUNCATED_WRONG_VALUE,
+            message: format!(
+                "Truncated incorrect {name} value: '{}'",
+                value.text().unwrap_or_default()
+            ),
+        });
+    }
+
+    /// A variable the engine acts on.
+    fn assign_live(&mut self, variable: &Variable, value: &NewValue) -> Result<(), SqlError> {
+        let name = variable.name;
+        let text = value.text();
+        let required = || {
+            text.clone().ok_or_else(|| SqlError::wrong_value_for_variable(name, "NULL"))
+        };
+        let is_default = matches!(value, NewValue::Default);
+        match name {
+            "sql_mode" => {
+                self.settings.sql_mode =
+                    if is_default { SqlMode::default() } else { SqlMode::parse(&required()?)? };
+                self.set_environment(self.environment.database.clone());
+            }
+            "time_zone" => {
+                let zone = if is_default { "SYSTEM".to_string() } else { required()? };
+                let offset = parse_time_zone(&zone).ok_or_else(|| {
+                    SqlError::new(
+                        code::ER_UNKNOWN_TIME_ZONE,
+                        format!("Unknown or incorrect time zone: '{zone}'"),
+                    )
+                })?;
+                self.settings.time_zone_offset_seconds = offset;
+                self.settings.time_zone = zone;
+            }
+            "transaction_isolation" | "tx_isolation" => {
+                let level = if is_default {
+                    Isolation::RepeatableRead
+                } else {
+                    Isolation::parse(&required()?)?
+                };
+                self.settings.isolation = level;
+                if !self.is_in_transaction() {
+                    self.transaction.isolation = level;
+                }
+            }
+            "transaction_read_only" | "tx_read_only" => {
+                let on = if is_default { false } else { parse_bool(name, &required()?)? };
+                self.settings.read_only = on;
+                if !self.is_in_transaction() {
+                    self.transaction.read_only = on;
+                }
+            }
+            "character_set_client" | "character_set_connection" | "character_set_results" => {
+                let charset = match (&text, is_default) {
+                    (_, true) => Some(Charset::Utf8mb4),
+                    (None, false) if name == "character_set_results" => None,
+                    (None, false) => {
+                        return Err(SqlError::wrong_value_for_variable(name, "NULL"));
+                    }
+                    (Some(text), false) => Some(
+                        Charset::by_name(text)
+                            .ok_or_else(|| SqlError::unknown_character_set(text))?,
+                    ),
+                };
+                match (name, charset) {
+                    ("character_set_client", Some(charset)) => {
+                        self.settings.character_set_client = charset;
+                    }
+                    ("character_set_connection", Some(charset)) => {
+                        self.set_collation(charset.default_collation_name())?;
+                    }
+                    (_, charset) => self.settings.character_set_results = charset,
+                }
+            }
+            "collation_connection" => {
+                let collation = match is_default {
+                    true => Charset::Utf8mb4.default_collation_name().to_string(),
+                    false => required()?,
+                };
+                self.set_collation(&collation)?;
+            }
+            // They follow the database and the server; MySQL lets them be set, to no effect here.
+            "character_set_database" | "character_set_server" => {
+                if !is_default {
+                    let text = required()?;
+                    Charset::by_name(&text)
+                        .ok_or_else(|| SqlError::unknown_character_set(&text))?;
+                }
+            }
+            "collation_database" | "collation_server" => {
+                if !is_default {
+                    let text = required()?;
+                    Collation::by_name(&text).ok_or_else(|| SqlError::unknown_collation(&text))?;
+                }
+            }
+            "timestamp" => {
+                let micros = match value {
+                    NewValue::Default => None,
+                    _ => {
+                        let text = required()?;
+                        let seconds: f64 = text
+                            .trim()
+                            .parse()
+                            .map_err(|_| SqlError::wrong_type_for_variable(name))?;
+                        let in_range = (0.0..=2_147_483_647.0).contains(&seconds);
+                        if !in_range {
+                            return Err(SqlError::wrong_value_for_variable(name, &text));
+                        }
+                        // 0 turns the clock on again.
+                        (seconds != 0.0).then_some((seconds * 1e6).round() as i64)
+                    }
+                };
+                self.settings.timestamp_micros = micros;
+            }
+            "last_insert_id" | "identity" => {
+                self.last_insert_id = number(name, value)?;
+            }
+            "insert_id" => return Err(SqlError::not_supported("SET insert_id")),
+            "pseudo_thread_id" | "server_id" | "server_uuid" | "port" | "socket" => {
+                return Err(read_only(name));
+            }
+            "max_connections" => return Err(SqlError::not_supported("SET GLOBAL max_connections")),
+            _ => return Err(read_only(name)),
+        }
+        Ok(())
+    }
+
+    /// `@@scope.name`.
+    pub(crate) fn read_variable(
+        &self,
+        scope: ast::VariableScope,
+        name: &str,
+    ) -> Result<Value, SqlError> {
+        let variable = find(name)?;
+        let wrong_scope = match (scope, variable.scope) {
+            (ast::VariableScope::Session, Scope::Global) => Some("GLOBAL"),
+            (ast::VariableScope::Global, Scope::Session) => Some("SESSION"),
+            _ => None,
+        };
+        if let Some(own) = wrong_scope {
+            return Err(SqlError::new(
+                code::ER_INCORRECT_GLOBAL_LOCAL_VAR,
+                format!("Variable '{}' is a {own} variable", variable.name),
+            ));
+        }
+        let text = self.variable_text(scope, variable);
+        if variable.name == "character_set_results"
+            && scope != ast::VariableScope::Global
+            && self.settings.character_set_results.is_none()
+        {
+            return Ok(Value::Null);
+        }
+        if variable.name == "secure_file_priv" {
+            return Ok(Value::Null);
+        }
+        Ok(match variable.kind {
+            Kind::Bool(_) => Value::Int(i64::from(text == "ON")),
+            Kind::Int { .. } => Value::UInt(text.parse().unwrap_or(0)),
+            Kind::Computed(true) => match (text.as_str(), text.parse::<u64>()) {
+                ("ON", _) => Value::Int(1),
+                ("OFF", _) => Value::Int(0),
+                (_, Ok(number)) => Value::UInt(number),
+                (_, Err(_)) => match Decimal::parse(&text) {
+                    Some(number) => Value::Decimal(number),
+                    None => Value::Null,
+                },
+            },
+            Kind::Text(_) if variable.name == "long_query_time" => {
+                Decimal::parse(&text).map_or(Value::Null, Value::Decimal)
+            }
+            Kind::Text(_) | Kind::Word(_) | Kind::Computed(false) => {
+                Value::text(&text, Collation::default())
+            }
+        })
+    }
+
+    /// The value as SHOW VARIABLES shows it.
+    pub(crate) fn variable_text(&self, scope: ast::VariableScope, variable: &Variable) -> String {
+        let name = variable.name;
+        let is_global = scope == ast::VariableScope::Global || variable.scope == Scope::Global;
+        if is_global && let Some(text) = self.server.global(name) {
+            return text;
+        }
+        if !is_global {
+            match name {
+                "autocommit" => return on_off(self.settings.autocommit),
+                _ => {
+                    if let Some(text) = self.settings.kept.get(name) {
+                        return text.clone();
+                    }
+                }
+            }
+        }
+        match variable.kind {
+            Kind::Bool(default) => on_off(default),
+            Kind::Int { default, .. } => default.to_string(),
+            Kind::Text(default) => match (name, is_global) {
+                ("ssl_cipher", true) => String::new(),
+                _ => default.to_string(),
+            },
+            Kind::Word(words) => words[0].to_string(),
+            Kind::Computed(_) => self.computed_variable(name, is_global),
+        }
+    }
+
+    fn computed_variable(&self, name: &str, is_global: bool) -> String {
+        let config = self.server.config();
+        let defaults = variables::Settings::default();
+        let settings = if is_global { &defaults } else { &self.settings };
+        match name {
+            "character_set_client" => settings.character_set_client.name().into(),
+            "character_set_connection" => settings.character_set_connection.name().into(),
+            "character_set_results" => {
+                settings.character_set_results.map_or("", Charset::name).into()
+            }
+            "character_set_server" => "utf8mb4".into(),
+            "character_set_database" => self.database_collation().charset_name().into(),
+            "collation_connection" => settings.collation_connection_name.clone(),
+            "collation_server" => Collation::default().name().into(),
+            "collation_database" => self.database_collation().name().into(),
+            "datadir" => config.datadir.clone(),
+            "hostname" => config.hostname.clone(),
+            "port" => config.port.to_string(),
+            "socket" => config.socket.clone(),
+            "version" => config.version_text.clone(),
+            "server_id" => config.node.0.to_string(),
+            "server_uuid" => format!("00000000-0000-4000-8000-{:012x}", config.node.0),
+            "max_connections" => config.max_connections.to_string(),
+            "sql_mode" => settings.sql_mode.text(),
+            "time_zone" => settings.time_zone.clone(),
+            "transaction_isolation" | "tx_isolation" => settings.isolation.name().into(),
+            "transaction_read_only" | "tx_read_only" => on_off(settings.read_only),
+            "error_count" => {
+                let errors = self.warnings.iter().filter(|own| own.level == WarningLevel::Error);
+                errors.count().to_string()
+            }
+            "warning_count" => self.warnings.len().to_string(),
+            "last_insert_id" | "identity" => self.last_insert_id.to_string(),
+            "insert_id" => "0".into(),
+            "pseudo_thread_id" => self.info.id.to_string(),
+            "timestamp" => {
+                let micros = match settings.timestamp_micros {
+                    Some(micros) => micros,
+                    None => self.client.client().wall_clock_micros(),
+                };
+                format!("{}.{:06}", micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000))
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A kept variable of numbers.
+    pub(crate) fn kept_number(&self, name: &str) -> u64 {
+        let variable = variables::find(name).expect("a variable's name");
+        let kept = self.settings.kept.get(name).cloned();
+        let text = kept.or_else(|| self.server.global(name));
+        let default = match variable.kind {
+            Kind::Int { default, .. } => default,
+            _ => 0,
+        };
+        text.and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+}
+
+fn find(name: &str) -> Result<&'static Variable, SqlError> {
+    variables::find(name).ok_or_else(|| SqlError::unknown_system_variable(name))
+}
+
+fn read_only(name: &str) -> SqlError {
+    SqlError::new(
+        code::ER_INCORRECT_GLOBAL_LOCAL_VAR,
+        format!("Variable '{name}' is a read only variable"),
+    )
+}
+
+fn on_off(on: bool) -> String {
+    if on { "ON" } else { "OFF" }.to_string()
+}
+
+fn number(name: &str, value: &NewValue) -> Result<u64, SqlError> {
+    match value {
+        NewValue::Default => Ok(0),
+        NewValue::Value(Value::Int(number)) => Ok(u64::try_from(*number).unwrap_or(0)),
+        NewValue::Value(Value::UInt(number)) => Ok(*number),
+        _ => Err(SqlError::wrong_type_for_variable(name)),
+    }
+}
+
+/// A plan that holds nothing but slots, for one expression.
+fn scalar_plan(slots: Vec<crate::plan::Slot>, param_count: usize) -> Plan {
+    Plan {
+        kind: PlanKind::Select(Box::new(SelectPlan {
+            columns: Vec::new(),
+            source: Source::Nothing { filter: None },
+            items: Vec::new(),
+            hidden_count: 0,
+            grouping: None,
+            distinct: false,
+            sort: Vec::new(),
+            limit: None,
+            calc_found_rows: false,
+            into_variables: Vec::new(),
+            simple_columns: None,
+            has_timestamps: false,
+        })),
+        param_count: u16::try_from(param_count).expect("statements have few parameters"),
+        slots,
+        param_kinds: None,
+        reusable: false,
+        catalogue_version: types::SchemaVersion(0),
+    }
+}

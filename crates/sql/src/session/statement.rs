@@ -1,0 +1,279 @@
+//! Statements without a plan: transactions, SET, SHOW, administration, definitions.
+
+use types::convert::{WarningLevel, to_integer};
+use types::Value;
+
+use super::Session;
+use super::query::has_plan;
+use super::run::Outcome;
+use crate::error::{SqlError, code};
+use crate::parser::ast::{self, Statement};
+use crate::plan::ParamKind;
+use crate::server::Counters;
+use crate::show::Table as ShowTable;
+use crate::{KillKind, OkInfo, ResultSink};
+
+impl Session {
+    /// Runs any statement from its syntax tree.
+    pub(super) async fn statement(
+        &mut self,
+        statement: &Statement,
+        params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+        more: bool,
+    ) -> Result<(), SqlError> {
+        if has_plan(statement) {
+            return self.planned(statement, params, sink, more).await;
+        }
+        // Diagnostic statements tell about the one before.
+        let keeps_diagnostics = match statement {
+            Statement::Show(show) => matches!(
+                **show,
+                ast::Show::Warnings { .. }
+                    | ast::Show::Errors { .. }
+                    | ast::Show::CountWarnings
+                    | ast::Show::CountErrors
+            ),
+            _ => false,
+        };
+        if !keeps_diagnostics {
+            self.warnings.clear();
+        }
+        self.statement_insert_id = None;
+        match statement {
+            Statement::Empty => Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty")),
+            Statement::Begin { read_only, consistent_snapshot: _ } => {
+                if let Err(failure) = self.begin(*read_only).await {
+                    return Err(self.fail(failure).await);
+                }
+                self.done(sink, more)
+            }
+            Statement::Commit(completion) => {
+                Counters::add(&self.server.counters.com_commit, 1);
+                check_completion(completion)?;
+                let last = self.transaction;
+                if let Err(failure) = self.commit_transaction().await {
+                    return Err(self.fail(failure).await);
+                }
+                self.chain(completion, last);
+                self.done(sink, more)
+            }
+            Statement::Rollback(completion) => {
+                Counters::add(&self.server.counters.com_rollback, 1);
+                check_completion(completion)?;
+                let last = self.transaction;
+                self.rollback_transaction().await;
+                self.chain(completion, last);
+                self.done(sink, more)
+            }
+            Statement::Savepoint(_)
+            | Statement::RollbackTo(_)
+            | Statement::ReleaseSavepoint(_) => Err(SqlError::not_supported("SAVEPOINT")),
+            Statement::Set(items) => {
+                self.set(items).await?;
+                self.done(sink, more)
+            }
+            Statement::Use(name) => {
+                self.change_database(name)?;
+                self.done(sink, more)
+            }
+            Statement::Show(show) => {
+                let table = self.show(show).await?;
+                self.send(table, sink, more).await
+            }
+            Statement::Describe { table, column } => {
+                let table = self.describe(table, column.as_deref())?;
+                self.send(table, sink, more).await
+            }
+            Statement::Explain { analyze, format, statement } => {
+                if *analyze {
+                    return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
+                }
+                if let Some(format) = format
+                    && format != "TRADITIONAL"
+                {
+                    return Err(SqlError::not_supported(format!("EXPLAIN FORMAT={format}")));
+                }
+                let table = self.explain(statement, &params).await?;
+                self.send(table, sink, more).await
+            }
+            Statement::Kill { query, id } => {
+                self.kill_connection(*query, id).await?;
+                self.done(sink, more)
+            }
+            Statement::Do(exprs) => {
+                for expr in exprs {
+                    self.scalar(expr).await?;
+                }
+                if let Some(id) = self.statement_insert_id {
+                    self.last_insert_id = id;
+                }
+                self.done(sink, more)
+            }
+            Statement::Prepare { name, source } => {
+                self.prepare_named(name, source)?;
+                self.done(sink, more)
+            }
+            Statement::Execute { name, using } => {
+                Box::pin(self.execute_named(name, using, sink, more)).await
+            }
+            Statement::Deallocate { name } => {
+                self.deallocate_named(name)?;
+                self.done(sink, more)
+            }
+            Statement::LockTables(_) => Err(SqlError::not_supported("LOCK TABLES")),
+            // Nothing is ever locked by LOCK TABLES, so nothing is to be unlocked.
+            Statement::UnlockTables => self.done(sink, more),
+            Statement::Flush { what: _, tables: _, with_read_lock } => {
+                if *with_read_lock {
+                    return Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK"));
+                }
+                self.done(sink, more)
+            }
+            Statement::TableMaintenance { kind, tables } => {
+                let table = self.maintain(*kind, tables)?;
+                self.send(table, sink, more).await
+            }
+            Statement::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+            Statement::Truncate { .. }
+            | Statement::CreateDatabase { .. }
+            | Statement::AlterDatabase { .. }
+            | Statement::DropDatabase { .. }
+            | Statement::CreateTable(_)
+            | Statement::DropTable { .. }
+            | Statement::AlterTable(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex { .. }
+            | Statement::DropIndex { .. } => {
+                let affected = match self.define(statement).await {
+                    Ok(affected) => affected,
+                    Err(failure) => return Err(self.fail(failure).await),
+                };
+                self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
+                let ok = OkInfo { affected_rows: affected, ..self.ok_info(more) };
+                sink.ok(&ok);
+                Ok(())
+            }
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_) => unreachable!("statements with a plan were taken above"),
+        }
+    }
+
+    /// A statement with a plan that has no digest: variables in it, or EXECUTE.
+    async fn planned(
+        &mut self,
+        statement: &Statement,
+        mut params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+        more: bool,
+    ) -> Result<(), SqlError> {
+        let mut tries = 0;
+        loop {
+            let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+            let plan = std::sync::Arc::new(self.bind(statement, &kinds)?);
+            match self.run_plan(&plan, params, sink, more).await? {
+                Outcome::Done => return Ok(()),
+                Outcome::Replan(own, error) => {
+                    params = own;
+                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
+                }
+            }
+        }
+    }
+
+    /// COMMIT AND CHAIN: a new transaction with the same characteristics.
+    fn chain(&mut self, completion: &ast::Completion, last: super::transaction::Transaction) {
+        if completion.chain == Some(true) {
+            self.transaction = super::transaction::Transaction { explicit: true, ..last };
+        }
+    }
+
+    pub(super) fn done(&mut self, sink: &mut dyn ResultSink, more: bool) -> Result<(), SqlError> {
+        self.row_count = 0;
+        sink.ok(&self.ok_info(more));
+        Ok(())
+    }
+
+    /// Sends a small result set.
+    async fn send(
+        &mut self,
+        table: ShowTable,
+        sink: &mut dyn ResultSink,
+        more: bool,
+    ) -> Result<(), SqlError> {
+        self.row_count = -1;
+        sink.columns(&table.columns);
+        for row in &table.rows {
+            let values: Vec<types::ValueRef<'_>> = row.iter().map(Value::as_ref).collect();
+            sink.row(&values);
+            if sink.is_full() {
+                sink.drained().await;
+            }
+        }
+        self.found_rows = table.rows.len() as u64;
+        sink.end_of_rows(&self.ok_info(more));
+        Ok(())
+    }
+
+    async fn kill_connection(&mut self, query: bool, id: &ast::Expr) -> Result<(), SqlError> {
+        let id = self.scalar(id).await?;
+        let mut convert = types::convert::ConvertContext::default();
+        let number = to_integer(id.as_ref(), &mut convert);
+        let unknown = || SqlError::no_such_thread(u64::try_from(number).unwrap_or(0));
+        let target = u32::try_from(number).map_err(|_| unknown())?;
+        let kind = if query { KillKind::Query } else { KillKind::Connection };
+        if target == self.info.id {
+            // One's own statement is this one; MySQL ends it with 1317.
+            self.kill_handle().kill(kind);
+            return self.check_killed();
+        }
+        if self.server.kill(target, kind) { Ok(()) } else { Err(unknown()) }
+    }
+
+    /// ANALYZE, OPTIMIZE, CHECK, REPAIR, CHECKSUM TABLE: there is nothing to do, and MySQL's tools want an answer.
+    fn maintain(
+        &mut self,
+        kind: ast::TableMaintenance,
+        tables: &[ast::ObjectName],
+    ) -> Result<ShowTable, SqlError> {
+        let operation = match kind {
+            ast::TableMaintenance::Analyze => "analyze",
+            ast::TableMaintenance::Optimize => "optimize",
+            ast::TableMaintenance::Check => "check",
+            ast::TableMaintenance::Repair => "repair",
+            ast::TableMaintenance::Checksum => {
+                return Err(SqlError::not_supported("CHECKSUM TABLE"));
+            }
+        };
+        let mut answer = ShowTable::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]);
+        let catalogue = self.catalogue();
+        for name in tables {
+            let database = name
+                .schema
+                .clone()
+                .or_else(|| self.environment.database.clone())
+                .ok_or_else(SqlError::no_database)?;
+            let full = format!("{database}.{}", name.name);
+            let current = self.environment.database.as_deref();
+            match crate::bind::find_table(&catalogue, current, name) {
+                Ok(_) => answer.push_texts(&[&full, operation, "status", "OK"]),
+                Err(error) => {
+                    answer.push_texts(&[&full, operation, "Error", &error.message]);
+                    answer.push_texts(&[&full, operation, "status", "Operation failed"]);
+                    self.note(WarningLevel::Error, error);
+                }
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn check_completion(completion: &ast::Completion) -> Result<(), SqlError> {
+    if completion.release == Some(true) {
+        return Err(SqlError::not_supported("RELEASE"));
+    }
+    Ok(())
+}
+

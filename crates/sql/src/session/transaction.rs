@@ -1,0 +1,120 @@
+//! Transactions of a session: BEGIN, COMMIT, ROLLBACK, autocommit, and how a statement ends.
+
+use client::ReadAt;
+
+use super::Session;
+use super::variables::Isolation;
+use crate::SqlError;
+use crate::error::code;
+use crate::execute::Failure;
+
+/// The transaction under way, or the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// BEGIN or START TRANSACTION was said.
+    pub explicit: bool,
+    pub read_only: bool,
+    pub isolation: Isolation,
+}
+
+impl Session {
+    /// Is a transaction open that the next statement will be part of?
+    pub fn is_in_transaction(&self) -> bool {
+        self.transaction.explicit || (!self.settings.autocommit && self.client.in_transaction())
+    }
+
+    /// Is the statement its own transaction?
+    pub fn ends_with_statement(&self) -> bool {
+        self.settings.autocommit && !self.transaction.explicit
+    }
+
+    pub fn read_at(&self) -> ReadAt {
+        if self.ends_with_statement() {
+            return ReadAt::Statement;
+        }
+        match self.transaction.isolation {
+            Isolation::RepeatableRead => ReadAt::Transaction,
+            Isolation::ReadCommitted | Isolation::ReadUncommitted => ReadAt::Statement,
+        }
+    }
+
+    /// BEGIN. An open transaction is committed first.
+    pub async fn begin(&mut self, read_only: Option<bool>) -> Result<(), Failure> {
+        self.commit_transaction().await?;
+        self.transaction.explicit = true;
+        if let Some(read_only) = read_only {
+            self.transaction.read_only = read_only;
+        }
+        Ok(())
+    }
+
+    pub async fn commit_transaction(&mut self) -> Result<(), Failure> {
+        let result = self.client.commit().await;
+        self.end_transaction();
+        result.map_err(|refusal| self.refused(refusal))
+    }
+
+    pub async fn rollback_transaction(&mut self) {
+        self.client.rollback().await;
+        self.end_transaction();
+    }
+
+    /// The next transaction has the session's characteristics again.
+    pub fn end_transaction(&mut self) {
+        self.transaction = Transaction {
+            explicit: false,
+            read_only: self.settings.read_only,
+            isolation: self.settings.isolation,
+        };
+    }
+
+    /// SET TRANSACTION without a scope: the next one only.
+    pub fn set_next_transaction(
+        &mut self,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<(), SqlError> {
+        if self.is_in_transaction() {
+            return Err(SqlError::new(
+                code::ER_CANT_CHANGE_TX_CHARACTERISTICS,
+                "Transaction characteristics can't be changed while a transaction is in progress",
+            ));
+        }
+        if let Some(isolation) = isolation {
+            self.transaction.isolation = isolation;
+        }
+        if let Some(read_only) = read_only {
+            self.transaction.read_only = read_only;
+        }
+        Ok(())
+    }
+
+    /// Ends a statement that went well: an autocommit one commits what it has open.
+    pub async fn finish_statement(&mut self) -> Result<(), Failure> {
+        if !self.ends_with_statement() {
+            return Ok(());
+        }
+        let result = self.client.commit().await;
+        self.end_transaction();
+        result.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Ends a statement that failed: undone by the engine already, or here.
+    pub async fn fail_statement(&mut self, failure: &Failure) {
+        if self.ends_with_statement() {
+            self.client.rollback().await;
+            self.end_transaction();
+            return;
+        }
+        if failure.ends_transaction {
+            self.client.rollback().await;
+            self.end_transaction();
+            return;
+        }
+        if !failure.is_undone && self.client.undo_statement().await.is_err() {
+            // What cannot be undone alone is undone with all the rest.
+            self.client.rollback().await;
+            self.end_transaction();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, spelled as MySQL 8 spells it.
+
+use std::fmt::Write;
+
+use types::convert::to_text;
+use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value};
+
+use crate::information_schema::shown_indexes;
+
+/// A name in backquotes.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal.
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for character in text.chars() {
+        match character {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\0' => out.push_str("\\0"),
+            other => out.push(other),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// CURRENT_TIMESTAMP with the column's precision.
+pub fn now_text(column_type: &ColumnType) -> String {
+    match column_type.fsp() {
+        0 => "CURRENT_TIMESTAMP".into(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+/// A stored value as text, temporal ones with their column's digits.
+pub fn value_text(value: &Value, column_type: &ColumnType) -> String {
+    match value {
+        Value::DateTime(own) => own.format(column_type.fsp()),
+        Value::Time(own) => own.format(column_type.fsp()),
+        Value::Bytes(bytes) => {
+            let mut bytes: &[u8] = bytes;
+            // BINARY(n) is padded with zeros that the user did not write.
+            if matches!(column_type, ColumnType::Binary { .. }) {
+                while let [head @ .., 0] = bytes {
+                    bytes = head;
+                }
+            }
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+        other => to_text(other.as_ref()).into_owned(),
+    }
+}
+
+pub fn create_database_text(name: &str, collation: Collation, if_not_exists: bool) -> String {
+    let condition = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    let charset = collation.charset_name();
+    // utf8mb4's default collation has always been spelled out.
+    let collate = match collation.is_default() && charset != "utf8mb4" {
+        true => String::new(),
+        false => format!(" COLLATE {}", collation.name()),
+    };
+    format!(
+        "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {charset}{collate} */ /*!80016 DEFAULT \
+         ENCRYPTION='N' */",
+        quoted(name)
+    )
+}
+
+pub fn create_table_text(table: &Table) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for column in table.columns.iter().filter(|column| !column.hidden) {
+        lines.push(column_text(table, column));
+    }
+    for index in shown_indexes(table) {
+        lines.push(index_text(table, index));
+    }
+    let mut text = format!("CREATE TABLE {} (\n", quoted(&table.name));
+    for (position, line) in lines.iter().enumerate() {
+        let comma = if position + 1 < lines.len() { "," } else { "" };
+        let _ = writeln!(text, "  {line}{comma}");
+    }
+    let _ = write!(text, ") ENGINE={}", table.engine);
+    let shows_sequence = table.columns.iter().any(|column| {
+        !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
+    });
+    if let Some(sequence) = &table.auto_increment
+        && shows_sequence
+        && 1 < sequence.start
+    {
+        let _ = write!(text, " AUTO_INCREMENT={}", sequence.start);
+    }
+    let _ = write!(text, " DEFAULT CHARSET={}", table.collation.charset_name());
+    if !table.collation.is_default() || table.collation.charset_name() == "utf8mb4" {
+        let _ = write!(text, " COLLATE={}", table.collation.name());
+    }
+    if !table.comment.is_empty() {
+        let _ = write!(text, " COMMENT={}", literal(&table.comment));
+    }
+    text
+}
+
+fn column_text(table: &Table, column: &Column) -> String {
+    let mut text = format!("{} {}", quoted(&column.name), column.column_type.sql_name());
+    if column.column_type.is_string()
+        && let Some(collation) = column.column_type.collation()
+        && collation != table.collation
+    {
+        if collation.charset_name() != table.collation.charset_name() || !collation.is_default() {
+            let _ = write!(text, " CHARACTER SET {}", collation.charset_name());
+        }
+        let _ = write!(text, " COLLATE {}", collation.name());
+    }
+    let is_timestamp = matches!(column.column_type, ColumnType::Timestamp { .. });
+    if !column.nullable {
+        text.push_str(" NOT NULL");
+    } else if is_timestamp {
+        text.push_str(" NULL");
+    }
+    let is_large = matches!(column.column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
+    match &column.default {
+        ColumnDefault::AutoIncrement => text.push_str(" AUTO_INCREMENT"),
+        ColumnDefault::Now => {
+            let _ = write!(text, " DEFAULT {}", now_text(&column.column_type));
+        }
+        ColumnDefault::Value(Value::Null) | ColumnDefault::None if column.nullable && !is_large => {
+            text.push_str(" DEFAULT NULL");
+        }
+        ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
+        ColumnDefault::Value(value) => {
+            let own = value_text(value, &column.column_type);
+            let _ = write!(text, " DEFAULT {}", literal(&own));
+        }
+    }
+    if column.on_update_now {
+        let _ = write!(text, " ON UPDATE {}", now_text(&column.column_type));
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(text, " COMMENT {}", literal(&column.comment));
+    }
+    text
+}
+
+fn index_text(table: &Table, index: &Index) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|part| {
+            let mut text = quoted(&table.columns[usize::from(part.column)].name);
+            if let Some(prefix) = part.prefix {
+                let _ = write!(text, "({prefix})");
+            }
+            if part.descending {
+                text.push_str(" DESC");
+            }
+            text
+        })
+        .collect();
+    let parts = parts.join(",");
+    let mut text = match index.kind {
+        IndexKind::Primary => format!("PRIMARY KEY ({parts})"),
+        IndexKind::Unique { .. } => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
+        IndexKind::Ordinary => format!("KEY {} ({parts})", quoted(&index.name)),
+    };
+    if !index.comment.is_empty() {
+        let _ = write!(text, " COMMENT {}", literal(&index.comment));
+    }
+    text
+}

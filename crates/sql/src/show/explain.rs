@@ -1,0 +1,249 @@
+//! EXPLAIN in MySQL's traditional columns. `partitions` are the shards that would be asked.
+
+use types::{Expr, IndexKind, Value};
+
+use super::{Table, number, text};
+use crate::SqlError;
+use crate::execute::Run;
+use crate::execute::keys::{self, Keys};
+use crate::parser::ast::Statement;
+use crate::plan::{
+    AccessPlan, InsertSource, ParamKind, PartBound, PathKind, Plan, PlanKind, SelectPlan, Source,
+};
+use crate::session::Session;
+
+struct Line<'a> {
+    select_type: &'static str,
+    table: Option<&'a std::sync::Arc<types::Table>>,
+    access: Option<&'a AccessPlan>,
+    extra: Vec<&'static str>,
+}
+
+impl Session {
+    pub(crate) async fn explain(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Table, SqlError> {
+        match statement {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_) => {}
+            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
+        }
+        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+        let catalogue = self.catalogue();
+        let environment = self.environment.clone();
+        let plan = crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
+        let run = self.start_run(&plan, params.to_vec(), false);
+        let counts = super::row_counts(self).await;
+        let mut answer = Table::of_texts(&[
+            "#id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref",
+            "#rows", "filtered", "Extra",
+        ]);
+        let line = line_of(&plan);
+        let Some(table) = line.table else {
+            let mut row = vec![Value::Null; 12];
+            row[0] = number(1);
+            row[1] = text(line.select_type);
+            row[11] = text(line.extra.join("; "));
+            answer.push(row);
+            return Ok(answer);
+        };
+        let row_count = counts.get(&table.id).map_or(0, |own| own.0);
+        let mut row = vec![Value::Null; 12];
+        row[0] = number(1);
+        row[1] = text(line.select_type);
+        row[2] = text(&table.name);
+        row[10] = text("100.00");
+        let Some(access) = line.access else {
+            // INSERT: rows go where their keys say.
+            row[4] = text("ALL");
+            row[11] = if line.extra.is_empty() { Value::Null } else { text(line.extra.join("; ")) };
+            row[10] = Value::Null;
+            answer.push(row);
+            return Ok(answer);
+        };
+        let (shards, resolved) = self.asked_shards(&run, table, access)?;
+        row[3] = text(shards);
+        let path = &access.path;
+        let index = &table.indexes[path.index];
+        let is_bounded = !path.equal.is_empty() || path.range.is_some();
+        let is_single = path.equal.iter().all(PartBound::is_single);
+        let unusable = matches!(resolved, Keys::Unusable);
+        let mut extra = line.extra;
+        let kind = match path.kind {
+            _ if unusable => "ALL",
+            PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
+            PathKind::PrimaryKey | PathKind::UniqueKey => "range",
+            PathKind::Range if path.range.is_some() || (is_bounded && !is_single) => "range",
+            PathKind::Range if is_bounded => "ref",
+            PathKind::Range if access.delivers_order || path.index != 0 => "index",
+            PathKind::Range => "ALL",
+        };
+        row[4] = text(kind);
+        if !access.possible.is_empty() {
+            let names: Vec<&str> = access
+                .possible
+                .iter()
+                .map(|&position| table.indexes[position].name.as_str())
+                .collect();
+            row[5] = text(names.join(","));
+        }
+        if kind != "ALL" {
+            row[6] = text(&index.name);
+            let used = match kind {
+                "index" => index.parts.len(),
+                _ => path.equal.len() + usize::from(path.range.is_some()),
+            };
+            let length: usize = index.parts[..used].iter().map(|part| part_length(table, part)).sum();
+            row[7] = text(length.to_string());
+        }
+        if matches!(kind, "const" | "ref") {
+            row[8] = text(vec!["const"; path.equal.len()].join(","));
+        }
+        row[9] = number(match (&resolved, kind) {
+            (_, "const") => 1,
+            (Keys::Keys(keys), _) => keys.len() as u64,
+            (Keys::Nothing, _) => 0,
+            (_, "ref") => row_count.div_ceil(10).max(1),
+            (_, "range") => row_count.div_ceil(3).max(1),
+            _ => row_count.max(1),
+        });
+        let filters = if unusable { &access.filter } else { &access.residual };
+        if filters.is_some() || access.local_filter.is_some() || (kind == "range" && access.filter.is_some()) {
+            extra.insert(0, "Using where");
+        }
+        if matches!(resolved, Keys::Nothing) {
+            extra = vec!["Impossible WHERE"];
+        }
+        row[11] = if extra.is_empty() { Value::Null } else { text(extra.join("; ")) };
+        answer.push(row);
+        Ok(answer)
+    }
+
+    /// The shards whose rows are looked at, comma-separated.
+    fn asked_shards(
+        &self,
+        run: &Run<'_>,
+        table: &std::sync::Arc<types::Table>,
+        access: &AccessPlan,
+    ) -> Result<(String, Keys), SqlError> {
+        let catalogue = self.catalogue();
+        let keyed = match table.indexes[access.path.index].kind {
+            IndexKind::Unique { entries } if access.path.kind == PathKind::UniqueKey => {
+                catalogue.table_by_id(entries).cloned().unwrap_or_else(|| table.clone())
+            }
+            _ => table.clone(),
+        };
+        let mut context = run.context();
+        let resolved = keys::resolve(table, &keyed, &access.path, &mut context)?;
+        let client = self.client.client();
+        let mut shards: Vec<u16> = match &resolved {
+            Keys::Nothing => Vec::new(),
+            Keys::Keys(keys) => keys.iter().map(|key| client.shard_of(key).0).collect(),
+            Keys::Ranges(_) | Keys::Unusable => {
+                client.shards().iter().map(|shard| shard.shard.0).collect()
+            }
+        };
+        shards.sort_unstable();
+        shards.dedup();
+        let names: Vec<String> = shards.iter().map(|shard| format!("p{shard}")).collect();
+        Ok((names.join(","), resolved))
+    }
+}
+
+fn line_of(plan: &Plan) -> Line<'_> {
+    match &plan.kind {
+        PlanKind::Select(select) => line_of_select(select),
+        PlanKind::Insert(insert) => {
+            let select_type = match insert.mode {
+                crate::plan::InsertMode::Replace => "REPLACE",
+                _ => "INSERT",
+            };
+            let extra = match insert.source {
+                InsertSource::Select(_) => vec!["Using temporary"],
+                InsertSource::Values(_) => Vec::new(),
+            };
+            Line { select_type, table: Some(&insert.table), access: None, extra }
+        }
+        PlanKind::Update(update) => {
+            let sorts = !update.target.sort.is_empty() && !update.target.access.delivers_order;
+            Line {
+                select_type: "UPDATE",
+                table: Some(&update.target.table),
+                access: Some(&update.target.access),
+                extra: if sorts { vec!["Using filesort"] } else { Vec::new() },
+            }
+        }
+        PlanKind::Delete(delete) => {
+            let sorts = !delete.target.sort.is_empty() && !delete.target.access.delivers_order;
+            Line {
+                select_type: "DELETE",
+                table: Some(&delete.target.table),
+                access: Some(&delete.target.access),
+                extra: if sorts { vec!["Using filesort"] } else { Vec::new() },
+            }
+        }
+    }
+}
+
+fn line_of_select(select: &SelectPlan) -> Line<'_> {
+    let mut extra = Vec::new();
+    match &select.source {
+        Source::Nothing { filter } => {
+            let never = filter.as_ref().is_some_and(|filter| {
+                matches!(&filter.expr, Expr::Const(Value::Int(0)))
+            });
+            Line {
+                select_type: "SIMPLE",
+                table: None,
+                access: None,
+                extra: vec![if never { "Impossible WHERE" } else { "No tables used" }],
+            }
+        }
+        Source::Virtual { .. } => Line {
+            select_type: "SIMPLE",
+            table: None,
+            access: None,
+            extra: vec!["Made on the fly"],
+        },
+        Source::Table(source) => {
+            if let Some(grouping) = &select.grouping
+                && !grouping.implicit
+            {
+                extra.push("Using temporary");
+            }
+            let sorts = !select.sort.is_empty()
+                && (select.grouping.is_some() || !source.access.delivers_order);
+            if sorts {
+                extra.push("Using filesort");
+            }
+            Line {
+                select_type: "SIMPLE",
+                table: Some(&source.table),
+                access: Some(&source.access),
+                extra,
+            }
+        }
+    }
+}
+
+/// Bytes of a key part as MySQL counts them: the declared ones, one for NULL, two for a length.
+fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
+    use types::ColumnType;
+    let column = &table.columns[usize::from(part.column)];
+    let own = match (&column.column_type, part.prefix) {
+        (ColumnType::Varchar { length, .. } | ColumnType::Text { bytes_max: length, .. }, prefix) => {
+            4 * prefix.unwrap_or(*length) as usize + 2
+        }
+        (ColumnType::Char { length, .. }, prefix) => 4 * prefix.unwrap_or(*length) as usize,
+        (ColumnType::Varbinary { length } | ColumnType::Blob { bytes_max: length }, prefix) => {
+            prefix.unwrap_or(*length) as usize + 2
+        }
+        (ColumnType::Binary { length }, prefix) => prefix.unwrap_or(*length) as usize,
+        (other, _) => other.fixed_size().unwrap_or(8),
+    };
+    own + usize::from(column.nullable)
+}

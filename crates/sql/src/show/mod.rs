@@ -1,0 +1,752 @@
+//! SHOW, DESCRIBE, EXPLAIN.
+//!
+//! Each makes a small [`Table`] with MySQL's column names. LIKE filters by the first column, WHERE by any, with the titles as
+//! names.
+//!
+//! | module | part |
+//! |---|---|
+//! | `create` | SHOW CREATE TABLE and DATABASE |
+//! | `explain` | EXPLAIN |
+
+mod create;
+mod explain;
+
+use std::collections::BTreeMap;
+
+use client::{Report, ReportRequest};
+use types::convert::WarningLevel;
+use types::expr::ResultType;
+use types::{
+    Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value,
+};
+
+use crate::bind::names::{Scope, ScopeColumn, ScopeTable};
+use crate::bind::{Binder, find_table};
+use crate::error::{SqlError, code};
+use crate::information_schema::{self, shown_indexes};
+use crate::parser::ast;
+use crate::server::Counters;
+use crate::session::Session;
+use crate::session::variables::{Scope as VariableScope, VARIABLES};
+use crate::ColumnInfo;
+
+pub use create::create_table_text;
+
+/// A small result set.
+pub struct Table {
+    pub columns: Vec<ColumnInfo>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// Titles; a leading '#' marks a BIGINT column, else it is text.
+    pub fn of_texts(titles: &[&str]) -> Table {
+        let columns = titles
+            .iter()
+            .map(|title| {
+                let column_type = match title.starts_with('#') {
+                    true => ColumnType::Int { width: IntWidth::W8, unsigned: false },
+                    false => ColumnType::Varchar { length: 1024, collation: Collation::default() },
+                };
+                let own = ResultType { column_type: Some(column_type), nullable: true };
+                let title = title.trim_start_matches('#');
+                crate::bind::expression_info(title, &own, Collation::default())
+            })
+            .collect();
+        Table { columns, rows: Vec::new() }
+    }
+    pub fn push_texts(&mut self, row: &[&str]) {
+        assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row.iter().map(|own| text(own)).collect());
+    }
+    pub fn push(&mut self, row: Vec<Value>) {
+        assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+    fn scope(&self) -> ScopeTable {
+        ScopeTable {
+            database: String::new(),
+            alias: String::new(),
+            columns: self
+                .columns
+                .iter()
+                .map(|column| ScopeColumn {
+                    name: column.name.clone(),
+                    column_type: column.column_type.clone(),
+                    nullable: true,
+                    hidden: false,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::text(text.as_ref(), Collation::default())
+}
+
+fn number(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// (name, description, default collation, bytes a character)
+pub static CHARACTER_SETS: &[(&str, &str, &str, u64)] = &[
+    ("ascii", "US ASCII", "ascii_general_ci", 1),
+    ("binary", "Binary pseudo charset", "binary", 1),
+    ("latin1", "cp1252 West European", "latin1_swedish_ci", 1),
+    ("utf8mb3", "UTF-8 Unicode", "utf8mb3_general_ci", 3),
+    ("utf8mb4", "UTF-8 Unicode", "utf8mb4_0900_ai_ci", 4),
+];
+
+/// Engine, Support, Comment, Transactions, XA, Savepoints.
+pub static ENGINES: &[[&str; 6]] = &[
+    ["Skarv", "DEFAULT", "Distributed, in-memory, replicated tables", "YES", "NO", "NO"],
+    ["InnoDB", "YES", "Another name for Skarv", "YES", "NO", "NO"],
+    ["ndbcluster", "YES", "Another name for Skarv", "YES", "NO", "NO"],
+    ["MEMORY", "YES", "Another name for Skarv", "YES", "NO", "NO"],
+];
+
+/// Rows and bytes of every table, from the primaries of its partitions.
+pub async fn row_counts(session: &mut Session) -> BTreeMap<TableId, (u64, u64)> {
+    let mut counts: BTreeMap<TableId, (u64, u64)> = BTreeMap::new();
+    // Each node counts its replicas; the members of a group hold the same rows, so the copies are divided out.
+    let replicas = replica_count(session);
+    for (_, report) in session.client.report(None, ReportRequest::Memory).await {
+        if let Report::Memory(memory) = report {
+            for table in memory.tables {
+                let own = counts.entry(table.table).or_default();
+                own.0 += table.rows;
+                own.1 += table.bytes;
+            }
+        }
+    }
+    for own in counts.values_mut() {
+        own.0 = own.0.div_ceil(replicas);
+        own.1 = own.1.div_ceil(replicas);
+    }
+    counts
+}
+
+fn replica_count(session: &Session) -> u64 {
+    let shards = session.client.client().shards();
+    shards.iter().map(|shard| shard.members.len() as u64).max().unwrap_or(1).max(1)
+}
+
+/// PROCESSLIST's rows.
+pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
+    let now = session.client.client().wall_clock_micros();
+    session
+        .server
+        .processes()
+        .into_iter()
+        .map(|process| {
+            let seconds = now.saturating_sub(process.since_micros).max(0) / 1_000_000;
+            let statement = process.statement.map(|own| {
+                let limit = if full { 4096 } else { 100 };
+                own.chars().take(limit).collect::<String>()
+            });
+            let state = if process.command == "Query" { "executing" } else { "" };
+            vec![
+                Value::UInt(u64::from(process.id)),
+                text(&process.user),
+                text(&process.host),
+                process.database.map_or(Value::Null, text),
+                text(process.command),
+                Value::UInt(seconds as u64),
+                text(state),
+                statement.map_or(Value::Null, text),
+            ]
+        })
+        .collect()
+}
+
+/// A default as DESCRIBE and COLUMN_DEFAULT show it.
+pub fn default_text(column: &Column) -> Option<String> {
+    match &column.default {
+        ColumnDefault::None | ColumnDefault::AutoIncrement | ColumnDefault::Value(Value::Null) => None,
+        ColumnDefault::Value(value) => Some(create::value_text(value, &column.column_type)),
+        ColumnDefault::Now => Some(create::now_text(&column.column_type)),
+    }
+}
+
+/// The Key column of DESCRIBE.
+pub fn key_text(table: &types::Table, position: usize) -> &'static str {
+    let in_index = |index: &types::Index| {
+        index.parts.iter().any(|part| usize::from(part.column) == position)
+    };
+    let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
+    if in_index(table.primary_key()) {
+        return "PRI";
+    }
+    let others = || shown_indexes(table).filter(|index| index.kind != IndexKind::Primary);
+    if others().any(|index| {
+        matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
+    }) {
+        return "UNI";
+    }
+    if others().any(leads) { "MUL" } else { "" }
+}
+
+/// The Extra column of DESCRIBE.
+pub fn extra_text(column: &Column) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    match column.default {
+        ColumnDefault::AutoIncrement => parts.push("auto_increment".into()),
+        ColumnDefault::Now => parts.push("DEFAULT_GENERATED".into()),
+        ColumnDefault::None | ColumnDefault::Value(_) => {}
+    }
+    if column.on_update_now {
+        parts.push(format!("on update {}", create::now_text(&column.column_type)));
+    }
+    parts.join(" ")
+}
+
+impl Session {
+    pub(crate) async fn show(&mut self, show: &ast::Show) -> Result<Table, SqlError> {
+        use ast::Show as S;
+        match show {
+            S::Databases { filter } => {
+                let mut table = Table::of_texts(&["Database"]);
+                let mut names: Vec<String> =
+                    self.catalogue().databases.values().map(|own| own.name.clone()).collect();
+                names.push(information_schema::NAME.into());
+                names.sort();
+                for name in &names {
+                    table.push_texts(&[name]);
+                }
+                if let ast::ShowFilter::Like(pattern) = filter {
+                    table.columns[0].name =
+                        format!("Database ({})", String::from_utf8_lossy(pattern));
+                }
+                self.filtered(table, filter).await
+            }
+            S::Tables { full, extended: _, database, filter } => {
+                let database = self.shown_database(database.as_deref())?;
+                let mut title = format!("Tables_in_{database}");
+                if let ast::ShowFilter::Like(pattern) = filter {
+                    title = format!("{title} ({})", String::from_utf8_lossy(pattern));
+                }
+                let titles: Vec<&str> =
+                    if *full { vec![&title, "Table_type"] } else { vec![&title] };
+                let mut table = Table::of_texts(&titles);
+                for (name, kind) in self.table_names(&database) {
+                    if *full { table.push_texts(&[&name, kind]) } else { table.push_texts(&[&name]) }
+                }
+                self.filtered(table, filter).await
+            }
+            S::TableStatus { database, filter } => self.table_status(database.as_deref(), filter).await,
+            S::CreateTable(name) => {
+                let table = self.shown_table(name)?;
+                let mut answer = Table::of_texts(&["Table", "Create Table"]);
+                answer.push_texts(&[&table.name, &create_table_text(&table)]);
+                Ok(answer)
+            }
+            S::CreateDatabase { name, if_not_exists } => {
+                let own = self.known_database(name)?;
+                let collation = self
+                    .catalogue()
+                    .database(&own)
+                    .map_or_else(Collation::default, |database| database.collation);
+                let mut answer = Table::of_texts(&["Database", "Create Database"]);
+                let statement = create::create_database_text(&own, collation, *if_not_exists);
+                answer.push_texts(&[&own, &statement]);
+                Ok(answer)
+            }
+            S::Columns { full, extended: _, table, filter } => {
+                let table = self.shown_table(table)?;
+                let answer = columns_table(&table, *full);
+                self.filtered(answer, filter).await
+            }
+            S::Index { table, filter } => {
+                let table = self.shown_table(table)?;
+                let counts = row_counts(self).await;
+                let rows = counts.get(&table.id).map_or(0, |own| own.0);
+                let answer = index_table(&table, rows);
+                self.filtered(answer, filter).await
+            }
+            S::Variables { global, filter } => {
+                let mut table = Table::of_texts(&["Variable_name", "Value"]);
+                for variable in VARIABLES {
+                    let scope = match (global, variable.scope) {
+                        (true, VariableScope::Session) => continue,
+                        (true, _) => ast::VariableScope::Global,
+                        (false, _) => ast::VariableScope::Unspecified,
+                    };
+                    table.push_texts(&[variable.name, &self.variable_text(scope, variable)]);
+                }
+                self.filtered(table, filter).await
+            }
+            S::Status { global: _, filter } => {
+                let table = self.status();
+                self.filtered(table, filter).await
+            }
+            S::Warnings { limit } => self.diagnostics(limit.as_ref(), false).await,
+            S::Errors { limit } => self.diagnostics(limit.as_ref(), true).await,
+            S::CountWarnings => {
+                let mut table = Table::of_texts(&["#@@session.warning_count"]);
+                table.push(vec![number(self.warnings.len() as u64)]);
+                Ok(table)
+            }
+            S::CountErrors => {
+                let errors = self.warnings.iter().filter(|own| own.level == WarningLevel::Error);
+                let count = errors.count() as u64;
+                let mut table = Table::of_texts(&["#@@session.error_count"]);
+                table.push(vec![number(count)]);
+                Ok(table)
+            }
+            S::ProcessList { full } => {
+                let titles =
+                    ["#Id", "User", "Host", "db", "Command", "#Time", "State", "Info"];
+                let mut table = Table::of_texts(&titles);
+                for row in process_rows(self, *full) {
+                    table.push(row);
+                }
+                Ok(table)
+            }
+            S::Engines => {
+                let titles = ["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"];
+                let mut table = Table::of_texts(&titles);
+                for engine in ENGINES {
+                    table.push_texts(engine);
+                }
+                Ok(table)
+            }
+            S::EngineStatus { engine, what } => self.engine_status(engine, what).await,
+            S::CharacterSet { filter } => {
+                let titles = ["Charset", "Description", "Default collation", "#Maxlen"];
+                let mut table = Table::of_texts(&titles);
+                for (name, description, collation, length) in CHARACTER_SETS {
+                    table.push(vec![
+                        text(name), text(description), text(collation), number(*length),
+                    ]);
+                }
+                self.filtered(table, filter).await
+            }
+            S::Collation { filter } => {
+                let titles = [
+                    "Collation", "Charset", "#Id", "Default", "Compiled", "#Sortlen", "Pad_attribute",
+                ];
+                let mut table = Table::of_texts(&titles);
+                let mut all = Collation::ALL;
+                all.sort_by_key(|own| own.name());
+                for own in all {
+                    table.push(vec![
+                        text(own.name()),
+                        text(own.charset_name()),
+                        number(u64::from(own.id())),
+                        text(if own.is_default() { "Yes" } else { "" }),
+                        text("Yes"),
+                        number(if own.name().contains("0900") { 0 } else { 1 }),
+                        text(if own.is_pad_space() { "PAD SPACE" } else { "NO PAD" }),
+                    ]);
+                }
+                self.filtered(table, filter).await
+            }
+            S::Grants { user } => {
+                let (name, host) = match user {
+                    Some((name, host)) => (name.clone(), host.clone()),
+                    None => (self.info.user.clone(), "localhost".to_string()),
+                };
+                if name != self.info.user {
+                    return Err(SqlError::new(
+                        code::ER_NONEXISTING_GRANT,
+                        format!("There is no such grant defined for user '{name}' on host '{host}'"),
+                    ));
+                }
+                let title = format!("Grants for {name}@{host}");
+                let mut table = Table::of_texts(&[&title]);
+                table.push_texts(&[&format!(
+                    "GRANT ALL PRIVILEGES ON *.* TO `{name}`@`{host}` WITH GRANT OPTION"
+                )]);
+                Ok(table)
+            }
+            S::Plugins => {
+                let mut table = Table::of_texts(&["Name", "Status", "Type", "Library", "License"]);
+                let rows = [
+                    ("mysql_native_password", "AUTHENTICATION"),
+                    ("caching_sha2_password", "AUTHENTICATION"),
+                    ("Skarv", "STORAGE ENGINE"),
+                ];
+                for (name, kind) in rows {
+                    table.push(vec![
+                        text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0"),
+                    ]);
+                }
+                Ok(table)
+            }
+            S::Privileges => Ok(Table::of_texts(&["Privilege", "Context", "Comment"])),
+            S::MasterStatus => Ok(Table::of_texts(&[
+                "File", "#Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set",
+            ])),
+            S::OpenTables { database: _, filter } => {
+                let titles = ["Database", "Table", "#In_use", "#Name_locked"];
+                self.filtered(Table::of_texts(&titles), filter).await
+            }
+            S::Triggers { database, filter } => {
+                self.shown_database(database.as_deref())?;
+                let titles = [
+                    "Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode",
+                    "Definer", "character_set_client", "collation_connection", "Database Collation",
+                ];
+                self.filtered(Table::of_texts(&titles), filter).await
+            }
+            S::Events { database, filter } => {
+                self.shown_database(database.as_deref())?;
+                let titles = [
+                    "Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Interval value",
+                    "Interval field", "Starts", "Ends", "Status", "Originator",
+                    "character_set_client", "collation_connection", "Database Collation",
+                ];
+                self.filtered(Table::of_texts(&titles), filter).await
+            }
+            S::ProcedureStatus { filter } | S::FunctionStatus { filter } => {
+                let titles = [
+                    "Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type",
+                    "Comment", "character_set_client", "collation_connection", "Database Collation",
+                ];
+                self.filtered(Table::of_texts(&titles), filter).await
+            }
+            S::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+        }
+    }
+
+    /// LIKE by the first column, WHERE by all.
+    async fn filtered(
+        &mut self,
+        mut table: Table,
+        filter: &ast::ShowFilter,
+    ) -> Result<Table, SqlError> {
+        match filter {
+            ast::ShowFilter::None => Ok(table),
+            ast::ShowFilter::Like(pattern) => {
+                let pattern = String::from_utf8_lossy(pattern).into_owned();
+                table.rows.retain(|row| match &row[0] {
+                    Value::Text(own, _) => Collation::default().like(own, &pattern, Some('\\')),
+                    _ => false,
+                });
+                Ok(table)
+            }
+            ast::ShowFilter::Where(expr) => {
+                let scope_table = table.scope();
+                let catalogue = self.catalogue();
+                let environment = self.environment.clone();
+                let bound = {
+                    let mut binder = Binder::new(&catalogue, &environment, &*self, &[]);
+                    binder.bound(expr, &Scope::of(&scope_table, "where clause"))?
+                };
+                if bound.is_local() {
+                    return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in SHOW"));
+                }
+                let mut params_needed = false;
+                crate::bind::rewrite::for_each_param(&bound.expr, &mut |_| params_needed = true);
+                if params_needed {
+                    return Err(SqlError::not_supported("variables of the session in SHOW ... WHERE"));
+                }
+                let mut kept = Vec::new();
+                for row in std::mem::take(&mut table.rows) {
+                    let mut context = types::expr::EvalContext::new(&[]);
+                    let holds = types::expr::eval_predicate(&bound.expr, &row, &mut context)
+                        .map_err(|error| crate::execute::eval_error(&error))?;
+                    if holds {
+                        kept.push(row);
+                    }
+                }
+                table.rows = kept;
+                Ok(table)
+            }
+        }
+    }
+
+    fn shown_database(&self, name: Option<&str>) -> Result<String, SqlError> {
+        match name {
+            Some(name) => self.known_database(name),
+            None => self.environment.database.clone().ok_or_else(SqlError::no_database),
+        }
+    }
+
+    fn shown_table(&self, name: &ast::ObjectName) -> Result<std::sync::Arc<types::Table>, SqlError> {
+        let schema = name.schema.as_deref().or(self.environment.database.as_deref());
+        if schema.is_some_and(information_schema::is_schema) {
+            return match information_schema::VirtualTable::by_name(&name.name) {
+                Some(own) => Ok(std::sync::Arc::new(virtual_definition(own))),
+                None => Err(information_schema::unknown_table(&name.name)),
+            };
+        }
+        find_table(&self.catalogue(), self.environment.database.as_deref(), name)
+    }
+
+    fn table_names(&self, database: &str) -> Vec<(String, &'static str)> {
+        if information_schema::is_schema(database) {
+            return information_schema::VirtualTable::ALL
+                .into_iter()
+                .map(|own| (own.name().to_string(), "SYSTEM VIEW"))
+                .collect();
+        }
+        match self.catalogue().database(database) {
+            Some(own) => own.tables.keys().map(|name| (name.clone(), "BASE TABLE")).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    async fn table_status(
+        &mut self,
+        database: Option<&str>,
+        filter: &ast::ShowFilter,
+    ) -> Result<Table, SqlError> {
+        let database = self.shown_database(database)?;
+        let titles = [
+            "Name", "Engine", "#Version", "Row_format", "#Rows", "#Avg_row_length", "#Data_length",
+            "#Max_data_length", "#Index_length", "#Data_free", "#Auto_increment", "Create_time",
+            "Update_time", "Check_time", "Collation", "#Checksum", "Create_options", "Comment",
+        ];
+        let mut answer = Table::of_texts(&titles);
+        let counts = row_counts(self).await;
+        let catalogue = self.catalogue();
+        let tables = catalogue.database(&database).map(|own| own.tables.clone()).unwrap_or_default();
+        for id in tables.values() {
+            let Some(table) = catalogue.table_by_id(*id) else { continue };
+            let (rows, bytes) = counts.get(id).copied().unwrap_or((0, 0));
+            let has_sequence = table.columns.iter().any(|column| {
+                !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
+            });
+            answer.push(vec![
+                text(&table.name),
+                text(&table.engine),
+                number(10),
+                text("Dynamic"),
+                number(rows),
+                number(bytes.checked_div(rows).unwrap_or(0)),
+                number(bytes),
+                number(0),
+                number(0),
+                number(0),
+                match &table.auto_increment {
+                    Some(sequence) if has_sequence => number(sequence.start),
+                    _ => Value::Null,
+                },
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                text(table.collation.name()),
+                Value::Null,
+                text(""),
+                text(&table.comment),
+            ]);
+        }
+        self.filtered(answer, filter).await
+    }
+
+    fn status(&self) -> Table {
+        let load = |counter: &std::sync::atomic::AtomicU64| {
+            counter.load(std::sync::atomic::Ordering::Relaxed).to_string()
+        };
+        let counters: &Counters = &self.server.counters;
+        let now = self.client.client().wall_clock_micros();
+        let mut rows: Vec<(&str, String)> = vec![
+            ("Com_commit", load(&counters.com_commit)),
+            ("Com_delete", load(&counters.com_delete)),
+            ("Com_insert", load(&counters.com_insert)),
+            ("Com_rollback", load(&counters.com_rollback)),
+            ("Com_select", load(&counters.com_select)),
+            ("Com_update", load(&counters.com_update)),
+            ("Connections", load(&counters.connections)),
+            ("Errors", load(&counters.errors)),
+            ("Max_used_connections", self.server.connections_max_used().to_string()),
+            ("Queries", load(&counters.questions)),
+            ("Questions", load(&counters.questions)),
+            ("Slow_queries", load(&counters.slow)),
+            ("Ssl_cipher", self.info.tls_cipher.clone().unwrap_or_default()),
+            ("Ssl_version", self.info.tls_version.clone().unwrap_or_default()),
+            ("Threads_connected", self.server.connection_count().to_string()),
+            (
+                "Threads_running",
+                self.server
+                    .processes()
+                    .iter()
+                    .filter(|process| process.command == "Query")
+                    .count()
+                    .to_string(),
+            ),
+            ("Uptime", self.server.uptime_seconds(now).to_string()),
+        ];
+        {
+            let cache = self.server.plan_cache(self.info.worker);
+            rows.push(("Skarv_plan_cache_hits", cache.hits.to_string()));
+            rows.push(("Skarv_plan_cache_misses", cache.misses.to_string()));
+            rows.push(("Skarv_plan_cache_plans", cache.len().to_string()));
+        }
+        rows.sort();
+        let mut table = Table::of_texts(&["Variable_name", "Value"]);
+        for (name, value) in rows {
+            table.push_texts(&[name, &value]);
+        }
+        table
+    }
+
+    async fn diagnostics(
+        &mut self,
+        limit: Option<&ast::Limit>,
+        errors_only: bool,
+    ) -> Result<Table, SqlError> {
+        let mut table = Table::of_texts(&["Level", "#Code", "Message"]);
+        for warning in &self.warnings {
+            if errors_only && warning.level != WarningLevel::Error {
+                continue;
+            }
+            let level = match warning.level {
+                WarningLevel::Note => "Note",
+                WarningLevel::Warning => "Warning",
+                WarningLevel::Error => "Error",
+            };
+            table.push(vec![text(level), number(u64::from(warning.code)), text(&warning.message)]);
+        }
+        if let Some(limit) = limit {
+            let whole = |expr: &ast::Expr| match expr {
+                ast::Expr::Literal(ast::Literal::Integer(number)) => {
+                    Ok(usize::try_from(*number).unwrap_or(usize::MAX))
+                }
+                _ => Err(SqlError::not_supported("LIMIT of an expression")),
+            };
+            let offset = limit.offset.as_ref().map(whole).transpose()?.unwrap_or(0);
+            let count = whole(&limit.count)?;
+            table.rows = table.rows.into_iter().skip(offset).take(count).collect();
+        }
+        Ok(table)
+    }
+
+    /// SHOW ENGINE x STATUS: a line a node.
+    async fn engine_status(&mut self, engine: &str, what: &str) -> Result<Table, SqlError> {
+        if what != "STATUS" {
+            return Err(SqlError::not_supported(format!("SHOW ENGINE {engine} {what}")));
+        }
+        crate::bind::table::engine_name(engine)?;
+        let mut table = Table::of_texts(&["Type", "Name", "Status"]);
+        for (node, report) in self.client.report(None, ReportRequest::Status).await {
+            let status = match report {
+                Report::Status(own) => format!(
+                    "state={:?} view={} transactions_open={} locks_held={} commits={} aborts={}",
+                    own.state, own.view, own.transactions_open, own.locks_held, own.commits, own.aborts
+                ),
+                _ => "unreachable".to_string(),
+            };
+            table.push_texts(&["skarv", &format!("node {node}"), &status]);
+        }
+        Ok(table)
+    }
+
+    /// DESCRIBE t [column or pattern].
+    pub(crate) fn describe(
+        &self,
+        table: &ast::ObjectName,
+        column: Option<&str>,
+    ) -> Result<Table, SqlError> {
+        let table = self.shown_table(table)?;
+        let mut answer = columns_table(&table, false);
+        if let Some(pattern) = column {
+            answer.rows.retain(|row| match &row[0] {
+                Value::Text(own, _) => Collation::default().like(own, pattern, Some('\\')),
+                _ => false,
+            });
+        }
+        Ok(answer)
+    }
+}
+
+fn columns_table(table: &types::Table, full: bool) -> Table {
+    let titles: &[&str] = match full {
+        true => &[
+            "Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment",
+        ],
+        false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
+    };
+    let mut answer = Table::of_texts(titles);
+    for (position, column) in table.columns.iter().enumerate() {
+        if column.hidden {
+            continue;
+        }
+        let mut row = vec![text(&column.name), text(column.column_type.sql_name())];
+        if full {
+            let collation = column.column_type.collation().filter(|_| column.column_type.is_string());
+            row.push(collation.map_or(Value::Null, |own| text(own.name())));
+        }
+        row.push(text(if column.nullable { "YES" } else { "NO" }));
+        row.push(text(key_text(table, position)));
+        row.push(default_text(column).map_or(Value::Null, text));
+        row.push(text(extra_text(column)));
+        if full {
+            row.push(text("select,insert,update,references"));
+            row.push(text(&column.comment));
+        }
+        answer.push(row);
+    }
+    answer
+}
+
+fn index_table(table: &types::Table, row_count: u64) -> Table {
+    let mut answer = Table::of_texts(&[
+        "Table", "#Non_unique", "Key_name", "#Seq_in_index", "Column_name", "Collation",
+        "#Cardinality", "#Sub_part", "Packed", "Null", "Index_type", "Comment", "Index_comment",
+        "Visible", "Expression",
+    ]);
+    for index in shown_indexes(table) {
+        for (position, part) in index.parts.iter().enumerate() {
+            let column = &table.columns[usize::from(part.column)];
+            answer.push(vec![
+                text(&table.name),
+                number(u64::from(index.kind == IndexKind::Ordinary)),
+                text(&index.name),
+                number(position as u64 + 1),
+                text(&column.name),
+                text(if part.descending { "D" } else { "A" }),
+                number(row_count),
+                part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
+                Value::Null,
+                text(if column.nullable { "YES" } else { "" }),
+                text("BTREE"),
+                text(""),
+                text(&index.comment),
+                text("YES"),
+                Value::Null,
+            ]);
+        }
+    }
+    answer
+}
+
+/// A table of information_schema as DESCRIBE sees it.
+fn virtual_definition(own: information_schema::VirtualTable) -> types::Table {
+    let scope = own.scope(None);
+    types::Table {
+        id: TableId(0),
+        version: types::SchemaVersion(0),
+        state: types::TableState::Public,
+        database: scope.database,
+        name: own.name().to_string(),
+        columns: scope
+            .columns
+            .into_iter()
+            .map(|column| Column {
+                name: column.name,
+                column_type: column.column_type,
+                nullable: true,
+                default: ColumnDefault::None,
+                on_update_now: false,
+                comment: String::new(),
+                hidden: false,
+            })
+            .collect(),
+        indexes: vec![types::Index {
+            id: types::IndexId(0),
+            name: "PRIMARY".into(),
+            kind: IndexKind::Primary,
+            state: types::IndexState::Building,
+            parts: Vec::new(),
+            comment: String::new(),
+        }],
+        collation: Collation::default(),
+        comment: String::new(),
+        engine: "MEMORY".into(),
+        auto_increment: None,
+        unique_of: None,
+    }
+}

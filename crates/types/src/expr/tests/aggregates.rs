@@ -1,0 +1,161 @@
+//! Aggregates over small groups: in one state, split over two and merged, and through the wire.
+
+use super::{context, parse, shown};
+use crate::expr::{Aggregate, AggregateFunction, AggregateState, ResultType};
+use crate::wire::Wire;
+use crate::{Collation, ColumnType, IntWidth, Value};
+
+fn values(texts: &[&str]) -> Vec<Value> {
+    let row: Vec<Value> = Vec::new();
+    texts
+        .iter()
+        .map(|text| crate::expr::eval(&parse(text), &row, &mut context()).expect("a constant"))
+        .collect()
+}
+
+fn named(name: &str) -> Aggregate {
+    let (name, distinct) = match name.strip_suffix(" DISTINCT") {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let function = AggregateFunction::by_name(name).expect("an aggregate");
+    Aggregate { function, argument: None, distinct }
+}
+
+fn state(aggregate: &Aggregate, values: &[Value]) -> AggregateState {
+    let mut state = AggregateState::new(aggregate);
+    for value in values {
+        state.update(value.as_ref(), &mut context().convert).expect("within range");
+    }
+    state
+}
+
+/// The result over all values, however they are split between two states.
+fn result(name: &str, texts: &[&str]) -> String {
+    let aggregate = named(name);
+    let values = values(texts);
+    let cx = &mut context().convert;
+    let whole = shown(&state(&aggregate, &values).finish(cx).expect("within range"));
+    for split in 0..=values.len() {
+        let mut left = state(&aggregate, &values[..split]);
+        let right = state(&aggregate, &values[split..]);
+        let right = AggregateState::from_bytes(&right.to_bytes()).expect("round trip");
+        left.merge(right, cx).expect("the same aggregate");
+        let merged = shown(&left.finish(cx).expect("within range"));
+        assert_eq!(merged, whole, "{name} of {texts:?} split at {split}");
+    }
+    whole
+}
+
+#[test]
+fn results() {
+    let odd: &[&str] = &["NULL", "3", "1", "NULL", "2", "3"];
+    let empty: &[&str] = &["NULL", "NULL"];
+    let texts: &[&str] = &["'b'", "'A'", "'a'", "NULL", "'C'"];
+    for (name, group, expected) in [
+        ("COUNT", odd, "4"),
+        ("COUNT DISTINCT", odd, "3"),
+        ("COUNT", empty, "0"),
+        ("SUM", odd, "9"),
+        ("SUM DISTINCT", odd, "6"),
+        ("SUM", empty, "NULL"),
+        ("AVG", odd, "2.2500"),
+        ("AVG DISTINCT", odd, "2.0000"),
+        ("AVG", empty, "NULL"),
+        ("MIN", odd, "1"),
+        ("MAX", odd, "3"),
+        ("MAX", empty, "NULL"),
+        ("BIT_AND", odd, "0"),
+        ("BIT_OR", odd, "3"),
+        ("BIT_XOR", odd, "3"),
+        ("BIT_AND", empty, "18446744073709551615"),
+        ("BIT_OR", empty, "0"),
+        ("VAR_POP", &["1", "2", "3", "4"], "1.25"),
+        ("VAR_SAMP", &["1", "3"], "2"),
+        ("STDDEV", &["1", "3"], "1"),
+        ("STDDEV_SAMP", &["5"], "NULL"),
+        ("VAR_POP", &["5"], "0"),
+        ("STD", empty, "NULL"),
+        ("COUNT DISTINCT", texts, "3"),
+        ("GROUP_CONCAT", texts, "b,A,a,C"),
+        ("GROUP_CONCAT", empty, "NULL"),
+        ("SUM", &["1.50", "2.5"], "4.00"),
+        ("AVG", &["1.50", "2.5"], "2.000000"),
+        ("SUM", &["1e0", "2.5"], "3.5"),
+        ("SUM", &["'1'", "'2'"], "3"),
+        ("SUM", &["9223372036854775807", "9223372036854775807"], "18446744073709551614"),
+        ("SUM", &["18446744073709551615", "1"], "18446744073709551616"),
+        ("MIN", &["DATE '2024-01-02'", "DATE '2023-01-02'"], "2023-01-02"),
+        ("MAX", &["'b'", "'C'", "'a'"], "C"),
+        ("ANY_VALUE", &["7"], "7"),
+    ] {
+        assert_eq!(result(name, group), expected, "{name} of {group:?}");
+    }
+}
+
+/// GROUP_CONCAT stops at 1,024 bytes, between characters, with one warning.
+#[test]
+fn group_concat_is_bounded() {
+    let aggregate = named("GROUP_CONCAT");
+    let mut context = context();
+    let cx = &mut context.convert;
+    let mut state = AggregateState::new(&aggregate);
+    for _ in 0..1000 {
+        state.update(Value::text("ää", Collation::DEFAULT).as_ref(), cx).expect("bounded");
+    }
+    let text = shown(&state.finish(cx).expect("bounded"));
+    assert!((1021..=1024).contains(&text.len()), "{}", text.len());
+    assert_eq!(cx.warnings.total(), 1);
+}
+
+/// A set that outgrows its bound is refused with an error, not with the machine's memory.
+#[test]
+fn distinct_is_bounded() {
+    let aggregate = named("COUNT DISTINCT");
+    let mut state = AggregateState::new(&aggregate);
+    let cx = &mut context().convert;
+    let mut refused = None;
+    for number in 0..100 {
+        let text = format!("{number}{}", "x".repeat(1 << 20));
+        if let Err(error) = state.update(Value::text(&text, Collation::DEFAULT).as_ref(), cx) {
+            refused = Some(error.code());
+            break;
+        }
+    }
+    assert_eq!(refused, Some(1038));
+    assert!(state.size() <= 2 * crate::expr::DISTINCT_BYTES_MAX);
+}
+
+/// States of different aggregates do not merge.
+#[test]
+fn mismatched_states_are_refused() {
+    let cx = &mut context().convert;
+    let mut sum = AggregateState::new(&named("SUM"));
+    assert!(sum.merge(AggregateState::new(&named("COUNT")), cx).is_err());
+    assert!(sum.merge(AggregateState::new(&named("SUM DISTINCT")), cx).is_err());
+}
+
+#[test]
+fn static_types() {
+    let column = |column_type| ResultType::new(column_type, false);
+    let int = column(ColumnType::Int { width: IntWidth::W4, unsigned: false });
+    let decimal = column(ColumnType::Decimal { precision: 10, scale: 2, unsigned: false });
+    let double = column(ColumnType::Double);
+    for (name, argument, expected) in [
+        ("SUM", &int, "decimal(32,0)"),
+        ("AVG", &int, "decimal(14,4)"),
+        ("SUM", &decimal, "decimal(32,2)"),
+        ("AVG", &decimal, "decimal(14,6)"),
+        ("SUM", &double, "double"),
+        ("MIN", &int, "int"),
+        ("COUNT", &int, "bigint"),
+        ("BIT_OR", &int, "bigint unsigned"),
+        ("VAR_POP", &int, "double"),
+        ("GROUP_CONCAT", &int, "varchar(1024)"),
+    ] {
+        let aggregate = Aggregate { argument: Some(parse("c0")), ..named(name) };
+        let found = aggregate.result_type(std::slice::from_ref(argument), &[]);
+        assert_eq!(found.column_type.expect("a type").sql_name(), expected, "{name}");
+        assert_eq!(found.nullable, !matches!(name, "COUNT" | "BIT_OR"));
+    }
+}

@@ -1,0 +1,55 @@
+"""The client programs of tests/clients against a cluster of two data nodes."""
+
+import os
+import re
+import subprocess
+
+
+def totals(output):
+    """The closing line of a program."""
+    lines = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.MULTILINE)
+    assert lines, f"no closing line:\n{output[-2000:]}"
+    return int(lines[-1][0]), int(lines[-1][1])
+
+
+def report(output):
+    """The failed checks with what the programs say about them, and the summary."""
+    lines = output.splitlines()
+    failed = [line for line in lines if "FAILED" in line]
+    start = lines.index("--- summary") if "--- summary" in lines else max(0, len(lines) - 20)
+    return "\n".join(failed[:60] + lines[start:])
+
+
+def test_drivers(environment):
+    """tests/clients/run.sh: command line, PyMySQL, Connector/Python, Go, Connector/J; over TCP with TLS and the socket."""
+    cluster = environment.cluster()
+    first, second = cluster.sql_nodes()
+    script = os.path.join(environment.root, "tests", "clients", "run.sh")
+    variables = dict(os.environ, SKARV_TEST_PEER=f"127.0.0.1:{second['port']}")
+    variables.setdefault("SKARV_TEST_COUNT", "100000" if environment.full else "10000")
+    result = subprocess.run([script, "127.0.0.1", str(first["port"]), first["socket"]], env=variables,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            timeout=3000)
+    passed, failed = totals(result.stdout)
+    assert result.returncode == 0 and failed == 0 and passed > 0, report(result.stdout)
+    print(f"       {passed} checks of the client programs passed", flush=True)
+
+
+def test_freshness(environment):
+    """What one node has acknowledged every other node shows, and no node shows a torn state; over the sockets."""
+    cluster = environment.cluster()
+    program = environment.path("freshness")
+    settings = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-mod=readonly -buildvcs=false")
+    subprocess.run(["go", "build", "-o", program, "./freshness"], check=True, env=settings, timeout=600,
+                   cwd=os.path.join(environment.root, "tests", "clients", "go"))
+    count, seconds = (100_000, 30) if environment.full else (10_000, 5)
+    for form in ([], ["--interpolated"]):
+        result = subprocess.run([program, "all", "--tls", "off", "--count", str(count), "--seconds", str(seconds), *form,
+                                 *cluster.sockets()],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                timeout=600)
+        passed, failed = totals(result.stdout)
+        assert result.returncode == 0 and failed == 0 and passed > 0, result.stdout[-4000:]
+    for row in cluster.sql(2, "SELECT table_schema, table_name FROM information_schema.tables "
+                              "WHERE table_schema LIKE 'freshness%'"):
+        cluster.desc(".".join(row))

@@ -1,0 +1,194 @@
+"""What every system test works with: a temporary place, clusters in it, and clients for them."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+# Generous: a slow answer on a busy machine is no failure, a missing one is.
+COMMAND_TIMEOUT = 180
+
+
+class Environment:
+    """The place of one test. Everything started through it ends with it."""
+
+    def __init__(self, root, binary, full, keep):
+        self.root, self.binary, self.full, self.keep = root, binary, full, keep
+        # Short, because the path of a unix socket has 107 bytes.
+        self.dir = tempfile.mkdtemp(prefix="skarv-")
+        self.clusters = []
+        self.processes = []
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def run(self, *arguments, input=None, timeout=COMMAND_TIMEOUT):
+        """Runs skarv; the result has returncode, stdout and stderr."""
+        return subprocess.run([self.binary, *map(str, arguments)], input=input, capture_output=True, text=True,
+                              timeout=timeout, stdin=None if input is not None else subprocess.DEVNULL)
+
+    def start(self, *arguments):
+        """Starts skarv and returns at once; what it says is read from .stdout."""
+        process = subprocess.Popen([self.binary, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   start_new_session=True)
+        self.processes.append(process)
+        return process
+
+    def cluster(self, name="data", *arguments):
+        """A cluster in a directory of this place, started and ready."""
+        cluster = Cluster(self, name)
+        cluster.up(*arguments)
+        return cluster
+
+    def show_logs(self):
+        for cluster in self.clusters:
+            for name in sorted(os.listdir(cluster.dir)) if os.path.isdir(cluster.dir) else []:
+                if name.endswith(".log"):
+                    with open(os.path.join(cluster.dir, name), errors="replace") as file:
+                        lines = file.read().splitlines()[-15:]
+                    print(f"--- the end of {name}")
+                    print("\n".join(f"    {line[:400]}" for line in lines), flush=True)
+
+    def close(self, failed):
+        for cluster in self.clusters:
+            cluster.destroy()
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            process.stdout.close()
+        if failed and self.keep:
+            print(f"kept {self.dir}")
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Cluster:
+    """A cluster started by `skarv up --detach` on free ports."""
+
+    def __init__(self, environment, name):
+        self.environment = environment
+        self.dir = environment.path(name)
+        self.pids_seen = set()
+        environment.clusters.append(self)
+
+    def up(self, *arguments):
+        """Starts it; flags given here come last, so they win over the defaults."""
+        flags = ["--dir", self.dir, "--timeout", 120]
+        if "--port" not in arguments:
+            flags += ["--port", 0]
+        result = self.environment.run("up", "--detach", *flags, *arguments)
+        assert result.returncode == 0, f"up failed: {result.stdout}{result.stderr}"
+        self.note_pids()
+        return result
+
+    def down(self):
+        return self.environment.run("down", "--dir", self.dir)
+
+    def status(self):
+        with open(os.path.join(self.dir, "cluster.json")) as file:
+            return json.load(file)
+
+    def note_pids(self):
+        status = self.status()
+        self.pids_seen.update(filter(None, [status["supervisor_pid"], *(node["pid"] for node in status["nodes"])]))
+
+    def node(self, id):
+        return next(node for node in self.status()["nodes"] if node["id"] == id)
+
+    def sql_nodes(self):
+        return [node for node in self.status()["nodes"] if "sql" in node["roles"]]
+
+    def sockets(self):
+        return [node["socket"] for node in self.sql_nodes()]
+
+    def sql(self, node, statements, tcp=False, expect_error=False, timeout=COMMAND_TIMEOUT):
+        """Runs SQL with the mariadb client; rows as lists of texts, or the error's text."""
+        node = self.node(node)
+        where = ["--protocol=tcp", "--host=127.0.0.1", f"--port={node['port']}"] if tcp else [f"--socket={node['socket']}"]
+        command = ["mariadb", "--no-defaults", "--user=root", *where, "--batch", "--skip-column-names"]
+        result = subprocess.run(command, input=statements, capture_output=True, text=True, timeout=timeout)
+        if expect_error:
+            assert result.returncode != 0, f"no error from: {statements[:200]}"
+            return result.stderr
+        assert result.returncode == 0, f"node {node['id']}: {statements[:300]}: {result.stderr}"
+        return [line.split("\t") for line in result.stdout.splitlines()]
+
+    def desc(self, table):
+        """What `skarv desc` says of a table whose replicas agree."""
+        result = self.environment.run("desc", "--dir", self.dir, table, "--json")
+        assert result.returncode == 0, f"desc {table}: exit code {result.returncode}: {result.stdout}{result.stderr}"
+        answer = json.loads(result.stdout)
+        shards = {}
+        for partition in answer["partitions"]:
+            shards.setdefault(partition["shard"], []).append(partition)
+        replicas = self.status()["replicas"]
+        for shard, partitions in shards.items():
+            assert len(partitions) == replicas, f"{table}, shard {shard}: {partitions}"
+            assert len({(partition["rows"], partition["checksum"]) for partition in partitions}) == 1, partitions
+            assert [partition["role"] for partition in partitions].count("primary") == 1, partitions
+        assert shards, answer
+        return answer
+
+    def mgm(self, command, *flags):
+        return self.environment.run("mgm", "--dir", self.dir, "-e", command, *flags)
+
+    def running(self):
+        """The processes of this cluster that run now."""
+        return [pid for pid in self.pids_seen if is_ours(pid, self.dir)]
+
+    def destroy(self):
+        """Ends it without asking much; for the end of a test, passed or not."""
+        if os.path.exists(os.path.join(self.dir, "cluster.json")):
+            self.note_pids()
+            self.down()
+        for pid in self.running():
+            os.kill(pid, signal.SIGKILL)
+
+
+def arguments_of(pid):
+    """The arguments of a running process; none for one that has ended."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [part.decode(errors="replace") for part in file.read().split(b"\0")]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def is_ours(pid, dir):
+    return dir in arguments_of(pid)
+
+
+def wait_for(what, condition, seconds=30):
+    """Waits until a condition holds; says what did not happen."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def free_ports(count):
+    """So many neighbouring free ports, below those the system gives to outgoing connections."""
+    base = 12000 + os.getpid() % 1000 * 15
+    for first in range(base, 32000, count):
+        sockets = []
+        try:
+            for port in range(first, first + count):
+                held = socket.socket()
+                sockets.append(held)
+                held.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for held in sockets:
+                held.close()
+    raise AssertionError("no free ports")

@@ -1,0 +1,90 @@
+"""Strangers at every door: bytes that make no sense must not harm those who talk sense."""
+
+import random
+import socket
+
+CONNECTIONS = 300
+SEED = 20_261_121
+
+
+def packets(generator):
+    """Bytes for one connection: noise, a half-right login, or commands before a login."""
+    noise = generator.randbytes(generator.choice([1, 4, 37, 300, 5000, 70_000]))
+    form = generator.randrange(6)
+    if form == 0:
+        return noise
+    if form == 1:
+        # A packet with a right header around noise.
+        return len(noise).to_bytes(3, "little") + b"\x01" + noise
+    if form == 2:
+        # It promises 16 MiB and sends little.
+        return b"\xff\xff\xff\x01" + noise[:2000]
+    login = bytes.fromhex("0da23e00") + (1 << 24).to_bytes(4, "little") + b"\x2d" + bytes(23) + b"root\0\0"
+    if form == 3:
+        login = login[:generator.randrange(1, len(login))]
+        return len(login).to_bytes(3, "little") + b"\x01" + login
+    if form == 4:
+        # It asks for TLS and then does not speak it.
+        request = bytes.fromhex("0dae3e00") + (1 << 24).to_bytes(4, "little") + b"\x2d" + bytes(23)
+        return len(request).to_bytes(3, "little") + b"\x01" + request + noise
+    damaged = bytearray(login)
+    for _ in range(3):
+        damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+    query = b"\x03SELECT 1"
+    return (len(damaged).to_bytes(3, "little") + b"\x01" + bytes(damaged)
+            + len(query).to_bytes(3, "little") + b"\x00" + query + noise)
+
+
+def attack(family, address, generator, read_first):
+    with socket.socket(family) as client:
+        client.settimeout(5)
+        client.connect(address)
+        try:
+            if read_first:
+                client.recv(4096)
+            client.sendall(packets(generator))
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
+        except OSError:
+            # Being cut off is the right answer to most of this.
+            pass
+
+
+def test_random_packets(environment):
+    """Noise on the MySQL ports and sockets, between the nodes and on the management sockets: all nodes stay up."""
+    cluster = environment.cluster()
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)")
+    before = [node["pid"] for node in cluster.status()["nodes"]]
+    generator = random.Random(SEED)
+    doors = []
+    for node in cluster.status()["nodes"]:
+        host, port = node["address"].rsplit(":", 1)
+        doors += [(socket.AF_INET, (host, int(port)), False), (socket.AF_UNIX, node["management_socket"], False)]
+        if node["port"]:
+            doors += [(socket.AF_INET, ("127.0.0.1", node["port"]), True), (socket.AF_UNIX, node["socket"], True)] * 2
+    for _ in range(CONNECTIONS):
+        family, address, greeted = generator.choice(doors)
+        attack(family, address, generator, greeted and generator.random() < 0.8)
+    assert [node["pid"] for node in cluster.status()["nodes"]] == before, "a node died"
+    for node in (2, 3):
+        cluster.sql(node, f"INSERT INTO d.t VALUES ({node})", tcp=True)
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [["3"]]
+    assert cluster.desc("d.t")["rows"] == 3
+    assert cluster.mgm("SHOW").stdout.count("started") == 3
+
+
+def test_idle_connections(environment):
+    """Hundreds of connections that say nothing do not keep others out."""
+    cluster = environment.cluster("data", "--data-nodes", 1)
+    port = cluster.node(2)["port"]
+    idle = []
+    try:
+        for _ in range(400):
+            client = socket.create_connection(("127.0.0.1", port), timeout=10)
+            idle.append(client)
+        assert cluster.sql(2, "SELECT 1", tcp=True) == [["1"]]
+    finally:
+        for client in idle:
+            client.close()
+    assert cluster.sql(2, "SELECT 1", tcp=True) == [["1"]]

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""System tests: real processes, real sockets, real clients.
+
+    run.py [--binary FILE] [--full] [--only PATTERN] [--keep] [--list]
+
+--binary  the program (default: target/release/skarv, below $CARGO_TARGET_DIR where that is set)
+--full    the long form of the tests that have one: larger tables, more threads, more time
+--only    tests whose name matches this shell pattern, such as 'lifecycle.*'
+--keep    leaves the directories of failed tests, and says where
+
+Every test uses directories and ports of its own and stops what it started, so that several runs do not disturb each
+other. The last line is "N passed, N failed". Python's standard library is enough; the clients need what
+scripts/install-packages.sh installs.
+"""
+
+import argparse
+import fnmatch
+import os
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+
+import clients
+import hostile
+import lifecycle
+import load
+import tools
+from cluster import Environment
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODULES = [lifecycle, tools, hostile, clients, load]
+
+
+def tests():
+    """Every function test_* of every module, in the order they are written."""
+    for module in MODULES:
+        for name, function in vars(module).items():
+            if name.startswith("test_") and callable(function):
+                yield f"{module.__name__}.{name.removeprefix('test_')}", function
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+    parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    selected = [(name, function) for name, function in tests() if fnmatch.fnmatch(name, options.only)]
+    if options.list:
+        for name, function in selected:
+            print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
+        return 0
+    binary = os.path.abspath(options.binary)
+    if not os.access(binary, os.X_OK):
+        print(f"there is no {binary}: build it with 'cargo build --release -p skarv' or give --binary")
+        print("0 passed, 1 failed")
+        return 1
+    passed = failed = 0
+    for name, function in selected:
+        environment = Environment(ROOT, binary, options.full, options.keep)
+        started = time.monotonic()
+        try:
+            function(environment)
+        except KeyboardInterrupt:
+            environment.close(failed=True)
+            raise
+        except BaseException:
+            failed += 1
+            print(f"FAILED {name} after {time.monotonic() - started:.1f} s", flush=True)
+            print(traceback.format_exc().rstrip(), flush=True)
+            environment.show_logs()
+            environment.close(failed=True)
+            continue
+        environment.close(failed=False)
+        passed += 1
+        print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
