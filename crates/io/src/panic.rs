@@ -32,3 +32,38 @@ pub fn this_thread_is_fail_stop(log: Arc<NodeLog>) {
         }));
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::process::Command;
+
+    const CHILD: &str = "SKARV_IO_TEST_PANIC";
+
+    /// A panic of a worker's thread ends the whole process with its own exit code, and the log has the reason. In a
+    /// process of its own: this test started again with an environment variable.
+    #[test]
+    fn a_worker_that_panics_ends_the_process() {
+        if let Ok(path) = std::env::var(CHILD) {
+            let log = Arc::new(NodeLog::open(Path::new(&path), false).unwrap());
+            let worker = std::thread::spawn(move || {
+                this_thread_is_fail_stop(log);
+                panic!("a broken invariant");
+            });
+            let _ = worker.join();
+            unreachable!("the process has ended");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node1.log");
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "panic::tests::a_worker_that_panics_ends_the_process"])
+            .env(CHILD, &path)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(EXIT_CODE_PANIC));
+        let log = std::fs::read_to_string(path).unwrap();
+        assert!(log.contains("PANIC") && log.contains("a broken invariant"), "{log}");
+        assert!(log.contains("a_worker_that_panics"), "the backtrace is missing:\n{log}");
+    }
+}

@@ -5,8 +5,9 @@
 //! duplicates. A channel belongs to the incarnations of both ends: a restarted peer starts a new one, and nothing of the
 //! old is delivered to it (R5, R13).
 //!
-//! Go-back-N: a frame ahead of a missing one waits in `early`; when nothing is acknowledged for a while, or the link came
-//! back, everything unacknowledged is sent again.
+//! A frame ahead of a missing one waits in `early`. When nothing is acknowledged for a while the oldest unacknowledged
+//! chunks are sent again, a bounded number of bytes, and after twice the time the next time: a slow link is not buried under
+//! copies. When a link comes back, everything unacknowledged is sent again at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,7 +17,10 @@ use protocol::envelope::{Header, encode_frame};
 use types::wire::Wire;
 use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 
-use crate::limits::{ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX};
+use crate::limits::{
+    ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, RESEND_BYTES_MAX,
+    RESEND_DOUBLINGS_MAX,
+};
 use crate::worker::{Outbox, Time};
 
 /// What this end puts into every header.
@@ -44,8 +48,10 @@ struct Channel {
     /// Sent, not acknowledged: the last sequence in each chunk, and the chunk.
     unacked: VecDeque<(u64, Arc<Vec<u8>>)>,
     unacked_bytes: usize,
-    /// When the oldest of `unacked` was sent last.
+    /// When the oldest of `unacked` was sent last, or an acknowledgement arrived.
     sent_at: Time,
+    /// Resends since the last acknowledgement: each doubles the wait for the next.
+    resends: u32,
     received: u64,
     received_acknowledged: u64,
     early: BTreeMap<u64, (Header, Option<Message>)>,
@@ -74,6 +80,7 @@ impl Channels {
             unacked: VecDeque::new(),
             unacked_bytes: 0,
             sent_at: 0,
+            resends: 0,
             received: 0,
             received_acknowledged: 0,
             early: BTreeMap::new(),
@@ -92,7 +99,7 @@ impl Channels {
     }
 
     /// Takes a frame whose identity was checked.
-    pub fn receive(&mut self, header: Header, message: Option<Message>) -> Received {
+    pub fn receive(&mut self, now: Time, header: Header, message: Option<Message>) -> Received {
         let channel = self.channel(header.from);
         match channel.peer_incarnation {
             None => channel.peer_incarnation = Some(header.incarnation),
@@ -102,6 +109,8 @@ impl Channels {
         while channel.unacked.front().is_some_and(|(last, _)| *last <= header.acknowledged) {
             let (_, chunk) = channel.unacked.pop_front().expect("front exists");
             channel.unacked_bytes -= chunk.len();
+            channel.sent_at = now;
+            channel.resends = 0;
         }
         if header.sequence == 0 || header.sequence <= channel.received {
             // A duplicate means that our acknowledgement was lost: say it again.
@@ -157,8 +166,10 @@ impl Channels {
             if channel.received > channel.received_acknowledged {
                 channel.acknowledge(&identity, *peer);
             }
-            if !channel.unacked.is_empty() && now >= channel.sent_at + self.resend_after {
-                channel.resend(now, *peer, outbox);
+            let patience = self.resend_after << channel.resends.min(RESEND_DOUBLINGS_MAX);
+            if !channel.unacked.is_empty() && now >= channel.sent_at.saturating_add(patience) {
+                channel.resends += 1;
+                channel.resend(now, *peer, RESEND_BYTES_MAX, outbox);
             }
         }
     }
@@ -166,7 +177,8 @@ impl Channels {
     /// The link to a peer is up (again): what was under way may be lost.
     pub fn on_link_up(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
         if let Some(channel) = self.channels.get_mut(&peer) {
-            channel.resend(now, peer, outbox);
+            channel.resends = 0;
+            channel.resend(now, peer, usize::MAX, outbox);
         }
     }
 
@@ -206,10 +218,16 @@ impl Channel {
         append_frame(&header, None, &mut self.pending);
     }
 
-    fn resend(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
+    /// Sends the oldest chunks again, so many bytes but at least one chunk.
+    fn resend(&mut self, now: Time, peer: Address, bytes_max: usize, outbox: &mut Outbox) {
         self.sent_at = now;
+        let mut bytes = 0;
         for (_, chunk) in &self.unacked {
             outbox.frames.push((peer, Arc::clone(chunk)));
+            bytes += chunk.len();
+            if bytes >= bytes_max {
+                break;
+            }
         }
     }
 }
@@ -221,3 +239,6 @@ fn append_frame(header: &Header, message: Option<&Message>, out: &mut Vec<u8>) {
     let length = u32::try_from(out.len() - start - 4).expect("messages are bounded far below 4 GiB");
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,11 @@ pub const ACK_FRAMES_MAX: u64 = 64;
 /// Frames received ahead of a missing one; beyond this they are dropped and sent again.
 pub const CHANNEL_EARLY_MAX: usize = 1024;
 
+/// Bytes sent again at a time when nothing is acknowledged: enough to fill what was lost on a 100 Mbit/s link in 20 ms.
+pub const RESEND_BYTES_MAX: usize = 256 << 10;
+/// The wait for an acknowledgement doubles with each resend, so often at most: 32 times the first.
+pub const RESEND_DOUBLINGS_MAX: u32 = 5;
+
 /// Bytes a peer that does not acknowledge may make us keep: 256 MiB is ten seconds of a 25 MB/s replication stream.
 pub const CHANNEL_UNACKED_BYTES_MAX: usize = 256 << 20;
 

@@ -300,7 +300,7 @@ impl Kernel {
             decode_message(frame).map(|message| Ok((header, message)))
         });
         let reason = match decoded {
-            Ok(Ok((header, message))) => match self.channels.receive(header, message) {
+            Ok(Ok((header, message))) => match self.channels.receive(now, header, message) {
                 Received::Nothing => return,
                 Received::Deliver(messages) => {
                     for (header, message) in messages {

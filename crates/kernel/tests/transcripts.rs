@@ -14,6 +14,8 @@ mod cluster;
 mod commands;
 #[path = "transcripts/describe.rs"]
 mod describe;
+#[path = "transcripts/operations.rs"]
+mod operations;
 #[path = "transcripts/script.rs"]
 mod script;
 
@@ -40,7 +42,6 @@ transcripts! {
     channel:
         duplicates_are_dropped
         frames_out_of_order
-        idle_channel_is_silent
         lost_frame_is_sent_again
         sent_again_after_a_while;
     commit:
@@ -50,6 +51,7 @@ transcripts! {
         commit_index
         commit_index_travels_with_records
         home_elsewhere
+        locks_without_writes
         message_counts
         record_before_answer
         records_of_two_workers
@@ -58,6 +60,7 @@ transcripts! {
         sequencer_on_primary
         session_closes_during_commit
         shortest_way_back
+        stamps_of_two_workers
         two_shards
         two_shards_sequencer_elsewhere
         vote_waits_for_record;
@@ -66,6 +69,7 @@ transcripts! {
         index_is_adopted_when_built
         leader_among_three_voters
         misconfigured_node_is_not_let_in
+        newer_schema_overtakes
         one_schema_change_at_a_time
         schema_change_is_done_once
         schema_change_waits_for_its_table
@@ -90,6 +94,7 @@ transcripts! {
         first_come_first_served
         refusal_undoes_the_statement
         refused_while_another_shard_waits
+        two_victims_of_one_deadlock
         undo_to_a_statement
         wait_timeout;
     read:

@@ -249,6 +249,10 @@ pub fn parse_execute<'a>(
         *types = parse_types(&mut reader, count_sent, with_attributes)?;
     }
     if types.len() != count_sent {
+        // NULL has no bytes to read, so MySQL takes it before any type was bound; Connector/J sends a first NULL like this.
+        if (0..count_sent).all(|index| bit_is_set(nulls, index)) {
+            return Ok(vec![Parameter::Null; count]);
+        }
         return Err(ExecuteError::WrongArguments);
     }
     let mut parameters = Vec::with_capacity(count);

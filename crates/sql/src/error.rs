@@ -68,6 +68,7 @@ pub mod code {
     pub const ER_WRONG_TABLE_NAME: u16 = 1103;
     pub const ER_UNKNOWN_ERROR: u16 = 1105;
     pub const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
+    pub const ER_UNKNOWN_TABLE: u16 = 1109;
     pub const ER_FIELD_SPECIFIED_TWICE: u16 = 1110;
     pub const ER_INVALID_GROUP_FUNC_USE: u16 = 1111;
     pub const ER_TABLE_MUST_HAVE_COLUMNS: u16 = 1113;

@@ -18,7 +18,8 @@ pub fn is_schema(name: &str) -> bool {
 }
 
 pub fn unknown_table(name: &str) -> SqlError {
-    SqlError::new(code::ER_NO_SUCH_TABLE, format!("Unknown table '{name}' in information_schema"))
+    let name = name.to_uppercase();
+    SqlError::new(code::ER_UNKNOWN_TABLE, format!("Unknown table '{name}' in information_schema"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

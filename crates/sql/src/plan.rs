@@ -230,7 +230,8 @@ pub struct IndexPath {
     pub index: usize,
     pub kind: PathKind,
     pub equal: Vec<PartBound>,
-    pub range: Option<RangeBound>,
+    /// Ranges of the part behind `equal`, any of which a row may be in; none: all values.
+    pub ranges: Vec<RangeBound>,
     pub reverse: bool,
 }
 

@@ -166,3 +166,51 @@ fn check(head: &str, answer: &Answer, mut expected: Vec<String>) -> Result<(), S
         _ => Err(format!("no such directive: {head}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use types::{IntWidth, Value};
+
+    use super::*;
+
+    fn answer(rows: &[&[i64]]) -> Answer {
+        let own = types::expr::ResultType {
+            column_type: Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
+            nullable: true,
+        };
+        let column = crate::bind::expression_info("a", &own, types::Collation::default());
+        let mut answer = Answer::default();
+        answer.columns(&vec![column; rows.first().map_or(1, |row| row.len())]);
+        for row in rows {
+            let values: Vec<Value> = row.iter().map(|own| Value::Int(*own)).collect();
+            let values: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+            answer.row(&values);
+        }
+        answer.end_of_rows(&OkInfo { affected_rows: 3, ..OkInfo::default() });
+        answer
+    }
+
+    /// Each directive accepts what it says and nothing else.
+    #[test]
+    fn directives() {
+        let lines = |lines: &[&str]| lines.iter().map(|line| line.to_string()).collect::<Vec<_>>();
+        let two = answer(&[&[1, 2], &[0, 5]]);
+        assert!(check("query", &two, lines(&["1\t2", "0\t5"])).is_ok());
+        assert!(check("query", &two, lines(&["0\t5", "1\t2"])).is_err());
+        assert!(check("query sorted", &two, lines(&["0\t5", "1\t2"])).is_ok());
+        assert!(check("query", &two, lines(&["1\t2"])).is_err());
+        assert!(check("statement ok", &two, Vec::new()).is_ok());
+        assert!(check("statement count 3", &two, Vec::new()).is_ok());
+        assert!(check("statement count 4", &two, Vec::new()).is_err());
+        assert!(check("statement error 1062", &two, Vec::new()).is_err());
+        assert!(check("statment ok", &two, Vec::new()).is_err());
+        let mut failed = Answer::default();
+        failed.error(&SqlError::duplicate_entry("1", "t.PRIMARY"));
+        assert!(check("statement ok", &failed, Vec::new()).is_err());
+        assert!(check("query", &failed, Vec::new()).is_err());
+        assert!(check("statement error 1062", &failed, Vec::new()).is_ok());
+        assert!(check("statement error 1062 t.PRIMARY", &failed, Vec::new()).is_ok());
+        assert!(check("statement error 1062 u.PRIMARY", &failed, Vec::new()).is_err());
+        assert!(check("statement error 1064", &failed, Vec::new()).is_err());
+    }
+}

@@ -1,8 +1,8 @@
 //! What all connections of a node share: who is connected, global variables, counters, accounts.
 //!
-//! Workers are threads; this is the one structure of the SQL layer they share. Every method takes the one lock for a few
-//! instructions and never waits inside it. Statement counters are kept per session and handed in when the session ends or
-//! somebody asks, so the hot path does not come here.
+//! Workers are threads; this is the one structure of the SQL layer they share. Every method takes a lock for a few
+//! instructions and never waits inside it. What every statement touches is split by worker (counters, plan caches) or by
+//! connection (its line in the process list), so that workers do not meet on the hot path.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,8 +82,12 @@ pub struct ProcessInfo {
     pub statement: Option<String>,
 }
 
-/// Counters of SHOW STATUS, summed over the sessions of this node.
+/// A connection's line, which its session changes without the server's lock.
+pub(crate) type Process = Mutex<ProcessInfo>;
+
+/// Counters of SHOW STATUS, of one worker: workers do not share cache lines.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct Counters {
     pub questions: AtomicU64,
     pub com_select: AtomicU64,
@@ -107,7 +111,8 @@ impl Counters {
 
 pub struct Server {
     config: ServerConfig,
-    pub counters: Counters,
+    /// One a worker (workers beyond share).
+    counters: Vec<Counters>,
     /// Wakes a worker's loop when a connection of it was killed.
     notify: OnceLock<Notify>,
     /// One a worker (workers beyond share).
@@ -119,7 +124,7 @@ type Notify = Box<dyn Fn(WorkerId) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
-    connections: BTreeMap<ConnectionId, ProcessInfo>,
+    connections: BTreeMap<ConnectionId, Arc<Process>>,
     connection_id_last: ConnectionId,
     connections_max_used: u64,
     /// Global values that SET GLOBAL changed, by lower-case name.
@@ -133,7 +138,7 @@ impl Server {
     pub fn new(config: ServerConfig) -> Arc<Server> {
         Arc::new(Server {
             config,
-            counters: Counters::default(),
+            counters: (0..PLAN_CACHE_COUNT).map(|_| Counters::default()).collect(),
             notify: OnceLock::new(),
             plan_caches: (0..PLAN_CACHE_COUNT).map(|_| Mutex::new(PlanCache::new())).collect(),
             state: Mutex::new(State::default()),
@@ -184,7 +189,7 @@ impl Server {
         state.connection_id_last = id;
         state.connections.insert(
             id,
-            ProcessInfo {
+            Arc::new(Mutex::new(ProcessInfo {
                 id,
                 worker,
                 user: "unauthenticated user".into(),
@@ -193,10 +198,10 @@ impl Server {
                 command: "Connect",
                 since_micros: now_micros,
                 statement: None,
-            },
+            })),
         );
         state.connections_max_used = state.connections_max_used.max(state.connections.len() as u64);
-        self.counters.connections.fetch_add(1, Ordering::Relaxed);
+        Counters::add(&self.counters(worker).connections, 1);
         Ok(id)
     }
     /// The connection is gone. Unknown ids are ignored: a session that was closed and then dropped says it twice.
@@ -207,7 +212,8 @@ impl Server {
     }
     /// All connections, in order of id.
     pub fn processes(&self) -> Vec<ProcessInfo> {
-        self.lock().connections.values().cloned().collect()
+        let connections: Vec<Arc<Process>> = self.lock().connections.values().cloned().collect();
+        connections.iter().map(|process| process_lock(process).clone()).collect()
     }
     pub fn connection_count(&self) -> u64 {
         self.lock().connections.len() as u64
@@ -225,7 +231,7 @@ impl Server {
         let worker = {
             let mut state = self.lock();
             let Some(process) = state.connections.get(&id) else { return false };
-            let worker = process.worker;
+            let worker = process_lock(process).worker;
             // One entry a connection and kind: a client that repeats KILL cannot make the list grow.
             if !state.kills.contains(&(worker, id, kind)) {
                 state.kills.push((worker, id, kind));
@@ -237,10 +243,28 @@ impl Server {
         }
         true
     }
-    pub(crate) fn update_process(&self, id: ConnectionId, update: impl FnOnce(&mut ProcessInfo)) {
-        if let Some(process) = self.lock().connections.get_mut(&id) {
-            update(process);
-        }
+    /// The line of a registered connection; a new one nobody lists for others.
+    pub(crate) fn process(&self, id: ConnectionId, worker: WorkerId) -> Arc<Process> {
+        let known = self.lock().connections.get(&id).cloned();
+        known.unwrap_or_else(|| {
+            Arc::new(Mutex::new(ProcessInfo {
+                id,
+                worker,
+                user: String::new(),
+                host: String::new(),
+                database: None,
+                command: "Connect",
+                since_micros: 0,
+                statement: None,
+            }))
+        })
+    }
+    pub(crate) fn counters(&self, worker: WorkerId) -> &Counters {
+        &self.counters[usize::from(worker.0) % PLAN_CACHE_COUNT]
+    }
+    /// A counter summed over the workers.
+    pub fn total(&self, counter: fn(&Counters) -> &AtomicU64) -> u64 {
+        self.counters.iter().map(|own| counter(own).load(Ordering::Relaxed)).sum()
     }
     pub(crate) fn global(&self, name: &str) -> Option<String> {
         self.lock().globals.get(name).cloned()
@@ -259,6 +283,10 @@ impl Server {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no code panics while it holds this lock")
     }
+}
+
+pub(crate) fn process_lock(process: &Process) -> MutexGuard<'_, ProcessInfo> {
+    process.lock().expect("no code panics while it holds this lock")
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ pub const TICK: Time = 10_000;
 const ROUNDS_MAX: usize = 1_000;
 
 /// Kinds that come and go with time and say nothing about the exchange at hand.
-const HOUSEKEEPING: [&str; 5] = ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted"];
+const HOUSEKEEPING: [&str; 5] =
+    ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted"];
 
 pub type Link = (Address, Address);
 
@@ -319,7 +320,13 @@ impl Cluster {
         self.sent.packets += u32::from(counts);
     }
 
-    fn line(&self, from: Address, to: Address, header: &Header, message: Option<&Message>) -> String {
+    fn line(
+        &self,
+        from: Address,
+        to: Address,
+        header: &Header,
+        message: Option<&Message>,
+    ) -> String {
         let what = match message {
             Some(message) => self.names.message(message),
             None => format!("Ack {}", header.acknowledged),
@@ -336,7 +343,11 @@ impl Cluster {
                 let message = decode_message(&flight.bytes);
                 lines.push(match (header, message) {
                     (Ok(header), Ok(message)) => self.line(*from, *to, &header, message.as_ref()),
-                    _ => format!("{}->{} (damaged)", self.names.address(*from), self.names.address(*to)),
+                    _ => format!(
+                        "{}->{} (damaged)",
+                        self.names.address(*from),
+                        self.names.address(*to)
+                    ),
                 });
             }
         }

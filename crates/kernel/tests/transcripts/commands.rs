@@ -37,25 +37,21 @@ use std::collections::BTreeMap;
 
 use kernel::{Mutation, Time};
 use protocol::envelope::{decode_header, decode_message, encode_frame};
-use protocol::op::{
-    Assignment, Batch, Columns, KeyRange, Lock, Op, OpKind, ReadAt, Scan, ScanOutput,
-};
+use protocol::op::{Batch, Op, OpKind, ReadAt};
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
-use storage::{Direction, Partition, PendingRow};
-use types::expr::BinaryOp;
 use types::hash::{bucket_of, hash64};
-use types::wire::Bytes;
 use types::{
-    Address, ClusterId, Collation, Column, ColumnDefault, Expr, Incarnation, Index, IndexId,
-    IndexKind, IndexPart, IndexState, Lineage, NodeId, SchemaVersion, ShardId, Table, TableId,
-    TableState, Timestamp, Value, ValueRef, View, WorkerId,
+    Address, ClusterId, Collation, Incarnation, IndexId, Lineage, NodeId, SchemaVersion, ShardId,
+    TableId, View, WorkerId,
 };
 
 use crate::cluster::{Cluster, Flight, Link, Pattern, Sent, Setup, TICK};
-use crate::describe::{self, BIGINT};
+use crate::describe;
+use crate::operations::{
+    DATABASE, definition, encoded_key, index_definition, insert, number, operation_of, rows_of,
+};
 
-const DATABASE: &str = "d";
 /// What compound commands may take until they must be done.
 const PATIENCE: Time = 5_000_000;
 const SETUP_SESSION: &str = "setup";
@@ -230,7 +226,8 @@ impl Player {
         let state = cluster.kernels.values().next_back().expect("nodes").state().clone();
         let mut lines = Vec::new();
         for (id, group) in &state.groups {
-            let members: Vec<String> = group.members.iter().map(|m| describe::node(m.node)).collect();
+            let members: Vec<String> =
+                group.members.iter().map(|m| describe::node(m.node)).collect();
             let mut line = format!("group {id}, view {}: {};", group.view, members.join(" "));
             for (shard, primary) in &group.primaries {
                 line.push_str(&format!(" shard {shard} primary {},", describe::node(*primary)));
@@ -239,7 +236,11 @@ impl Player {
             lines.push(line);
         }
         let sequencer = state.sequencer.expect("formed");
-        lines.push(format!("sequencer {}, epoch {}", describe::node(sequencer.node), sequencer.epoch));
+        lines.push(format!(
+            "sequencer {}, epoch {}",
+            describe::node(sequencer.node),
+            sequencer.epoch
+        ));
         self.cluster().said.extend(lines);
     }
 
@@ -323,7 +324,10 @@ impl Player {
                 true => String::new(),
                 false => format!(", backup {}", backups.join(" ")),
             };
-            lines.push(format!("{key}: shard {shard}, primary {}{backups}", describe::node(primary)));
+            lines.push(format!(
+                "{key}: shard {shard}, primary {}{backups}",
+                describe::node(primary)
+            ));
         }
         self.cluster().said.extend(lines);
     }
@@ -367,19 +371,11 @@ impl Player {
             ["truncate", table] => change(SchemaChange::TruncateTable { id: self.table(table) }),
             ["index", table] => change(SchemaChange::CreateIndex {
                 table: self.table(table),
-                index: Index {
-                    id: IndexId(0),
-                    name: "by_v".into(),
-                    kind: IndexKind::Ordinary,
-                    state: IndexState::Building,
-                    parts: vec![IndexPart { column: 1, prefix: None, descending: false }],
-                    comment: String::new(),
-                },
+                index: index_definition(),
             }),
-            ["publish", table] => change(SchemaChange::PublishIndex {
-                table: self.table(table),
-                index: IndexId(1),
-            }),
+            ["publish", table] => {
+                change(SchemaChange::PublishIndex { table: self.table(table), index: IndexId(1) })
+            }
             ["rename", table, to] => change(SchemaChange::RenameTable {
                 id: self.table(table),
                 database: DATABASE.into(),
@@ -435,7 +431,13 @@ impl Player {
     }
 
     /// An operation planned with the definition that the session's worker knows.
-    fn op(&mut self, at: Address, table: TableId, kind: OpKind, version: Option<SchemaVersion>) -> Op {
+    fn op(
+        &mut self,
+        at: Address,
+        table: TableId,
+        kind: OpKind,
+        version: Option<SchemaVersion>,
+    ) -> Op {
         let known = self.cluster().kernels[&at].state().catalogue.table_by_id(table).cloned();
         let version = version.or(known.map(|table| table.version)).unwrap_or_default();
         Op { table, version, kind }
@@ -691,143 +693,6 @@ fn altered(flight: &Flight, changes: &[&str]) -> Flight {
         }
     }
     Flight { bytes, hops: flight.hops }
-}
-
-fn operation_of<'a>(words: &[&'a str]) -> (&'a str, OpKind) {
-    let key = |text: &str| Bytes(encoded_key(number(text)));
-    match *words {
-        ["read", table, k] => {
-            (table, OpKind::Read { key: key(k), lock: Lock::None, filter: None, columns: Columns::All })
-        }
-        ["read", table, k, lock] => {
-            let lock = lock_of(lock);
-            (table, OpKind::Read { key: key(k), lock, filter: None, columns: Columns::All })
-        }
-        ["insert", table, k, value] => (table, insert(number(k), number(value))),
-        ["put", table, k, value] => {
-            let row = Bytes(encoded_row(number(k), number(value)));
-            (table, OpKind::Put { key: key(k), row })
-        }
-        ["update", table, k, change] => {
-            let value = match change.strip_prefix('=') {
-                Some(value) => Expr::Const(Value::Int(number(value))),
-                None => Expr::Binary(
-                    BinaryOp::Add,
-                    Box::new(Expr::Column(1)),
-                    Box::new(Expr::Const(Value::Int(number(change)))),
-                ),
-            };
-            let assignments = vec![Assignment { column: 1, value }];
-            (table, OpKind::Update { key: key(k), filter: None, assignments, returning: true })
-        }
-        ["delete", table, k] => (table, OpKind::Delete { key: key(k), filter: None }),
-        ["scan", table] => (table, scan(Lock::None)),
-        ["scan", table, lock] => (table, scan(lock_of(lock))),
-        _ => panic!("there is no operation {words:?}"),
-    }
-}
-
-fn insert(key: i64, value: i64) -> OpKind {
-    OpKind::Insert { key: Bytes(encoded_key(key)), row: Bytes(encoded_row(key, value)) }
-}
-
-fn scan(lock: Lock) -> OpKind {
-    OpKind::Scan(Box::new(Scan {
-        index: IndexId(0),
-        ranges: vec![KeyRange::all()],
-        reverse: false,
-        filter: None,
-        output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
-        limit: None,
-        lock,
-        resume: None,
-        shard: None,
-    }))
-}
-
-fn lock_of(word: &str) -> Lock {
-    match word {
-        "lock=s" => Lock::Shared,
-        "lock=x" => Lock::Exclusive,
-        other => panic!("there is no {other}"),
-    }
-}
-
-fn encoded_key(key: i64) -> Vec<u8> {
-    let mut out = Vec::new();
-    types::key::encode_key_value(&mut out, ValueRef::Int(key), &BIGINT, None, false);
-    out
-}
-
-fn encoded_row(key: i64, value: i64) -> Vec<u8> {
-    let values = [ValueRef::Int(key), ValueRef::Int(value)];
-    types::row::encode_row(&describe::layout(), &values).expect("two numbers are a small row")
-}
-
-/// "1=15@1.6 10@1.4": each row with its versions, newest first, a pending one in front.
-fn rows_of(partition: &Partition) -> Vec<String> {
-    let mut rows = Vec::new();
-    let range = storage::KeyRange::all();
-    let mut scan = partition.scan(IndexId(0), &range, Direction::Forward, None);
-    while let Some(candidate) = scan.next_candidate() {
-        let (row, key) = (candidate.row, describe::key(candidate.key));
-        let value = |bytes: &[u8]| {
-            let text = describe::row(bytes);
-            text.split_once('=').map_or(text.clone(), |(_, value)| value.to_string())
-        };
-        let mut versions = Vec::new();
-        match partition.pending_row(row) {
-            Some(PendingRow::Put(bytes)) => versions.push(format!("{} pending", value(&bytes))),
-            Some(PendingRow::Delete) => versions.push("deletion pending".into()),
-            None => {}
-        }
-        let mut at = Timestamp::MAX;
-        while let Some(version) = partition.committed_at(row, at) {
-            let what = version.row.map_or("deleted".into(), |bytes| value(&bytes));
-            versions.push(format!("{what}{}", describe::at(version.ts)));
-            at = Timestamp(version.ts.0 - 1);
-        }
-        rows.push(format!("{key}={}", versions.join(" ")));
-    }
-    rows
-}
-
-/// A table of two BIGINT columns, the first its primary key.
-fn definition(name: &str) -> Table {
-    let column = |name: &str| Column {
-        name: name.into(),
-        column_type: BIGINT,
-        nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        comment: String::new(),
-        hidden: false,
-    };
-    Table {
-        id: TableId(0),
-        version: SchemaVersion(0),
-        state: TableState::Public,
-        database: DATABASE.into(),
-        name: name.into(),
-        columns: vec![column("id"), column("v")],
-        indexes: vec![Index {
-            id: IndexId(0),
-            name: "PRIMARY".into(),
-            kind: IndexKind::Primary,
-            state: IndexState::Public,
-            parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
-            comment: String::new(),
-        }],
-        collation: Collation::Binary,
-        comment: String::new(),
-        engine: "SKARV".into(),
-        auto_increment: None,
-        unique_of: None,
-    }
-}
-
-fn number(text: &str) -> i64 {
-    text.parse().unwrap_or_else(|_| panic!("{text} is not a number"))
 }
 
 /// "2" or "@2.1".

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use protocol::control::{ControlOutcome, ControlState};
 use protocol::message::{Committed, Execute, ReadView, RecordKind, Write};
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::request::Reply;
 use protocol::schema::SchemaChange;
-use protocol::control::{ControlOutcome, ControlState};
 use protocol::{Message, Refusal};
 use types::wire::Wire;
 use types::{
@@ -122,7 +122,12 @@ impl Names {
                 if m.holds { "; holds" } else { "" }
             ),
             Message::Undo(m) => {
-                format!("{} shard {}: from statement {} on", t(&m.transaction), m.shard, m.statement)
+                format!(
+                    "{} shard {}: from statement {} on",
+                    t(&m.transaction),
+                    m.shard,
+                    m.statement
+                )
             }
             Message::UndoOk(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::Prepare(m) => {
@@ -185,7 +190,10 @@ impl Names {
             },
             Message::HorizonAdvanced(m) => format!("{:?}", m.horizon),
             Message::WaitEdges(m) => {
-                let edges = m.edges.iter().map(|edge| format!("{} for {}", t(&edge.waiter), t(&edge.holder)));
+                let edges = m
+                    .edges
+                    .iter()
+                    .map(|edge| format!("{} for {}", t(&edge.waiter), t(&edge.holder)));
                 let edges: Vec<String> = edges.collect();
                 if edges.is_empty() { "none".into() } else { edges.join(", ") }
             }
@@ -251,7 +259,9 @@ impl Names {
             Lock::Exclusive => " lock=x",
         };
         match kind {
-            OpKind::Read { key: k, lock, .. } => format!("read {table} {}{}", key(k), locking(lock)),
+            OpKind::Read { key: k, lock, .. } => {
+                format!("read {table} {}{}", key(k), locking(lock))
+            }
             OpKind::Insert { row: r, .. } => format!("insert {table} {}", row(r)),
             OpKind::Put { row: r, .. } => format!("put {table} {}", row(r)),
             OpKind::Update { key: k, assignments, .. } => {
@@ -296,7 +306,9 @@ impl Names {
 
     pub fn refusal(&self, refusal: &Refusal) -> String {
         match refusal {
-            Refusal::DuplicateKey { table, .. } => format!("DuplicateKey in {}", self.table(*table)),
+            Refusal::DuplicateKey { table, .. } => {
+                format!("DuplicateKey in {}", self.table(*table))
+            }
             Refusal::SchemaChanged { table } => format!("SchemaChanged: {}", self.table(*table)),
             Refusal::OutcomeUnknown(id) => format!("OutcomeUnknown {}", self.transaction(*id)),
             other => format!("{other:?}"),
@@ -310,8 +322,10 @@ impl Names {
             Reply::Refused(refusal) => format!("refused: {}", self.refusal(refusal)),
             Reply::Schema(catalogue) => format!("schema {}", catalogue.version),
             Reply::Reports(reports) => {
-                let all: Vec<String> =
-                    reports.iter().map(|(id, report)| format!("{}: {report:?}", node(*id))).collect();
+                let all: Vec<String> = reports
+                    .iter()
+                    .map(|(id, report)| format!("{}: {report:?}", node(*id)))
+                    .collect();
                 all.join("; ")
             }
         }

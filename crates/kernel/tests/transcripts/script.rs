@@ -56,7 +56,10 @@ fn play(script: &str) -> String {
             out.push_str(line);
             out.push('\n');
             for said in player.run(command) {
-                assert!(!said.is_empty() && !said.starts_with(['>', '#']), "taken for another line");
+                assert!(
+                    !said.is_empty() && !said.starts_with(['>', '#']),
+                    "taken for another line"
+                );
                 out.push_str(&said);
                 out.push('\n');
             }

@@ -1,7 +1,7 @@
 //! Which index finds the rows.
 //!
 //! The WHERE clause's AND terms are searched for bounds on columns: `column op constant`, BETWEEN, IN, IS NULL, and OR of
-//! equalities. A constant is anything without columns: literal, parameter, or a function of them. For every index the
+//! equalities or of ranges of one column. A constant is anything without columns: literal, parameter, or a function of them. For every index the
 //! bounds of its leading parts are counted:
 //!
 //! ```text
@@ -37,6 +37,8 @@ struct ColumnBounds {
     equal: Option<(PartBound, usize)>,
     lower: Option<(Expr, bool, usize)>,
     upper: Option<(Expr, bool, usize)>,
+    /// The ranges of an OR of them, and its term.
+    any: Option<(Vec<RangeBound>, usize)>,
 }
 
 /// Positions of the indexes that USE, FORCE and IGNORE INDEX leave; the primary key's is always left as the last resort.
@@ -89,7 +91,7 @@ pub fn choose(
             continue;
         }
         let (mut path, used) = path_of(table, position, &bounds);
-        if !path.equal.is_empty() || path.range.is_some() {
+        if !path.equal.is_empty() || path.is_ranged() {
             possible.push(position);
         }
         let order = wanted.order.and_then(|order| order_of(table, &path, order));
@@ -105,7 +107,7 @@ pub fn choose(
             PathKind::Range => {
                 let in_lists = path.equal.iter().filter(|bound| !bound.is_single()).count() as u32;
                 100 * path.equal.len() as u32 - 10 * in_lists
-                    + if path.range.is_some() { 50 } else { 0 }
+                    + if path.is_ranged() { 50 } else { 0 }
                     + match (delivers, wanted.limited) {
                         (true, true) => 30,
                         (true, false) => 20,
@@ -127,7 +129,7 @@ pub fn choose(
             index: 0,
             kind: PathKind::Range,
             equal: Vec::new(),
-            range: None,
+            ranges: Vec::new(),
             reverse: false,
         };
         (0, path, Vec::new(), false)
@@ -148,6 +150,13 @@ pub fn choose(
     }
 }
 
+impl IndexPath {
+    /// Does a range bound the part behind the equal ones?
+    pub fn is_ranged(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+}
+
 impl PartBound {
     /// At most one key value?
     pub fn is_single(&self) -> bool {
@@ -162,7 +171,7 @@ impl PartBound {
 fn path_of(table: &Table, position: usize, bounds: &[ColumnBounds]) -> (IndexPath, Vec<usize>) {
     let index = &table.indexes[position];
     let mut equal = Vec::new();
-    let mut range = None;
+    let mut ranges = Vec::new();
     let mut used = Vec::new();
     for part in &index.parts {
         let own = &bounds[usize::from(part.column)];
@@ -175,13 +184,18 @@ fn path_of(table: &Table, position: usize, bounds: &[ColumnBounds]) -> (IndexPat
             continue;
         }
         if own.lower.is_some() || own.upper.is_some() {
-            range = Some(RangeBound {
+            ranges.push(RangeBound {
                 lower: own.lower.as_ref().map(|(value, inclusive, _)| (value.clone(), *inclusive)),
                 upper: own.upper.as_ref().map(|(value, inclusive, _)| (value.clone(), *inclusive)),
             });
             if part.prefix.is_none() {
                 let terms = [&own.lower, &own.upper];
                 used.extend(terms.into_iter().flatten().map(|(_, _, term)| *term));
+            }
+        } else if let Some((any, term)) = &own.any {
+            ranges.clone_from(any);
+            if part.prefix.is_none() {
+                used.push(*term);
             }
         }
         break;
@@ -196,7 +210,7 @@ fn path_of(table: &Table, position: usize, bounds: &[ColumnBounds]) -> (IndexPat
         _ => PathKind::Range,
     };
     // BETWEEN gives two bounds by one term: it is spent only if both are used, which they are.
-    (IndexPath { index: position, kind, equal, range, reverse: false }, used)
+    (IndexPath { index: position, kind, equal, ranges, reverse: false }, used)
 }
 
 /// Does a scan of the path deliver this order? Some(reverse) if so.
@@ -276,7 +290,10 @@ fn collect(table: &Table, term: &Expr, number: usize, bounds: &mut [ColumnBounds
                 }
             }
         }
-        Expr::Or(ways) => collect_or(table, ways, number, bounds),
+        Expr::Or(ways) => {
+            collect_or(table, ways, number, bounds);
+            collect_ranges(table, ways, number, bounds);
+        }
         _ => {}
     }
 }
@@ -316,6 +333,68 @@ fn collect_or(table: &Table, ways: &[Expr], number: usize, bounds: &mut [ColumnB
         if own.equal.is_none() {
             own.equal = Some((PartBound::In(list), number));
         }
+    }
+}
+
+/// `a BETWEEN 1 AND 2 OR a BETWEEN 7 AND 9 OR a > 20`: ranges of one column.
+fn collect_ranges(table: &Table, ways: &[Expr], number: usize, bounds: &mut [ColumnBounds]) {
+    let mut column = None;
+    let mut any = Vec::with_capacity(ways.len());
+    for way in ways {
+        // What the way alone would bind: one column, by a range or a value.
+        let mut own: Vec<ColumnBounds> =
+            bounds.iter().map(|_| ColumnBounds::default()).collect();
+        collect_way(table, way, &mut own);
+        let mut bound = own.iter_mut().enumerate().filter(|(_, own)| own.is_bound());
+        let Some((position, own)) = bound.next() else { return };
+        if bound.next().is_some() || *column.get_or_insert(position) != position {
+            return;
+        }
+        match own.equal.take() {
+            None => any.push(RangeBound {
+                lower: own.lower.take().map(|(value, inclusive, _)| (value, inclusive)),
+                upper: own.upper.take().map(|(value, inclusive, _)| (value, inclusive)),
+            }),
+            Some((PartBound::Equal(value), _)) => any.push(RangeBound {
+                lower: Some((value.clone(), true)),
+                upper: Some((value, true)),
+            }),
+            Some((PartBound::NullSafeEqual(_) | PartBound::IsNull | PartBound::In(_), _)) => return,
+        }
+    }
+    if let Some(column) = column {
+        let own = &mut bounds[column];
+        if own.any.is_none() {
+            own.any = Some((any, number));
+        }
+    }
+}
+
+/// One way of an OR: a comparison, a BETWEEN, or two comparisons by AND that make a range.
+fn collect_way(table: &Table, way: &Expr, own: &mut [ColumnBounds]) {
+    match way {
+        Expr::Binary(..) | Expr::Between { .. } => collect(table, way, 0, own),
+        // More terms than bounds would leave something of the way unsaid.
+        Expr::And(terms) if terms.len() == 2 => {
+            for term in terms {
+                let Expr::Binary(..) = term else { return };
+                collect(table, term, 0, own);
+            }
+            let complete = own.iter().all(|own| !own.is_bound() || own.is_closed());
+            if !complete {
+                own.fill_with(ColumnBounds::default);
+            }
+        }
+        _ => {}
+    }
+}
+
+impl ColumnBounds {
+    fn is_bound(&self) -> bool {
+        self.equal.is_some() || self.lower.is_some() || self.upper.is_some()
+    }
+    fn is_closed(&self) -> bool {
+        self.equal.is_none() && self.lower.is_some() && self.upper.is_some()
     }
 }
 

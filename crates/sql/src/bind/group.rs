@@ -50,7 +50,8 @@ impl Binder<'_> {
             0 => None,
             1 => bound.pop(),
             _ if name == "GROUP_CONCAT" => Some(Expr::Function(Function::Concat, bound)),
-            _ => return Err(SqlError::not_supported("COUNT(DISTINCT) of several expressions")),
+            _ if name == "COUNT" && distinct => Some(Expr::Function(Function::RowKey, bound)),
+            _ => return Err(SqlError::wrong_param_count(name)),
         };
         self.collect(Aggregate { function, argument, distinct }, groups, scope)
     }

@@ -23,6 +23,8 @@ pub mod names;
 pub mod rewrite;
 mod select;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -275,7 +275,8 @@ impl Binder<'_> {
                 Some(position) => &items[position].expr,
                 None => &item.expr,
             };
-            if matches!(expr, ast::Expr::Aggregate { .. }) {
+            let by_position = !std::ptr::eq(expr, &item.expr);
+            if by_position && matches!(expr, ast::Expr::Aggregate { .. }) {
                 let name = items.iter().find(|item| item.expr == *expr).map(|item| item.name.clone());
                 return Err(SqlError::new(
                     code::ER_WRONG_GROUP_FIELD,
@@ -512,7 +513,10 @@ impl Binder<'_> {
                         info
                     }
                 };
-                info.name.clone_from(&item.name);
+                // MySQL 8 titles columns of information_schema by their own names, whatever the case they were asked in.
+                if item.has_alias || table.is_some() {
+                    info.name.clone_from(&item.name);
+                }
                 return info;
             }
         }
@@ -641,6 +645,7 @@ fn expand_items(
                     (None, ast::Expr::Literal(ast::Literal::String(value))) => {
                         String::from_utf8_lossy(value).into_owned()
                     }
+                    (None, ast::Expr::Literal(ast::Literal::Null)) => "NULL".to_string(),
                     (None, _) => text.chars().take(256).collect(),
                 };
                 expanded.push(Item { expr: expr.clone(), name, has_alias: alias.is_some() });

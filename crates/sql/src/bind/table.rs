@@ -90,10 +90,9 @@ pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
             format!("Identifier name '{name}' is too long"),
         ));
     }
-    // '#' begins the names of hidden tables and columns.
     let is_wrong = name.is_empty()
         || name.ends_with(' ')
-        || name.starts_with('#')
+        || name == ROW_ID_COLUMN
         || name.chars().any(|character| character == '\0' || character > '\u{ffff}');
     if is_wrong {
         return Err(SqlError::new(error, format!("Incorrect {what} name '{name}'")));

@@ -73,7 +73,8 @@ impl Session {
     ) -> Result<(), SqlError> {
         let plan_slots = &run.plan.slots;
         for &slot in slots {
-            let value = self.row_slot(run, &plan_slots[usize::from(slot)], row, warnings).await?;
+            let own = &plan_slots[usize::from(slot)];
+            let value = self.row_slot(run, slot, own, row, warnings).await?;
             let first = run.first_slot();
             run.params[first + usize::from(slot)] = value;
         }
@@ -83,6 +84,7 @@ impl Session {
     async fn row_slot<R: Columns + ?Sized>(
         &mut self,
         run: &Run<'_>,
+        number: u16,
         slot: &Slot,
         row: &R,
         warnings: &mut Vec<SqlWarning>,
@@ -93,7 +95,7 @@ impl Session {
                 let seed = evaluate(run, seed, row, warnings)?;
                 let mut context = run.context();
                 let seed = to_integer(seed.as_ref(), &mut context.convert);
-                Ok(Value::Double(self.seeded_double(seed)))
+                Ok(Value::Double(self.seeded_double(number, seed)))
             }
             Slot::Uuid => Ok(Value::text(&self.uuid(), Collation::default())),
             Slot::UuidShort => {
@@ -140,9 +142,7 @@ impl Session {
             }
             // Put into the parameters by INSERT itself.
             Slot::NewValue { .. } => {
-                let position = run.plan.slots.iter().position(|own| std::ptr::eq(own, slot));
-                let position = position.expect("a slot of this plan");
-                Ok(run.params[run.first_slot() + position].clone())
+                Ok(run.params[run.first_slot() + usize::from(number)].clone())
             }
             Slot::UserVariable(name) => {
                 Ok(self.user_variables.get(name).cloned().unwrap_or(Value::Null))
@@ -213,10 +213,10 @@ impl Session {
 
     /// MySQL's generator for RAND(seed): the first value of the sequence that the seed begins, the following ones for the
     /// following rows of the statement.
-    fn seeded_double(&mut self, seed: i128) -> f64 {
+    fn seeded_double(&mut self, slot: u16, seed: i128) -> f64 {
         const MAX: u64 = 0x3fff_ffff;
-        let (mut first, mut second) = match self.random_sequence {
-            Some((own, first, second)) if own == seed => (first, second),
+        let (mut first, mut second) = match self.random_sequences.get(&slot) {
+            Some((own, first, second)) if *own == seed => (*first, *second),
             _ => {
                 let seed = seed as u32;
                 let first = u64::from(seed.wrapping_mul(0x10001).wrapping_add(55_555_555)) % MAX;
@@ -226,7 +226,7 @@ impl Session {
         };
         first = (first * 3 + second) % MAX;
         second = (first + second + 33) % MAX;
-        self.random_sequence = Some((seed, first, second));
+        self.random_sequences.insert(slot, (seed, first, second));
         first as f64 / MAX as f64
     }
 

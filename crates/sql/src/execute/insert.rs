@@ -251,9 +251,17 @@ impl Session {
             return Ok(());
         }
         let pending = std::mem::take(&mut sequence.pending);
-        let reserved = self.client.auto_increment(table, pending.len() as u64).await;
+        // A row that waits for two values (a hidden row id beside the AUTO_INCREMENT column) gets one for both.
+        let mut rows_waiting = 1;
+        rows_waiting += pending.windows(2).filter(|pair| pair[0].0 != pair[1].0).count() as u64;
+        let reserved = self.client.auto_increment(table, rows_waiting).await;
         let mut next = reserved.map_err(|refusal| self.refused(refusal))?;
+        let mut last_row = pending[0].0;
         for (row, column) in pending {
+            if row != last_row {
+                last_row = row;
+                next += 1;
+            }
             let (fits, value) = match &table.columns[column].column_type {
                 ColumnType::Int { width, unsigned: false } => {
                     let value = i64::try_from(next).unwrap_or(i64::MAX);
@@ -277,7 +285,6 @@ impl Session {
             if sequence.column == Some(column) {
                 sequence.first_generated.get_or_insert(next);
             }
-            next += 1;
         }
         Ok(())
     }
@@ -570,7 +577,11 @@ impl Session {
 }
 
 fn unique_indexes(table: &Table) -> impl Iterator<Item = (usize, &Index)> {
-    table.indexes.iter().enumerate().filter(|(_, index)| index.kind != IndexKind::Ordinary)
+    table.indexes.iter().enumerate().filter(|(_, index)| match index.kind {
+        IndexKind::Primary => true,
+        IndexKind::Unique { .. } => index.state.has_entries_made(),
+        IndexKind::Ordinary => false,
+    })
 }
 
 fn read_exclusively(table: &Table, key: Vec<u8>) -> Op {

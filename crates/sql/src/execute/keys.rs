@@ -113,16 +113,16 @@ pub fn resolve(
     let mut ranges = Vec::new();
     let mut usable = true;
     for_each_combination(&parts, &mut |values| {
-        match &path.range {
-            None => {
-                let prefix = key::index_key_prefix(table, index, values).map_err(|_| too_long())?;
-                ranges.push(if values.is_empty() { KeyRange::all() } else { KeyRange::prefix(prefix) });
-            }
-            Some(range) => match range_of(table, index, values, range, context)? {
+        if path.ranges.is_empty() {
+            let prefix = key::index_key_prefix(table, index, values).map_err(|_| too_long())?;
+            ranges.push(if values.is_empty() { KeyRange::all() } else { KeyRange::prefix(prefix) });
+        }
+        for range in &path.ranges {
+            match range_of(table, index, values, range, context)? {
                 Ranged::Range(range) => ranges.push(range),
                 Ranged::Nothing => {}
                 Ranged::Unusable => usable = false,
-            },
+            }
         }
         Ok(())
     })?;
@@ -133,10 +133,37 @@ pub fn resolve(
         return Ok(Keys::Nothing);
     }
     if 1 < ranges.len() {
-        ranges.sort_by(|a, b| lower_bytes(a).cmp(lower_bytes(b)));
-        ranges.dedup();
+        ranges = disjoint(ranges);
     }
     Ok(Keys::Ranges(ranges))
+}
+
+/// The ranges in order, those that meet made one. Every one of them includes its lower end and not its upper.
+fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    ranges.sort_by(|a, b| lower_bytes(a).cmp(lower_bytes(b)));
+    let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let Some(last) = merged.last_mut() else {
+            merged.push(range);
+            continue;
+        };
+        let Bound::Excluded(end) = &last.upper else {
+            // Unbounded: it holds all that come behind it.
+            break;
+        };
+        if end.as_slice() < lower_bytes(&range) {
+            merged.push(range);
+            continue;
+        }
+        let reaches_further = match &range.upper {
+            Bound::Excluded(further) | Bound::Included(further) => end < further,
+            Bound::Unbounded => true,
+        };
+        if reaches_further {
+            last.upper = range.upper;
+        }
+    }
+    merged
 }
 
 fn lower_bytes(range: &KeyRange) -> &[u8] {

@@ -65,8 +65,12 @@ pub struct Pace {
 impl Pace {
     /// One more row; yields now and then.
     pub async fn row(&mut self) {
-        self.rows += 1;
-        if self.rows.is_multiple_of(ROWS_BETWEEN_YIELDS) {
+        self.rows(1).await;
+    }
+    pub async fn rows(&mut self, count: usize) {
+        self.rows += count as u64;
+        if ROWS_BETWEEN_YIELDS <= self.rows {
+            self.rows = 0;
             client::task::yield_now().await;
         }
     }

@@ -282,7 +282,7 @@ impl Session {
                     let offset = if plan.has_timestamps { run.time_zone_offset_seconds } else { 0 };
                     send_directly(source, columns, &batch, offset, output, sink);
                     wait_for_room(sink).await;
-                    client::task::yield_now().await;
+                    pace.rows(batch.len()).await;
                 }
                 None => {
                     for position in 0..batch.len() {

@@ -181,12 +181,17 @@ pub fn entry_text(table: &Table, index: &Index, view: &RowView<'_>) -> String {
     values.join("-").chars().take(64).collect()
 }
 
+/// An index's name; those on their way out carry a mark before it.
+pub fn shown_name(index: &Index) -> &str {
+    index.name.trim_start_matches('#')
+}
+
 /// Error 1062 for a row that met a taken key.
 pub fn duplicate_error(table: &Table, index: IndexId, view: &RowView<'_>) -> SqlError {
     let index = table.index(index).unwrap_or(table.primary_key());
     SqlError::duplicate_entry(
         &entry_text(table, index, view),
-        &format!("{}.{}", table.name, index.name),
+        &format!("{}.{}", table.name, shown_name(index)),
     )
 }
 

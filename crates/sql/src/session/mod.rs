@@ -37,7 +37,7 @@ use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::parser::ast;
-use crate::server::Counters;
+use crate::server::{Counters, Process, ProcessInfo, process_lock};
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
 use prepared::Prepared;
 use transaction::Transaction;
@@ -80,6 +80,8 @@ pub struct PreparedInfo {
 /// One a connection; runs one statement at a time.
 pub struct Session {
     pub(crate) server: Arc<Server>,
+    /// This connection's line in the process list.
+    process: Arc<Process>,
     pub(crate) client: client::Session,
     pub(crate) info: ConnectionInfo,
     pub(crate) settings: Settings,
@@ -100,8 +102,8 @@ pub struct Session {
     pub(crate) row_count: i64,
     /// FOUND_ROWS().
     pub(crate) found_rows: u64,
-    /// RAND(seed): seed and state of the statement's sequence.
-    pub(crate) random_sequence: Option<(i128, u64, u64)>,
+    /// RAND(seed) by slot: seed and state of its sequence in the running statement.
+    pub(crate) random_sequences: BTreeMap<u16, (i128, u64, u64)>,
     /// The current database changed with the running statement.
     pub(crate) schema_changed: bool,
     /// Parameters of a prepared statement that has no plan.
@@ -166,6 +168,7 @@ impl Session {
                 sql_mode: settings.sql_mode,
                 collation: settings.collation_connection,
             }),
+            process: server.process(info.id, info.worker),
             server,
             client,
             info,
@@ -179,7 +182,7 @@ impl Session {
             statement_insert_id: None,
             row_count: 0,
             found_rows: 0,
-            random_sequence: None,
+            random_sequences: BTreeMap::new(),
             schema_changed: false,
             statement_params: Vec::new(),
             kill,
@@ -188,7 +191,7 @@ impl Session {
         session.set_defaults()?;
         let now = session.client.client().wall_clock_micros();
         let info = session.info.clone();
-        session.server.update_process(info.id, |process| {
+        session.update_process(|process| {
             process.user.clone_from(&info.user);
             process.host.clone_from(&info.host);
             process.command = "Sleep";
@@ -289,7 +292,7 @@ impl Session {
 
     pub(crate) fn change_database(&mut self, name: &str) -> Result<(), SqlError> {
         let database = self.known_database(name)?;
-        self.server.update_process(self.info.id, |process| {
+        self.update_process(|process| {
             process.database = Some(database.clone());
         });
         self.set_environment(Some(database));
@@ -317,7 +320,7 @@ impl Session {
         self.statement_insert_id = None;
         self.row_count = 0;
         self.found_rows = 0;
-        self.random_sequence = None;
+        self.random_sequences.clear();
     }
 
     /// COM_CHANGE_USER after authentication. The connection's id and worker stay.
@@ -329,7 +332,7 @@ impl Session {
         self.set_environment(None);
         self.set_defaults()?;
         let info = self.info.clone();
-        self.server.update_process(id, |process| {
+        self.update_process(|process| {
             process.user.clone_from(&info.user);
             process.host.clone_from(&info.host);
             process.database.clone_from(&info.database);
@@ -366,16 +369,13 @@ impl Session {
     /// COM_STATISTICS.
     pub fn server_status_text(&self) -> String {
         let now = self.client.client().wall_clock_micros();
-        let load = |counter: &std::sync::atomic::AtomicU64| {
-            counter.load(std::sync::atomic::Ordering::Relaxed)
-        };
         let uptime = self.server.uptime_seconds(now);
-        let questions = load(&self.server.counters.questions);
+        let questions = self.server.total(|own| &own.questions);
         format!(
             "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: 0  Flush tables: 0  \
              Open tables: {}  Queries per second avg: {:.3}",
             self.server.connection_count(),
-            load(&self.server.counters.slow),
+            self.server.total(|own| &own.slow),
             self.catalogue().tables.len(),
             questions as f64 / uptime.max(1) as f64,
         )
@@ -398,6 +398,10 @@ impl Session {
     pub fn connection_info(&self) -> &ConnectionInfo {
         &self.info
     }
+    /// COM_SET_OPTION: whether a text may hold several statements.
+    pub fn set_multi_statements(&mut self, allowed: bool) {
+        self.info.multi_statements = allowed;
+    }
     pub fn max_allowed_packet(&self) -> u64 {
         self.kept_number("max_allowed_packet")
     }
@@ -414,6 +418,13 @@ impl Session {
         self.kept_number("net_write_timeout")
     }
 
+    fn update_process(&self, update: impl FnOnce(&mut ProcessInfo)) {
+        update(&mut process_lock(&self.process));
+    }
+    fn counters(&self) -> &Counters {
+        self.server.counters(self.info.worker)
+    }
+
     /// An OK without rows.
     pub(crate) fn ok_info(&self, more_results: bool) -> OkInfo {
         OkInfo {
@@ -426,7 +437,7 @@ impl Session {
 
     /// Remembers an error for SHOW WARNINGS and counts it.
     pub(crate) fn note_error(&mut self, error: &SqlError) {
-        Counters::add(&self.server.counters.errors, 1);
+        Counters::add(&self.counters().errors, 1);
         self.row_count = -1;
         self.warnings.push(SqlWarning {
             level: WarningLevel::Error,

@@ -40,6 +40,26 @@ impl Session {
     }
 
     fn prepare_text(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+        if text.contains(&b';') {
+            // One statement only, perhaps with a semicolon behind it.
+            let (_, consumed) = parser::parse_one(text)?;
+            if consumed < text.len() {
+                return Err(parser::parse_one(&text[consumed..]).err().map_or_else(
+                    || {
+                        let rest = String::from_utf8_lossy(&text[consumed..]).into_owned();
+                        let near: String = rest.chars().take(80).collect();
+                        SqlError::new(
+                            code::ER_PARSE_ERROR,
+                            format!(
+                                "You have an error in your SQL syntax; check the manual that corresponds to \
+                                 your MySQL server version for the right syntax to use near '{near}' at line 1"
+                            ),
+                        )
+                    },
+                    SqlError::from,
+                ));
+            }
+        }
         let (statement, param_count) = parser::parse_prepared(text)?;
         match &statement {
             ast::Statement::Empty => {
@@ -101,7 +121,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) {
         self.begin_command();
-        Counters::add(&self.server.counters.questions, 1);
+        Counters::add(&self.counters().questions, 1);
         if let Err(error) = self.execute_prepared(statement_id, params, sink, false).await {
             self.note_error(&error);
             sink.error(&error);

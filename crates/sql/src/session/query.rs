@@ -16,6 +16,9 @@ use crate::plan_cache::LITERAL_COUNT_MAX;
 use crate::server::Counters;
 use crate::ResultSink;
 
+/// Bytes of a statement that SHOW PROCESSLIST shows.
+const SHOWN_LENGTH_MAX: usize = 1_024;
+
 /// How often a statement is bound again because its table's definition moved; the last tries wait for the new
 /// definition to arrive.
 pub(super) const REPLAN_COUNT_MAX: u32 = 100;
@@ -27,15 +30,23 @@ impl Session {
         let converted = self.to_utf8(text);
         let mut rest = converted.as_deref().unwrap_or(text);
         let now = self.client.client().wall_clock_micros();
-        let shown = String::from_utf8_lossy(&rest[..rest.len().min(256)]).into_owned();
-        self.server.update_process(self.info.id, |process| {
+        self.update_process(|process| {
             process.command = "Query";
             process.since_micros = now;
-            process.statement = Some(shown);
+            // The buffer is used again and again.
+            let shown = process.statement.get_or_insert_default();
+            shown.clear();
+            match std::str::from_utf8(&rest[..rest.len().min(SHOWN_LENGTH_MAX)]) {
+                Ok(text) => shown.push_str(text),
+                Err(error) => {
+                    let valid = &rest[..error.valid_up_to()];
+                    shown.push_str(std::str::from_utf8(valid).unwrap_or_default());
+                }
+            }
         });
         let mut is_first = true;
         loop {
-            Counters::add(&self.server.counters.questions, 1);
+            Counters::add(&self.counters().questions, 1);
             match self.query_one(rest, is_first, sink).await {
                 Ok(consumed) if consumed < rest.len() => rest = &rest[consumed..],
                 Ok(_) => break,
@@ -47,9 +58,8 @@ impl Session {
             }
             is_first = false;
         }
-        self.server.update_process(self.info.id, |process| {
+        self.update_process(|process| {
             process.command = "Sleep";
-            process.statement = None;
         });
         self.end_command();
     }
@@ -85,7 +95,11 @@ impl Session {
                 None => None,
             }
         };
-        if let Some((key, consumed, found)) = digested {
+        // A hexadecimal literal is a number or a string by where it stands: it stays in the plan.
+        let has_hex = literals.iter().any(|own| matches!(own, Literal::Hex(_) | Literal::Bits(_)));
+        if let Some((key, consumed, found)) = digested
+            && !has_hex
+        {
             let end = self.end_of(text, consumed)?;
             let more = end < text.len();
             if let Some(plan) = found {

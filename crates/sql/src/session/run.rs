@@ -75,7 +75,7 @@ impl Session {
         loop {
             self.warnings.clear();
             self.statement_insert_id = None;
-            self.random_sequence = None;
+            self.random_sequences.clear();
             self.client.next_statement();
             let mut warnings = Vec::new();
             let mut run = self.start_run(plan, params, strict);
@@ -119,6 +119,9 @@ impl Session {
     }
 
     fn keep_warnings(&mut self, warnings: Vec<SqlWarning>) {
+        if warnings.is_empty() {
+            return;
+        }
         let count_max = self.kept_number("max_error_count");
         let count_max = usize::try_from(count_max).unwrap_or(usize::MAX);
         self.warnings = warnings;
@@ -136,7 +139,7 @@ impl Session {
         if let Some(id) = self.statement_insert_id {
             self.last_insert_id = id;
         }
-        let counters = &self.server.counters;
+        let counters = self.server.counters(self.info.worker);
         let warning_count = self.warnings.len();
         let (affected, info) = match &plan.kind {
             PlanKind::Select(select) => {

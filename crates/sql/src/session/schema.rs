@@ -15,6 +15,10 @@ use crate::execute::Failure;
 use crate::information_schema;
 use crate::parser::ast::{self, Statement};
 
+/// How long DROP INDEX waits for a unique key to end: 10 seconds, in steps.
+const DROP_WAIT_MS: u64 = 5;
+const DROP_WAIT_COUNT_MAX: u32 = 2_000;
+
 impl Session {
     /// Runs a definition; the affected rows.
     pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
@@ -83,7 +87,8 @@ impl Session {
     }
 
     fn own_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
-        if let Some(schema) = &name.schema {
+        let schema = name.schema.as_deref().or(self.environment.database.as_deref());
+        if let Some(schema) = schema {
             self.refuse_information_schema(schema)?;
         }
         find_table(&self.catalogue(), self.environment.database.as_deref(), name)
@@ -163,7 +168,7 @@ impl Session {
         }
         if self.environment.database.as_deref() == Some(own_name.as_str()) {
             self.set_environment(None);
-            self.server.update_process(self.info.id, |process| process.database = None);
+            self.update_process(|process| process.database = None);
         }
         Ok(table_count)
     }
@@ -317,7 +322,19 @@ impl Session {
                 .into());
             }
         }
-        self.change(SchemaChange::DropIndex { table: table.id, index: index.id }).await
+        let index = index.id;
+        self.change(SchemaChange::DropIndex { table: table.id, index }).await?;
+        // A unique key goes in steps (see `IndexState`); for the user it is gone when nobody makes entries any more.
+        for _ in 0..DROP_WAIT_COUNT_MAX {
+            let catalogue = self.catalogue();
+            let left = catalogue.table_by_id(table.id).and_then(|table| table.index(index));
+            if left.is_none_or(|left| !left.state.has_entries_made()) {
+                break;
+            }
+            self.check_killed()?;
+            self.client.client().sleep_ms(DROP_WAIT_MS).await;
+        }
+        Ok(())
     }
 
     /// The alterations that do not touch rows: indexes, names, and options that change nothing.

@@ -49,7 +49,7 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::Commit(completion) => {
-                Counters::add(&self.server.counters.com_commit, 1);
+                Counters::add(&self.counters().com_commit, 1);
                 check_completion(completion)?;
                 let last = self.transaction;
                 if let Err(failure) = self.commit_transaction().await {
@@ -59,7 +59,7 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::Rollback(completion) => {
-                Counters::add(&self.server.counters.com_rollback, 1);
+                Counters::add(&self.counters().com_rollback, 1);
                 check_completion(completion)?;
                 let last = self.transaction;
                 self.rollback_transaction().await;

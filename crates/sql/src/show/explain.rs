@@ -69,7 +69,7 @@ impl Session {
         row[3] = text(shards);
         let path = &access.path;
         let index = &table.indexes[path.index];
-        let is_bounded = !path.equal.is_empty() || path.range.is_some();
+        let is_bounded = !path.equal.is_empty() || path.is_ranged();
         let is_single = path.equal.iter().all(PartBound::is_single);
         let unusable = matches!(resolved, Keys::Unusable);
         let mut extra = line.extra;
@@ -77,7 +77,7 @@ impl Session {
             _ if unusable => "ALL",
             PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
             PathKind::PrimaryKey | PathKind::UniqueKey => "range",
-            PathKind::Range if path.range.is_some() || (is_bounded && !is_single) => "range",
+            PathKind::Range if path.is_ranged() || (is_bounded && !is_single) => "range",
             PathKind::Range if is_bounded => "ref",
             PathKind::Range if access.delivers_order || path.index != 0 => "index",
             PathKind::Range => "ALL",
@@ -95,7 +95,7 @@ impl Session {
             row[6] = text(&index.name);
             let used = match kind {
                 "index" => index.parts.len(),
-                _ => path.equal.len() + usize::from(path.range.is_some()),
+                _ => path.equal.len() + usize::from(path.is_ranged()),
             };
             let length: usize = index.parts[..used].iter().map(|part| part_length(table, part)).sum();
             row[7] = text(length.to_string());

@@ -141,7 +141,8 @@ pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
         .into_iter()
         .map(|process| {
             let seconds = now.saturating_sub(process.since_micros).max(0) / 1_000_000;
-            let statement = process.statement.map(|own| {
+            let is_running = process.command != "Sleep";
+            let statement = process.statement.filter(|_| is_running).map(|own| {
                 let limit = if full { 4096 } else { 100 };
                 own.chars().take(limit).collect::<String>()
             });
@@ -537,24 +538,23 @@ impl Session {
     }
 
     fn status(&self) -> Table {
-        let load = |counter: &std::sync::atomic::AtomicU64| {
-            counter.load(std::sync::atomic::Ordering::Relaxed).to_string()
+        let total = |counter: fn(&Counters) -> &std::sync::atomic::AtomicU64| {
+            self.server.total(counter).to_string()
         };
-        let counters: &Counters = &self.server.counters;
         let now = self.client.client().wall_clock_micros();
         let mut rows: Vec<(&str, String)> = vec![
-            ("Com_commit", load(&counters.com_commit)),
-            ("Com_delete", load(&counters.com_delete)),
-            ("Com_insert", load(&counters.com_insert)),
-            ("Com_rollback", load(&counters.com_rollback)),
-            ("Com_select", load(&counters.com_select)),
-            ("Com_update", load(&counters.com_update)),
-            ("Connections", load(&counters.connections)),
-            ("Errors", load(&counters.errors)),
+            ("Com_commit", total(|own| &own.com_commit)),
+            ("Com_delete", total(|own| &own.com_delete)),
+            ("Com_insert", total(|own| &own.com_insert)),
+            ("Com_rollback", total(|own| &own.com_rollback)),
+            ("Com_select", total(|own| &own.com_select)),
+            ("Com_update", total(|own| &own.com_update)),
+            ("Connections", total(|own| &own.connections)),
+            ("Errors", total(|own| &own.errors)),
             ("Max_used_connections", self.server.connections_max_used().to_string()),
-            ("Queries", load(&counters.questions)),
-            ("Questions", load(&counters.questions)),
-            ("Slow_queries", load(&counters.slow)),
+            ("Queries", total(|own| &own.questions)),
+            ("Questions", total(|own| &own.questions)),
+            ("Slow_queries", total(|own| &own.slow)),
             ("Ssl_cipher", self.info.tls_cipher.clone().unwrap_or_default()),
             ("Ssl_version", self.info.tls_version.clone().unwrap_or_default()),
             ("Threads_connected", self.server.connection_count().to_string()),
