@@ -43,6 +43,8 @@ struct Channel {
     /// The boot of the peer that frames arrived from; unknown until the first one.
     peer_incarnation: Option<Incarnation>,
     sequence_last: u64,
+    /// The last sequence that was handed to the host: a chunk of bare acknowledgements is not kept for resending.
+    sequence_flushed: u64,
     /// Frames since the last flush, each with its length in front.
     pending: Vec<u8>,
     /// Sent, not acknowledged: the last sequence in each chunk, and the chunk.
@@ -76,6 +78,7 @@ impl Channels {
         self.channels.entry(peer).or_insert_with(|| Channel {
             peer_incarnation: None,
             sequence_last: 0,
+            sequence_flushed: 0,
             pending: Vec::new(),
             unacked: VecDeque::new(),
             unacked_bytes: 0,
@@ -147,8 +150,8 @@ impl Channels {
             let size = channel.pending.len();
             let chunk = Arc::new(std::mem::take(&mut channel.pending));
             channel.pending = Vec::with_capacity(size.min(1 << 16));
-            let last = channel.unacked.back().map_or(0, |(last, _)| *last);
-            if channel.sequence_last > last {
+            if channel.sequence_last > channel.sequence_flushed {
+                channel.sequence_flushed = channel.sequence_last;
                 if channel.unacked.is_empty() {
                     channel.sent_at = now;
                 }

@@ -12,6 +12,7 @@ use protocol::message::{BreakDeadlock, WaitEdge, WaitEdges};
 use types::{Address, TransactionId};
 
 use crate::limits::WAIT_EDGE_AGE_MIN_US;
+use crate::node::Mutation;
 use crate::participant::{owned_shards, sequencer_address};
 use crate::worker::Context;
 
@@ -38,6 +39,9 @@ impl Deadlock {
 
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         let Some(detector) = sequencer_address(context) else { return };
+        if context.node.mutation == Mutation::DeadlocksIgnored {
+            return;
+        }
         let mut edges = Vec::new();
         let before = context.now.saturating_sub(WAIT_EDGE_AGE_MIN_US);
         for shard in owned_shards(context) {

@@ -35,6 +35,20 @@ pub enum Mutation {
     SnapshotFromAnyBackup,
     /// Release the locks before the commit is decided.
     EarlyLockRelease,
+    /// Tell the client as soon as the primary has answered, without holding its record here (breaks R1).
+    HeldNotAwaited,
+    /// With three members: show a commit before all of them are known to hold it (breaks R3).
+    ShowBeforeHeld,
+    /// Ask another node for the commit timestamp before the markers are set (breaks R11).
+    MarkersAfterTimestamp,
+    /// Take a snapshot from a request that was under way before it was needed.
+    SnapshotAskedBefore,
+    /// Let the horizon pass snapshots that were granted and not reported (breaks R14).
+    HorizonPassesGrants,
+    /// Skip records of tables this replica has not heard of yet (breaks R27).
+    NewTablesSkipped,
+    /// Report no wait edges (breaks R26).
+    DeadlocksIgnored,
 }
 
 pub struct NodeShared {

@@ -20,6 +20,7 @@ use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
 
 use crate::coordinator::Coordinator;
 use crate::limits::HORIZON_INTERVAL_US;
+use crate::node::Mutation;
 use crate::participant::sequencer_address;
 use crate::worker::{Context, Time, Wanted};
 
@@ -53,7 +54,12 @@ impl SequencerBlock {
     }
 
     pub(crate) fn on_wanted(&mut self, wanted: Wanted, context: &mut Context<'_>) {
-        self.snapshots_waiting.extend(wanted.snapshots);
+        let mutant = context.node.mutation == Mutation::SnapshotAskedBefore;
+        if mutant && !self.snapshots_asked.is_empty() {
+            self.snapshots_asked.extend(wanted.snapshots);
+        } else {
+            self.snapshots_waiting.extend(wanted.snapshots);
+        }
         self.send_next_snapshot_request(context);
         if !wanted.timestamps.is_empty() {
             self.request_last += 1;
@@ -165,7 +171,8 @@ impl SequencerBlock {
                 if !reporter.has_reported {
                     return;
                 }
-                let unconfirmed = reporter.unconfirmed.front().map(|(_, at)| *at);
+                let mutant = context.node.mutation == Mutation::HorizonPassesGrants;
+                let unconfirmed = reporter.unconfirmed.front().filter(|_| !mutant).map(|(_, at)| *at);
                 let oldest = reporter.oldest.into_iter().chain(unconfirmed).min();
                 horizon = oldest.map_or(horizon, |oldest| horizon.min(oldest));
             }

@@ -148,11 +148,21 @@ pub struct ExecuteOk {
     pub request: u64,
     pub shard: ShardId,
     pub result: BatchResult,
-    /// Has the transaction written or locked anything on this shard (so that it must hear of the end)?
-    pub holds: bool,
+    /// What the transaction has on this shard now, so that it must hear of the end.
+    pub holds: Holds,
     pub committed: Committed,
 }
 wire_struct!(ExecuteOk { transaction, request, shard, result, holds, committed });
+
+/// What a transaction has on a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Nothing,
+    /// Only locks: it takes no part in the commit, and is released after it.
+    Locks,
+    Writes,
+}
+wire_enum!(Holds { 0 => Nothing, 1 => Locks, 2 => Writes });
 
 /// How far the commit that came with an `Execute` or `Commit` has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +182,7 @@ pub struct ExecuteRefused {
     pub request: u64,
     pub shard: ShardId,
     pub refusal: Refusal,
-    pub holds: bool,
+    pub holds: Holds,
 }
 wire_struct!(ExecuteRefused { transaction, request, shard, refusal, holds });
 

@@ -135,7 +135,7 @@ fn messages() -> Vec<Message> {
             request,
             shard,
             result,
-            holds: true,
+            holds: Holds::Writes,
             committed: Committed::WhenHeld(position),
         }),
         Message::ExecuteRefused(ExecuteRefused {
@@ -143,7 +143,7 @@ fn messages() -> Vec<Message> {
             request,
             shard,
             refusal: Refusal::DuplicateKey { table: TableId(5), index: IndexId(1) },
-            holds: false,
+            holds: Holds::Locks,
         }),
         Message::Undo(Undo { transaction, request, shard, statement: 2 }),
         Message::UndoOk(UndoOk { transaction, request, shard }),

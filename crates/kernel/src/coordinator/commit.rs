@@ -1,6 +1,6 @@
 //! Ending a transaction with COMMIT.
 //!
-//! | shards it holds | what is sent                                                                             |
+//! | shards written  | what is sent                                                                             |
 //! |-----------------|------------------------------------------------------------------------------------------|
 //! | none            | nothing                                                                                  |
 //! | one             | Commit to its primary                                                                    |
@@ -15,7 +15,7 @@ use protocol::op::BatchResult;
 use protocol::request::{Reply, SessionId};
 use types::{ShardId, Timestamp};
 
-use super::request::{send_decide, send_to_primary};
+use super::request::{holds, send_decide, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase};
 use crate::node::Mutation;
 use crate::worker::Context;
@@ -44,9 +44,8 @@ impl Coordinator {
 
     /// Commits what the session's transaction has done; a request is in flight that is answered at the end.
     pub(super) fn commit_transaction(&mut self, session: SessionId, context: &mut Context<'_>) {
-        let transaction = self.transaction(session);
-        let shards = transaction.shards.clone();
-        match shards.as_slice() {
+        let written = self.transaction(session).written.clone();
+        match written.as_slice() {
             [] => self.committed(session, context),
             [only] => self.send_commit(session, *only, Vec::new(), Timestamp::ZERO, 0, context),
             several => {
@@ -84,14 +83,7 @@ impl Coordinator {
 
     pub(crate) fn on_prepare_ok(&mut self, message: &PrepareOk, context: &mut Context<'_>) {
         if let Some(position) = message.held_at {
-            let replica = context.node.shard(message.shard);
-            let held = replica.expect("this node is the backup").holds_or_tell(
-                position,
-                context.address,
-                message.transaction,
-                message.request,
-            );
-            if !held {
+            if !holds(message.shard, position, message.transaction, message.request, context) {
                 // Told again, as a CommitOk, when the record is here: remember what it said until then.
                 self.raise_bounds(message);
                 return;
@@ -119,7 +111,7 @@ impl Coordinator {
         let Phase::Preparing { home, min_commit, epoch_max } = pending.phase else {
             panic!("prepared while the request is in another phase")
         };
-        let others = self.transaction(session).shards.iter().copied();
+        let others = self.transaction(session).written.iter().copied();
         let participants = others.filter(|shard| *shard != home).collect();
         self.send_commit(session, home, participants, min_commit, epoch_max, context);
     }
@@ -171,14 +163,7 @@ impl Coordinator {
         match message.committed {
             Committed::WhenHeld(position) => {
                 assert!(participants.is_empty(), "a decision for others carries its timestamp");
-                let replica = context.node.shard(message.shard);
-                let held = replica.expect("this node is the backup").holds_or_tell(
-                    position,
-                    context.address,
-                    message.transaction,
-                    message.request,
-                );
-                if !held {
+                if !holds(message.shard, position, message.transaction, message.request, context) {
                     let pending = self.pending(session);
                     pending.phase = Phase::Held(position);
                     pending.waiting.push(message.shard);
@@ -200,6 +185,11 @@ impl Coordinator {
         let pending = self.take_pending(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         if let Some(transaction) = entry.transaction.take() {
+            // Where it only held locks it took no part in the commit.
+            let locked = transaction.shards.iter().filter(|s| !transaction.written.contains(s));
+            for shard in locked {
+                send_decide(*shard, transaction.id, None, context);
+            }
             self.end_transaction(transaction, context);
         }
         let reply = match (pending.asked, pending.refusal) {

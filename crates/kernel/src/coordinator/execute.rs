@@ -3,14 +3,14 @@
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{
-    Committed, Execute, ExecuteOk, ExecuteRefused, ReadView, TransactionUnknown, Undo, UndoOk,
+    Committed, Execute, ExecuteOk, ExecuteRefused, Holds, ReadView, TransactionUnknown, Undo, UndoOk,
 };
 use protocol::op::{Batch, BatchResult, Lock, Op, OpKind, ReadAt};
 use protocol::request::{Reply, SessionId};
 use types::hash::{bucket_of, hash64};
 use types::{ShardId, TableState, Timestamp, TransactionId};
 
-use super::request::send_to_primary;
+use super::request::{holds, send_cancel, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase, Snapshot, Transaction, close_snapshot};
 use crate::limits::BATCH_OPS_MAX;
 use crate::node::{Mutation, NodeStatistics};
@@ -224,20 +224,12 @@ impl Coordinator {
         let Some(session) = self.session_of(message.request, message.shard) else { return };
         let transaction = self.transaction(session);
         assert_eq!(transaction.id, message.transaction);
-        if !message.holds {
-            transaction.shards.retain(|shard| *shard != message.shard);
-        }
+        transaction.note(message.shard, message.holds);
         let pending = self.pending(session);
         gather(&mut pending.results, message.result);
         if let Committed::WhenHeld(position) = message.committed {
             // The primary's record and this answer may come on different channels.
-            let held = context.node.shard(message.shard).expect("this node is the backup").holds_or_tell(
-                position,
-                context.address,
-                message.transaction,
-                message.request,
-            );
-            if !held {
+            if !holds(message.shard, position, message.transaction, message.request, context) {
                 pending.phase = Phase::Held(position);
                 pending.waiting.push(message.shard);
                 return;
@@ -261,9 +253,8 @@ impl Coordinator {
         assert_eq!(transaction.id, message.transaction);
         // The refusing shard has undone the statement itself.
         transaction.statement_shards.retain(|shard| *shard != message.shard);
-        if !message.holds {
-            transaction.shards.retain(|shard| *shard != message.shard);
-        }
+        transaction.note(message.shard, message.holds);
+        let id = transaction.id;
         let pending = self.pending(session);
         let refusal = match (&pending.cancelled, message.refusal) {
             (Some(reason), Refusal::Cancelled) => reason.clone(),
@@ -275,10 +266,17 @@ impl Coordinator {
             Some(first) => refusal.ends_transaction() && !first.ends_transaction(),
         };
         if outweighs {
-            pending.refusal = Some(refusal);
+            pending.refusal = Some(refusal.clone());
         }
         if pending.waiting.is_empty() {
             self.executed(session, context);
+        } else if pending.cancelled.is_none() {
+            // The statement has failed: what it waits for elsewhere is not worth waiting for.
+            pending.cancelled = Some(refusal);
+            let request = pending.request;
+            for shard in pending.waiting.clone() {
+                send_cancel(shard, id, request, context);
+            }
         }
     }
 
@@ -377,11 +375,29 @@ impl Coordinator {
 }
 
 impl Transaction {
+    /// A shard says what the transaction has there now.
+    fn note(&mut self, shard: ShardId, holds: Holds) {
+        let add = |list: &mut Vec<ShardId>| {
+            if !list.contains(&shard) {
+                list.push(shard);
+            }
+        };
+        match holds {
+            Holds::Nothing => self.shards.retain(|held| *held != shard),
+            Holds::Locks | Holds::Writes => add(&mut self.shards),
+        }
+        match holds {
+            Holds::Nothing | Holds::Locks => self.written.retain(|written| *written != shard),
+            Holds::Writes => add(&mut self.written),
+        }
+    }
+
     fn new(id: TransactionId, started: u64) -> Transaction {
         Transaction {
             id,
             started,
             shards: Vec::new(),
+            written: Vec::new(),
             tables: Vec::new(),
             snapshot: None,
             statement: 0,

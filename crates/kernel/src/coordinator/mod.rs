@@ -56,6 +56,8 @@ struct Transaction {
     started: Time,
     /// Shards on which it holds locks or has written.
     shards: Vec<ShardId>,
+    /// Those it has written to: they take part in the commit, the others are released after it.
+    written: Vec<ShardId>,
     /// The tables it has used, in the version it first met: a schema change waits for it (R27).
     tables: Vec<(TableId, SchemaVersion)>,
     snapshot: Option<Snapshot>,

@@ -2,9 +2,26 @@
 
 use protocol::Message;
 use protocol::message::{Cancel, Decide};
-use types::{ShardId, Timestamp, TransactionId};
+use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
+use crate::node::Mutation;
 use crate::worker::Context;
+
+/// Does this node, the shard's only backup, hold the record? If not, it is told as a `CommitOk` when it does.
+pub(super) fn holds(
+    shard: ShardId,
+    position: LogPosition,
+    transaction: TransactionId,
+    request: u64,
+    context: &Context<'_>,
+) -> bool {
+    if context.node.mutation == Mutation::HeldNotAwaited {
+        return true;
+    }
+    let replica = context.node.shard(shard);
+    let mut replica = replica.expect("this node is the backup");
+    replica.holds_or_tell(position, context.address, transaction, request)
+}
 
 /// Sends to the shard's primary.
 pub(super) fn send_to_primary(shard: ShardId, message: Message, context: &mut Context<'_>) {

@@ -12,7 +12,7 @@
 
 use protocol::Message;
 use protocol::message::{
-    Commit, CommitOk, Committed, Decide, ExecuteOk, Prepare, PrepareOk, Record, RecordKind,
+    Commit, CommitOk, Committed, Decide, ExecuteOk, Holds, Prepare, PrepareOk, Record, RecordKind,
     TransactionUnknown, Write,
 };
 use storage::PendingRow;
@@ -76,8 +76,11 @@ impl Shard {
         };
         match self.stamp(context) {
             Stamp::Ask => {
-                self.set_markers(transaction, None, TransactionState::AwaitsTimestamp);
+                if context.node.mutation != Mutation::MarkersAfterTimestamp {
+                    self.set_markers(transaction, None, TransactionState::AwaitsTimestamp);
+                }
                 let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+                entry.state = TransactionState::AwaitsTimestamp;
                 entry.awaiting = Some((participants, answer));
                 context.wanted.timestamps.push((self.id, transaction));
                 granted
@@ -170,9 +173,11 @@ impl Shard {
             entry.min_commit = self.read_floor.max(Timestamp::new(self.epoch_max, 0));
         }
         entry.state = state;
+        // Without a timestamp yet: it will be above what was read, so older snapshots need not wait.
+        let lower_bound = ts.unwrap_or(Timestamp(entry.min_commit.0 + 1));
         for write in entry.writes.iter().filter(|write| write.first) {
             if let Some(replica) = self.tables.get_mut(&write.table) {
-                replica.partition.set_committing(write.row, ts);
+                replica.partition.set_committing(write.row, Some(lower_bound));
             }
         }
     }
@@ -371,7 +376,7 @@ impl Shard {
                 request,
                 shard,
                 result,
-                holds: false,
+                holds: Holds::Nothing,
                 committed,
             }),
             Answer::Commit { request } => {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use protocol::Message;
 use protocol::Refusal;
-use protocol::message::{Committed, Execute, ExecuteOk, ReadView, Undo as UndoMessage, UndoOk};
+use protocol::message::{Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk};
 use protocol::op::{Assignment, BatchResult, Columns, Lock, Op, OpKind, OpResult};
 use storage::{Acquired, LockMode, RowChange, RowHandle, Visible};
 use types::convert::{StoreMode, store};
@@ -132,8 +132,8 @@ impl Shard {
         result: BatchResult,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
-        let holds = self.transactions.contains_key(&execute.transaction);
-        if execute.commit && holds {
+        let holds = self.holds(execute.transaction);
+        if execute.commit && holds != Holds::Nothing {
             let answer = Answer::Execute { request: execute.request, result };
             return self.commit_here(execute.transaction, Vec::new(), answer, context);
         }
@@ -147,6 +147,15 @@ impl Shard {
         });
         context.send_for(self.id, execute.transaction.coordinator, message);
         Vec::new()
+    }
+
+    /// What the transaction has on this shard now.
+    pub(super) fn holds(&self, transaction: TransactionId) -> Holds {
+        match self.transactions.get(&transaction) {
+            None => Holds::Nothing,
+            Some(entry) if entry.writes.is_empty() => Holds::Locks,
+            Some(_) => Holds::Writes,
+        }
     }
 
     fn run_ops(

@@ -98,7 +98,7 @@ impl Shard {
             request: execute.request,
             shard: self.id,
             refusal,
-            holds: self.transactions.contains_key(&execute.transaction),
+            holds: self.holds(execute.transaction),
         });
         context.send_for(self.id, execute.transaction.coordinator, message);
     }

@@ -12,6 +12,7 @@ use storage::{RowChange, RowHandle};
 use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
 
 use super::shard::{Shard, Undecided};
+use crate::node::Mutation;
 use crate::worker::Context;
 
 impl Shard {
@@ -57,7 +58,8 @@ impl Shard {
                 break;
             }
             let (from, next) = entry.remove();
-            if !self.knows_tables(&next.record) {
+            let mutant = context.node.mutation == Mutation::NewTablesSkipped;
+            if !self.knows_tables(&next.record) && !mutant {
                 self.early.insert(next.position, (from, next));
                 break;
             }
@@ -101,7 +103,8 @@ impl Shard {
                     context.node.next_timestamps(1)
                 });
                 self.epoch_max = self.epoch_max.max(ts.epoch());
-                if self.member_count <= 2 {
+                let mutant = context.node.mutation == Mutation::ShowBeforeHeld;
+                if self.member_count <= 2 || mutant {
                     let horizon = context.node.horizon();
                     for write in &record.writes {
                         if let Some(replica) = self.tables.get_mut(&write.table) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
-use protocol::message::{Committed, Execute, ReadView, RecordKind, Write};
+use protocol::message::{Committed, Execute, Holds, ReadView, RecordKind, Write};
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::request::Reply;
 use protocol::schema::SchemaChange;
@@ -108,9 +108,7 @@ impl Names {
             Message::Execute(m) => self.execute(m),
             Message::ExecuteOk(m) => {
                 let mut parts = vec![self.results(&m.result)];
-                if m.holds {
-                    parts.push("holds".into());
-                }
+                parts.extend(held(m.holds).map(String::from));
                 parts.extend(committed(m.committed));
                 format!("{} shard {}: {}", t(&m.transaction), m.shard, parts.join("; "))
             }
@@ -119,7 +117,7 @@ impl Names {
                 t(&m.transaction),
                 m.shard,
                 self.refusal(&m.refusal),
-                if m.holds { "; holds" } else { "" }
+                held(m.holds).map_or_else(String::new, |held| format!("; {held}"))
             ),
             Message::Undo(m) => {
                 format!(
@@ -373,4 +371,13 @@ fn assigned(assignments: &[Assignment]) -> String {
 /// A timestamp as versions of rows show it.
 pub fn at(ts: Timestamp) -> String {
     format!("@{ts:?}")
+}
+
+/// What the transaction has on the shard that answers.
+fn held(holds: Holds) -> Option<&'static str> {
+    match holds {
+        Holds::Nothing => None,
+        Holds::Locks => Some("holds locks"),
+        Holds::Writes => Some("holds"),
+    }
 }

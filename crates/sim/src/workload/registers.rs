@@ -72,8 +72,14 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
     let client = actor.client.clone();
     let mut session = client.session();
     let mut user = User { actor, table, histories, lock_wait_ms: 0, open: Rc::default() };
+    // A few operations right after each other, then a pause: what one has seen the next must not miss.
+    let mut burst = 0;
     while !user.actor.stage.is_stopping() {
-        user.actor.think().await;
+        if burst == 0 {
+            user.actor.think().await;
+            burst = user.actor.random.between(1, 8);
+        }
+        burst -= 1;
         user.lock_wait_ms = user.actor.draw_lock_wait_ms();
         let disturbance = user.actor.draw_disturbance();
         let canceller = session.canceller();

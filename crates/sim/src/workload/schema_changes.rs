@@ -51,8 +51,8 @@ async fn change(mut actor: Actor) {
     let mut session = actor.client.session();
     let mut made = 0;
     while !actor.stage.is_stopping() {
-        actor.client.sleep_ms(actor.random.between(1, 300)).await;
-        let outcome = match actor.random.below(3) {
+        actor.client.sleep_ms(actor.random.logarithmic(1, 300)).await;
+        let outcome = match actor.random.below(4) {
             0 => change_index(&actor, &mut session, "by_a", IndexKind::Ordinary, &[1]).await,
             1 => change_index(&actor, &mut session, "by_b", UNIQUE, &[2]).await,
             _ => {
@@ -101,7 +101,7 @@ async fn change_table(
             let catalogue = session.change_schema(truncate).await?;
             table = found(&catalogue, &name);
         }
-        actor.client.sleep_ms(actor.random.between(0, 100)).await;
+        actor.client.sleep_ms(actor.random.logarithmic(1, 100)).await;
     }
     if actor.random.chance(700) {
         session.change_schema(SchemaChange::DropTable { id: table.id }).await?;
@@ -119,14 +119,14 @@ async fn use_tables(mut actor: Actor) {
     while !actor.stage.is_stopping() {
         actor.think().await;
         session.next_statement();
-        let outcome = match actor.random.below(8) {
+        let outcome = match actor.random.below(10) {
             // As soon as the table is there, whoever has heard of it besides this node.
-            0 => {
+            0..=2 => {
                 wait_for_schema(&mut actor).await;
                 fill_passing_table(&mut actor, &mut session).await
             }
-            1 => fill_passing_table(&mut actor, &mut session).await,
-            2 => compare_indexes(&mut actor, &mut session).await,
+            3 => fill_passing_table(&mut actor, &mut session).await,
+            4 => compare_indexes(&mut actor, &mut session).await,
             _ => write(&mut actor, &mut session).await,
         };
         match &outcome {

@@ -418,20 +418,14 @@ fn bind(
                 own.equal = Some((PartBound::Equal(value.clone()), number));
             }
         }
-        BinaryOp::NullSafeEqual => {
-            if own.equal.is_none() {
-                own.equal = Some((PartBound::NullSafeEqual(value.clone()), number));
-            }
+        BinaryOp::NullSafeEqual if own.equal.is_none() => {
+            own.equal = Some((PartBound::NullSafeEqual(value.clone()), number));
         }
-        BinaryOp::Less | BinaryOp::LessOrEqual => {
-            if own.upper.is_none() {
-                own.upper = Some((value.clone(), op == BinaryOp::LessOrEqual, number));
-            }
+        BinaryOp::Less | BinaryOp::LessOrEqual if own.upper.is_none() => {
+            own.upper = Some((value.clone(), op == BinaryOp::LessOrEqual, number));
         }
-        BinaryOp::Greater | BinaryOp::GreaterOrEqual => {
-            if own.lower.is_none() {
-                own.lower = Some((value.clone(), op == BinaryOp::GreaterOrEqual, number));
-            }
+        BinaryOp::Greater | BinaryOp::GreaterOrEqual if own.lower.is_none() => {
+            own.lower = Some((value.clone(), op == BinaryOp::GreaterOrEqual, number));
         }
         _ => {}
     }

@@ -16,6 +16,9 @@ use crate::plan::{
     InsertSource, InsertValue, PathKind, UpdatePlan,
 };
 
+/// The table of an UPDATE or DELETE, its alias and hints.
+type SingleTable = (Arc<Table>, Option<String>, Vec<ast::IndexHint>);
+
 impl Binder<'_> {
     pub fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
         if !insert.partitions.is_empty() {
@@ -245,7 +248,7 @@ impl Binder<'_> {
         &mut self,
         tables: &[ast::TableReference],
         several: &str,
-    ) -> Result<(Arc<Table>, Option<String>, Vec<ast::IndexHint>), SqlError> {
+    ) -> Result<SingleTable, SqlError> {
         let [reference] = tables else { return Err(SqlError::not_supported(several)) };
         if !reference.joins.is_empty() {
             return Err(SqlError::not_supported(several));

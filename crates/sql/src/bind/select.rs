@@ -691,7 +691,7 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
         matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
     });
     let multiple_key =
-        !primary_key && !unique_key && table.indexes[1..].iter().any(|index| leads(index));
+        !primary_key && !unique_key && table.indexes[1..].iter().any(leads);
     let auto_increment =
         table.auto_increment.as_ref().is_some_and(|own| usize::from(own.column) == position);
     let mut info = expression_info(

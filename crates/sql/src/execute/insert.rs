@@ -29,6 +29,9 @@ use crate::session::Session;
 /// A row that is being made; None where the sequence will say.
 type NewRow = Vec<Value>;
 
+/// An old row that a new one meets: its primary key, the position of the index they meet in, the row.
+type Conflict = (Vec<u8>, usize, Vec<u8>);
+
 /// What the statement found out about AUTO_INCREMENT.
 #[derive(Default)]
 struct Sequence {
@@ -480,8 +483,7 @@ impl Session {
         }
     }
 
-    /// Locks every unique key of these rows. For each row, what it meets: (primary key, position of the index, row), the
-    /// primary key's first, each old row once.
+    /// Locks every unique key of these rows. For each row, what it meets: the primary key's row first, each old row once.
     async fn lock_keys(
         &mut self,
         run: &Run<'_>,
@@ -490,7 +492,7 @@ impl Session {
         round: &[usize],
         encoded: &[Vec<u8>],
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Vec<Vec<(Vec<u8>, usize, Vec<u8>)>>, Failure> {
+    ) -> Result<Vec<Vec<Conflict>>, Failure> {
         let table = &plan.table;
         let mut batch = self.batch(run);
         let mut asked: Vec<(usize, usize, Vec<u8>)> = Vec::new();
@@ -513,7 +515,7 @@ impl Session {
             }
         }
         let results = self.execute_batch(batch, warnings).await?;
-        let mut conflicts: Vec<Vec<(Vec<u8>, usize, Vec<u8>)>> = vec![Vec::new(); round.len()];
+        let mut conflicts: Vec<Vec<Conflict>> = vec![Vec::new(); round.len()];
         let mut by_entry: Vec<(usize, usize, Vec<u8>)> = Vec::new();
         for ((slot, number, key), results) in asked.into_iter().zip(results) {
             let Some(OpResult::Row(Some(found))) = results.into_iter().next() else { continue };

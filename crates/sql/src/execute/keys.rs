@@ -56,6 +56,11 @@ pub fn resolve(
     context: &mut EvalContext<'_>,
 ) -> Result<Keys, SqlError> {
     let index = &table.indexes[path.index];
+    if path.kind != PathKind::Range
+        && let Some(keys) = single_key(table, index, keyed, path, context)?
+    {
+        return Ok(keys);
+    }
     // For each leading part the values it may have.
     let mut parts: Vec<Vec<Value>> = Vec::with_capacity(path.equal.len());
     for (bound, part) in path.equal.iter().zip(&index.parts) {
@@ -164,6 +169,37 @@ fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
         }
     }
     merged
+}
+
+/// One key of plain equalities, the way of most statements: no lists to combine. None if it is more than that.
+fn single_key(
+    table: &Table,
+    index: &Index,
+    keyed: &Table,
+    path: &IndexPath,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Keys>, SqlError> {
+    let mut values: Vec<Value> = Vec::with_capacity(path.equal.len());
+    for (bound, part) in path.equal.iter().zip(&index.parts) {
+        let PartBound::Equal(expr) = bound else { return Ok(None) };
+        let column_type = &table.columns[usize::from(part.column)].column_type;
+        let fitted = match expr {
+            Expr::Param(number) => {
+                let params = context.params;
+                fit(params[usize::from(*number)].as_ref(), column_type, context)
+            }
+            _ => fit(constant(expr, context)?.as_ref(), column_type, context),
+        };
+        match fitted {
+            Fit::Exact(value) => values.push(value),
+            Fit::Unusable => return Ok(Some(Keys::Unusable)),
+            // A later part may still be unusable, or fail: that is found out the general way.
+            Fit::Above(_) | Fit::Below(_) | Fit::TooHigh | Fit::TooLow | Fit::Null => return Ok(None),
+        }
+    }
+    let refs: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+    let key = key::primary_key_of_values(keyed, &refs).map_err(|_| too_long())?;
+    Ok(Some(Keys::Keys(vec![key])))
 }
 
 fn lower_bytes(range: &KeyRange) -> &[u8] {

@@ -286,10 +286,11 @@ impl Session {
             let (text, _) = check_kept(variable, &value)?;
             let on = text == "ON";
             // Turning it on commits what is open.
-            if on && !self.settings.autocommit {
-                if let Err(failure) = self.commit_transaction().await {
-                    return Err(failure.error);
-                }
+            if on
+                && !self.settings.autocommit
+                && let Err(failure) = self.commit_transaction().await
+            {
+                return Err(failure.error);
             }
             self.settings.autocommit = on;
             return Ok(());

@@ -1,0 +1,101 @@
+//! Whole worlds: every shape of cluster under the faults of its seeds, equal histories of equal seeds, and every broken
+//! rule found.
+
+use kernel::Mutation;
+use sim::cli::MUTATIONS;
+use sim::options::{Faults, Shape};
+use sim::{Options, run};
+
+/// The first seeds that stand for this shape.
+fn seeds_of(shape: Shape, count: usize, seconds: u64) -> Vec<Options> {
+    let options = (0..).map(|seed| Options::of_seed(seed, seconds));
+    options.filter(|options| options.shape == shape).take(count).collect()
+}
+
+fn expect_success(options: &Options) {
+    let outcome = run(options, false);
+    if let Some(failure) = outcome.failure {
+        panic!(
+            "seed {}: {failure}\n  {options:?}\n  again: cargo run -p sim -- --seed {} --seconds {} --trace",
+            options.seed, options.seed, options.seconds
+        );
+    }
+    assert!(0 < outcome.transactions, "seed {}: nothing was done", options.seed);
+}
+
+fn check_shape(shape: Shape) {
+    for options in seeds_of(shape, 5, 3) {
+        expect_success(&options);
+    }
+}
+
+#[test]
+fn single_nodes() {
+    check_shape(Shape::Single);
+}
+#[test]
+fn pairs() {
+    check_shape(Shape::Pair);
+}
+#[test]
+fn pairs_of_voters() {
+    check_shape(Shape::PairOfVoters);
+}
+#[test]
+fn two_groups() {
+    check_shape(Shape::TwoGroups);
+}
+#[test]
+fn triples() {
+    check_shape(Shape::Triple);
+}
+
+/// Each kind of work, alone, without faults.
+#[test]
+fn each_kind_of_work() {
+    for (seed, kind) in (0..).zip(sim::workload::KINDS) {
+        let mut options = Options::of_seed(seed, 2).with_work(&[kind.name], 2);
+        options.faults = Faults::NONE;
+        expect_success(&options);
+    }
+}
+
+/// A seed is a history: two runs deliver the same bytes at the same times; another seed does not.
+#[test]
+fn equal_seeds_are_equal_histories() {
+    let mut before = None;
+    for seed in 0..8 {
+        let options = Options::of_seed(seed, 2);
+        let (first, second) = (run(&options, false), run(&options, false));
+        assert_eq!(first.failure, None, "seed {seed}");
+        assert_eq!(first.trace_hash, second.trace_hash, "seed {seed}");
+        assert_eq!(first.counts.events, second.counts.events, "seed {seed}");
+        assert_ne!(before.replace(first.trace_hash), Some(first.trace_hash));
+    }
+}
+
+/// Seeds until one fails because the rule is broken.
+fn seeds_to_find(mutation: Mutation) -> Option<u64> {
+    const SEEDS_MAX: u64 = 60;
+    let failed = (0..SEEDS_MAX).find(|seed| {
+        let options = Options { mutation, ..Options::of_seed(*seed, 3) };
+        run(&options, false).failure.is_some()
+    });
+    failed.map(|seed| seed + 1)
+}
+
+/// Every rule that can be switched off is missed by some oracle within a few short worlds.
+#[test]
+fn every_mutation_is_found() {
+    let found: Vec<(Mutation, Option<u64>)> = std::thread::scope(|scope| {
+        let search = |mutation: &Mutation| {
+            let mutation = *mutation;
+            scope.spawn(move || (mutation, seeds_to_find(mutation)))
+        };
+        let searches: Vec<_> = MUTATIONS.iter().map(search).collect();
+        searches.into_iter().map(|s| s.join().expect("worlds catch their panics")).collect()
+    });
+    println!("seeds needed: {found:?}");
+    let missed: Vec<_> = found.iter().filter(|(_, seeds)| seeds.is_none()).collect();
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
