@@ -16,6 +16,7 @@ scripts/install-packages.sh installs.
 import argparse
 import fnmatch
 import os
+import signal
 import sys
 import time
 import traceback
@@ -55,6 +56,8 @@ def main():
         for name, function in selected:
             print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
         return 0
+    # What was started is stopped also when this program is.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     binary = os.path.abspath(options.binary)
     if not os.access(binary, os.X_OK):
         print(f"there is no {binary}: build it with 'cargo build --release -p skarv' or give --binary")
@@ -64,21 +67,20 @@ def main():
     for name, function in selected:
         environment = Environment(ROOT, binary, options.full, options.keep)
         started = time.monotonic()
+        outcome = "interrupted"
         try:
             function(environment)
-        except KeyboardInterrupt:
-            environment.close(failed=True)
-            raise
-        except BaseException:
+            outcome = "ok"
+            passed += 1
+            print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
+        except Exception:
+            outcome = "failed"
             failed += 1
             print(f"FAILED {name} after {time.monotonic() - started:.1f} s", flush=True)
             print(traceback.format_exc().rstrip(), flush=True)
             environment.show_logs()
-            environment.close(failed=True)
-            continue
-        environment.close(failed=False)
-        passed += 1
-        print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
+        finally:
+            environment.close(failed=outcome != "ok")
     print(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 and passed > 0 else 1
 

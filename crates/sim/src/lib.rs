@@ -2,6 +2,7 @@
 //!
 //! - [`options`]: what a seed decides before its world begins.
 //! - [`world`]: the events, the clock, the links, the workers.
+//! - [`stage`]: what the tasks of a world share; [`bulletin`]: what they tell each other.
 //! - [`workload`]: what sessions do, and what they may see.
 //! - [`contents`]: what is left, and what must be true of it.
 //! - [`linearizability`]: the checker for histories of single rows.
@@ -11,6 +12,7 @@
 //! with the same sources. Not simulated: disks, crashes and restarts of nodes (nothing is on disk yet), clocks that run
 //! at different speeds.
 
+pub mod bulletin;
 pub mod cli;
 pub mod contents;
 pub mod linearizability;

@@ -100,7 +100,7 @@ fn play(
     outcome: &RefCell<Outcome>,
 ) -> Result<(), String> {
     let mut world = World::new(options.clone(), print_trace);
-    let stage = Stage::new(options, world.clock());
+    let stage = Stage::new(&world);
     let judged = play_in(&mut world, &stage, outcome);
     note(outcome, &world, &stage);
     judged

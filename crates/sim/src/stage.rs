@@ -14,15 +14,20 @@ use client::{Canceller, Client, Refusal, Session};
 use kernel::Time;
 use types::Table;
 
-use crate::options::{MILLISECOND, Options};
+use crate::bulletin::Bulletin;
+use crate::options::MILLISECOND;
 use crate::random::Random;
 use crate::tables;
+use crate::world::World;
 
 pub struct Stage {
     clock: Rc<Cell<Time>>,
     stopping: Cell<bool>,
     failures: RefCell<Vec<String>>,
     event_last: Cell<u64>,
+    /// Told when a node's schema is newer, and what sessions tell each other.
+    pub schema_news: Rc<Bulletin>,
+    pub news: Rc<Bulletin>,
     /// Transactions that ended with an acknowledgement, and requests that were refused.
     pub transactions: Cell<u64>,
     pub refusals: Cell<u64>,
@@ -31,9 +36,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    pub fn new(options: &Options, clock: Rc<Cell<Time>>) -> Rc<Stage> {
+    pub fn new(world: &World) -> Rc<Stage> {
+        let options = &world.options;
         Rc::new(Stage {
-            clock,
+            clock: world.clock(),
+            schema_news: world.schema_news(),
+            news: world.news(),
             stopping: Cell::new(false),
             failures: RefCell::new(Vec::new()),
             event_last: Cell::new(0),
@@ -114,6 +122,19 @@ impl Actor {
     pub fn unique_value(&mut self) -> i64 {
         self.values_made += 1;
         ((self.id as i64) << 32) | self.values_made as i64
+    }
+
+    /// Waits for news, so many milliseconds at most.
+    pub async fn news_within(&self, news: &Bulletin, ms: u64) -> Option<u64> {
+        let mut news = pin!(news.next());
+        let mut timer = pin!(self.client.sleep_ms(ms));
+        std::future::poll_fn(|context| {
+            if let Poll::Ready(subject) = news.as_mut().poll(context) {
+                return Poll::Ready(Some(subject));
+            }
+            timer.as_mut().poll(context).map(|()| None)
+        })
+        .await
     }
 
     pub fn draw_disturbance(&mut self) -> Disturbance {

@@ -23,6 +23,7 @@ use protocol::request::{Request, SessionId};
 use types::hash::hash64;
 use types::{Address, Incarnation, NodeId, WorkerId};
 
+use crate::bulletin::Bulletin;
 use crate::network::{ConnectionId, Network};
 use crate::options::{Faults, MILLISECOND, Options};
 use crate::random::Random;
@@ -40,6 +41,10 @@ pub struct World {
     now: Time,
     /// The same, for tasks to see.
     clock: Rc<Cell<Time>>,
+    /// Told whenever a worker with sessions takes over a newer control state.
+    schema_news: Rc<Bulletin>,
+    /// What the sessions tell each other.
+    news: Rc<Bulletin>,
     event_last: u64,
     events: BTreeMap<(Time, u64), Event>,
     random: Random,
@@ -143,6 +148,8 @@ impl World {
             faults: options.faults.clone(),
             now: 0,
             clock: Rc::new(Cell::new(0)),
+            schema_news: Rc::default(),
+            news: Rc::default(),
             event_last: 0,
             events: BTreeMap::new(),
             network: Network::new(&addresses),
@@ -175,6 +182,12 @@ impl World {
     }
     pub fn clock(&self) -> Rc<Cell<Time>> {
         Rc::clone(&self.clock)
+    }
+    pub fn schema_news(&self) -> Rc<Bulletin> {
+        Rc::clone(&self.schema_news)
+    }
+    pub fn news(&self) -> Rc<Bulletin> {
+        Rc::clone(&self.news)
     }
     pub fn trace_hash(&self) -> u64 {
         self.trace.hash
@@ -261,6 +274,11 @@ impl World {
             self.now = at;
             self.clock.set(at);
             self.happen(event);
+            while self.schema_news.take_fresh() | self.news.take_fresh() {
+                for host in self.hosts() {
+                    self.settle(host);
+                }
+            }
         }
         self.now = end;
         self.clock.set(end);
@@ -351,6 +369,7 @@ impl World {
         worker.kernel.step(now, input, &mut outbox);
         if let (Some(host), Some(state)) = (&worker.session, outbox.state.take()) {
             host.client.set_state(state);
+            self.schema_news.post(0);
         }
         for (session, reply) in outbox.replies.drain(..) {
             self.print(address, || format!("reply to session {}: {reply:?}", session.0));

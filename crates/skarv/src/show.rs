@@ -80,6 +80,12 @@ fn number(node: &Map<String, Value>, field: &str) -> String {
     node.get(field).and_then(Value::as_u64).map_or_else(|| "-".into(), |number| number.to_string())
 }
 
+/// A node outside all node groups has no view.
+fn view(node: &Map<String, Value>) -> String {
+    let view = number(node, "view");
+    if view == "0" { "-".into() } else { view }
+}
+
 fn roles(node: &Map<String, Value>) -> String {
     let roles = node.get("roles").and_then(Value::as_array);
     let names: Vec<&str> = roles.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -99,7 +105,7 @@ pub fn show_line(node: &Map<String, Value>) -> String {
         roles(node),
         number(node, "port"),
         number(node, "group"),
-        number(node, "view"),
+        view(node),
     );
     if is(node, "control_leader") {
         line.push_str(" *");

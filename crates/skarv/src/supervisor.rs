@@ -354,8 +354,8 @@ impl<'a> Supervisor<'a> {
             return format!("node {id} held the only copy of its rows: they are lost; {again}");
         }
         format!(
-            "this release cannot take a data node back, and it does not go on without it: what node {id} coordinated or was \
-             primary for waits, and so do writes to its node group; read what you need from node {} and then: {again}",
+            "this release cannot take a data node back: reads go on at the other nodes, but writes to its node group wait \
+             without end; copy what you need from node {} and then: {again}",
             mates.join(", ")
         )
     }

@@ -169,10 +169,7 @@ impl SqlError {
         SqlError::new(code::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
     }
     pub fn no_such_table(database: &str, table: &str) -> SqlError {
-        SqlError::new(
-            code::ER_NO_SUCH_TABLE,
-            format!("Table '{database}.{table}' doesn't exist"),
-        )
+        SqlError::new(code::ER_NO_SUCH_TABLE, format!("Table '{database}.{table}' doesn't exist"))
     }
     pub fn table_exists(table: &str) -> SqlError {
         SqlError::new(code::ER_TABLE_EXISTS_ERROR, format!("Table '{table}' already exists"))
@@ -183,16 +180,10 @@ impl SqlError {
     }
     /// `place`: "field list", "where clause", "order clause", "group statement", "having clause", "on clause".
     pub fn unknown_column(name: &str, place: &str) -> SqlError {
-        SqlError::new(
-            code::ER_BAD_FIELD_ERROR,
-            format!("Unknown column '{name}' in '{place}'"),
-        )
+        SqlError::new(code::ER_BAD_FIELD_ERROR, format!("Unknown column '{name}' in '{place}'"))
     }
     pub fn ambiguous_column(name: &str, place: &str) -> SqlError {
-        SqlError::new(
-            code::ER_NON_UNIQ_ERROR,
-            format!("Column '{name}' in {place} is ambiguous"),
-        )
+        SqlError::new(code::ER_NON_UNIQ_ERROR, format!("Column '{name}' in {place} is ambiguous"))
     }
     pub fn duplicate_column(name: &str) -> SqlError {
         SqlError::new(code::ER_DUP_FIELDNAME, format!("Duplicate column name '{name}'"))
@@ -202,22 +193,13 @@ impl SqlError {
     }
     /// `entry` is "1-a", `key` is "t.PRIMARY".
     pub fn duplicate_entry(entry: &str, key: &str) -> SqlError {
-        SqlError::new(
-            code::ER_DUP_ENTRY,
-            format!("Duplicate entry '{entry}' for key '{key}'"),
-        )
+        SqlError::new(code::ER_DUP_ENTRY, format!("Duplicate entry '{entry}' for key '{key}'"))
     }
     pub fn invalid_default(column: &str) -> SqlError {
-        SqlError::new(
-            code::ER_INVALID_DEFAULT,
-            format!("Invalid default value for '{column}'"),
-        )
+        SqlError::new(code::ER_INVALID_DEFAULT, format!("Invalid default value for '{column}'"))
     }
     pub fn column_cannot_be_null(column: &str) -> SqlError {
-        SqlError::new(
-            code::ER_BAD_NULL_ERROR,
-            format!("Column '{column}' cannot be null"),
-        )
+        SqlError::new(code::ER_BAD_NULL_ERROR, format!("Column '{column}' cannot be null"))
     }
     pub fn no_default(column: &str) -> SqlError {
         SqlError::new(
@@ -232,25 +214,16 @@ impl SqlError {
         )
     }
     pub fn column_specified_twice(column: &str) -> SqlError {
-        SqlError::new(
-            code::ER_FIELD_SPECIFIED_TWICE,
-            format!("Column '{column}' specified twice"),
-        )
+        SqlError::new(code::ER_FIELD_SPECIFIED_TWICE, format!("Column '{column}' specified twice"))
     }
     pub fn invalid_group_function() -> SqlError {
         SqlError::new(code::ER_INVALID_GROUP_FUNC_USE, "Invalid use of group function")
     }
     pub fn operand_columns(count: usize) -> SqlError {
-        SqlError::new(
-            code::ER_OPERAND_COLUMNS,
-            format!("Operand should contain {count} column(s)"),
-        )
+        SqlError::new(code::ER_OPERAND_COLUMNS, format!("Operand should contain {count} column(s)"))
     }
     pub fn unknown_system_variable(name: &str) -> SqlError {
-        SqlError::new(
-            code::ER_UNKNOWN_SYSTEM_VARIABLE,
-            format!("Unknown system variable '{name}'"),
-        )
+        SqlError::new(code::ER_UNKNOWN_SYSTEM_VARIABLE, format!("Unknown system variable '{name}'"))
     }
     pub fn wrong_value_for_variable(name: &str, value: &str) -> SqlError {
         SqlError::new(
@@ -265,10 +238,7 @@ impl SqlError {
         )
     }
     pub fn unknown_character_set(name: &str) -> SqlError {
-        SqlError::new(
-            code::ER_UNKNOWN_CHARACTER_SET,
-            format!("Unknown character set: '{name}'"),
-        )
+        SqlError::new(code::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{name}'"))
     }
     pub fn unknown_collation(name: &str) -> SqlError {
         SqlError::new(code::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
@@ -280,10 +250,7 @@ impl SqlError {
         )
     }
     pub fn wrong_arguments(statement: &str) -> SqlError {
-        SqlError::new(
-            code::ER_WRONG_ARGUMENTS,
-            format!("Incorrect arguments to {statement}"),
-        )
+        SqlError::new(code::ER_WRONG_ARGUMENTS, format!("Incorrect arguments to {statement}"))
     }
     pub fn unknown_statement(name: &str, command: &str) -> SqlError {
         SqlError::new(

@@ -103,84 +103,212 @@ impl VirtualTable {
                 &["CHARACTER_SET_NAME", "DEFAULT_COLLATE_NAME", "DESCRIPTION", "#MAXLEN"]
             }
             VirtualTable::Collations => &[
-                "COLLATION_NAME", "CHARACTER_SET_NAME", "#ID", "IS_DEFAULT", "IS_COMPILED", "#SORTLEN",
+                "COLLATION_NAME",
+                "CHARACTER_SET_NAME",
+                "#ID",
+                "IS_DEFAULT",
+                "IS_COMPILED",
+                "#SORTLEN",
                 "PAD_ATTRIBUTE",
             ],
             VirtualTable::Columns => &[
-                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "#ORDINAL_POSITION",
-                "COLUMN_DEFAULT", "IS_NULLABLE", "DATA_TYPE", "#CHARACTER_MAXIMUM_LENGTH",
-                "#CHARACTER_OCTET_LENGTH", "#NUMERIC_PRECISION", "#NUMERIC_SCALE",
-                "#DATETIME_PRECISION", "CHARACTER_SET_NAME", "COLLATION_NAME", "COLUMN_TYPE",
-                "COLUMN_KEY", "EXTRA", "PRIVILEGES", "COLUMN_COMMENT", "GENERATION_EXPRESSION",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "COLUMN_NAME",
+                "#ORDINAL_POSITION",
+                "COLUMN_DEFAULT",
+                "IS_NULLABLE",
+                "DATA_TYPE",
+                "#CHARACTER_MAXIMUM_LENGTH",
+                "#CHARACTER_OCTET_LENGTH",
+                "#NUMERIC_PRECISION",
+                "#NUMERIC_SCALE",
+                "#DATETIME_PRECISION",
+                "CHARACTER_SET_NAME",
+                "COLLATION_NAME",
+                "COLUMN_TYPE",
+                "COLUMN_KEY",
+                "EXTRA",
+                "PRIVILEGES",
+                "COLUMN_COMMENT",
+                "GENERATION_EXPRESSION",
                 "#SRS_ID",
             ],
             VirtualTable::Engines => {
                 &["ENGINE", "SUPPORT", "COMMENT", "TRANSACTIONS", "XA", "SAVEPOINTS"]
             }
             VirtualTable::KeyColumnUsage => &[
-                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "TABLE_CATALOG",
-                "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "#ORDINAL_POSITION",
-                "#POSITION_IN_UNIQUE_CONSTRAINT", "REFERENCED_TABLE_SCHEMA", "REFERENCED_TABLE_NAME",
+                "CONSTRAINT_CATALOG",
+                "CONSTRAINT_SCHEMA",
+                "CONSTRAINT_NAME",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "COLUMN_NAME",
+                "#ORDINAL_POSITION",
+                "#POSITION_IN_UNIQUE_CONSTRAINT",
+                "REFERENCED_TABLE_SCHEMA",
+                "REFERENCED_TABLE_NAME",
                 "REFERENCED_COLUMN_NAME",
             ],
             VirtualTable::ProcessList => {
                 &["#ID", "USER", "HOST", "DB", "COMMAND", "#TIME", "STATE", "INFO"]
             }
             VirtualTable::ReferentialConstraints => &[
-                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME",
-                "UNIQUE_CONSTRAINT_CATALOG", "UNIQUE_CONSTRAINT_SCHEMA", "UNIQUE_CONSTRAINT_NAME",
-                "MATCH_OPTION", "UPDATE_RULE", "DELETE_RULE", "TABLE_NAME", "REFERENCED_TABLE_NAME",
+                "CONSTRAINT_CATALOG",
+                "CONSTRAINT_SCHEMA",
+                "CONSTRAINT_NAME",
+                "UNIQUE_CONSTRAINT_CATALOG",
+                "UNIQUE_CONSTRAINT_SCHEMA",
+                "UNIQUE_CONSTRAINT_NAME",
+                "MATCH_OPTION",
+                "UPDATE_RULE",
+                "DELETE_RULE",
+                "TABLE_NAME",
+                "REFERENCED_TABLE_NAME",
             ],
             VirtualTable::Routines => &[
-                "SPECIFIC_NAME", "ROUTINE_CATALOG", "ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE",
-                "DATA_TYPE", "ROUTINE_BODY", "ROUTINE_DEFINITION", "IS_DETERMINISTIC",
-                "SQL_DATA_ACCESS", "SECURITY_TYPE", "CREATED", "LAST_ALTERED", "SQL_MODE",
-                "ROUTINE_COMMENT", "DEFINER",
+                "SPECIFIC_NAME",
+                "ROUTINE_CATALOG",
+                "ROUTINE_SCHEMA",
+                "ROUTINE_NAME",
+                "ROUTINE_TYPE",
+                "DATA_TYPE",
+                "ROUTINE_BODY",
+                "ROUTINE_DEFINITION",
+                "IS_DETERMINISTIC",
+                "SQL_DATA_ACCESS",
+                "SECURITY_TYPE",
+                "CREATED",
+                "LAST_ALTERED",
+                "SQL_MODE",
+                "ROUTINE_COMMENT",
+                "DEFINER",
             ],
             VirtualTable::Schemata => &[
-                "CATALOG_NAME", "SCHEMA_NAME", "DEFAULT_CHARACTER_SET_NAME", "DEFAULT_COLLATION_NAME",
-                "SQL_PATH", "DEFAULT_ENCRYPTION",
+                "CATALOG_NAME",
+                "SCHEMA_NAME",
+                "DEFAULT_CHARACTER_SET_NAME",
+                "DEFAULT_COLLATION_NAME",
+                "SQL_PATH",
+                "DEFAULT_ENCRYPTION",
             ],
             VirtualTable::Statistics => &[
-                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "#NON_UNIQUE", "INDEX_SCHEMA",
-                "INDEX_NAME", "#SEQ_IN_INDEX", "COLUMN_NAME", "COLLATION", "#CARDINALITY", "#SUB_PART",
-                "PACKED", "NULLABLE", "INDEX_TYPE", "COMMENT", "INDEX_COMMENT", "IS_VISIBLE",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "#NON_UNIQUE",
+                "INDEX_SCHEMA",
+                "INDEX_NAME",
+                "#SEQ_IN_INDEX",
+                "COLUMN_NAME",
+                "COLLATION",
+                "#CARDINALITY",
+                "#SUB_PART",
+                "PACKED",
+                "NULLABLE",
+                "INDEX_TYPE",
+                "COMMENT",
+                "INDEX_COMMENT",
+                "IS_VISIBLE",
                 "EXPRESSION",
             ],
             VirtualTable::TableConstraints => &[
-                "CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "TABLE_SCHEMA",
-                "TABLE_NAME", "CONSTRAINT_TYPE", "ENFORCED",
+                "CONSTRAINT_CATALOG",
+                "CONSTRAINT_SCHEMA",
+                "CONSTRAINT_NAME",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "CONSTRAINT_TYPE",
+                "ENFORCED",
             ],
             VirtualTable::Tables => &[
-                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE", "ENGINE", "#VERSION",
-                "ROW_FORMAT", "#TABLE_ROWS", "#AVG_ROW_LENGTH", "#DATA_LENGTH", "#MAX_DATA_LENGTH",
-                "#INDEX_LENGTH", "#DATA_FREE", "#AUTO_INCREMENT", "CREATE_TIME", "UPDATE_TIME",
-                "CHECK_TIME", "TABLE_COLLATION", "#CHECKSUM", "CREATE_OPTIONS", "TABLE_COMMENT",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "TABLE_TYPE",
+                "ENGINE",
+                "#VERSION",
+                "ROW_FORMAT",
+                "#TABLE_ROWS",
+                "#AVG_ROW_LENGTH",
+                "#DATA_LENGTH",
+                "#MAX_DATA_LENGTH",
+                "#INDEX_LENGTH",
+                "#DATA_FREE",
+                "#AUTO_INCREMENT",
+                "CREATE_TIME",
+                "UPDATE_TIME",
+                "CHECK_TIME",
+                "TABLE_COLLATION",
+                "#CHECKSUM",
+                "CREATE_OPTIONS",
+                "TABLE_COMMENT",
             ],
             VirtualTable::Triggers => &[
-                "TRIGGER_CATALOG", "TRIGGER_SCHEMA", "TRIGGER_NAME", "EVENT_MANIPULATION",
-                "EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE", "ACTION_STATEMENT", "ACTION_TIMING",
+                "TRIGGER_CATALOG",
+                "TRIGGER_SCHEMA",
+                "TRIGGER_NAME",
+                "EVENT_MANIPULATION",
+                "EVENT_OBJECT_SCHEMA",
+                "EVENT_OBJECT_TABLE",
+                "ACTION_STATEMENT",
+                "ACTION_TIMING",
             ],
             VirtualTable::Views => &[
-                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "VIEW_DEFINITION", "CHECK_OPTION",
-                "IS_UPDATABLE", "DEFINER", "SECURITY_TYPE", "CHARACTER_SET_CLIENT",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "VIEW_DEFINITION",
+                "CHECK_OPTION",
+                "IS_UPDATABLE",
+                "DEFINER",
+                "SECURITY_TYPE",
+                "CHARACTER_SET_CLIENT",
                 "COLLATION_CONNECTION",
             ],
             VirtualTable::Parameters => &[
-                "SPECIFIC_CATALOG", "SPECIFIC_SCHEMA", "SPECIFIC_NAME", "#ORDINAL_POSITION",
-                "PARAMETER_MODE", "PARAMETER_NAME", "DATA_TYPE", "DTD_IDENTIFIER", "ROUTINE_TYPE",
+                "SPECIFIC_CATALOG",
+                "SPECIFIC_SCHEMA",
+                "SPECIFIC_NAME",
+                "#ORDINAL_POSITION",
+                "PARAMETER_MODE",
+                "PARAMETER_NAME",
+                "DATA_TYPE",
+                "DTD_IDENTIFIER",
+                "ROUTINE_TYPE",
             ],
             VirtualTable::Partitions => &[
-                "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "PARTITION_NAME",
-                "SUBPARTITION_NAME", "#PARTITION_ORDINAL_POSITION", "PARTITION_METHOD",
-                "PARTITION_EXPRESSION", "#TABLE_ROWS",
+                "TABLE_CATALOG",
+                "TABLE_SCHEMA",
+                "TABLE_NAME",
+                "PARTITION_NAME",
+                "SUBPARTITION_NAME",
+                "#PARTITION_ORDINAL_POSITION",
+                "PARTITION_METHOD",
+                "PARTITION_EXPRESSION",
+                "#TABLE_ROWS",
             ],
             VirtualTable::Events => &[
-                "EVENT_CATALOG", "EVENT_SCHEMA", "EVENT_NAME", "DEFINER", "EVENT_DEFINITION", "STATUS",
+                "EVENT_CATALOG",
+                "EVENT_SCHEMA",
+                "EVENT_NAME",
+                "DEFINER",
+                "EVENT_DEFINITION",
+                "STATUS",
             ],
             VirtualTable::Files => &[
-                "#FILE_ID", "FILE_NAME", "FILE_TYPE", "TABLESPACE_NAME", "LOGFILE_GROUP_NAME",
-                "ENGINE", "#INITIAL_SIZE", "#EXTENT_SIZE", "#TOTAL_EXTENTS", "EXTRA",
+                "#FILE_ID",
+                "FILE_NAME",
+                "FILE_TYPE",
+                "TABLESPACE_NAME",
+                "LOGFILE_GROUP_NAME",
+                "ENGINE",
+                "#INITIAL_SIZE",
+                "#EXTENT_SIZE",
+                "#TOTAL_EXTENTS",
+                "EXTRA",
             ],
             VirtualTable::CheckConstraints => {
                 &["CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "CHECK_CLAUSE"]
@@ -201,7 +329,14 @@ impl VirtualTable {
                     column_type: match name.starts_with('#') {
                         true => ColumnType::Int { width: IntWidth::W8, unsigned: true },
                         false => ColumnType::Varchar {
-                            length: if matches!(*name, "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA") { 16_383 } else { 256 },
+                            length: if matches!(
+                                *name,
+                                "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA"
+                            ) {
+                                16_383
+                            } else {
+                                256
+                            },
                             // MySQL's information_schema compares names case-insensitively.
                             collation: Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
                         },
@@ -246,12 +381,14 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
                 ]
             })
             .collect(),
-        VirtualTable::Engines => show::ENGINES
-            .iter()
-            .map(|engine| engine.iter().map(text).collect())
-            .collect(),
+        VirtualTable::Engines => {
+            show::ENGINES.iter().map(|engine| engine.iter().map(text).collect()).collect()
+        }
         VirtualTable::Schemata => {
-            let mut rows = vec![schema_row(NAME, Collation::by_name("utf8mb4_general_ci").unwrap_or_default())];
+            let mut rows = vec![schema_row(
+                NAME,
+                Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
+            )];
             for database in catalogue.databases.values() {
                 rows.push(schema_row(&database.name, database.collation));
             }
@@ -259,7 +396,8 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
         }
         VirtualTable::Tables => {
             let counts = show::row_counts(session).await;
-            let mut rows: Vec<Vec<Value>> = VirtualTable::ALL.into_iter().map(system_view_row).collect();
+            let mut rows: Vec<Vec<Value>> =
+                VirtualTable::ALL.into_iter().map(system_view_row).collect();
             for table in visible_tables(&catalogue) {
                 rows.push(table_row(table, counts.get(&table.id).copied()));
             }
@@ -286,14 +424,21 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
         }
         VirtualTable::TableConstraints => visible_tables(&catalogue)
             .flat_map(|table| {
-                shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary).map(|index| {
-                    let kind =
-                        if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
-                    vec![
-                        text("def"), text(&table.database), text(&index.name), text(&table.database),
-                        text(&table.name), text(kind), text("YES"),
-                    ]
-                })
+                shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary).map(
+                    |index| {
+                        let kind =
+                            if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+                        vec![
+                            text("def"),
+                            text(&table.database),
+                            text(&index.name),
+                            text(&table.database),
+                            text(&table.name),
+                            text(kind),
+                            text("YES"),
+                        ]
+                    },
+                )
             })
             .collect(),
         VirtualTable::ProcessList => show::process_rows(session, true),
@@ -322,9 +467,10 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
 
 /// Tables users see, by database and name.
 fn visible_tables(catalogue: &types::Catalogue) -> impl Iterator<Item = &std::sync::Arc<Table>> {
-    catalogue.databases.values().flat_map(|database| {
-        database.tables.values().filter_map(|id| catalogue.table_by_id(*id))
-    })
+    catalogue
+        .databases
+        .values()
+        .flat_map(|database| database.tables.values().filter_map(|id| catalogue.table_by_id(*id)))
 }
 
 /// Indexes that are ready and not on the hidden row id.
@@ -337,7 +483,11 @@ pub fn shown_indexes(table: &Table) -> impl Iterator<Item = &types::Index> {
 
 fn schema_row(name: &str, collation: Collation) -> Vec<Value> {
     vec![
-        text("def"), text(name), text(collation.charset_name()), text(collation.name()), Value::Null,
+        text("def"),
+        text(name),
+        text(collation.charset_name()),
+        text(collation.name()),
+        Value::Null,
         text("NO"),
     ]
 }
@@ -356,9 +506,10 @@ fn system_view_row(table: VirtualTable) -> Vec<Value> {
 
 fn table_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
     let (rows, bytes) = counts.unwrap_or((0, 0));
-    let has_sequence = table.columns.iter().any(|column| {
-        !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
-    });
+    let has_sequence = table
+        .columns
+        .iter()
+        .any(|column| !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement));
     vec![
         text("def"),
         text(&table.database),

@@ -75,31 +75,48 @@ impl ParamKind {
 #[derive(Clone, Debug)]
 pub enum Slot {
     /// NOW(fsp) in the session's time zone.
-    Now { fsp: u8 },
+    Now {
+        fsp: u8,
+    },
     CurrentDate,
-    CurrentTime { fsp: u8 },
-    UtcTimestamp { fsp: u8 },
+    CurrentTime {
+        fsp: u8,
+    },
+    UtcTimestamp {
+        fsp: u8,
+    },
     UtcDate,
-    UtcTime { fsp: u8 },
+    UtcTime {
+        fsp: u8,
+    },
     /// SYSDATE(fsp): the same clock as NOW(), since time stands still while a message is handled.
-    SystemDate { fsp: u8 },
+    SystemDate {
+        fsp: u8,
+    },
     LastInsertId,
     RowCount,
     FoundRows,
     /// `@name`, lower-cased.
     UserVariable(String),
     /// RAND() and RAND(seed).
-    Random { seed: Option<Expr> },
+    Random {
+        seed: Option<Expr>,
+    },
     Uuid,
     UuidShort,
     /// SLEEP(seconds).
     Sleep(Expr),
     /// `@name := value`.
-    Assign { name: String, value: Expr },
+    Assign {
+        name: String,
+        value: Expr,
+    },
     /// LAST_INSERT_ID(value): remembers the value.
     LastInsertIdOf(Expr),
     /// VALUES(column) in ON DUPLICATE KEY UPDATE: the row that could not be inserted.
-    NewValue { column: u16 },
+    NewValue {
+        column: u16,
+    },
 }
 
 impl Slot {
@@ -188,10 +205,15 @@ pub struct LimitPlan {
 #[derive(Clone, Debug)]
 pub enum Source {
     /// No FROM: one row of no columns.
-    Nothing { filter: Option<Bound> },
+    Nothing {
+        filter: Option<Bound>,
+    },
     Table(Box<TableSource>),
     /// A table of information_schema, made on the fly.
-    Virtual { table: crate::information_schema::VirtualTable, filter: Option<Bound> },
+    Virtual {
+        table: crate::information_schema::VirtualTable,
+        filter: Option<Bound>,
+    },
 }
 
 /// The rows of one table.
@@ -344,7 +366,10 @@ impl Plan {
     pub fn columns(&self) -> &[ColumnInfo] {
         match &self.kind {
             PlanKind::Select(select) if select.into_variables.is_empty() => &select.columns,
-            PlanKind::Select(_) | PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_) => &[],
+            PlanKind::Select(_)
+            | PlanKind::Insert(_)
+            | PlanKind::Update(_)
+            | PlanKind::Delete(_) => &[],
         }
     }
 }

@@ -42,7 +42,13 @@ pub struct PlanCache {
 
 impl PlanCache {
     pub fn new() -> PlanCache {
-        PlanCache { digester: None, young: BTreeMap::new(), old: BTreeMap::new(), hits: 0, misses: 0 }
+        PlanCache {
+            digester: None,
+            young: BTreeMap::new(),
+            old: BTreeMap::new(),
+            hits: 0,
+            misses: 0,
+        }
     }
 
     /// The digest of the first statement of `sql`, its literals, and where the next statement begins. `seed` draws the
@@ -162,7 +168,10 @@ mod tests {
         assert!(cache.find((1, 1), &a, SchemaVersion(6)).is_none());
         for number in 0..5_000 {
             cache.insert((number, 2), a.clone(), plan(5));
-            assert!(cache.find((1, 1), &a, SchemaVersion(5)).is_some(), "used often, kept: {number}");
+            assert!(
+                cache.find((1, 1), &a, SchemaVersion(5)).is_some(),
+                "used often, kept: {number}"
+            );
             assert!(cache.len() <= PLAN_COUNT_MAX);
         }
         assert!(cache.find((0, 2), &a, SchemaVersion(5)).is_none());

@@ -68,7 +68,9 @@ impl ResultSink for Answer {
 /// A value as the text protocol sends it.
 pub fn shown(value: ValueRef<'_>, column: &ColumnInfo) -> String {
     let fsp = match column.column_type {
-        ColumnType::Time { fsp } | ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => fsp,
+        ColumnType::Time { fsp } | ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => {
+            fsp
+        }
         _ => 0,
     };
     let text = match value {
@@ -104,7 +106,10 @@ pub async fn run_script(session: &mut Session, text: &str) -> Result<usize, Stri
             continue;
         }
         let mut statement = String::new();
-        while position < lines.len() && !lines[position].trim().is_empty() && lines[position] != "----" {
+        while position < lines.len()
+            && !lines[position].trim().is_empty()
+            && lines[position] != "----"
+        {
             if !statement.is_empty() {
                 statement.push('\n');
             }

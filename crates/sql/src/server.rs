@@ -299,7 +299,8 @@ mod tests {
         let woken = Arc::new(AtomicU64::new(99));
         let server = Server::new(ServerConfig { max_connections: 2, ..ServerConfig::default() });
         let seen = woken.clone();
-        server.set_notify(Box::new(move |worker| seen.store(u64::from(worker.0), Ordering::SeqCst)));
+        server
+            .set_notify(Box::new(move |worker| seen.store(u64::from(worker.0), Ordering::SeqCst)));
         let first = server.register(WorkerId(0), "a", 1_000_000).unwrap();
         let second = server.register(WorkerId(1), "b", 2_000_000).unwrap();
         assert_ne!(first, second);

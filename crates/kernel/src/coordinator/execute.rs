@@ -33,6 +33,10 @@ impl Coordinator {
             context.reply(session, Reply::Refused(refusal));
             return;
         }
+        if let Some(result) = self.read_at_once(session, &batch, context) {
+            context.reply(session, Reply::Executed(result));
+            return;
+        }
         self.begin_statement(session, &batch, context);
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
@@ -64,6 +68,34 @@ impl Coordinator {
             entry.pending = Some(pending);
             context.wanted.snapshots.push(session);
         }
+    }
+
+    /// An autocommit batch of plain key reads of one shard, answered by this node's replica at once: nothing about it
+    /// outlives this call, so it needs no transaction and no messages. None if it is another kind of batch, or must wait.
+    fn read_at_once(
+        &self,
+        session: SessionId,
+        batch: &Batch,
+        context: &Context<'_>,
+    ) -> Option<BatchResult> {
+        if !batch.commit || self.sessions.get(&session)?.transaction.is_some() {
+            return None;
+        }
+        let mut shard = None;
+        for op in &batch.ops {
+            if !is_plain_read(&op.kind) {
+                return None;
+            }
+            let own = shard_of(op, context)?;
+            if *shard.get_or_insert(own) != own {
+                return None;
+            }
+        }
+        let shard = shard?;
+        if reader(shard, ReadView::Latest, context) != context.address.node {
+            return None;
+        }
+        context.node.try_shard(shard)?.read_latest(batch, context)
     }
 
     /// The snapshot timestamp that a batch waited for.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk};
-use protocol::op::{Assignment, BatchResult, Columns, Lock, Op, OpKind, OpResult};
+use protocol::op::{Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult};
 use storage::{Acquired, LockMode, RowChange, RowHandle, Visible};
 use types::convert::{StoreMode, store};
 use types::expr::{EvalContext, eval, eval_predicate};
@@ -190,7 +190,10 @@ impl Shard {
         }
         match &op.kind {
             OpKind::Read { key, lock: Lock::None, filter, columns } => {
-                self.read(execute, op.table, key, filter.as_ref(), columns, evaluation, context)
+                let at = read_timestamp(execute.read);
+                let reader = Some(execute.transaction);
+                let filter = filter.as_ref();
+                self.read(at, reader, op.table, key, filter, columns, evaluation, context)
             }
             OpKind::Read { key, lock, filter, columns } => {
                 self.lock(op.table, key, mode_of(*lock), execute.transaction)?;
@@ -239,11 +242,34 @@ impl Shard {
         }
     }
 
+    /// Plain key reads of the latest versions, which need no transaction: all of the batch now, or none of it when a row's
+    /// commit is being decided or its table is not here.
+    pub(crate) fn read_latest(&self, batch: &Batch, context: &Context<'_>) -> Option<BatchResult> {
+        let mut evaluation = EvalContext::new(&batch.params);
+        evaluation.convert.strict = batch.strict;
+        evaluation.convert.time_zone_offset_seconds = batch.time_zone_offset_seconds;
+        let mut result = BatchResult::default();
+        result.results.reserve_exact(batch.ops.len());
+        for op in &batch.ops {
+            let OpKind::Read { key, lock: Lock::None, filter, columns } = &op.kind else {
+                return None;
+            };
+            self.tables.get(&op.table)?;
+            let (at, filter) = (Timestamp::MAX, filter.as_ref());
+            let read =
+                self.read(at, None, op.table, key, filter, columns, &mut evaluation, context);
+            result.results.push(vec![read.ok()?]);
+        }
+        result.warnings = evaluation.convert.warnings.take();
+        Some(result)
+    }
+
     /// A plain read of one row by its key: the hot path.
     #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
     fn read(
         &self,
-        execute: &Execute,
+        at: Timestamp,
+        reader: Option<TransactionId>,
         table: TableId,
         key: &[u8],
         filter: Option<&Expr>,
@@ -252,8 +278,7 @@ impl Shard {
         context: &Context<'_>,
     ) -> Result<OpResult, Stop> {
         let replica = &self.tables[&table];
-        let at = read_timestamp(execute.read);
-        match replica.partition.get(key, at, Some(execute.transaction)) {
+        match replica.partition.get(key, at, reader) {
             Visible::Row(row) => {
                 let view = RowView::new(&replica.layout, &row);
                 if !passes(filter, &view, evaluation)? {

@@ -1,7 +1,7 @@
 //! A few hot rows that every session reads and writes by key, each write with a value of its own. The history of each row
 //! must be that of one register (linearizability): every acknowledged write is seen by all who ask later, on any node.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Task, Work};
 use crate::contents::Contents;
 use crate::linearizability::{self, Call, Operation};
 use crate::random::Random;
-use crate::stage::{Actor, disturbed, next_session};
+use crate::stage::{Actor, Disturbance, disturbed, next_session};
 use crate::tables::{
     autocommit, batch, compare, constant, delete, deleted, insert, integers, matched, put, read,
     row_read, update,
@@ -22,14 +22,20 @@ use crate::tables::{
 const NAME: &str = "registers";
 const VALUE: u16 = 1;
 
+/// Sessions are dropped in the middle of a write so often only: a write that was never answered may take effect at any
+/// later time, and each doubles what the search for an explanation must look at.
+const DROPS_MAX: u32 = 6;
+
 struct Registers {
     /// A history for each.
     histories: Rc<RefCell<Vec<Vec<Call>>>>,
+    drops: Rc<Cell<u32>>,
 }
 
 pub fn make(random: &mut Random) -> Box<dyn Work> {
     let count = random.between(1, 5) as usize;
-    Box::new(Registers { histories: Rc::new(RefCell::new(vec![Vec::new(); count])) })
+    let histories = Rc::new(RefCell::new(vec![Vec::new(); count]));
+    Box::new(Registers { histories, drops: Rc::default() })
 }
 
 impl Work for Registers {
@@ -40,7 +46,12 @@ impl Work for Registers {
         (0..self.histories.borrow().len()).map(|id| (NAME, vec![id as i64, 0])).collect()
     }
     fn session(&self, actor: Actor) -> Task {
-        Box::pin(run(actor, Rc::clone(&self.histories)))
+        let histories = Rc::clone(&self.histories);
+        if actor.index % 4 == 3 {
+            Box::pin(listen(actor, histories))
+        } else {
+            Box::pin(run(actor, histories, Rc::clone(&self.drops)))
+        }
     }
     fn check(&self, contents: &Contents) -> Result<(), String> {
         let left = contents.numbers(NAME);
@@ -67,7 +78,7 @@ struct User {
     open: Rc<RefCell<Vec<(usize, usize)>>>,
 }
 
-async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
+async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, drops: Rc<Cell<u32>>) {
     let table = actor.table(NAME);
     let client = actor.client.clone();
     let mut session = client.session();
@@ -81,7 +92,13 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
         }
         burst -= 1;
         user.lock_wait_ms = user.actor.draw_lock_wait_ms();
-        let disturbance = user.actor.draw_disturbance();
+        let mut disturbance = user.actor.draw_disturbance();
+        if let Disturbance::Drop(after) = disturbance {
+            drops.set(drops.get() + 1);
+            if drops.get() > DROPS_MAX {
+                disturbance = Disturbance::Kill(after);
+            }
+        }
         let canceller = session.canceller();
         let outcome = disturbed(disturbance, &client, canceller, user.operate(&mut session)).await;
         if let Some(outcome) = &outcome {
@@ -96,7 +113,29 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
     }
 }
 
+/// Reads what another session has just read, on another node mostly: it must not see less.
+async fn listen(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
+    let table = actor.table(NAME);
+    let mut session = actor.client.session();
+    let user = User { actor, table, histories, lock_wait_ms: 50_000, open: Rc::default() };
+    let stage = Rc::clone(&user.actor.stage);
+    while !stage.is_stopping() {
+        let Some(id) = user.actor.news_within(&stage.news, 100).await else { continue };
+        session.next_statement();
+        let outcome = user.read(&mut session, id as usize, Lock::None).await;
+        user.actor.ended("register", &outcome, Disturbance::None, user.lock_wait_ms);
+    }
+}
+
 impl User {
+    async fn read(&self, session: &mut Session, id: usize, lock: Lock) -> Result<(), Refusal> {
+        self.called(id, Operation::Read { seen: None });
+        let ops = vec![read(&self.table, id as i64, lock)];
+        let result = session.execute(autocommit(ops, self.lock_wait_ms)).await?;
+        self.returned(&[self.seen(&result, 0)]);
+        Ok(())
+    }
+
     fn called(&self, id: usize, operation: Operation) {
         let called = self.actor.stage.next_event();
         let mut histories = self.histories.borrow_mut();
@@ -130,10 +169,10 @@ impl User {
         match self.actor.random.below(16) {
             0..=5 => {
                 let lock = if self.actor.random.chance(100) { Lock::Shared } else { Lock::None };
-                self.called(id, Operation::Read { seen: None });
-                let ops = vec![read(&self.table, key, lock)];
-                let result = session.execute(autocommit(ops, self.lock_wait_ms)).await?;
-                self.returned(&[self.seen(&result, 0)]);
+                self.read(session, id, lock).await?;
+                if self.actor.random.chance(400) {
+                    self.actor.stage.news.post(id as u64);
+                }
             }
             6 | 7 => self.read_two(session, id).await?,
             8 | 9 => {

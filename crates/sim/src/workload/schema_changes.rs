@@ -4,6 +4,7 @@
 //! the others write by whatever definition their node knows. Nothing but `SchemaChanged` and its like tells them; at the
 //! end every replica has the same rows and sound indexes, and the entries of unique keys are those of the rows.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{
@@ -122,7 +123,8 @@ async fn use_tables(mut actor: Actor) {
         let outcome = match actor.random.below(10) {
             // As soon as the table is there, whoever has heard of it besides this node.
             0..=2 => {
-                wait_for_schema(&mut actor).await;
+                let stage = Rc::clone(&actor.stage);
+                actor.news_within(&stage.schema_news, 300).await;
                 fill_passing_table(&mut actor, &mut session).await
             }
             3 => fill_passing_table(&mut actor, &mut session).await,
@@ -139,17 +141,6 @@ async fn use_tables(mut actor: Actor) {
             outcome => actor.ended("schema user", outcome, Disturbance::None, LOCK_WAIT_MS),
         }
         session.rollback().await;
-    }
-}
-
-/// Until the schema changes, or a while has passed.
-async fn wait_for_schema(actor: &mut Actor) {
-    let version = actor.client.catalogue().version;
-    for _ in 0..actor.random.below(200) {
-        if actor.client.catalogue().version != version || actor.stage.is_stopping() {
-            return;
-        }
-        actor.client.sleep_ms(1).await;
     }
 }
 

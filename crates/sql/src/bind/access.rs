@@ -1,7 +1,8 @@
 //! Which index finds the rows.
 //!
 //! The WHERE clause's AND terms are searched for bounds on columns: `column op constant`, BETWEEN, IN, IS NULL, and OR of
-//! equalities or of ranges of one column. A constant is anything without columns: literal, parameter, or a function of them. For every index the
+//! equalities or of ranges of one column. A constant is anything without columns: literal, parameter, or a function of
+//! them. For every index the
 //! bounds of its leading parts are counted:
 //!
 //! ```text
@@ -50,12 +51,14 @@ pub fn allowed_indexes(
     let mut allowed: Vec<bool> =
         table.indexes.iter().map(|index| index.state == IndexState::Public).collect();
     let find = |name: &String| {
-        table.indexes.iter().position(|index| index.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
-            SqlError::new(
-                code::ER_KEY_DOES_NOT_EXITS,
-                format!("Key '{name}' doesn't exist in table '{alias}'"),
-            )
-        })
+        table.indexes.iter().position(|index| index.name.eq_ignore_ascii_case(name)).ok_or_else(
+            || {
+                SqlError::new(
+                    code::ER_KEY_DOES_NOT_EXITS,
+                    format!("Key '{name}' doesn't exist in table '{alias}'"),
+                )
+            },
+        )
     };
     for hint in hints {
         let named = hint.indexes.iter().map(find).collect::<Result<Vec<usize>, SqlError>>()?;
@@ -86,8 +89,8 @@ pub fn choose(
 
     let mut best: Option<(u32, IndexPath, Vec<usize>, bool)> = None;
     let mut possible = Vec::new();
-    for (position, index) in table.indexes.iter().enumerate() {
-        if !allowed[position] {
+    for (position, is_allowed) in allowed.iter().enumerate() {
+        if !is_allowed {
             continue;
         }
         let (mut path, used) = path_of(table, position, &bounds);
@@ -95,8 +98,7 @@ pub fn choose(
             possible.push(position);
         }
         let order = wanted.order.and_then(|order| order_of(table, &path, order));
-        let is_single =
-            path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
+        let is_single = path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
         let delivers = wanted.order.is_some() && (is_single || order.is_some());
         path.reverse = order.unwrap_or(false) && path.kind == PathKind::Range;
         // An IN list on a whole key: reads of keys, which come in no order.
@@ -122,7 +124,6 @@ pub fn choose(
         if best.as_ref().is_none_or(|(best, ..)| *best < score) {
             best = Some((score, path, used, delivers));
         }
-        let _ = index;
     }
     let (_, path, used, delivers_order) = best.unwrap_or_else(|| {
         let path = IndexPath {
@@ -201,9 +202,8 @@ fn path_of(table: &Table, position: usize, bounds: &[ColumnBounds]) -> (IndexPat
         break;
     }
     let complete = equal.len() == index.parts.len();
-    let no_nulls = equal
-        .iter()
-        .all(|bound| matches!(bound, PartBound::Equal(_) | PartBound::In(_)));
+    let no_nulls =
+        equal.iter().all(|bound| matches!(bound, PartBound::Equal(_) | PartBound::In(_)));
     let kind = match index.kind {
         IndexKind::Primary if complete => PathKind::PrimaryKey,
         IndexKind::Unique { .. } if complete && no_nulls => PathKind::UniqueKey,
@@ -342,8 +342,7 @@ fn collect_ranges(table: &Table, ways: &[Expr], number: usize, bounds: &mut [Col
     let mut any = Vec::with_capacity(ways.len());
     for way in ways {
         // What the way alone would bind: one column, by a range or a value.
-        let mut own: Vec<ColumnBounds> =
-            bounds.iter().map(|_| ColumnBounds::default()).collect();
+        let mut own: Vec<ColumnBounds> = bounds.iter().map(|_| ColumnBounds::default()).collect();
         collect_way(table, way, &mut own);
         let mut bound = own.iter_mut().enumerate().filter(|(_, own)| own.is_bound());
         let Some((position, own)) = bound.next() else { return };

@@ -12,8 +12,8 @@ use super::{Binder, rewrite};
 use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::{
-    AssignedValue, AssignmentPlan, ChangeTarget, DeletePlan, InsertMode, InsertPlan,
-    InsertSource, InsertValue, PathKind, UpdatePlan,
+    AssignedValue, AssignmentPlan, ChangeTarget, DeletePlan, InsertMode, InsertPlan, InsertSource,
+    InsertValue, PathKind, UpdatePlan,
 };
 
 /// The table of an UPDATE or DELETE, its alias and hints.
@@ -168,16 +168,9 @@ impl Binder<'_> {
         let index = &table.indexes[target.access.path.index];
         let moves_in_index = target.access.path.kind == PathKind::Range
             && (index.parts.iter().any(|part| assigned.contains(&part.column))
-                || table
-                    .primary_key()
-                    .parts
-                    .iter()
-                    .any(|part| assigned.contains(&part.column)));
-        let shipped = if is_key_change(&target) {
-            shipped_assignments(table, &assignments)
-        } else {
-            None
-        };
+                || table.primary_key().parts.iter().any(|part| assigned.contains(&part.column)));
+        let shipped =
+            if is_key_change(&target) { shipped_assignments(table, &assignments) } else { None };
         Ok(UpdatePlan { target, assignments, shipped, ignore: update.ignore, moves_in_index })
     }
 
@@ -212,9 +205,7 @@ impl Binder<'_> {
         limit: Option<&ast::Expr>,
     ) -> Result<ChangeTarget, SqlError> {
         let filter = match filter {
-            Some(filter) => {
-                Some(self.bound(filter, &Scope::of(scope_table, "where clause"))?)
-            }
+            Some(filter) => Some(self.bound(filter, &Scope::of(scope_table, "where clause"))?),
             None => None,
         };
         let mut sort = Vec::new();

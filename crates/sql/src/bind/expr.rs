@@ -54,7 +54,10 @@ impl Binder<'_> {
             }
             ast::Expr::Param(number) => {
                 if self.param_kinds.len() <= *number as usize {
-                    return Err(SqlError::new(code::ER_PARSE_ERROR, "Parameter outside of a prepared statement"));
+                    return Err(SqlError::new(
+                        code::ER_PARSE_ERROR,
+                        "Parameter outside of a prepared statement",
+                    ));
                 }
                 Ok(Expr::Param(u16::try_from(*number).expect("checked against the count")))
             }
@@ -79,12 +82,19 @@ impl Binder<'_> {
                     ast::IsTest::False => Expr::IsTruth(operand, false, *negated),
                 })
             }
-            ast::Expr::Between { operand, low, high, negated } => Ok(Expr::Between {
-                operand: Box::new(self.expr(operand, scope)?),
-                low: Box::new(self.expr(low, scope)?),
-                high: Box::new(self.expr(high, scope)?),
-                negated: *negated,
-            }),
+            ast::Expr::Between { operand, low, high, negated } => {
+                let operand = self.expr(operand, scope)?;
+                let mut low = self.expr(low, scope)?;
+                let mut high = self.expr(high, scope)?;
+                self.compare_as_number(&mut low, &operand, scope);
+                self.compare_as_number(&mut high, &operand, scope);
+                Ok(Expr::Between {
+                    operand: Box::new(operand),
+                    low: Box::new(low),
+                    high: Box::new(high),
+                    negated: *negated,
+                })
+            }
             ast::Expr::InList { operand, list, negated } => {
                 self.in_list(operand, list, *negated, scope)
             }
@@ -166,7 +176,9 @@ impl Binder<'_> {
             ast::Expr::Interval { .. } | ast::Expr::Unit(_) => {
                 Err(SqlError::new(code::ER_PARSE_ERROR, "INTERVAL outside of date arithmetic"))
             }
-            ast::Expr::Row(columns) => Err(SqlError::operand_columns(if columns.len() == 1 { 2 } else { 1 })),
+            ast::Expr::Row(columns) => {
+                Err(SqlError::operand_columns(if columns.len() == 1 { 2 } else { 1 }))
+            }
             ast::Expr::Values(name) => {
                 if !scope.new_values {
                     return Ok(Expr::Const(Value::Null));
@@ -263,6 +275,7 @@ impl Binder<'_> {
         let plain = Scope {
             table: scope.table,
             groups: scope.groups,
+            // The item may name what it likes.
             new_values: scope.new_values,
             row_alias: scope.row_alias,
             ..Scope::empty(scope.place)
@@ -282,7 +295,9 @@ impl Binder<'_> {
         // The result's type is the value's of now.
         self.reusable = false;
         let column_type = match self.session.user_variable(&name) {
-            Some(value) => super::kind_type(crate::plan::ParamKind::of(value), Collation::default()),
+            Some(value) => {
+                super::kind_type(crate::plan::ParamKind::of(value), Collation::default())
+            }
             None => super::kind_type(crate::plan::ParamKind::Unknown, Collation::default()),
         };
         Ok(Expr::Param(self.slot(Slot::UserVariable(name), column_type.column_type)?))
@@ -384,18 +399,45 @@ impl Binder<'_> {
             }
         };
         match operator {
-            A::Add | A::Subtract | A::Multiply | A::Divide | A::IntegerDivide | A::Modulo
-            | A::BitOr | A::BitAnd | A::BitXor | A::ShiftLeft | A::ShiftRight => {
+            A::Add
+            | A::Subtract
+            | A::Multiply
+            | A::Divide
+            | A::IntegerDivide
+            | A::Modulo
+            | A::BitOr
+            | A::BitAnd
+            | A::BitXor
+            | A::ShiftLeft
+            | A::ShiftRight => {
                 as_number(&mut left);
                 as_number(&mut right);
             }
-            A::Equal | A::NullSafeEqual | A::NotEqual | A::Less | A::LessOrEqual | A::Greater
+            A::Equal
+            | A::NullSafeEqual
+            | A::NotEqual
+            | A::Less
+            | A::LessOrEqual
+            | A::Greater
             | A::GreaterOrEqual => {
+                self.compare_as_number(&mut left, &right, scope);
+                self.compare_as_number(&mut right, &left, scope);
                 self.check_collations(&left, &right, symbol(operator), scope)?;
             }
             A::Xor | A::SoundsLike => {}
         }
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// A hexadecimal or bit literal is a number where it is compared with one.
+    fn compare_as_number(&mut self, literal: &mut Expr, other: &Expr, scope: &Scope<'_>) {
+        if !matches!(literal, Expr::Const(Value::Bytes(_))) {
+            return;
+        }
+        let other = self.type_of(other, &scope.result_types()).column_type;
+        if other.is_some_and(|other| other.is_numeric()) {
+            as_number(literal);
+        }
     }
 
     /// 1267 where two columns (or two COLLATE clauses) of different collations meet and neither is a binary one.
@@ -421,8 +463,8 @@ impl Binder<'_> {
             return Ok(());
         };
         let by_bytes = |collation: Collation| collation.name().ends_with("bin");
-        let decided = strength_a != strength_b
-            || (strength_a == "IMPLICIT" && (by_bytes(a) != by_bytes(b)));
+        let decided =
+            strength_a != strength_b || (strength_a == "IMPLICIT" && (by_bytes(a) != by_bytes(b)));
         if a == b || decided {
             return Ok(());
         }
@@ -492,7 +534,11 @@ impl Binder<'_> {
             return Ok(if negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any });
         }
         let operand = Box::new(self.expr(operand, scope)?);
-        Ok(Expr::In { operand, list: self.exprs(list, scope)?, negated })
+        let mut list = self.exprs(list, scope)?;
+        for item in &mut list {
+            self.compare_as_number(item, &operand, scope);
+        }
+        Ok(Expr::In { operand, list, negated })
     }
 
     pub fn interval(
@@ -518,10 +564,9 @@ impl Binder<'_> {
         Ok(match target {
             ast::CastType::Signed => ColumnType::Int { width: IntWidth::W8, unsigned: false },
             ast::CastType::Unsigned => ColumnType::Int { width: IntWidth::W8, unsigned: true },
-            ast::CastType::Char { length: None, charset } => ColumnType::Text {
-                bytes_max: u32::MAX,
-                collation: self.cast_collation(charset)?,
-            },
+            ast::CastType::Char { length: None, charset } => {
+                ColumnType::Text { bytes_max: u32::MAX, collation: self.cast_collation(charset)? }
+            }
             ast::CastType::Char { length: written, charset } => ColumnType::Varchar {
                 length: length(written),
                 collation: self.cast_collation(charset)?,
@@ -584,7 +629,8 @@ pub fn decimal_size(
         ));
     }
     let precision = match precision {
-        None | Some(0) => 10,
+        None => 10,
+        Some(0) if scale == 0 => 10,
         Some(precision) => precision,
     };
     if 65 < precision {
@@ -596,7 +642,9 @@ pub fn decimal_size(
     if precision < scale {
         return Err(SqlError::new(
             code::ER_M_BIGGER_THAN_D,
-            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{what}')."),
+            format!(
+                "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{what}')."
+            ),
         ));
     }
     Ok((precision as u8, scale as u8))
@@ -689,10 +737,7 @@ fn too_large_number(text: &str) -> SqlError {
 /// The value of a literal; strings get the connection's collation.
 pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Value, SqlError> {
     let temporal = |kind: &str, text: &[u8]| {
-        SqlError::new(
-            1525,
-            format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)),
-        )
+        SqlError::new(1525, format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)))
     };
     Ok(match literal {
         ast::Literal::Null => Value::Null,
@@ -714,7 +759,10 @@ pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Val
             Some(Charset::Binary) => Value::Bytes(value.as_slice().into()),
             Some(Charset::Latin1) => {
                 let text: String = value.iter().map(|&byte| latin1_character(byte)).collect();
-                Value::Text(text.into(), Collation::default_of_charset("latin1").unwrap_or(collation))
+                Value::Text(
+                    text.into(),
+                    Collation::default_of_charset("latin1").unwrap_or(collation),
+                )
             }
             Some(other) => {
                 let own = Collation::default_of_charset(other.name()).unwrap_or(collation);
@@ -722,7 +770,9 @@ pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Val
             }
             None => return Err(SqlError::unknown_character_set(charset)),
         },
-        ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => Value::Bytes(bytes.as_slice().into()),
+        ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
+            Value::Bytes(bytes.as_slice().into())
+        }
         ast::Literal::Date(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATE", bytes))?;
             Value::Date(Date::parse(text).ok_or_else(|| temporal("DATE", bytes))?)
@@ -754,8 +804,9 @@ pub fn text_value(bytes: &[u8], collation: Collation) -> Value {
 /// MySQL's latin1 is Windows-1252.
 pub fn latin1_character(byte: u8) -> char {
     const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
     ];
     match byte {
         0x80..=0x9f => HIGH[usize::from(byte - 0x80)],

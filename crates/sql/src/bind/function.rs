@@ -149,12 +149,38 @@ static FUNCTIONS: &[(&str, Function)] = &[
 
 /// MySQL has them, this engine does not.
 static REFUSED: &[&str] = &[
-    "GET_LOCK", "RELEASE_LOCK", "IS_FREE_LOCK", "IS_USED_LOCK", "RELEASE_ALL_LOCKS", "LOAD_FILE",
-    "BENCHMARK", "AES_ENCRYPT", "AES_DECRYPT", "COMPRESS", "UNCOMPRESS", "RANDOM_BYTES", "JSON_EXTRACT",
-    "JSON_UNQUOTE", "JSON_OBJECT", "JSON_ARRAY", "JSON_SET", "JSON_CONTAINS", "JSON_LENGTH",
-    "JSON_VALID", "JSON_TYPE", "JSON_KEYS", "JSON_QUOTE", "JSON_MERGE_PATCH", "MASTER_POS_WAIT",
-    "SOURCE_POS_WAIT", "WAIT_FOR_EXECUTED_GTID_SET", "EXTRACTVALUE", "UPDATEXML", "NAME_CONST",
-    "STATEMENT_DIGEST", "GROUPING",
+    "GET_LOCK",
+    "RELEASE_LOCK",
+    "IS_FREE_LOCK",
+    "IS_USED_LOCK",
+    "RELEASE_ALL_LOCKS",
+    "LOAD_FILE",
+    "BENCHMARK",
+    "AES_ENCRYPT",
+    "AES_DECRYPT",
+    "COMPRESS",
+    "UNCOMPRESS",
+    "RANDOM_BYTES",
+    "JSON_EXTRACT",
+    "JSON_UNQUOTE",
+    "JSON_OBJECT",
+    "JSON_ARRAY",
+    "JSON_SET",
+    "JSON_CONTAINS",
+    "JSON_LENGTH",
+    "JSON_VALID",
+    "JSON_TYPE",
+    "JSON_KEYS",
+    "JSON_QUOTE",
+    "JSON_MERGE_PATCH",
+    "MASTER_POS_WAIT",
+    "SOURCE_POS_WAIT",
+    "WAIT_FOR_EXECUTED_GTID_SET",
+    "EXTRACTVALUE",
+    "UPDATEXML",
+    "NAME_CONST",
+    "STATEMENT_DIGEST",
+    "GROUPING",
 ];
 
 impl Binder<'_> {
@@ -171,9 +197,7 @@ impl Binder<'_> {
                 Err(SqlError::wrong_param_count(name))
             }
         };
-        let text = |text: String| {
-            Ok(Expr::Const(Value::Text(text.into(), Collation::default())))
-        };
+        let text = |text: String| Ok(Expr::Const(Value::Text(text.into(), Collation::default())));
         match name {
             "NOW" | "SYSDATE" | "CURTIME" | "UTC_TIMESTAMP" | "UTC_TIME" => {
                 count(0, 1)?;
@@ -240,7 +264,8 @@ impl Binder<'_> {
             }
             "UUID" => {
                 count(0, 0)?;
-                let column_type = ColumnType::Varchar { length: 36, collation: Collation::default() };
+                let column_type =
+                    ColumnType::Varchar { length: 36, collation: Collation::default() };
                 Ok(Expr::Param(self.slot(Slot::Uuid, Some(column_type))?))
             }
             "UUID_SHORT" => {
@@ -308,9 +333,15 @@ impl Binder<'_> {
                 let own = self.type_of(&operand, &scope.result_types());
                 let collation = own.column_type.and_then(|own| own.collation());
                 let collation = collation.unwrap_or(Collation::Binary);
-                text(if name == "CHARSET" { collation.charset_name() } else { collation.name() }.into())
+                text(
+                    if name == "CHARSET" { collation.charset_name() } else { collation.name() }
+                        .into(),
+                )
             }
-            _ if REFUSED.contains(&name) || name.starts_with("JSON_") || name.starts_with("ST_") => {
+            _ if REFUSED.contains(&name)
+                || name.starts_with("JSON_")
+                || name.starts_with("ST_") =>
+            {
                 Err(SqlError::not_supported(name))
             }
             _ => {

@@ -65,7 +65,11 @@ impl Binder<'_> {
             return Ok(argument);
         }
         let any = AggregateFunction::AnyValue;
-        self.collect(Aggregate { function: any, argument: Some(argument), distinct: false }, groups, scope)
+        self.collect(
+            Aggregate { function: any, argument: Some(argument), distinct: false },
+            groups,
+            scope,
+        )
     }
 
     fn collect(
@@ -81,11 +85,14 @@ impl Binder<'_> {
                 local |= slot.is_some_and(|slot| self.slots[slot].is_per_row());
             });
             if local {
-                return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in an aggregate"));
+                return Err(SqlError::not_supported(
+                    "RAND, UUID, SLEEP or assignment in an aggregate",
+                ));
             }
         }
         let columns = scope.table.map(ScopeTable::result_types).unwrap_or_default();
-        if aggregate.argument.as_ref().is_some_and(|argument| uses_statement_params(argument, self)) {
+        if aggregate.argument.as_ref().is_some_and(|argument| uses_statement_params(argument, self))
+        {
             self.kinds_matter = true;
         }
         let result = aggregate.result_type(&columns, &self.param_types);
@@ -136,8 +143,10 @@ impl GroupRewrite<'_> {
             if self.only_full_group_by && !self.is_determined(column) {
                 return Err(self.not_grouped(column, number, clause));
             }
-            let position = u16::try_from(base + self.collector.types.len()).map_err(|_| too_many())?;
-            let scope_column = &self.scope_table.expect("it has columns").columns[usize::from(column)];
+            let position =
+                u16::try_from(base + self.collector.types.len()).map_err(|_| too_many())?;
+            let scope_column =
+                &self.scope_table.expect("it has columns").columns[usize::from(column)];
             self.collector.aggregates.push(Aggregate {
                 function: AggregateFunction::AnyValue,
                 argument: Some(Expr::Column(column)),
@@ -149,7 +158,9 @@ impl GroupRewrite<'_> {
             });
             rewrite::map_columns(expr, &mut |own| if own == column { position } else { own });
         }
-        rewrite::map_columns(expr, &mut |own| own - u16::try_from(base).expect("tables are narrow"));
+        rewrite::map_columns(expr, &mut |own| {
+            own - u16::try_from(base).expect("tables are narrow")
+        });
         Ok(())
     }
 
@@ -193,7 +204,9 @@ impl GroupRewrite<'_> {
         let table = self.scope_table.expect("it has columns");
         let name = format!(
             "{}.{}.{}",
-            table.database, table.alias, table.columns[usize::from(column)].name
+            table.database,
+            table.alias,
+            table.columns[usize::from(column)].name
         );
         if self.patterns.is_empty() {
             return SqlError::new(
@@ -205,7 +218,10 @@ impl GroupRewrite<'_> {
             );
         }
         if clause == "HAVING clause" {
-            return SqlError::unknown_column(&table.columns[usize::from(column)].name, "having clause");
+            return SqlError::unknown_column(
+                &table.columns[usize::from(column)].name,
+                "having clause",
+            );
         }
         SqlError::new(
             code::ER_WRONG_FIELD_WITH_GROUP,

@@ -110,12 +110,8 @@ impl<'a> Binder<'a> {
             Err(_) | Ok(_) if self.assigns && !self.reads_per_row => {
                 // `SELECT @a := @a + 1, @a`: reads see the assignments before them. Bound again, with reads of variables
                 // supplied row by row.
-                let mut again = Binder::new(
-                    self.catalogue,
-                    self.environment,
-                    self.session,
-                    self.param_kinds,
-                );
+                let mut again =
+                    Binder::new(self.catalogue, self.environment, self.session, self.param_kinds);
                 again.reads_per_row = true;
                 self = again;
                 self.statement(statement)?
@@ -151,8 +147,9 @@ impl<'a> Binder<'a> {
 
     /// A new slot; the parameter number that stands for it.
     fn slot(&mut self, slot: Slot, column_type: Option<ColumnType>) -> Result<u16, SqlError> {
-        let number = u16::try_from(self.param_types.len())
-            .map_err(|_| SqlError::new(1390, "Prepared statement contains too many placeholders"))?;
+        let number = u16::try_from(self.param_types.len()).map_err(|_| {
+            SqlError::new(1390, "Prepared statement contains too many placeholders")
+        })?;
         self.param_types.push(ResultType { column_type, nullable: true });
         self.slots.push(slot);
         Ok(number)

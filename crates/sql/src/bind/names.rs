@@ -82,6 +82,8 @@ pub struct Scope<'a> {
     pub aliases_first: bool,
     /// Present where aggregates are allowed.
     pub groups: Option<&'a RefCell<GroupCollector>>,
+    /// Only these columns may be named (HAVING, outside of aggregates); None for all.
+    pub only_columns: Option<&'a [usize]>,
     /// VALUES(column) is allowed: ON DUPLICATE KEY UPDATE.
     pub new_values: bool,
     /// `AS new(a, b)` of an INSERT: (alias, column names).
@@ -96,6 +98,7 @@ impl<'a> Scope<'a> {
             aliases: &[],
             aliases_first: false,
             groups: None,
+            only_columns: None,
             new_values: false,
             row_alias: None,
         }
@@ -112,6 +115,7 @@ impl<'a> Scope<'a> {
             aliases: self.aliases,
             aliases_first: self.aliases_first,
             groups: None,
+            only_columns: None,
             new_values: self.new_values,
             row_alias: self.row_alias,
         }
@@ -128,12 +132,16 @@ impl<'a> Scope<'a> {
             .columns
             .iter()
             .position(|column| !column.hidden && column.name.eq_ignore_ascii_case(&name.column))
+            .filter(|position| self.only_columns.is_none_or(|only| only.contains(position)))
             .ok_or_else(unknown)
     }
     pub fn table_matches(&self, name: &ast::ColumnName) -> bool {
         let Some(table) = self.table else { return false };
         name.table.as_ref().is_none_or(|written| *written == table.alias)
-            && name.schema.as_ref().is_none_or(|schema| schema.eq_ignore_ascii_case(&table.database))
+            && name
+                .schema
+                .as_ref()
+                .is_none_or(|schema| schema.eq_ignore_ascii_case(&table.database))
     }
     /// The select item an unqualified name stands for.
     pub fn alias(&self, name: &ast::ColumnName) -> Option<&'a ast::Expr> {

@@ -18,7 +18,9 @@ pub fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
             visit(left);
             visit(right);
         }
-        Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => terms.iter().for_each(visit),
+        Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => {
+            terms.iter().for_each(visit)
+        }
         Expr::Between { operand, low, high, .. } => {
             visit(operand);
             visit(low);

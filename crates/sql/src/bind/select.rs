@@ -137,20 +137,23 @@ impl Binder<'_> {
 
         let mut bound_items = Vec::new();
         for item in &items {
-            let scope = Scope {
-                table: scope_table,
-                groups: Some(&groups),
-                ..Scope::empty("field list")
-            };
+            let scope =
+                Scope { table: scope_table, groups: Some(&groups), ..Scope::empty("field list") };
             bound_items.push(self.bound(&item.expr, &scope)?);
         }
         let mut having = match &select.having {
             Some(having) => {
+                // HAVING names what is selected or grouped by, and anything inside of aggregates.
+                let plain =
+                    |expr: &Expr| simple_column(&Bound::pure(expr.clone())).map(usize::from);
+                let mut named: Vec<usize> = group_by.iter().filter_map(plain).collect();
+                named.extend(bound_items.iter().filter_map(|item| plain(&item.expr)));
                 let scope = Scope {
                     table: scope_table,
                     aliases: &aliases,
                     aliases_first: true,
                     groups: Some(&groups),
+                    only_columns: Some(&named),
                     ..Scope::empty("having clause")
                 };
                 Some(self.bound(having, &scope)?)
@@ -160,7 +163,15 @@ impl Binder<'_> {
         let mut sort = Vec::new();
         let visible_count = bound_items.len();
         for order in &query.order_by {
-            self.order_item(order, &items, scope_table, &aliases, &groups, &mut bound_items, &mut sort)?;
+            self.order_item(
+                order,
+                &items,
+                scope_table,
+                &aliases,
+                &groups,
+                &mut bound_items,
+                &mut sort,
+            )?;
         }
 
         let mut collector = groups.into_inner();
@@ -169,7 +180,6 @@ impl Binder<'_> {
             filter = Some(and_bounds(filter, having));
         }
         let limit = limit_plan(self, query.limit.as_ref())?;
-        let order_count = sort.len();
         let constant_columns = filter.as_ref().map(constant_columns).unwrap_or_default();
 
         let mut grouping = None;
@@ -220,8 +230,8 @@ impl Binder<'_> {
 
         // Titles and types.
         let mut columns = Vec::with_capacity(visible_count);
-        for ((item, bound), own) in items.iter().zip(&bound_items).zip(&item_types) {
-            columns.push(self.item_info(item, bound, own, table, scope_table, grouped));
+        for (item, own) in items.iter().zip(&item_types) {
+            columns.push(self.item_info(item, own, table, scope_table));
         }
 
         if !query.into_variables.is_empty() && query.into_variables.len() != visible_count {
@@ -245,7 +255,6 @@ impl Binder<'_> {
             simple_columns: None,
             has_timestamps: false,
         };
-        debug_assert!(plan.sort.len() == order_count);
         match from {
             From::Nothing => plan.source = Source::Nothing { filter },
             From::Virtual(table, _) => plan.source = Source::Virtual { table, filter },
@@ -266,18 +275,15 @@ impl Binder<'_> {
     ) -> Result<Vec<Expr>, SqlError> {
         let mut group_by = Vec::new();
         for item in &select.group_by {
-            let scope = Scope {
-                table: scope_table,
-                aliases,
-                ..Scope::empty("group statement")
-            };
+            let scope = Scope { table: scope_table, aliases, ..Scope::empty("group statement") };
             let expr = match position_of(&item.expr, items.len(), "group statement")? {
                 Some(position) => &items[position].expr,
                 None => &item.expr,
             };
             let by_position = !std::ptr::eq(expr, &item.expr);
             if by_position && matches!(expr, ast::Expr::Aggregate { .. }) {
-                let name = items.iter().find(|item| item.expr == *expr).map(|item| item.name.clone());
+                let name =
+                    items.iter().find(|item| item.expr == *expr).map(|item| item.name.clone());
                 return Err(SqlError::new(
                     code::ER_WRONG_GROUP_FIELD,
                     format!("Can't group on '{}'", name.unwrap_or_default()),
@@ -385,7 +391,11 @@ impl Binder<'_> {
         match &plan.grouping {
             Some(grouping) if !grouping.shipped => {
                 grouping.group_by.iter().for_each(&mut need);
-                grouping.aggregates.iter().filter_map(|own| own.argument.as_ref()).for_each(&mut need);
+                grouping
+                    .aggregates
+                    .iter()
+                    .filter_map(|own| own.argument.as_ref())
+                    .for_each(&mut need);
             }
             Some(_) => {}
             None => bounds.extend(&plan.items),
@@ -484,13 +494,11 @@ impl Binder<'_> {
     fn item_info(
         &mut self,
         item: &Item,
-        bound: &Bound,
         own: &ResultType,
         table: Option<&Arc<Table>>,
         scope_table: Option<&ScopeTable>,
-        grouped: bool,
     ) -> ColumnInfo {
-        // Only what is written as a plain column carries a table's names; in groups the positions moved, the syntax tells.
+        // Only what is written as a plain column carries a table's names: in groups the positions moved, the syntax tells.
         if let (Some(scope_table), ast::Expr::Column(name)) = (scope_table, &item.expr) {
             let scope = Scope::of(scope_table, "field list");
             if let Ok(position) = scope.column(name) {
@@ -520,7 +528,6 @@ impl Binder<'_> {
                 return info;
             }
         }
-        let _ = (bound, grouped);
         expression_info(&item.name, own, self.environment.collation)
     }
 }
@@ -672,7 +679,9 @@ fn limit_plan(
 impl Binder<'_> {
     pub fn limit_value(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
         match expr {
-            ast::Expr::Literal(ast::Literal::Integer(number)) => Ok(Expr::Const(Value::UInt(*number))),
+            ast::Expr::Literal(ast::Literal::Integer(number)) => {
+                Ok(Expr::Const(Value::UInt(*number)))
+            }
             ast::Expr::Param(_) => self.expr(expr, &Scope::empty("limit clause")),
             _ => Err(SqlError::not_supported("LIMIT of an expression")),
         }
@@ -682,16 +691,14 @@ impl Binder<'_> {
 /// How a table's column is described to clients.
 pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     let column = &table.columns[position];
-    let part_of = |index: &types::Index| {
-        index.parts.iter().any(|part| usize::from(part.column) == position)
-    };
+    let part_of =
+        |index: &types::Index| index.parts.iter().any(|part| usize::from(part.column) == position);
     let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
     let primary_key = part_of(table.primary_key());
     let unique_key = table.indexes[1..].iter().any(|index| {
         matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
     });
-    let multiple_key =
-        !primary_key && !unique_key && table.indexes[1..].iter().any(leads);
+    let multiple_key = !primary_key && !unique_key && table.indexes[1..].iter().any(leads);
     let auto_increment =
         table.auto_increment.as_ref().is_some_and(|own| usize::from(own.column) == position);
     let mut info = expression_info(
@@ -708,9 +715,8 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     info.flags.multiple_key = multiple_key;
     info.flags.auto_increment = auto_increment;
     info.flags.on_update_now = column.on_update_now;
-    info.flags.no_default = !column.nullable
-        && !auto_increment
-        && matches!(column.default, types::ColumnDefault::None);
+    info.flags.no_default =
+        !column.nullable && !auto_increment && matches!(column.default, types::ColumnDefault::None);
     info.flags.timestamp = column.on_update_now;
     info
 }
@@ -718,8 +724,7 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
 /// How a computed value is described to clients.
 pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) -> ColumnInfo {
     let null_type = own.column_type.is_none();
-    let column_type =
-        own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
+    let column_type = own.column_type.clone().unwrap_or(ColumnType::Binary { length: 0 });
     let is_text = column_type.is_string();
     let is_blob = matches!(column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
     let text_collation =

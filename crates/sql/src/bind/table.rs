@@ -3,8 +3,8 @@
 use types::convert::{ConvertContext, StoreMode, store};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
-    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind, IndexPart,
-    IndexState, IntWidth, SchemaVersion, Table, TableId, TableState, Value, key, row,
+    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind,
+    IndexPart, IndexState, IntWidth, SchemaVersion, Table, TableId, TableState, Value, key, row,
 };
 
 use super::Binder;
@@ -46,9 +46,22 @@ pub fn engine_name(written: &str) -> Result<&'static str, SqlError> {
 
 /// Table options that change nothing here and may be given.
 const IGNORED_OPTIONS: &[&str] = &[
-    "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "DELAY_KEY_WRITE", "KEY_BLOCK_SIZE", "MAX_ROWS",
-    "MIN_ROWS", "PACK_KEYS", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES",
-    "COMPRESSION", "ENCRYPTION", "INSERT_METHOD", "NODEGROUP", "STORAGE",
+    "ROW_FORMAT",
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "KEY_BLOCK_SIZE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+    "COMPRESSION",
+    "ENCRYPTION",
+    "INSERT_METHOD",
+    "NODEGROUP",
+    "STORAGE",
 ];
 
 /// The collation of CHARACTER SET and COLLATE clauses; None when neither was written.
@@ -69,11 +82,10 @@ pub fn collation_of(
         }
         None => None,
     };
-    if let (Some(charset), Some(name), Some(own)) = (charset, collation, by_name)
+    if let (Some(charset), Some(name)) = (charset, collation)
         && let Some(set) = crate::session::variables::Charset::by_name(charset)
         && crate::session::variables::Charset::by_collation_name(name) != Some(set)
     {
-        let _ = own;
         return Err(SqlError::new(
             code::ER_COLLATION_CHARSET_MISMATCH,
             format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'"),
@@ -274,7 +286,11 @@ impl Binder<'_> {
         let value = eval(&bound.expr, &NoColumns, &mut context).map_err(|_| invalid())?;
         if value.is_null() {
             // DEFAULT NULL of a NOT NULL column is a contradiction; else it is what no clause means.
-            return if column.nullable { Ok(ColumnDefault::Value(Value::Null)) } else { Err(invalid()) };
+            return if column.nullable {
+                Ok(ColumnDefault::Value(Value::Null))
+            } else {
+                Err(invalid())
+            };
         }
         if matches!(column.column_type, ColumnType::Text { .. } | ColumnType::Blob { .. }) {
             return Err(SqlError::new(
@@ -292,7 +308,8 @@ impl Binder<'_> {
             value => value,
         };
         // '0000-00-00' is what dumps of old tables have where NO_ZERO_DATE is off.
-        let mode = if self.environment.sql_mode.no_zero_date() || !column.column_type.is_temporal() {
+        let mode = if self.environment.sql_mode.no_zero_date() || !column.column_type.is_temporal()
+        {
             StoreMode::Strict
         } else {
             StoreMode::Lenient
@@ -307,9 +324,7 @@ impl Binder<'_> {
     fn keys(&mut self, create: &ast::CreateTable, table: &mut Table) -> Result<(), SqlError> {
         // The primary key: at a column or at the table, once.
         let mut primary: Option<Vec<IndexPart>> = None;
-        let multiple = || {
-            SqlError::new(code::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined")
-        };
+        let multiple = || SqlError::new(code::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined");
         for (position, column) in create.columns.iter().enumerate() {
             if column.primary_key {
                 if primary.is_some() {
@@ -491,7 +506,10 @@ pub fn index_definition(
     }
     let comment = definition.comment.clone().unwrap_or_default();
     if COMMENT_LENGTH_MAX < comment.chars().count() {
-        return Err(SqlError::new(1688, format!("Comment for index '{name}' is too long (max = 1024)")));
+        return Err(SqlError::new(
+            1688,
+            format!("Comment for index '{name}' is too long (max = 1024)"),
+        ));
     }
     check_key_length(table, &parts)?;
     let kind = match definition.kind {
@@ -596,9 +614,10 @@ fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> 
     for part in parts {
         let column_type = &table.columns[usize::from(part.column)].column_type;
         length += match (column_type, part.prefix) {
-            (ColumnType::Blob { .. } | ColumnType::Binary { .. } | ColumnType::Varbinary { .. }, Some(prefix)) => {
-                u64::from(prefix)
-            }
+            (
+                ColumnType::Blob { .. } | ColumnType::Binary { .. } | ColumnType::Varbinary { .. },
+                Some(prefix),
+            ) => u64::from(prefix),
             (_, Some(prefix)) => 4 * u64::from(prefix),
             (ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }, None) => {
                 4 * u64::from(*length)
@@ -626,7 +645,9 @@ fn check_row_size(table: &Table) -> Result<(), SqlError> {
             ColumnType::Varchar { length, .. } | ColumnType::Char { length, .. } => {
                 4 * u64::from(*length) + 2
             }
-            ColumnType::Varbinary { length } | ColumnType::Binary { length } => u64::from(*length) + 2,
+            ColumnType::Varbinary { length } | ColumnType::Binary { length } => {
+                u64::from(*length) + 2
+            }
             other => other.fixed_size().unwrap_or(8) as u64,
         };
     }
@@ -678,12 +699,8 @@ fn check_partitioning(create: &ast::CreateTable, table: &Table) -> Result<(), Sq
         None => Ok(()),
         Some(ast::Partitioning::Unsupported { feature }) => Err(SqlError::not_supported(feature)),
         Some(ast::Partitioning::Key { columns, .. }) => {
-            let own: Vec<usize> = table
-                .primary_key()
-                .parts
-                .iter()
-                .map(|part| usize::from(part.column))
-                .collect();
+            let own: Vec<usize> =
+                table.primary_key().parts.iter().map(|part| usize::from(part.column)).collect();
             let mut named = Vec::new();
             for column in columns {
                 named.push(table.column_named(column).ok_or_else(|| {
@@ -699,7 +716,9 @@ fn check_partitioning(create: &ast::CreateTable, table: &Table) -> Result<(), Sq
             if columns.is_empty() || sorted.0 == sorted.1 {
                 Ok(())
             } else {
-                Err(SqlError::not_supported("PARTITION BY KEY of other columns than the primary key"))
+                Err(SqlError::not_supported(
+                    "PARTITION BY KEY of other columns than the primary key",
+                ))
             }
         }
     }
@@ -712,7 +731,13 @@ pub fn column_type(
     table_collation: Collation,
 ) -> Result<ColumnType, SqlError> {
     use ast::TypeKind as K;
-    let int = |width| ColumnType::Int { width, unsigned: written.unsigned || written.zerofill };
+    if written.zerofill {
+        return Err(SqlError::not_supported("ZEROFILL"));
+    }
+    if matches!(written.kind, K::Float | K::Double) && written.scale.is_some() {
+        return Err(SqlError::not_supported("FLOAT(M,D)"));
+    }
+    let int = |width| ColumnType::Int { width, unsigned: written.unsigned };
     let collation = || -> Result<Collation, SqlError> {
         let own = collation_of(written.charset.as_deref(), written.collation.as_deref())?;
         let own = own.unwrap_or(table_collation);
@@ -743,9 +768,11 @@ pub fn column_type(
         })
     };
     let sized = |bytes_per_unit: u64| -> u32 {
-        let bytes = written.length.unwrap_or(65_535).saturating_mul(
-            if written.length.is_some() { bytes_per_unit } else { 1 },
-        );
+        let bytes = written.length.unwrap_or(65_535).saturating_mul(if written.length.is_some() {
+            bytes_per_unit
+        } else {
+            1
+        });
         match bytes {
             0..=255 => 255,
             256..=65_535 => 65_535,
@@ -762,7 +789,7 @@ pub fn column_type(
         K::BigInt => int(IntWidth::W8),
         K::Decimal => {
             let (precision, scale) = decimal_size(name, written.length, written.scale)?;
-            ColumnType::Decimal { precision, scale, unsigned: written.unsigned || written.zerofill }
+            ColumnType::Decimal { precision, scale, unsigned: written.unsigned }
         }
         K::Float => match (written.length, written.scale) {
             (Some(25..=53), None) => ColumnType::Double,

@@ -112,7 +112,8 @@ fn described(table: &types::Table, access: &AccessPlan) -> String {
 }
 
 fn path(catalogue: &Arc<Catalogue>, sql: &str) -> String {
-    let plan = bind(catalogue, sql, &[ParamKind::Unknown; 3]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let plan =
+        bind(catalogue, sql, &[ParamKind::Unknown; 3]).unwrap_or_else(|e| panic!("{sql}: {e}"));
     match &plan.kind {
         PlanKind::Select(select) => match &select.source {
             Source::Table(source) => described(&source.table, &source.access),
@@ -140,8 +141,14 @@ fn paths() {
         ("select * from t where id > 5", "PRIMARY range 0 bounded"),
         ("select * from t where id > 5 and id <= 9", "PRIMARY range 0 bounded"),
         ("select * from t where id between ? and ?", "PRIMARY range 0 bounded"),
-        ("select * from t where id between 1 and 2 or id between 7 and 9", "PRIMARY range 0 bounded"),
-        ("select * from t where id > 7 or id = 3 or (id > 4 and id < 6)", "PRIMARY range 0 bounded"),
+        (
+            "select * from t where id between 1 and 2 or id between 7 and 9",
+            "PRIMARY range 0 bounded",
+        ),
+        (
+            "select * from t where id > 7 or id = 3 or (id > 4 and id < 6)",
+            "PRIMARY range 0 bounded",
+        ),
         ("select * from t where id > 7 or k < 3", "PRIMARY all 0 filter"),
         ("select * from t where id > 7 or (id > 4 and k < 6)", "PRIMARY all 0 filter"),
         ("select * from t where id not between 1 and 2", "PRIMARY all 0 filter"),

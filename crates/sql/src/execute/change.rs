@@ -49,7 +49,13 @@ impl Session {
             commit: false,
         };
         if limit == 0 {
-            return Ok(TargetRows { wanted, target, rows: Rows::None, collected: None, remaining: 0 });
+            return Ok(TargetRows {
+                wanted,
+                target,
+                rows: Rows::None,
+                collected: None,
+                remaining: 0,
+            });
         }
         let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
         let sort_here = sorts && (!ordered || unusable);
@@ -129,7 +135,8 @@ impl Session {
         let target = open.target;
         let mut pace = Pace::default();
         loop {
-            let Some(batch) = self.next_rows(run, &open.wanted, &mut open.rows, warnings).await? else {
+            let Some(batch) = self.next_rows(run, &open.wanted, &mut open.rows, warnings).await?
+            else {
                 return Ok(None);
             };
             let mut kept = Vec::with_capacity(batch.len());

@@ -29,7 +29,9 @@ impl Session {
         let catalogue = self.catalogue();
         let mut changed = Changed::default();
         let mut open = self.open_target(run, &plan.target, false, warnings).await?;
-        while let Some(rows) = self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await? {
+        while let Some(rows) =
+            self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
+        {
             let mut batch = self.batch(run);
             for old in &rows {
                 batch.ops.extend(client::delete_ops(&catalogue, table, old));

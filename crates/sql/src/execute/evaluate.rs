@@ -18,7 +18,12 @@ const SLEEP_STEP_MS: u64 = 250;
 
 impl Session {
     /// Starts a statement: its parameters, the slots behind them, and what holds still while it runs.
-    pub fn start_run<'p>(&mut self, plan: &'p Plan, mut params: Vec<Value>, strict: bool) -> Run<'p> {
+    pub fn start_run<'p>(
+        &mut self,
+        plan: &'p Plan,
+        mut params: Vec<Value>,
+        strict: bool,
+    ) -> Run<'p> {
         assert_eq!(params.len(), usize::from(plan.param_count));
         let offset = self.settings.time_zone_offset_seconds;
         let utc = self.statement_clock();
@@ -101,7 +106,8 @@ impl Session {
             Slot::UuidShort => {
                 let node = u64::from(self.server.config().node.0 & 0xff) << 56;
                 let micros = u64::try_from(self.client.client().wall_clock_micros()).unwrap_or(0);
-                let mark = (micros / 1_000_000) << 24 | (self.client.client().random_u64() & 0xff_ffff);
+                let mark =
+                    (micros / 1_000_000) << 24 | (self.client.client().random_u64() & 0xff_ffff);
                 Ok(Value::UInt(node | (mark & 0x00ff_ffff_ffff_ffff)))
             }
             Slot::Sleep(seconds) => {
@@ -141,9 +147,7 @@ impl Session {
                 Ok(Value::UInt(number))
             }
             // Put into the parameters by INSERT itself.
-            Slot::NewValue { .. } => {
-                Ok(run.params[run.first_slot() + usize::from(number)].clone())
-            }
+            Slot::NewValue { .. } => Ok(run.params[run.first_slot() + usize::from(number)].clone()),
             Slot::UserVariable(name) => {
                 Ok(self.user_variables.get(name).cloned().unwrap_or(Value::Null))
             }
@@ -185,7 +189,8 @@ impl Session {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
         let mut context = run.context();
-        let holds = eval_predicate(&bound.expr, row, &mut context).map_err(|error| eval_error(&error));
+        let holds =
+            eval_predicate(&bound.expr, row, &mut context).map_err(|error| eval_error(&error));
         take_warnings(&mut context, warnings);
         holds
     }
@@ -194,7 +199,10 @@ impl Session {
         if !self.user_variables.contains_key(name)
             && USER_VARIABLE_COUNT_MAX <= self.user_variables.len()
         {
-            return Err(SqlError::new(crate::error::code::ER_OUT_OF_RESOURCES, "Too many user variables"));
+            return Err(SqlError::new(
+                crate::error::code::ER_OUT_OF_RESOURCES,
+                "Too many user variables",
+            ));
         }
         if USER_VARIABLE_SIZE_MAX < super::value_size(&value) {
             return Err(SqlError::new(

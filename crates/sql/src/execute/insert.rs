@@ -4,7 +4,7 @@
 //! they decide, so they lock every key of a row first (absent keys too), some rows at a time; rows of one statement that
 //! share a key are never in the same round, so that the second one sees what the first one did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use client::{Batch, Columns, Lock, Op, OpKind, OpResult};
@@ -39,7 +39,10 @@ struct Sequence {
     column: Option<usize>,
     /// Rows that wait for a value: (row, column).
     pending: Vec<(usize, usize)>,
+    /// The value of the first row that was inserted with a generated one: LAST_INSERT_ID().
     first_generated: Option<u64>,
+    /// Values generated for the rows at hand, by position.
+    generated: BTreeMap<usize, u64>,
     last_explicit: Option<u64>,
     largest_explicit: u64,
 }
@@ -51,6 +54,19 @@ impl Sequence {
         });
         Sequence { column, ..Sequence::default() }
     }
+
+    /// The row at this position was inserted.
+    fn inserted(&mut self, position: usize) {
+        if let Some(value) = self.generated.get(&position) {
+            self.first_generated.get_or_insert(*value);
+        }
+    }
+    /// All of them were.
+    fn all_inserted(&mut self) {
+        if let Some(value) = self.generated.values().next() {
+            self.first_generated.get_or_insert(*value);
+        }
+    }
 }
 
 impl Session {
@@ -60,10 +76,21 @@ impl Session {
         plan: &InsertPlan,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<Changed, Failure> {
-        let storing = Storing::new(run.strict, plan.ignore);
+        let mut storing = Storing::new(run.strict, plan.ignore);
+        // One row alone is refused its NULL in any mode; of several the others are worth it.
+        if matches!(&plan.source, InsertSource::Values(rows) if rows.len() == 1) {
+            storing.takes_null = plan.ignore;
+        }
         run.strict &= !plan.ignore;
         let mut changed = Changed::default();
         let mut sequence = Sequence::of(&plan.table);
+        // Columns that are given no value at all and have none are found before the first row is looked at.
+        for (position, column) in plan.table.columns.iter().enumerate() {
+            let is_given = plan.columns.iter().any(|given| usize::from(*given) == position);
+            if !is_given {
+                default_value(column, storing, run, &mut Vec::new())?;
+            }
+        }
         match &plan.source {
             InsertSource::Values(rows) => {
                 let mut first = 0;
@@ -73,13 +100,32 @@ impl Session {
                     for (position, values) in rows[first..last].iter().enumerate() {
                         let number = (first + position + 1) as u64;
                         let row = self
-                            .values_row(run, plan, values, storing, number, &mut sequence, new_rows.len(), warnings)
+                            .values_row(
+                                run,
+                                plan,
+                                values,
+                                storing,
+                                number,
+                                &mut sequence,
+                                new_rows.len(),
+                                warnings,
+                            )
                             .await?;
                         new_rows.push(row);
                     }
                     let is_last = last == rows.len();
-                    self.insert_rows(run, plan, new_rows, first as u64 + 1, is_last, storing, &mut sequence, &mut changed, warnings)
-                        .await?;
+                    self.insert_rows(
+                        run,
+                        plan,
+                        new_rows,
+                        first as u64 + 1,
+                        is_last,
+                        storing,
+                        &mut sequence,
+                        &mut changed,
+                        warnings,
+                    )
+                    .await?;
                     first = last;
                 }
             }
@@ -98,16 +144,34 @@ impl Session {
                     for values in source.by_ref().take(ROWS_PER_BATCH) {
                         pace.row().await;
                         let number = (done + new_rows.len() + 1) as u64;
-                        let given = plan.columns.iter().map(|&column| usize::from(column)).zip(values);
+                        let given =
+                            plan.columns.iter().map(|&column| usize::from(column)).zip(values);
                         let row = self.new_row(
-                            run, &plan.table, given, storing, number, &mut sequence, new_rows.len(), warnings,
+                            run,
+                            &plan.table,
+                            given,
+                            storing,
+                            number,
+                            &mut sequence,
+                            new_rows.len(),
+                            warnings,
                         )?;
                         new_rows.push(row);
                     }
                     let first_number = done as u64 + 1;
                     done += new_rows.len();
-                    self.insert_rows(run, plan, new_rows, first_number, done == total, storing, &mut sequence, &mut changed, warnings)
-                        .await?;
+                    self.insert_rows(
+                        run,
+                        plan,
+                        new_rows,
+                        first_number,
+                        done == total,
+                        storing,
+                        &mut sequence,
+                        &mut changed,
+                        warnings,
+                    )
+                    .await?;
                 }
             }
         }
@@ -286,7 +350,7 @@ impl Session {
             }
             rows[row][column] = value;
             if sequence.column == Some(column) {
-                sequence.first_generated.get_or_insert(next);
+                sequence.generated.insert(row, next);
             }
         }
         Ok(())
@@ -306,6 +370,7 @@ impl Session {
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         self.check_killed()?;
+        sequence.generated.clear();
         self.fill_sequence(&plan.table, &mut rows, sequence).await?;
         let mut encoded = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -314,7 +379,10 @@ impl Session {
         changed.records += rows.len() as u64;
         let plain = matches!(plan.mode, InsertMode::Insert) && !plan.ignore;
         if plain {
-            return self.insert_plainly(run, plan, encoded, first_number, is_last, changed, warnings).await;
+            self.insert_plainly(run, plan, encoded, first_number, is_last, changed, warnings)
+                .await?;
+            sequence.all_inserted();
+            return Ok(());
         }
         // Rounds of rows that share no key.
         let catalogue = self.catalogue();
@@ -328,16 +396,21 @@ impl Session {
                 })
                 .collect();
             if own.iter().any(|key| keys.contains(key)) {
-                self.insert_round(run, plan, &catalogue, &round, &rows, &encoded, storing, changed, warnings)
-                    .await?;
+                self.insert_round(
+                    run, plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed,
+                    warnings,
+                )
+                .await?;
                 round.clear();
                 keys.clear();
             }
             round.push(position);
             keys.extend(own);
         }
-        self.insert_round(run, plan, &catalogue, &round, &rows, &encoded, storing, changed, warnings)
-            .await
+        self.insert_round(
+            run, plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed, warnings,
+        )
+        .await
     }
 
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
@@ -357,7 +430,8 @@ impl Session {
             let mut size = 0;
             let mut last = first;
             let mut batch = self.batch(run);
-            while last < rows.len() && (last == first || size + rows[last].len() <= BATCH_SIZE_MAX) {
+            while last < rows.len() && (last == first || size + rows[last].len() <= BATCH_SIZE_MAX)
+            {
                 size += rows[last].len();
                 batch.ops.extend(client::insert_ops(&catalogue, &plan.table, &rows[last]));
                 last += 1;
@@ -368,7 +442,13 @@ impl Session {
                 Err(refusal) => {
                     let number = first_number + first as u64;
                     return Err(self
-                        .write_failure(refusal, &plan.table, &plan.layout, &rows[first..last], number)
+                        .write_failure(
+                            refusal,
+                            &plan.table,
+                            &plan.layout,
+                            &rows[first..last],
+                            number,
+                        )
                         .await);
                 }
             }
@@ -389,6 +469,7 @@ impl Session {
         rows: &[NewRow],
         encoded: &[Vec<u8>],
         storing: Storing,
+        sequence: &mut Sequence,
         changed: &mut Changed,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
@@ -404,11 +485,26 @@ impl Session {
         for (&position, conflicts) in round.iter().zip(conflicts) {
             let new = &encoded[position];
             if conflicts.iter().any(|(key, _, _)| touched.contains(key)) {
-                self.flush(plan, std::mem::replace(&mut batch, self.batch(run)), &written, warnings).await?;
+                self.flush(
+                    plan,
+                    std::mem::replace(&mut batch, self.batch(run)),
+                    &written,
+                    warnings,
+                )
+                .await?;
                 written.clear();
                 touched.clear();
                 Box::pin(self.insert_round(
-                    run, plan, catalogue, &[position], rows, encoded, storing, changed, warnings,
+                    run,
+                    plan,
+                    catalogue,
+                    &[position],
+                    rows,
+                    encoded,
+                    storing,
+                    sequence,
+                    changed,
+                    warnings,
                 ))
                 .await?;
                 continue;
@@ -417,6 +513,7 @@ impl Session {
                 batch.ops.extend(client::insert_ops(catalogue, table, new));
                 written.push(new.clone());
                 changed.affected += 1;
+                sequence.inserted(position);
                 continue;
             };
             changed.duplicates += 1;
@@ -442,14 +539,33 @@ impl Session {
                     batch.ops.extend(client::insert_ops(catalogue, table, new));
                     written.push(new.clone());
                     changed.affected += 1;
+                    sequence.inserted(position);
                 }
                 InsertMode::Update(assignments) => {
+                    // The client is told the id of the row that was there.
+                    let old = RowView::new(&plan.layout, first_row);
+                    sequence.last_explicit =
+                        sequence.column.and_then(|column| match table.column_value(&old, column) {
+                            ValueRef::Int(id) => u64::try_from(id).ok(),
+                            ValueRef::UInt(id) => Some(id),
+                            _ => None,
+                        });
                     let replaced = self
-                        .update_duplicate(run, plan, assignments, &rows[position], first_row, storing, warnings)
+                        .update_duplicate(
+                            run,
+                            plan,
+                            assignments,
+                            &rows[position],
+                            first_row,
+                            storing,
+                            warnings,
+                        )
                         .await?;
                     match replaced {
                         Some(row) => {
-                            batch.ops.extend(client::replace_ops(catalogue, table, first_row, &row));
+                            batch
+                                .ops
+                                .extend(client::replace_ops(catalogue, table, first_row, &row));
                             written.push(row);
                             touched.insert(first_key.clone());
                             changed.affected += 2;
@@ -524,7 +640,9 @@ impl Session {
                 continue;
             }
             let index = &table.indexes[number];
-            let IndexKind::Unique { entries } = index.kind else { unreachable!("only unique ones") };
+            let IndexKind::Unique { entries } = index.kind else {
+                unreachable!("only unique ones")
+            };
             let entries = catalogue.table_by_id(entries).expect("it was read just now");
             let layout = entries.row_layout();
             let key = primary_key_in_entry(table, index, &RowView::new(&layout, &found))?;
@@ -538,7 +656,8 @@ impl Session {
             return Ok(conflicts);
         }
         let mut batch = self.batch(run);
-        batch.ops = by_entry.iter().map(|(_, _, key)| read_exclusively(table, key.clone())).collect();
+        batch.ops =
+            by_entry.iter().map(|(_, _, key)| read_exclusively(table, key.clone())).collect();
         let results = self.execute_batch(batch, warnings).await?;
         for ((slot, number, key), results) in by_entry.into_iter().zip(results) {
             if let Some(OpResult::Row(Some(found))) = results.into_iter().next() {

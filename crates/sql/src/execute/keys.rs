@@ -194,7 +194,9 @@ fn single_key(
             Fit::Exact(value) => values.push(value),
             Fit::Unusable => return Ok(Some(Keys::Unusable)),
             // A later part may still be unusable, or fail: that is found out the general way.
-            Fit::Above(_) | Fit::Below(_) | Fit::TooHigh | Fit::TooLow | Fit::Null => return Ok(None),
+            Fit::Above(_) | Fit::Below(_) | Fit::TooHigh | Fit::TooLow | Fit::Null => {
+                return Ok(None);
+            }
         }
     }
     let refs: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
@@ -274,21 +276,22 @@ fn range_of(
 ) -> Result<Ranged, SqlError> {
     let part = &index.parts[equal.len()];
     let column = &table.columns[usize::from(part.column)];
-    let mut edge = |bound: &Option<(Expr, bool)>, is_lower: bool| -> Result<Option<Edge>, SqlError> {
-        let Some((expr, inclusive)) = bound else { return Ok(Some(Edge::Open)) };
-        let value = constant(expr, context)?;
-        Ok(match (fit(value.as_ref(), &column.column_type, context), is_lower) {
-            (Fit::Exact(value), _) => Some(Edge::At(value, *inclusive)),
-            // 5 < 5.5 < 6: above 5 without it, up to 5 with it.
-            (Fit::Above(value), true) => Some(Edge::At(value, false)),
-            (Fit::Above(value), false) => Some(Edge::At(value, true)),
-            (Fit::Below(value), true) => Some(Edge::At(value, true)),
-            (Fit::Below(value), false) => Some(Edge::At(value, false)),
-            (Fit::TooHigh, true) | (Fit::TooLow, false) | (Fit::Null, _) => Some(Edge::Empty),
-            (Fit::TooHigh, false) | (Fit::TooLow, true) => Some(Edge::Open),
-            (Fit::Unusable, _) => None,
-        })
-    };
+    let mut edge =
+        |bound: &Option<(Expr, bool)>, is_lower: bool| -> Result<Option<Edge>, SqlError> {
+            let Some((expr, inclusive)) = bound else { return Ok(Some(Edge::Open)) };
+            let value = constant(expr, context)?;
+            Ok(match (fit(value.as_ref(), &column.column_type, context), is_lower) {
+                (Fit::Exact(value), _) => Some(Edge::At(value, *inclusive)),
+                // 5 < 5.5 < 6: above 5 without it, up to 5 with it.
+                (Fit::Above(value), true) => Some(Edge::At(value, false)),
+                (Fit::Above(value), false) => Some(Edge::At(value, true)),
+                (Fit::Below(value), true) => Some(Edge::At(value, true)),
+                (Fit::Below(value), false) => Some(Edge::At(value, false)),
+                (Fit::TooHigh, true) | (Fit::TooLow, false) | (Fit::Null, _) => Some(Edge::Empty),
+                (Fit::TooHigh, false) | (Fit::TooLow, true) => Some(Edge::Open),
+                (Fit::Unusable, _) => None,
+            })
+        };
     let (Some(low), Some(high)) = (edge(&range.lower, true)?, edge(&range.upper, false)?) else {
         return Ok(Ranged::Unusable);
     };
@@ -357,10 +360,16 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
     }
     match column_type {
         ColumnType::Int { width, unsigned } => match value {
-            ValueRef::Int(number) => fit_integer(i128::from(number), *unsigned, int_range(*width, *unsigned)),
-            ValueRef::UInt(number) => fit_integer(i128::from(number), *unsigned, int_range(*width, *unsigned)),
+            ValueRef::Int(number) => {
+                fit_integer(i128::from(number), *unsigned, int_range(*width, *unsigned))
+            }
+            ValueRef::UInt(number) => {
+                fit_integer(i128::from(number), *unsigned, int_range(*width, *unsigned))
+            }
             _ => match number_of(value) {
-                Some(number) => fit_decimal_as_integer(number, *unsigned, int_range(*width, *unsigned)),
+                Some(number) => {
+                    fit_decimal_as_integer(number, *unsigned, int_range(*width, *unsigned))
+                }
                 None => Fit::Unusable,
             },
         },
@@ -377,21 +386,27 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
             _ => Fit::Unusable,
         },
         ColumnType::Float => Fit::Unusable,
-        ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text { .. } => match value {
-            ValueRef::Text(text, _) => {
-                let collation = column_type.collation().expect("a character type has one");
-                // CHAR is kept without trailing spaces; with a PAD SPACE collation they do not count anyway.
-                let text = match column_type {
-                    ColumnType::Char { .. } if collation.is_pad_space() => text.trim_end_matches(' '),
-                    _ => text,
-                };
-                Fit::Exact(Value::Text(text.into(), collation))
+        ColumnType::Char { .. } | ColumnType::Varchar { .. } | ColumnType::Text { .. } => {
+            match value {
+                ValueRef::Text(text, _) => {
+                    let collation = column_type.collation().expect("a character type has one");
+                    // CHAR is kept without trailing spaces; with a PAD SPACE collation they do not count anyway.
+                    let text = match column_type {
+                        ColumnType::Char { .. } if collation.is_pad_space() => {
+                            text.trim_end_matches(' ')
+                        }
+                        _ => text,
+                    };
+                    Fit::Exact(Value::Text(text.into(), collation))
+                }
+                _ => Fit::Unusable,
             }
-            _ => Fit::Unusable,
-        },
+        }
         ColumnType::Binary { length } => match value {
             // Stored padded to its length; a shorter value equals none of the column's.
-            ValueRef::Bytes(bytes) if bytes.len() == *length as usize => Fit::Exact(value.to_value()),
+            ValueRef::Bytes(bytes) if bytes.len() == *length as usize => {
+                Fit::Exact(value.to_value())
+            }
             ValueRef::Text(text, _) if text.len() == *length as usize => {
                 Fit::Exact(Value::Bytes(text.as_bytes().into()))
             }

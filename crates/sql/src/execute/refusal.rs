@@ -21,13 +21,7 @@ pub struct Failure {
 
 impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Failure {
-        Failure {
-            error,
-            is_undone: false,
-            ends_transaction: false,
-            replan: false,
-            rerun: false,
-        }
+        Failure { error, is_undone: false, ends_transaction: false, replan: false, rerun: false }
     }
 }
 
@@ -36,8 +30,10 @@ impl Failure {
     pub fn refused(refusal: Refusal, catalogue: &Catalogue) -> Failure {
         let ends_transaction = refusal.ends_transaction();
         let replan = matches!(refusal, Refusal::SchemaChanged { .. });
-        let rerun =
-            matches!(refusal, Refusal::Deadlock | Refusal::RolledBack | Refusal::DefinitionChanged { .. });
+        let rerun = matches!(
+            refusal,
+            Refusal::Deadlock | Refusal::RolledBack | Refusal::DefinitionChanged { .. }
+        );
         Failure {
             error: error_of(refusal, catalogue),
             is_undone: true,

@@ -39,7 +39,10 @@ pub enum Rows {
     /// Rows read already.
     Ready(RowBatch),
     /// Keys still to be read, a batch at a time.
-    Keys { keys: std::vec::IntoIter<Vec<u8>>, filter: Option<Expr> },
+    Keys {
+        keys: std::vec::IntoIter<Vec<u8>>,
+        filter: Option<Expr>,
+    },
     Scan(Box<ScanCursor>),
 }
 
@@ -93,10 +96,7 @@ impl Session {
             ranges,
             reverse,
             filter,
-            output: ScanOutput::Rows {
-                columns: wanted.columns.clone(),
-                with_keys: wanted.ordered,
-            },
+            output: ScanOutput::Rows { columns: wanted.columns.clone(), with_keys: wanted.ordered },
             limit: wanted.limit,
             lock: wanted.lock,
             resume: None,
@@ -172,8 +172,7 @@ impl Session {
                         continue;
                     }
                     let filter = filter.clone();
-                    let batch =
-                        self.read_keys(run, wanted, next, filter, false, warnings).await?;
+                    let batch = self.read_keys(run, wanted, next, filter, false, warnings).await?;
                     if !batch.is_empty() {
                         return Ok(Some(batch));
                     }
@@ -269,7 +268,11 @@ impl Session {
             }
             for result in self.execute_batch(batch, warnings).await?.into_iter().flatten() {
                 if let OpResult::Row(Some(row)) = result {
-                    found.push(primary_key_in_entry(wanted.table, index, &RowView::new(&layout, &row))?);
+                    found.push(primary_key_in_entry(
+                        wanted.table,
+                        index,
+                        &RowView::new(&layout, &row),
+                    )?);
                 }
             }
         }

@@ -134,11 +134,20 @@ impl Session {
                         self.gathered_groups(run, source, grouping, warnings).await?
                     };
                     begin(plan, &mut columns_sent, sink);
-                    self.group_rows(run, plan, grouping, groups, &mut output, sink, warnings).await?;
+                    self.group_rows(run, plan, grouping, groups, &mut output, sink, warnings)
+                        .await?;
                 }
                 None => {
-                    self.table_rows(run, plan, source, &mut output, &mut columns_sent, sink, warnings)
-                        .await?;
+                    self.table_rows(
+                        run,
+                        plan,
+                        source,
+                        &mut output,
+                        &mut columns_sent,
+                        sink,
+                        warnings,
+                    )
+                    .await?;
                 }
             },
         }
@@ -251,8 +260,18 @@ impl Session {
                 .drain(run, plan, source, &all, rows, output, columns_sent, sink, warnings)
                 .await;
         }
-        self.drain(run, plan, source, &wanted, std::mem::replace(&mut rows, super::rows::Rows::None), output, columns_sent, sink, warnings)
-            .await
+        self.drain(
+            run,
+            plan,
+            source,
+            &wanted,
+            std::mem::replace(&mut rows, super::rows::Rows::None),
+            output,
+            columns_sent,
+            sink,
+            warnings,
+        )
+        .await
     }
 
     #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
@@ -371,9 +390,7 @@ impl Session {
         let scan = match found {
             Found::Nothing => return Ok(groups),
             Found::Scan(scan) => Scan { output, ..*scan },
-            Found::Keys(keys, filter) => {
-                scan_of_keys(source, keys, filter, output)
-            }
+            Found::Keys(keys, filter) => scan_of_keys(source, keys, filter, output),
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, &wanted, entries, warnings).await?;
                 if keys.is_empty() {
@@ -549,7 +566,10 @@ fn scan_of_keys(
 ) -> Scan {
     let ranges = keys
         .into_iter()
-        .map(|key| KeyRange { lower: KeyBound::Included(key.clone()), upper: KeyBound::Included(key) })
+        .map(|key| KeyRange {
+            lower: KeyBound::Included(key.clone()),
+            upper: KeyBound::Included(key),
+        })
         .collect();
     Scan {
         index: source.table.primary_key().id,
@@ -569,15 +589,14 @@ pub fn limit_value(run: &Run<'_>, expr: &types::Expr) -> Result<u64, SqlError> {
     let mut context = run.context();
     match super::keys::constant(expr, &mut context)? {
         Value::UInt(number) => Ok(number),
-        Value::Int(number) => {
-            u64::try_from(number).map_err(|_| SqlError::wrong_arguments("LIMIT"))
-        }
-        Value::Text(text, _) => {
-            text.trim().parse().map_err(|_| SqlError::wrong_arguments("LIMIT"))
-        }
+        Value::Int(number) => u64::try_from(number).map_err(|_| SqlError::wrong_arguments("LIMIT")),
+        Value::Text(text, _) => text.trim().parse().map_err(|_| SqlError::wrong_arguments("LIMIT")),
         _ => Err(SqlError::wrong_arguments("LIMIT")),
     }
 }
+
+/// The scale of a decimal whose type is not known (a parameter's): the largest there is.
+const UNKNOWN_SCALE: u8 = 30;
 
 /// A value of the kind its column was announced with.
 fn of_type(
@@ -586,6 +605,16 @@ fn of_type(
     run: &Run<'_>,
     warnings: &mut Vec<SqlWarning>,
 ) -> Value {
+    if let (Value::Decimal(number), ColumnType::Decimal { scale, .. }) =
+        (&value, &column.column_type)
+    {
+        // A branch of IF, a larger of two: shown with the digits of all.
+        let is_short = number.scale() < *scale && *scale < UNKNOWN_SCALE;
+        return match number.rescale(*scale) {
+            Some(longer) if is_short => Value::Decimal(longer),
+            _ => value,
+        };
+    }
     if value.is_null() || column.null_type || column.column_type.accepts(value.as_ref()) {
         return value;
     }
@@ -614,7 +643,8 @@ impl<'p> Groups<'p> {
 
     fn account(&mut self, key: &[u8], values: &[Value]) -> Result<(), SqlError> {
         let states = self.grouping.aggregates.len() * size_of::<AggregateState>();
-        self.size += (key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64;
+        self.size +=
+            (key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64;
         if STATEMENT_MEMORY_MAX as u64 <= self.size {
             return Err(SqlError::out_of_sort_memory());
         }
@@ -698,7 +728,8 @@ impl<'p> Groups<'p> {
         let mut rows = Vec::with_capacity(self.groups.len());
         for (mut values, states) in self.groups.into_values() {
             for state in &states {
-                values.push(state.finish(&mut context.convert).map_err(|error| eval_error(&error))?);
+                values
+                    .push(state.finish(&mut context.convert).map_err(|error| eval_error(&error))?);
             }
             rows.push(values);
         }
@@ -715,4 +746,3 @@ impl<'p> Groups<'p> {
         Ok(rows)
     }
 }
-

@@ -44,7 +44,9 @@ impl Session {
         let catalogue = self.catalogue();
         let mut changed = Changed::default();
         let mut open = self.open_target(run, &plan.target, plan.moves_in_index, warnings).await?;
-        while let Some(rows) = self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await? {
+        while let Some(rows) =
+            self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
+        {
             let mut batch = self.batch(run);
             let mut written = Vec::new();
             for old in rows {
@@ -52,7 +54,15 @@ impl Session {
                 let view = RowView::new(&plan.target.layout, &old);
                 let mut values = owned_row(table, &view);
                 let differs = self
-                    .assign_columns(run, table, &plan.assignments, &mut values, storing, changed.matched, warnings)
+                    .assign_columns(
+                        run,
+                        table,
+                        &plan.assignments,
+                        &mut values,
+                        storing,
+                        changed.matched,
+                        warnings,
+                    )
                     .await?;
                 if !differs {
                     continue;
@@ -69,7 +79,13 @@ impl Session {
                 Ok(result) => warnings.extend(result.warnings),
                 Err(refusal) => {
                     return Err(self
-                        .write_failure(refusal, table, &plan.target.layout, &written, changed.matched)
+                        .write_failure(
+                            refusal,
+                            table,
+                            &plan.target.layout,
+                            &written,
+                            changed.matched,
+                        )
                         .await);
                 }
             }
@@ -105,11 +121,15 @@ impl Session {
                     let mut context = run.context();
                     let value = keys::constant(expr, &mut context)?;
                     take_warnings(&mut context, warnings);
-                    let stored = if value.is_null() {
-                        if column.nullable { value } else { refuse_null(column, storing, warnings)? }
+                    let stored = if !value.is_null() {
+                        store_value(value.as_ref(), column, storing, run, 1, warnings)
+                    } else if column.nullable {
+                        Ok(value)
                     } else {
-                        store_value(value.as_ref(), column, storing, run, 1, warnings)?
+                        refuse_null(column, storing, warnings)
                     };
+                    // What does not fit is an error only if there is a row to change: that is found out the general way.
+                    let Ok(stored) = stored else { return Ok(None) };
                     Expr::Const(stored)
                 }
             };
@@ -135,9 +155,7 @@ impl Session {
         let result = match self.client.execute(batch).await {
             Ok(result) => result,
             Err(refusal) => {
-                return Err(self
-                    .write_failure(refusal, table, &plan.target.layout, &[], 1)
-                    .await);
+                return Err(self.write_failure(refusal, table, &plan.target.layout, &[], 1).await);
             }
         };
         warnings.extend(result.warnings);

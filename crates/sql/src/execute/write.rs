@@ -7,8 +7,8 @@ use types::convert::{ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, stor
 use types::row::RowError;
 use types::wire::Bytes;
 use types::{
-    Catalogue, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind, RowLayout, RowView, Table,
-    TableId, Value, ValueRef, key,
+    Catalogue, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind, RowLayout, RowView,
+    Table, TableId, Value, ValueRef, key,
 };
 
 use super::{Failure, Run};
@@ -27,14 +27,16 @@ pub fn key_too_long() -> SqlError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storing {
     pub mode: StoreMode,
-    /// IGNORE: errors of single values are warnings.
-    pub ignore: bool,
+    /// NULL for a NOT NULL column becomes its implicit default, with a warning.
+    pub takes_null: bool,
 }
 
 impl Storing {
+    /// `ignore`: IGNORE was written, so that errors of single values are warnings.
     pub fn new(strict: bool, ignore: bool) -> Storing {
         let lenient = ignore || !strict;
-        Storing { mode: if lenient { StoreMode::Lenient } else { StoreMode::Strict }, ignore }
+        let mode = if lenient { StoreMode::Lenient } else { StoreMode::Strict };
+        Storing { mode, takes_null: lenient }
     }
 }
 
@@ -74,7 +76,13 @@ pub fn store_value(
     if let Some(problem) = problem {
         let silent = matches!(problem.kind, ConvertErrorKind::Truncated)
             && problem.level == WarningLevel::Note
-            && !matches!(column.column_type, ColumnType::Decimal { .. } | ColumnType::Varchar { .. } | ColumnType::Date | ColumnType::Time { .. });
+            && !matches!(
+                column.column_type,
+                ColumnType::Decimal { .. }
+                    | ColumnType::Varchar { .. }
+                    | ColumnType::Date
+                    | ColumnType::Time { .. }
+            );
         if !silent {
             warnings.push(problem.to_warning(&column.name, row_number));
         }
@@ -129,7 +137,7 @@ pub fn refuse_null(
     warnings: &mut Vec<SqlWarning>,
 ) -> Result<Value, SqlError> {
     let error = SqlError::column_cannot_be_null(&column.name);
-    if !storing.ignore {
+    if !storing.takes_null {
         return Err(error);
     }
     warnings.push(SqlWarning::warning(error.code, error.message));
@@ -248,8 +256,10 @@ impl Session {
     ) -> Option<SqlError> {
         let (_, index) = client::duplicate_of(catalogue, physical, index)?;
         let definition = table.index(index)?;
-        let keys: Vec<Option<Vec<u8>>> =
-            rows.iter().map(|row| unique_key(table, definition, &RowView::new(layout, row))).collect();
+        let keys: Vec<Option<Vec<u8>>> = rows
+            .iter()
+            .map(|row| unique_key(table, definition, &RowView::new(layout, row)))
+            .collect();
         let position = if rows.len() == 1 {
             0
         } else {

@@ -346,10 +346,8 @@ impl Session {
         table: &[u8],
         pattern: &[u8],
     ) -> Result<Vec<ColumnInfo>, SqlError> {
-        let name = ast::ObjectName {
-            schema: None,
-            name: String::from_utf8_lossy(table).into_owned(),
-        };
+        let name =
+            ast::ObjectName { schema: None, name: String::from_utf8_lossy(table).into_owned() };
         let pattern = String::from_utf8_lossy(pattern).into_owned();
         let catalogue = self.catalogue();
         let table =
@@ -357,7 +355,8 @@ impl Session {
         let visible = (0..table.columns.len()).filter(|&column| {
             let own = &table.columns[column];
             !own.hidden
-                && (pattern.is_empty() || Collation::default().like(&own.name, &pattern, Some('\\')))
+                && (pattern.is_empty()
+                    || Collation::default().like(&own.name, &pattern, Some('\\')))
         });
         Ok(visible.map(|column| crate::bind::column_info(&table, column, &table.name)).collect())
     }
@@ -462,7 +461,8 @@ impl SessionValues for Session {
         self.read_variable(scope, name)
     }
     fn user(&self) -> String {
-        let host = self.info.host.rsplit_once(':').map_or(self.info.host.as_str(), |(host, _)| host);
+        let host =
+            self.info.host.rsplit_once(':').map_or(self.info.host.as_str(), |(host, _)| host);
         format!("{}@{host}", self.info.user)
     }
     fn current_user(&self) -> String {

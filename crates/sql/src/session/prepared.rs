@@ -24,6 +24,8 @@ const PREPARED_COUNT_MAX: usize = 16_382;
 pub struct Prepared {
     statement: Arc<ast::Statement>,
     param_count: u16,
+    /// The current database of PREPARE: names without one mean it for ever.
+    database: Option<String>,
     plan: Option<(Arc<Plan>, Arc<Environment>)>,
 }
 
@@ -87,8 +89,9 @@ impl Session {
                 ),
             ));
         }
+        let database = self.environment.database.clone();
         let mut prepared =
-            Prepared { statement: Arc::new(statement), param_count, plan: None };
+            Prepared { statement: Arc::new(statement), param_count, database, plan: None };
         let mut columns = Vec::new();
         if has_plan(&prepared.statement) {
             let kinds = vec![ParamKind::Unknown; usize::from(param_count)];
@@ -169,16 +172,24 @@ impl Session {
         params: &[Value],
     ) -> Result<Arc<Plan>, SqlError> {
         let version = self.client.client().catalogue().version;
-        if let Some((plan, environment)) = self.prepared.get(&id).and_then(|own| own.plan.as_ref())
+        let Some(prepared) = self.prepared.get(&id) else {
+            return Err(unknown_handler(id, "mysqld_stmt_execute"));
+        };
+        let environment = if prepared.database == self.environment.database {
+            self.environment.clone()
+        } else {
+            let database = prepared.database.clone();
+            Arc::new(Environment { database, ..(*self.environment).clone() })
+        };
+        if let Some((plan, own)) = &prepared.plan
             && plan.catalogue_version == version
-            && (Arc::ptr_eq(environment, &self.environment) || **environment == *self.environment)
+            && (Arc::ptr_eq(own, &environment) || *own == environment)
             && fits(plan, params)
         {
             return Ok(plan.clone());
         }
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-        let plan = Arc::new(self.bind(statement, &kinds)?);
-        let environment = self.environment.clone();
+        let plan = Arc::new(self.bind_in(&environment, statement, &kinds)?);
         if let Some(prepared) = self.prepared.get_mut(&id) {
             prepared.plan = plan.reusable.then(|| (plan.clone(), environment));
         }
@@ -241,7 +252,9 @@ impl Session {
         }
         let params = using
             .iter()
-            .map(|name| self.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null))
+            .map(|name| {
+                self.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
+            })
             .collect();
         self.execute_prepared(id, params, sink, more_results).await
     }

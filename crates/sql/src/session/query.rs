@@ -7,14 +7,14 @@ use types::Value;
 use super::Session;
 use super::run::Outcome;
 use super::variables::Charset;
-use crate::bind::{Binder, literal_value};
+use crate::ResultSink;
+use crate::bind::{Binder, Environment, literal_value};
 use crate::error::{SqlError, code};
 use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
 use crate::plan::{ParamKind, Plan};
 use crate::plan_cache::LITERAL_COUNT_MAX;
 use crate::server::Counters;
-use crate::ResultSink;
 
 /// Bytes of a statement that SHOW PROCESSLIST shows.
 const SHOWN_LENGTH_MAX: usize = 1_024;
@@ -88,8 +88,7 @@ impl Session {
             let mut cache = self.server.plan_cache(self.info.worker);
             match cache.digest(text, &mut literals, || client.random_u64()) {
                 Some((key, consumed)) => {
-                    let found =
-                        cache.find(key, &self.environment, client.catalogue().version);
+                    let found = cache.find(key, &self.environment, client.catalogue().version);
                     Some((key, consumed, found))
                 }
                 None => None,
@@ -108,7 +107,8 @@ impl Session {
                     match self.run_plan(&plan, params, sink, more).await? {
                         Outcome::Done => return Ok(end),
                         Outcome::Replan(params, error) => {
-                            let tries = self.after_replan(0, plan.catalogue_version, &error).await?;
+                            let tries =
+                                self.after_replan(0, plan.catalogue_version, &error).await?;
                             drop(params);
                             self.parse_and_run(text, Some(key), tries, end, sink).await?;
                             return Ok(end);
@@ -149,10 +149,8 @@ impl Session {
             return Ok(text.len());
         }
         if !self.info.multi_statements {
-            let near: String = String::from_utf8_lossy(&rest[..rest.len().min(320)])
-                .chars()
-                .take(80)
-                .collect();
+            let near: String =
+                String::from_utf8_lossy(&rest[..rest.len().min(320)]).chars().take(80).collect();
             let line = 1 + text[..consumed].iter().filter(|&&byte| byte == b'\n').count();
             return Err(SqlError::new(
                 code::ER_PARSE_ERROR,
@@ -224,9 +222,22 @@ impl Session {
         Ok(tries + 1)
     }
 
-    pub(super) fn bind(&self, statement: &Statement, kinds: &[ParamKind]) -> Result<Plan, SqlError> {
+    pub(super) fn bind(
+        &self,
+        statement: &Statement,
+        kinds: &[ParamKind],
+    ) -> Result<Plan, SqlError> {
+        self.bind_in(&self.environment, statement, kinds)
+    }
+
+    pub(super) fn bind_in(
+        &self,
+        environment: &Environment,
+        statement: &Statement,
+        kinds: &[ParamKind],
+    ) -> Result<Plan, SqlError> {
         let catalogue = self.catalogue();
-        Binder::new(&catalogue, &self.environment, self, kinds).plan(statement)
+        Binder::new(&catalogue, environment, self, kinds).plan(statement)
     }
 
     fn literal_values(&self, literals: Vec<Literal>) -> Result<Vec<Value>, SqlError> {

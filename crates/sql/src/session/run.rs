@@ -189,7 +189,8 @@ impl Session {
             PlanKind::Insert(_) => changed.insert_id,
             _ => self.statement_insert_id.unwrap_or(0),
         };
-        let ok = OkInfo { affected_rows: affected, last_insert_id, info, ..self.ok_info(more_results) };
+        let ok =
+            OkInfo { affected_rows: affected, last_insert_id, info, ..self.ok_info(more_results) };
         sink.ok(&ok);
     }
 

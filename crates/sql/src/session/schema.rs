@@ -32,7 +32,9 @@ impl Session {
                 self.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref())
                     .await
             }
-            Statement::AlterDatabase { .. } => Err(SqlError::not_supported("ALTER DATABASE").into()),
+            Statement::AlterDatabase { .. } => {
+                Err(SqlError::not_supported("ALTER DATABASE").into())
+            }
             Statement::DropDatabase { name, if_exists } => {
                 self.drop_database(name, *if_exists).await
             }
@@ -228,7 +230,9 @@ impl Session {
             match self.own_table(name) {
                 Ok(table) if !temporary => tables.push(table),
                 Err(error) if error.code == code::ER_NO_DB_ERROR => return Err(error.into()),
-                Err(error) if error.code == code::ER_DBACCESS_DENIED_ERROR => return Err(error.into()),
+                Err(error) if error.code == code::ER_DBACCESS_DENIED_ERROR => {
+                    return Err(error.into());
+                }
                 Err(error) if error.code == code::ER_BAD_DB_ERROR && !if_exists => {
                     return Err(error.into());
                 }
@@ -250,8 +254,7 @@ impl Session {
             match self.change(SchemaChange::DropTable { id: table.id }).await {
                 Err(failure) if failure.error.code == code::ER_BAD_TABLE_ERROR => {
                     // Dropped by somebody else in between.
-                    let error =
-                        SqlError::bad_table(&format!("{}.{}", table.database, table.name));
+                    let error = SqlError::bad_table(&format!("{}.{}", table.database, table.name));
                     if !if_exists {
                         return Err(error.into());
                     }
@@ -292,7 +295,8 @@ impl Session {
                 let duplicate = unique && matches!(refusal, client::Refusal::DuplicateKey { .. });
                 let mut failure = self.refused(refusal);
                 if duplicate {
-                    failure.error = SqlError::duplicate_entry("", &format!("{}.{name}", table.name));
+                    failure.error =
+                        SqlError::duplicate_entry("", &format!("{}.{name}", table.name));
                 }
                 Err(failure)
             }

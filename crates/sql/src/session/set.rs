@@ -79,7 +79,11 @@ impl Session {
         Ok(())
     }
 
-    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<(), SqlError> {
+    fn set_names(
+        &mut self,
+        charset: Option<&str>,
+        collation: Option<&str>,
+    ) -> Result<(), SqlError> {
         let charset = match charset {
             None => Charset::Utf8mb4,
             Some(name) => {
@@ -112,8 +116,8 @@ impl Session {
     fn set_collation(&mut self, name: &str) -> Result<(), SqlError> {
         let collation =
             Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        let charset = Charset::by_collation_name(name)
-            .ok_or_else(|| SqlError::unknown_collation(name))?;
+        let charset =
+            Charset::by_collation_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         self.settings.collation_connection = collation;
         self.settings.collation_connection_name = name.to_ascii_lowercase();
         self.settings.character_set_connection = charset;
@@ -232,7 +236,11 @@ impl Session {
         }
     }
 
-    fn assign_global(&mut self, variable: &'static Variable, value: NewValue) -> Result<(), SqlError> {
+    fn assign_global(
+        &mut self,
+        variable: &'static Variable,
+        value: NewValue,
+    ) -> Result<(), SqlError> {
         let name = variable.name;
         let text = match variable.kind {
             Kind::Computed(_) => {
@@ -258,7 +266,11 @@ impl Session {
     }
 
     /// A global value as the session's own, when the session begins.
-    pub(super) fn assign_global_default(&mut self, name: &str, value: String) -> Result<(), SqlError> {
+    pub(super) fn assign_global_default(
+        &mut self,
+        name: &str,
+        value: String,
+    ) -> Result<(), SqlError> {
         let variable = find(name)?;
         if variable.scope == Scope::Global {
             return Ok(());
@@ -334,9 +346,8 @@ impl Session {
     fn assign_live(&mut self, variable: &Variable, value: &NewValue) -> Result<(), SqlError> {
         let name = variable.name;
         let text = value.text();
-        let required = || {
-            text.clone().ok_or_else(|| SqlError::wrong_value_for_variable(name, "NULL"))
-        };
+        let required =
+            || text.clone().ok_or_else(|| SqlError::wrong_value_for_variable(name, "NULL"));
         let is_default = matches!(value, NewValue::Default);
         match name {
             "sql_mode" => {

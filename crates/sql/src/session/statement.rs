@@ -1,7 +1,7 @@
 //! Statements without a plan: transactions, SET, SHOW, administration, definitions.
 
-use types::convert::{WarningLevel, to_integer};
 use types::Value;
+use types::convert::{WarningLevel, to_integer};
 
 use super::Session;
 use super::query::has_plan;
@@ -66,9 +66,9 @@ impl Session {
                 self.chain(completion, last);
                 self.done(sink, more)
             }
-            Statement::Savepoint(_)
-            | Statement::RollbackTo(_)
-            | Statement::ReleaseSavepoint(_) => Err(SqlError::not_supported("SAVEPOINT")),
+            Statement::Savepoint(_) | Statement::RollbackTo(_) | Statement::ReleaseSavepoint(_) => {
+                Err(SqlError::not_supported("SAVEPOINT"))
+            }
             Statement::Set(items) => {
                 self.set(items).await?;
                 self.done(sink, more)
@@ -276,4 +276,3 @@ fn check_completion(completion: &ast::Completion) -> Result<(), SqlError> {
     }
     Ok(())
 }
-

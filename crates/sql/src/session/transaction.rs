@@ -40,7 +40,10 @@ impl Session {
 
     /// BEGIN. An open transaction is committed first.
     pub async fn begin(&mut self, read_only: Option<bool>) -> Result<(), Failure> {
-        self.commit_transaction().await?;
+        if self.transaction.explicit || self.client.in_transaction() {
+            self.commit_transaction().await?;
+        }
+        // Else what SET TRANSACTION chose for the next transaction stands: this is the next one.
         self.transaction.explicit = true;
         if let Some(read_only) = read_only {
             self.transaction.read_only = read_only;

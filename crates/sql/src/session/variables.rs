@@ -20,7 +20,11 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Bool(bool),
-    Int { default: u64, min: u64, max: u64 },
+    Int {
+        default: u64,
+        min: u64,
+        max: u64,
+    },
     /// Text as it is; a number with decimals is kept as its text too.
     Text(&'static str),
     /// One of some words, the first is the default; setting by number counts from 0.
@@ -170,7 +174,11 @@ pub static VARIABLES: &[Variable] = &[
     v("old_alter_table", Both, Bool(false)),
     v("optimizer_prune_level", Both, int(1, 0, 1)),
     v("optimizer_search_depth", Both, int(62, 0, 62)),
-    v("optimizer_switch", Both, Text("index_merge=off,engine_condition_pushdown=on,derived_merge=on")),
+    v(
+        "optimizer_switch",
+        Both,
+        Text("index_merge=off,engine_condition_pushdown=on,derived_merge=on"),
+    ),
     v("optimizer_trace", Both, Text("enabled=off,one_line=off")),
     r("performance_schema", Bool(false)),
     r("pid_file", Text("")),
@@ -199,7 +207,9 @@ pub static VARIABLES: &[Variable] = &[
     v(
         "session_track_system_variables",
         Both,
-        Text("time_zone,autocommit,character_set_client,character_set_results,character_set_connection"),
+        Text(
+            "time_zone,autocommit,character_set_client,character_set_results,character_set_connection",
+        ),
     ),
     v("session_track_transaction_info", Both, Word(&["OFF", "STATE", "CHARACTERISTICS"])),
     v("show_create_table_verbosity", Both, Bool(false)),
@@ -602,7 +612,10 @@ mod tests {
 
     #[test]
     fn sql_mode_round_trips_and_refuses() {
-        assert_eq!(SqlMode::default().text(), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION");
+        assert_eq!(
+            SqlMode::default().text(),
+            "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+        );
         assert!(SqlMode::default().is_strict());
         assert_eq!(SqlMode::parse("").unwrap().text(), "");
         assert!(!SqlMode::parse("no_auto_value_on_zero").unwrap().is_strict());

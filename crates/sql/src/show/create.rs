@@ -86,9 +86,10 @@ pub fn create_table_text(table: &Table) -> String {
         let _ = writeln!(text, "  {line}{comma}");
     }
     let _ = write!(text, ") ENGINE={}", table.engine);
-    let shows_sequence = table.columns.iter().any(|column| {
-        !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
-    });
+    let shows_sequence = table
+        .columns
+        .iter()
+        .any(|column| !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement));
     if let Some(sequence) = &table.auto_increment
         && shows_sequence
         && 1 < sequence.start

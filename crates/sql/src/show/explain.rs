@@ -35,12 +35,23 @@ impl Session {
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
         let catalogue = self.catalogue();
         let environment = self.environment.clone();
-        let plan = crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
+        let plan =
+            crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
         let run = self.start_run(&plan, params.to_vec(), false);
         let counts = super::row_counts(self).await;
         let mut answer = Table::of_texts(&[
-            "#id", "select_type", "table", "partitions", "type", "possible_keys", "key", "key_len", "ref",
-            "#rows", "filtered", "Extra",
+            "#id",
+            "select_type",
+            "table",
+            "partitions",
+            "type",
+            "possible_keys",
+            "key",
+            "key_len",
+            "ref",
+            "#rows",
+            "filtered",
+            "Extra",
         ]);
         let line = line_of(&plan);
         let Some(table) = line.table else {
@@ -97,7 +108,8 @@ impl Session {
                 "index" => index.parts.len(),
                 _ => path.equal.len() + usize::from(path.is_ranged()),
             };
-            let length: usize = index.parts[..used].iter().map(|part| part_length(table, part)).sum();
+            let length: usize =
+                index.parts[..used].iter().map(|part| part_length(table, part)).sum();
             row[7] = text(length.to_string());
         }
         if matches!(kind, "const" | "ref") {
@@ -112,7 +124,10 @@ impl Session {
             _ => row_count.max(1),
         });
         let filters = if unusable { &access.filter } else { &access.residual };
-        if filters.is_some() || access.local_filter.is_some() || (kind == "range" && access.filter.is_some()) {
+        if filters.is_some()
+            || access.local_filter.is_some()
+            || (kind == "range" && access.filter.is_some())
+        {
             extra.insert(0, "Using where");
         }
         if matches!(resolved, Keys::Nothing) {
@@ -193,9 +208,9 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
     let mut extra = Vec::new();
     match &select.source {
         Source::Nothing { filter } => {
-            let never = filter.as_ref().is_some_and(|filter| {
-                matches!(&filter.expr, Expr::Const(Value::Int(0)))
-            });
+            let never = filter
+                .as_ref()
+                .is_some_and(|filter| matches!(&filter.expr, Expr::Const(Value::Int(0))));
             Line {
                 select_type: "SIMPLE",
                 table: None,
@@ -235,9 +250,10 @@ fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
     use types::ColumnType;
     let column = &table.columns[usize::from(part.column)];
     let own = match (&column.column_type, part.prefix) {
-        (ColumnType::Varchar { length, .. } | ColumnType::Text { bytes_max: length, .. }, prefix) => {
-            4 * prefix.unwrap_or(*length) as usize + 2
-        }
+        (
+            ColumnType::Varchar { length, .. } | ColumnType::Text { bytes_max: length, .. },
+            prefix,
+        ) => 4 * prefix.unwrap_or(*length) as usize + 2,
         (ColumnType::Char { length, .. }, prefix) => 4 * prefix.unwrap_or(*length) as usize,
         (ColumnType::Varbinary { length } | ColumnType::Blob { bytes_max: length }, prefix) => {
             prefix.unwrap_or(*length) as usize + 2

@@ -16,10 +16,9 @@ use std::collections::BTreeMap;
 use client::{Report, ReportRequest};
 use types::convert::WarningLevel;
 use types::expr::ResultType;
-use types::{
-    Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value,
-};
+use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value};
 
+use crate::ColumnInfo;
 use crate::bind::names::{Scope, ScopeColumn, ScopeTable};
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
@@ -28,7 +27,6 @@ use crate::parser::ast;
 use crate::server::Counters;
 use crate::session::Session;
 use crate::session::variables::{Scope as VariableScope, VARIABLES};
-use crate::ColumnInfo;
 
 pub use create::create_table_text;
 
@@ -57,7 +55,7 @@ impl Table {
     }
     pub fn push_texts(&mut self, row: &[&str]) {
         assert_eq!(row.len(), self.columns.len());
-        self.rows.push(row.iter().map(|own| text(own)).collect());
+        self.rows.push(row.iter().map(text).collect());
     }
     pub fn push(&mut self, row: Vec<Value>) {
         assert_eq!(row.len(), self.columns.len());
@@ -164,7 +162,9 @@ pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
 /// A default as DESCRIBE and COLUMN_DEFAULT show it.
 pub fn default_text(column: &Column) -> Option<String> {
     match &column.default {
-        ColumnDefault::None | ColumnDefault::AutoIncrement | ColumnDefault::Value(Value::Null) => None,
+        ColumnDefault::None | ColumnDefault::AutoIncrement | ColumnDefault::Value(Value::Null) => {
+            None
+        }
         ColumnDefault::Value(value) => Some(create::value_text(value, &column.column_type)),
         ColumnDefault::Now => Some(create::now_text(&column.column_type)),
     }
@@ -172,9 +172,8 @@ pub fn default_text(column: &Column) -> Option<String> {
 
 /// The Key column of DESCRIBE.
 pub fn key_text(table: &types::Table, position: usize) -> &'static str {
-    let in_index = |index: &types::Index| {
-        index.parts.iter().any(|part| usize::from(part.column) == position)
-    };
+    let in_index =
+        |index: &types::Index| index.parts.iter().any(|part| usize::from(part.column) == position);
     let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
     if in_index(table.primary_key()) {
         return "PRI";
@@ -231,11 +230,17 @@ impl Session {
                     if *full { vec![&title, "Table_type"] } else { vec![&title] };
                 let mut table = Table::of_texts(&titles);
                 for (name, kind) in self.table_names(&database) {
-                    if *full { table.push_texts(&[&name, kind]) } else { table.push_texts(&[&name]) }
+                    if *full {
+                        table.push_texts(&[&name, kind])
+                    } else {
+                        table.push_texts(&[&name])
+                    }
                 }
                 self.filtered(table, filter).await
             }
-            S::TableStatus { database, filter } => self.table_status(database.as_deref(), filter).await,
+            S::TableStatus { database, filter } => {
+                self.table_status(database.as_deref(), filter).await
+            }
             S::CreateTable(name) => {
                 let table = self.shown_table(name)?;
                 let mut answer = Table::of_texts(&["Table", "Create Table"]);
@@ -296,8 +301,7 @@ impl Session {
                 Ok(table)
             }
             S::ProcessList { full } => {
-                let titles =
-                    ["#Id", "User", "Host", "db", "Command", "#Time", "State", "Info"];
+                let titles = ["#Id", "User", "Host", "db", "Command", "#Time", "State", "Info"];
                 let mut table = Table::of_texts(&titles);
                 for row in process_rows(self, *full) {
                     table.push(row);
@@ -318,14 +322,23 @@ impl Session {
                 let mut table = Table::of_texts(&titles);
                 for (name, description, collation, length) in CHARACTER_SETS {
                     table.push(vec![
-                        text(name), text(description), text(collation), number(*length),
+                        text(name),
+                        text(description),
+                        text(collation),
+                        number(*length),
                     ]);
                 }
                 self.filtered(table, filter).await
             }
             S::Collation { filter } => {
                 let titles = [
-                    "Collation", "Charset", "#Id", "Default", "Compiled", "#Sortlen", "Pad_attribute",
+                    "Collation",
+                    "Charset",
+                    "#Id",
+                    "Default",
+                    "Compiled",
+                    "#Sortlen",
+                    "Pad_attribute",
                 ];
                 let mut table = Table::of_texts(&titles);
                 let mut all = Collation::ALL;
@@ -351,7 +364,9 @@ impl Session {
                 if name != self.info.user {
                     return Err(SqlError::new(
                         code::ER_NONEXISTING_GRANT,
-                        format!("There is no such grant defined for user '{name}' on host '{host}'"),
+                        format!(
+                            "There is no such grant defined for user '{name}' on host '{host}'"
+                        ),
                     ));
                 }
                 let title = format!("Grants for {name}@{host}");
@@ -370,14 +385,22 @@ impl Session {
                 ];
                 for (name, kind) in rows {
                     table.push(vec![
-                        text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0"),
+                        text(name),
+                        text("ACTIVE"),
+                        text(kind),
+                        Value::Null,
+                        text("Apache-2.0"),
                     ]);
                 }
                 Ok(table)
             }
             S::Privileges => Ok(Table::of_texts(&["Privilege", "Context", "Comment"])),
             S::MasterStatus => Ok(Table::of_texts(&[
-                "File", "#Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set",
+                "File",
+                "#Position",
+                "Binlog_Do_DB",
+                "Binlog_Ignore_DB",
+                "Executed_Gtid_Set",
             ])),
             S::OpenTables { database: _, filter } => {
                 let titles = ["Database", "Table", "#In_use", "#Name_locked"];
@@ -386,24 +409,54 @@ impl Session {
             S::Triggers { database, filter } => {
                 self.shown_database(database.as_deref())?;
                 let titles = [
-                    "Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode",
-                    "Definer", "character_set_client", "collation_connection", "Database Collation",
+                    "Trigger",
+                    "Event",
+                    "Table",
+                    "Statement",
+                    "Timing",
+                    "Created",
+                    "sql_mode",
+                    "Definer",
+                    "character_set_client",
+                    "collation_connection",
+                    "Database Collation",
                 ];
                 self.filtered(Table::of_texts(&titles), filter).await
             }
             S::Events { database, filter } => {
                 self.shown_database(database.as_deref())?;
                 let titles = [
-                    "Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Interval value",
-                    "Interval field", "Starts", "Ends", "Status", "Originator",
-                    "character_set_client", "collation_connection", "Database Collation",
+                    "Db",
+                    "Name",
+                    "Definer",
+                    "Time zone",
+                    "Type",
+                    "Execute at",
+                    "Interval value",
+                    "Interval field",
+                    "Starts",
+                    "Ends",
+                    "Status",
+                    "Originator",
+                    "character_set_client",
+                    "collation_connection",
+                    "Database Collation",
                 ];
                 self.filtered(Table::of_texts(&titles), filter).await
             }
             S::ProcedureStatus { filter } | S::FunctionStatus { filter } => {
                 let titles = [
-                    "Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type",
-                    "Comment", "character_set_client", "collation_connection", "Database Collation",
+                    "Db",
+                    "Name",
+                    "Type",
+                    "Definer",
+                    "Modified",
+                    "Created",
+                    "Security_type",
+                    "Comment",
+                    "character_set_client",
+                    "collation_connection",
+                    "Database Collation",
                 ];
                 self.filtered(Table::of_texts(&titles), filter).await
             }
@@ -441,7 +494,9 @@ impl Session {
                 let mut params_needed = false;
                 crate::bind::rewrite::for_each_param(&bound.expr, &mut |_| params_needed = true);
                 if params_needed {
-                    return Err(SqlError::not_supported("variables of the session in SHOW ... WHERE"));
+                    return Err(SqlError::not_supported(
+                        "variables of the session in SHOW ... WHERE",
+                    ));
                 }
                 let mut kept = Vec::new();
                 for row in std::mem::take(&mut table.rows) {
@@ -465,7 +520,10 @@ impl Session {
         }
     }
 
-    fn shown_table(&self, name: &ast::ObjectName) -> Result<std::sync::Arc<types::Table>, SqlError> {
+    fn shown_table(
+        &self,
+        name: &ast::ObjectName,
+    ) -> Result<std::sync::Arc<types::Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if schema.is_some_and(information_schema::is_schema) {
             return match information_schema::VirtualTable::by_name(&name.name) {
@@ -496,14 +554,30 @@ impl Session {
     ) -> Result<Table, SqlError> {
         let database = self.shown_database(database)?;
         let titles = [
-            "Name", "Engine", "#Version", "Row_format", "#Rows", "#Avg_row_length", "#Data_length",
-            "#Max_data_length", "#Index_length", "#Data_free", "#Auto_increment", "Create_time",
-            "Update_time", "Check_time", "Collation", "#Checksum", "Create_options", "Comment",
+            "Name",
+            "Engine",
+            "#Version",
+            "Row_format",
+            "#Rows",
+            "#Avg_row_length",
+            "#Data_length",
+            "#Max_data_length",
+            "#Index_length",
+            "#Data_free",
+            "#Auto_increment",
+            "Create_time",
+            "Update_time",
+            "Check_time",
+            "Collation",
+            "#Checksum",
+            "Create_options",
+            "Comment",
         ];
         let mut answer = Table::of_texts(&titles);
         let counts = row_counts(self).await;
         let catalogue = self.catalogue();
-        let tables = catalogue.database(&database).map(|own| own.tables.clone()).unwrap_or_default();
+        let tables =
+            catalogue.database(&database).map(|own| own.tables.clone()).unwrap_or_default();
         for id in tables.values() {
             let Some(table) = catalogue.table_by_id(*id) else { continue };
             let (rows, bytes) = counts.get(id).copied().unwrap_or((0, 0));
@@ -625,7 +699,12 @@ impl Session {
             let status = match report {
                 Report::Status(own) => format!(
                     "state={:?} view={} transactions_open={} locks_held={} commits={} aborts={}",
-                    own.state, own.view, own.transactions_open, own.locks_held, own.commits, own.aborts
+                    own.state,
+                    own.view,
+                    own.transactions_open,
+                    own.locks_held,
+                    own.commits,
+                    own.aborts
                 ),
                 _ => "unreachable".to_string(),
             };
@@ -655,7 +734,15 @@ impl Session {
 fn columns_table(table: &types::Table, full: bool) -> Table {
     let titles: &[&str] = match full {
         true => &[
-            "Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment",
+            "Field",
+            "Type",
+            "Collation",
+            "Null",
+            "Key",
+            "Default",
+            "Extra",
+            "Privileges",
+            "Comment",
         ],
         false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
     };
@@ -666,7 +753,8 @@ fn columns_table(table: &types::Table, full: bool) -> Table {
         }
         let mut row = vec![text(&column.name), text(column.column_type.sql_name())];
         if full {
-            let collation = column.column_type.collation().filter(|_| column.column_type.is_string());
+            let collation =
+                column.column_type.collation().filter(|_| column.column_type.is_string());
             row.push(collation.map_or(Value::Null, |own| text(own.name())));
         }
         row.push(text(if column.nullable { "YES" } else { "NO" }));
@@ -684,9 +772,21 @@ fn columns_table(table: &types::Table, full: bool) -> Table {
 
 fn index_table(table: &types::Table, row_count: u64) -> Table {
     let mut answer = Table::of_texts(&[
-        "Table", "#Non_unique", "Key_name", "#Seq_in_index", "Column_name", "Collation",
-        "#Cardinality", "#Sub_part", "Packed", "Null", "Index_type", "Comment", "Index_comment",
-        "Visible", "Expression",
+        "Table",
+        "#Non_unique",
+        "Key_name",
+        "#Seq_in_index",
+        "Column_name",
+        "Collation",
+        "#Cardinality",
+        "#Sub_part",
+        "Packed",
+        "Null",
+        "Index_type",
+        "Comment",
+        "Index_comment",
+        "Visible",
+        "Expression",
     ]);
     for index in shown_indexes(table) {
         for (position, part) in index.parts.iter().enumerate() {

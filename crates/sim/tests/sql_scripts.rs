@@ -1,0 +1,57 @@
+//! The SQL scripts of `crates/sql/tests/scripts` over a simulated cluster: what MySQL 8 answers, this engine answers, on any
+//! seed. (For crates/sim/tests/sql_scripts.rs; sim needs `sql` as a dependency or dev-dependency.)
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use sim::options::{Faults, SECOND, Shape};
+use sim::world::World;
+
+fn run(name: &str, seed: u64) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/tests/scripts");
+    let text = std::fs::read_to_string(folder.join(name)).expect("a script");
+    let mut options = sim::Options::of_seed(seed, 3600);
+    options.shape = Shape::Pair;
+    options.faults = Faults::NONE;
+    options.sessions = vec![0; options.sessions.len()];
+    let mut world = World::new(options, false);
+    assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
+    let host = world.hosts()[0];
+    let client = world.client(host);
+    let server = sql::Server::new(sql::ServerConfig::default());
+    let id = server.register(host.worker, "localhost", client.wall_clock_micros()).expect("the first");
+    let info = sql::ConnectionInfo {
+        id,
+        worker: host.worker,
+        user: "root".into(),
+        host: "localhost".into(),
+        collation_id: 255,
+        multi_statements: true,
+        ..Default::default()
+    };
+    let mut session = sql::Session::new(server, client.session(), info).expect("no database yet");
+    let outcome: Rc<RefCell<Option<Result<usize, String>>>> = Rc::default();
+    let slot = Rc::clone(&outcome);
+    let task = world.spawn(
+        host,
+        Box::pin(async move {
+            let result = sql::script::run_script(&mut session, &text).await;
+            session.close().await;
+            *slot.borrow_mut() = Some(result);
+        }),
+    );
+    assert!(world.run_until(3600 * SECOND, |world| world.is_finished(host, task)), "{name} hangs");
+    let outcome = outcome.borrow_mut().take().expect("finished");
+    let count = outcome.unwrap_or_else(|problem| panic!("{name}, seed {seed}, {problem}"));
+    assert!(20 < count, "{name} has only {count} statements");
+}
+
+#[test]
+fn scripts() {
+    for name in ["changes", "definitions", "group", "keys", "refused", "select", "session", "show", "types"] {
+        for seed in [1, 2] {
+            run(&format!("{name}.test"), seed);
+        }
+    }
+}
