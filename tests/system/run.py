@@ -42,6 +42,12 @@ def tests():
                 yield f"{module.__name__}.{name.removeprefix('test_')}", function
 
 
+def end(number, frame):
+    """What was started is stopped also when this program is; a second signal does not disturb that."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
@@ -56,8 +62,7 @@ def main():
         for name, function in selected:
             print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
         return 0
-    # What was started is stopped also when this program is.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, end)
     binary = os.path.abspath(options.binary)
     if not os.access(binary, os.X_OK):
         print(f"there is no {binary}: build it with 'cargo build --release -p skarv' or give --binary")

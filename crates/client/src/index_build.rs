@@ -54,8 +54,10 @@ impl Session {
         let IndexKind::Unique { entries } = index.kind else { return Ok(()) };
         let begin = SchemaChange::PublishIndex { table: table.id, index: index.id };
         let catalogue = self.change_schema(begin).await?;
-        let table = catalogue.table_by_id(table.id).ok_or(Refusal::SchemaChanged { table: table.id })?;
-        let entries = catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
+        let table =
+            catalogue.table_by_id(table.id).ok_or(Refusal::SchemaChanged { table: table.id })?;
+        let entries =
+            catalogue.table_by_id(entries).ok_or(Refusal::SchemaChanged { table: table.id })?;
         let scan = Scan {
             index: IndexId(0),
             ranges: vec![protocol::op::KeyRange::all()],
@@ -154,13 +156,7 @@ impl Session {
 }
 
 /// Do two entries of a unique key end in the same primary key?
-fn names_the_same_row(
-    table: &Table,
-    index: &Index,
-    entries: &Table,
-    a: &[u8],
-    b: &[u8],
-) -> bool {
+fn names_the_same_row(table: &Table, index: &Index, entries: &Table, a: &[u8], b: &[u8]) -> bool {
     let layout = entries.row_layout();
     let (a, b) = (RowView::new(&layout, a), RowView::new(&layout, b));
     let first = index.parts.len();

@@ -11,7 +11,8 @@ use types::{Catalogue, Expr, Index, IndexId, IndexKind, RowView, Table, TableId,
 pub fn insert_ops(catalogue: &Catalogue, table: &Table, row: &[u8]) -> Vec<Op> {
     let layout = table.row_layout();
     let view = RowView::new(&layout, row);
-    let mut ops = vec![op(table, OpKind::Insert { key: key_of(table, &view), row: Bytes(row.to_vec()) })];
+    let mut ops =
+        vec![op(table, OpKind::Insert { key: key_of(table, &view), row: Bytes(row.to_vec()) })];
     for (entries, index) in unique_indexes(catalogue, table) {
         if index.state.has_entries_made()
             && let Some((key, row)) = entry_of(table, index, entries, &view)
@@ -117,11 +118,7 @@ fn delete_entry(table: &Table, index: &Index, entries: &Table, row: &RowView<'_>
     let names_row = (index.parts.len()..).zip(&table.primary_key().parts).map(|(column, part)| {
         let value = table.column_value(row, usize::from(part.column)).to_value();
         let column = u16::try_from(column).expect("an entry has at most 32 columns");
-        Expr::Binary(
-            BinaryOp::Equal,
-            Box::new(Expr::Column(column)),
-            Box::new(Expr::Const(value)),
-        )
+        Expr::Binary(BinaryOp::Equal, Box::new(Expr::Column(column)), Box::new(Expr::Const(value)))
     });
     let filter = Some(Expr::And(names_row.collect()));
     Some(op(entries, OpKind::Delete { key: Bytes(key), filter }))

@@ -200,7 +200,8 @@ impl ScanCursor {
     fn take_merged(&mut self) -> Option<RowBatch> {
         let mut merged = RowBatch::default();
         while (merged.len() as u64) < self.remaining {
-            let starved = |rows: &ShardRows| rows.position == rows.batch.len() && rows.next.is_some();
+            let starved =
+                |rows: &ShardRows| rows.position == rows.batch.len() && rows.next.is_some();
             if self.shards.iter().any(starved) {
                 break;
             }

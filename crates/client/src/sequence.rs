@@ -109,20 +109,13 @@ async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refu
 /// Makes the table's next value at least `next`; returns what it is then.
 async fn raise(client: &Client, table: &Table, next: u64) -> Result<u64, Refusal> {
     use types::expr::Function;
-    let greatest = Expr::Function(
-        Function::Greatest,
-        vec![Expr::Column(1), Expr::Const(Value::UInt(next))],
-    );
+    let greatest =
+        Expr::Function(Function::Greatest, vec![Expr::Column(1), Expr::Const(Value::UInt(next))]);
     update(client, table, greatest, start_of(table).max(next)).await
 }
 
 /// Updates the table's row in the table of sequences, or makes it; returns its value then.
-async fn update(
-    client: &Client,
-    table: &Table,
-    next: Expr,
-    initial: u64,
-) -> Result<u64, Refusal> {
+async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Result<u64, Refusal> {
     let catalogue = client.catalogue();
     let sequences = catalogue.table_by_id(SEQUENCES).expect("made with the cluster");
     let layout = sequences.row_layout();
@@ -156,8 +149,8 @@ async fn update(
             Some(OpResult::Updated { row: None, .. }) => {}
             other => unreachable!("{other:?} to an update"),
         }
-        let row = types::row::encode_row(&layout, &[id, ValueRef::UInt(initial)])
-            .expect("sixteen bytes");
+        let row =
+            types::row::encode_row(&layout, &[id, ValueRef::UInt(initial)]).expect("sixteen bytes");
         let insert = OpKind::Insert { key: Bytes(key.clone()), row: Bytes(row) };
         match session.execute(batch(insert)).await {
             Ok(_) => return Ok(initial),

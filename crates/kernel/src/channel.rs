@@ -118,7 +118,8 @@ impl Channels {
         if header.sequence == 0 || header.sequence <= channel.received {
             // A duplicate means that our acknowledgement was lost: say it again.
             if header.sequence != 0 {
-                channel.received_acknowledged = channel.received_acknowledged.min(channel.received - 1);
+                channel.received_acknowledged =
+                    channel.received_acknowledged.min(channel.received - 1);
             }
             return Received::Nothing;
         }
@@ -129,7 +130,8 @@ impl Channels {
             return Received::Nothing;
         }
         channel.received = header.sequence;
-        let mut deliver: Vec<(Header, Message)> = message.map(|m| (header, m)).into_iter().collect();
+        let mut deliver: Vec<(Header, Message)> =
+            message.map(|m| (header, m)).into_iter().collect();
         while let Some((header, message)) = channel.early.remove(&(channel.received + 1)) {
             channel.received += 1;
             deliver.extend(message.map(|m| (header, m)));
@@ -239,7 +241,8 @@ fn append_frame(header: &Header, message: Option<&Message>, out: &mut Vec<u8>) {
     let start = out.len();
     0u32.encode(out);
     encode_frame(header, message, out);
-    let length = u32::try_from(out.len() - start - 4).expect("messages are bounded far below 4 GiB");
+    let length =
+        u32::try_from(out.len() - start - 4).expect("messages are bounded far below 4 GiB");
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 

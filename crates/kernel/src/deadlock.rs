@@ -138,7 +138,8 @@ mod tests {
     /// Circles of any length are found wherever they hang; waiting in line is none.
     #[test]
     fn cycles_are_found_and_chains_are_not() {
-        let cases: [(&[(u64, u64)], Option<&[u64]>); 5] = [
+        type Case<'a> = (&'a [(u64, u64)], Option<&'a [u64]>);
+        let cases: [Case<'_>; 5] = [
             (&[], None),
             (&[(1, 2), (2, 3), (1, 3), (4, 3)], None),
             (&[(1, 2), (2, 1)], Some(&[1, 2])),
@@ -160,11 +161,8 @@ mod tests {
     #[test]
     fn the_youngest_is_the_victim() {
         let cycle = [transaction(1), transaction(2), transaction(3)];
-        let started = BTreeMap::from([
-            (transaction(1), 30),
-            (transaction(2), 10),
-            (transaction(3), 30),
-        ]);
+        let started =
+            BTreeMap::from([(transaction(1), 30), (transaction(2), 10), (transaction(3), 30)]);
         assert_eq!(youngest(&cycle, &started), transaction(3));
     }
 }

@@ -28,5 +28,5 @@ mod report;
 pub mod sequencer;
 mod worker;
 
-pub use node::{Mutation, NodeShared, NodeStatistics, bootstrap_catalogue, SEQUENCES_TABLE};
+pub use node::{Mutation, NodeShared, NodeStatistics, SEQUENCES_TABLE, bootstrap_catalogue};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use protocol::control::{ClusterConfig, ControlState};
 use storage::PagePool;
 use types::{
-    Catalogue, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId, IndexKind,
-    IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId, TableState,
-    Timestamp,
+    Catalogue, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
+    IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId,
+    TableState, Timestamp,
 };
 
 use crate::participant::Shard;

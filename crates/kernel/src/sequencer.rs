@@ -132,11 +132,7 @@ impl SequencerBlock {
         context.send(from, Message::TimestampGranted(granted));
     }
 
-    pub(crate) fn on_horizon_report(
-        &mut self,
-        from: Address,
-        message: &HorizonReport,
-    ) {
+    pub(crate) fn on_horizon_report(&mut self, from: Address, message: &HorizonReport) {
         let reporter = self.reporters.entry(from).or_default();
         reporter.has_reported = true;
         reporter.oldest = message.oldest;
@@ -172,7 +168,8 @@ impl SequencerBlock {
                     return;
                 }
                 let mutant = context.node.mutation == Mutation::HorizonPassesGrants;
-                let unconfirmed = reporter.unconfirmed.front().filter(|_| !mutant).map(|(_, at)| *at);
+                let unconfirmed =
+                    reporter.unconfirmed.front().filter(|_| !mutant).map(|(_, at)| *at);
                 let oldest = reporter.oldest.into_iter().chain(unconfirmed).min();
                 horizon = oldest.map_or(horizon, |oldest| horizon.min(oldest));
             }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use protocol::Message;
 use protocol::control::ControlState;
 use protocol::envelope::{NO_GROUP, decode_header, decode_message};
 use protocol::message::StaleView;
 use protocol::request::{Reply, Request, SessionId};
-use protocol::Message;
 use types::{Address, GroupId, NodeId, ShardId, TransactionId, View, WorkerId};
 
 use crate::channel::{Channels, Identity, Received};
@@ -41,7 +41,10 @@ pub enum Input<'a> {
     LinkUp(Address),
     /// From another worker of this node.
     Local(LocalMessage),
-    Request { session: SessionId, request: Request },
+    Request {
+        session: SessionId,
+        request: Request,
+    },
     /// `wake_at` has come.
     Tick,
 }
@@ -304,7 +307,14 @@ impl Kernel {
                 Received::Nothing => return,
                 Received::Deliver(messages) => {
                     for (header, message) in messages {
-                        self.on_arrived(now, header.from, header.group, header.view, message, outbox);
+                        self.on_arrived(
+                            now,
+                            header.from,
+                            header.group,
+                            header.view,
+                            message,
+                            outbox,
+                        );
                     }
                     return;
                 }
@@ -336,7 +346,9 @@ impl Kernel {
         if header.to != self.address {
             return Some(format!("sent to {:?}, this is {:?}", header.to, self.address));
         }
-        if self.node.config.node(header.from.node).is_none() || header.from.node == self.address.node {
+        if self.node.config.node(header.from.node).is_none()
+            || header.from.node == self.address.node
+        {
             return Some(format!("node {} is not another node of this cluster", header.from.node));
         }
         match self.state.incarnations.get(&header.from.node) {
@@ -426,7 +438,8 @@ impl Kernel {
     fn publish_state(&mut self, now: Time, outbox: &mut Outbox) {
         let workers = self.node.config.node(self.address.node).map_or(1, |node| node.workers);
         for worker in 1..workers {
-            let message = LocalMessage { from: self.address, content: LocalContent::StatePublished };
+            let message =
+                LocalMessage { from: self.address, content: LocalContent::StatePublished };
             outbox.local.push((WorkerId(worker), message));
         }
         self.adopt_state(now, outbox);

@@ -95,6 +95,10 @@ mod tests {
             std::fs::write(path, markdown()).expect("docs can be written");
         }
         let page = std::fs::read_to_string(path).expect("docs/protocol.md exists");
-        assert_eq!(page, markdown(), "run this test with SKARV_UPDATE=1 and commit docs/protocol.md");
+        assert_eq!(
+            page,
+            markdown(),
+            "run this test with SKARV_UPDATE=1 and commit docs/protocol.md"
+        );
     }
 }

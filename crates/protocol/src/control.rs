@@ -59,11 +59,8 @@ impl ClusterConfig {
         if !(1..=4).contains(&self.replicas) {
             return Err(format!("{} replicas: 1 to 4 are possible", self.replicas));
         }
-        if data % usize::from(self.replicas) != 0 {
-            return Err(format!(
-                "{data} data nodes do not make node groups of {}",
-                self.replicas
-            ));
+        if !data.is_multiple_of(usize::from(self.replicas)) {
+            return Err(format!("{data} data nodes do not make node groups of {}", self.replicas));
         }
         if self.shards_per_group == 0 || !self.shards_per_group.is_multiple_of(self.replicas) {
             return Err("shards per group must be a multiple of the replicas".into());
@@ -103,7 +100,15 @@ pub struct ControlState {
     pub requests: BTreeMap<Address, RequestRecord>,
 }
 wire_struct!(ControlState {
-    applied, config, lineage, incarnations, groups, sequencer, buckets, catalogue, requests,
+    applied,
+    config,
+    lineage,
+    incarnations,
+    groups,
+    sequencer,
+    buckets,
+    catalogue,
+    requests,
 });
 
 /// One view of a node group.

@@ -36,7 +36,15 @@ pub struct Header {
     pub view: View,
 }
 wire_struct!(Header {
-    cluster, lineage, from, to, incarnation, sequence, acknowledged, group, view,
+    cluster,
+    lineage,
+    from,
+    to,
+    incarnation,
+    sequence,
+    acknowledged,
+    group,
+    view,
 });
 
 #[derive(Clone, Debug)]
@@ -50,7 +58,9 @@ pub struct Envelope {
 pub enum EnvelopeError {
     /// Not a node of ours at all.
     NotSkarv,
-    Version { theirs: u16 },
+    Version {
+        theirs: u16,
+    },
     Checksum,
     Malformed(WireError),
 }
@@ -105,10 +115,7 @@ pub fn decode_header(frame: &[u8]) -> Result<Header, EnvelopeError> {
     let stored = u32::from_le_bytes(
         frame[CRC_OFFSET..CRC_OFFSET + 4].try_into().expect("four bytes of a checked length"),
     );
-    let crc = crc32c::crc32c_append(
-        crc32c::crc32c(&frame[..CRC_OFFSET]),
-        &frame[CRC_OFFSET + 4..],
-    );
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&frame[..CRC_OFFSET]), &frame[CRC_OFFSET + 4..]);
     if crc != stored {
         return Err(EnvelopeError::Checksum);
     }

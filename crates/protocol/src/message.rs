@@ -129,8 +129,18 @@ pub struct Execute {
     pub started: u64,
 }
 wire_struct!(Execute {
-    transaction, request, shard, statement, ops, params, read, commit, strict,
-    time_zone_offset_seconds, lock_wait_timeout_ms, started,
+    transaction,
+    request,
+    shard,
+    statement,
+    ops,
+    params,
+    read,
+    commit,
+    strict,
+    time_zone_offset_seconds,
+    lock_wait_timeout_ms,
+    started,
 });
 
 /// What plain reads see.

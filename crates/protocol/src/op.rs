@@ -29,7 +29,14 @@ pub struct Batch {
     pub lock_wait_timeout_ms: u32,
 }
 wire_struct!(Batch {
-    ops, params, statement, commit, read_at, strict, time_zone_offset_seconds, lock_wait_timeout_ms,
+    ops,
+    params,
+    statement,
+    commit,
+    read_at,
+    strict,
+    time_zone_offset_seconds,
+    lock_wait_timeout_ms,
 });
 
 /// Which versions plain (not locking) reads of a batch see. Locking reads and writes always see the latest committed
@@ -196,7 +203,11 @@ pub enum OpResult {
     Done,
     /// `matched`: there was a row and it passed the filter; `changed`: a column got another value. `row` is the whole row
     /// after the update, when asked for.
-    Updated { matched: bool, changed: bool, row: Option<Bytes> },
+    Updated {
+        matched: bool,
+        changed: bool,
+        row: Option<Bytes>,
+    },
     Deleted(bool),
     Rows(RowBatch),
     Groups(GroupBatch),
@@ -244,7 +255,8 @@ impl RowBatch {
     }
     /// Ends the row whose bytes were appended to `rows`.
     pub fn end_row(&mut self, key: Option<&[u8]>) {
-        self.ends.push(u32::try_from(self.rows.len()).expect("batches are bounded far below 4 GiB"));
+        self.ends
+            .push(u32::try_from(self.rows.len()).expect("batches are bounded far below 4 GiB"));
         if let Some(key) = key {
             self.keys.0.extend_from_slice(key);
             let end = u32::try_from(self.keys.len()).expect("batches are bounded far below 4 GiB");

@@ -66,8 +66,17 @@ pub struct NodeStatus {
     pub messages_sent: u64,
 }
 wire_struct!(NodeStatus {
-    node, state, view, control_leader, sequencer, uptime_seconds, transactions_open, locks_held,
-    commits, aborts, messages_sent,
+    node,
+    state,
+    view,
+    control_leader,
+    sequencer,
+    uptime_seconds,
+    transactions_open,
+    locks_held,
+    commits,
+    aborts,
+    messages_sent,
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

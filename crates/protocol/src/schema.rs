@@ -4,22 +4,44 @@ use types::{Collation, Column, Index, IndexId, Table, TableId, wire_enum};
 
 #[derive(Clone, Debug)]
 pub enum SchemaChange {
-    CreateDatabase { name: String, collation: Collation },
+    CreateDatabase {
+        name: String,
+        collation: Collation,
+    },
     /// With all its tables.
-    DropDatabase { name: String },
+    DropDatabase {
+        name: String,
+    },
     /// `table.id`, `version` and the `entries` tables of unique keys are assigned when the entry is applied.
     CreateTable(Box<Table>),
-    DropTable { id: TableId },
+    DropTable {
+        id: TableId,
+    },
     /// The table empties by taking a new id: an instant, whatever its size.
-    TruncateTable { id: TableId },
+    TruncateTable {
+        id: TableId,
+    },
     /// Adds the index in its first state: `Building`, or `DeleteOnly` if it is unique. `id` and `entries` are assigned when
     /// the entry is applied.
-    CreateIndex { table: TableId, index: Index },
+    CreateIndex {
+        table: TableId,
+        index: Index,
+    },
     /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`.
-    PublishIndex { table: TableId, index: IndexId },
+    PublishIndex {
+        table: TableId,
+        index: IndexId,
+    },
     /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it.
-    DropIndex { table: TableId, index: IndexId },
-    RenameTable { id: TableId, database: String, name: String },
+    DropIndex {
+        table: TableId,
+        index: IndexId,
+    },
+    RenameTable {
+        id: TableId,
+        database: String,
+        name: String,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },

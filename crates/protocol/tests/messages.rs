@@ -236,7 +236,7 @@ fn every_message_travels_unharmed() {
     for message in messages() {
         let bytes = frame(Some(&message));
         assert_eq!(decode_header(&bytes), Ok(header()), "{}", message.name());
-        let decoded = decode_message(&bytes).expect(message.name()).expect("has a message");
+        let decoded = decode_message(&bytes).expect("decodes").expect("has a message");
         assert_eq!(frame(Some(&decoded)), bytes, "{}", message.name());
     }
     let bare = frame(None);

@@ -173,10 +173,8 @@ fn cpu_time() -> Duration {
 }
 
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
-    let options = Options {
-        mutation: arguments.mutation,
-        ..Options::of_seed(seed, arguments.seconds)
-    };
+    let options =
+        Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
     if arguments.one {
         println!("{options:#?}");
     }

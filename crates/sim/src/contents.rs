@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use kernel::NodeShared;
 use storage::{Direction, KeyRange, PagePool, Partition, Visible};
-use types::{Catalogue, IndexId, IndexKind, IndexState, RowView, ShardId, Table, TableId, Timestamp};
+use types::{
+    Catalogue, IndexId, IndexKind, IndexState, RowView, ShardId, Table, TableId, Timestamp,
+};
 
 use crate::tables::{self, DATABASE};
 use crate::world::World;

@@ -10,15 +10,31 @@ use std::collections::BTreeSet;
 /// What was asked of the register, and what was answered. None is an absent row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    Read { seen: Option<i64> },
-    Put { new: i64 },
+    Read {
+        seen: Option<i64>,
+    },
+    Put {
+        new: i64,
+    },
     /// Refused when the row is there.
-    Insert { new: i64, done: bool },
+    Insert {
+        new: i64,
+        done: bool,
+    },
     /// Changes a row that is there; `expected` is a condition on its value.
-    Update { expected: Option<i64>, new: i64, matched: bool },
-    Delete { existed: bool },
+    Update {
+        expected: Option<i64>,
+        new: i64,
+        matched: bool,
+    },
+    Delete {
+        existed: bool,
+    },
     /// Read under a lock and then written, in one transaction.
-    Exchange { seen: Option<i64>, new: i64 },
+    Exchange {
+        seen: Option<i64>,
+        new: i64,
+    },
 }
 
 /// An operation with the numbers of the events at which it was called and answered. Without an answer it may have
@@ -130,9 +146,8 @@ const STEPS_MAX: u64 = 50_000_000;
 /// Says which call cannot be explained, if one cannot. `initial` is the register before the history.
 pub fn check(initial: Option<i64>, calls: &[Call]) -> Result<(), String> {
     // A read that nobody heard of says nothing.
-    let tells = |call: &&Call| {
-        call.returned.is_some() || !matches!(call.operation, Operation::Read { .. })
-    };
+    let tells =
+        |call: &&Call| call.returned.is_some() || !matches!(call.operation, Operation::Read { .. });
     let calls: Vec<Call> = calls.iter().filter(tells).copied().collect();
     for call in &calls {
         assert!(call.returned.is_none_or(|returned| call.called < returned));
@@ -184,7 +199,8 @@ pub fn check(initial: Option<i64>, calls: &[Call]) -> Result<(), String> {
             value = before;
             list.link(last);
             list.link(undone.returns_at.expect("calls were taken"));
-            place = undone.after;
+            // Its return is in its place again: whoever comes behind that must not go first.
+            place = list.entries[last].after;
         }
     }
     Ok(())

@@ -40,8 +40,7 @@ impl Network {
         let mut network = Network::default();
         for low in workers {
             for high in workers.iter().filter(|high| low.node < high.node) {
-                let connection =
-                    Connection { is_up: false, generation: 0, arrives_last: [0, 0] };
+                let connection = Connection { is_up: false, generation: 0, arrives_last: [0, 0] };
                 network.connections.insert((*low, *high), connection);
             }
         }

@@ -20,10 +20,10 @@ impl Random {
     }
 
     pub fn fork(&mut self) -> Random {
-        Random::new(self.next())
+        Random::new(self.draw())
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let mut mixed = [a, b, c ^ a, d ^ b];
@@ -38,7 +38,7 @@ impl Random {
     /// 0 .. bound, evenly but for a bias below 2^-32 for the bounds in use here.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(0 < bound);
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
     /// low ..= high.
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_seed_is_a_sequence() {
         let mut random = Random { state: [1, 2, 3, 4] };
-        let first: Vec<u64> = (0..4).map(|_| random.next()).collect();
+        let first: Vec<u64> = (0..4).map(|_| random.draw()).collect();
         assert_eq!(first, [11_520, 0, 1_509_978_240, 1_215_971_899_390_074_240]);
     }
 

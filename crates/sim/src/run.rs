@@ -73,7 +73,9 @@ fn catch_panics() {
         let ordinary = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if PLAYING.with(|playing| *playing.borrow()) {
-                PANIC.with(|panic| panic.borrow_mut().get_or_insert(format!("panic: {info}")).clone());
+                PANIC.with(|panic| {
+                    panic.borrow_mut().get_or_insert(format!("panic: {info}")).clone()
+                });
             } else {
                 ordinary(info);
             }
@@ -94,11 +96,7 @@ fn note(outcome: &RefCell<Outcome>, world: &World, stage: &Stage) {
     outcome.log = world.log().to_vec();
 }
 
-fn play(
-    options: &Options,
-    print_trace: bool,
-    outcome: &RefCell<Outcome>,
-) -> Result<(), String> {
+fn play(options: &Options, print_trace: bool, outcome: &RefCell<Outcome>) -> Result<(), String> {
     let mut world = World::new(options.clone(), print_trace);
     let stage = Stage::new(&world);
     let judged = play_in(&mut world, &stage, outcome);
@@ -106,11 +104,7 @@ fn play(
     judged
 }
 
-fn play_in(
-    world: &mut World,
-    stage: &Rc<Stage>,
-    outcome: &RefCell<Outcome>,
-) -> Result<(), String> {
+fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> Result<(), String> {
     if !world.run_until(READY_MAX, World::is_ready) {
         return Err("the cluster did not form".into());
     }
@@ -256,7 +250,9 @@ fn read_again(world: &mut World, stage: &Rc<Stage>, left: &Rc<Contents>) -> Resu
                                     rows.extend((0..batch.len()).map(|i| batch.row(i).to_vec()));
                                     keys.extend((0..batch.len()).map(|i| batch.key(i).to_vec()));
                                 }
-                                Ok(Some(ScanBatch::Groups(_))) => unreachable!("rows were asked for"),
+                                Ok(Some(ScanBatch::Groups(_))) => {
+                                    unreachable!("rows were asked for")
+                                }
                                 Err(refusal) => {
                                     return stage.fail(format!("final scan: {refusal:?}"));
                                 }

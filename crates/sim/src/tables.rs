@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use client::{
-    Assignment, Batch, BatchResult, Columns, KeyRange, Lock, Op, OpKind, OpResult, ReadAt, RowBatch,
-    Scan, ScanOutput,
+    Assignment, Batch, BatchResult, Columns, KeyRange, Lock, Op, OpKind, OpResult, ReadAt,
+    RowBatch, Scan, ScanOutput,
 };
 use types::convert::ConvertContext;
 use types::expr::{Aggregate, AggregateFunction, BinaryOp};

@@ -88,8 +88,18 @@ pub struct Counts {
 enum Event {
     Tick(Address),
     Timer(Address),
-    Frame { from: Address, to: Address, generation: u64, chunk: Arc<Vec<u8>>, start: usize, end: usize },
-    Local { to: Address, message: LocalMessage },
+    Frame {
+        from: Address,
+        to: Address,
+        generation: u64,
+        chunk: Arc<Vec<u8>>,
+        start: usize,
+        end: usize,
+    },
+    Local {
+        to: Address,
+        message: LocalMessage,
+    },
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -113,7 +123,7 @@ impl World {
         let mut nodes = BTreeMap::new();
         let mut workers = BTreeMap::new();
         for node in &config.nodes {
-            let incarnation = Incarnation(random.next());
+            let incarnation = Incarnation(random.draw());
             let shared = NodeShared::new(
                 node.id,
                 incarnation,
@@ -121,14 +131,17 @@ impl World {
                 MEMORY_LIMIT_BYTES,
                 options.mutation,
             );
-            shared.set_contention(options.faults.contention_per_mille, random.next());
+            shared.set_contention(options.faults.contention_per_mille, random.draw());
             let clock_offset = random.below(CLOCK_OFFSET_MAX);
             for worker in (0..node.workers).map(WorkerId) {
-                let kernel_config =
-                    KernelConfig { worker, seed: random.next(), resend_after: options.resend_after };
+                let kernel_config = KernelConfig {
+                    worker,
+                    seed: random.draw(),
+                    resend_after: options.resend_after,
+                };
                 let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset);
                 let session = node.data.then(|| SessionHost {
-                    client: Client::new(node.id, shared.state(), random.next()),
+                    client: Client::new(node.id, shared.state(), random.draw()),
                     executor: Executor::new(),
                 });
                 let worker = Worker {
@@ -420,10 +433,8 @@ impl World {
     fn next_request(&mut self, address: Address) -> Option<(SessionId, Request)> {
         let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
         let host = worker.session.as_mut()?;
-        host.client.set_clock(
-            UNIX_MICROS_AT_START + self.now as i64,
-            self.now + worker.clock_offset,
-        );
+        host.client
+            .set_clock(UNIX_MICROS_AT_START + self.now as i64, self.now + worker.clock_offset);
         loop {
             host.client.wake_timers();
             if let Some(request) = host.client.take_request() {
@@ -495,4 +506,3 @@ fn shortened(text: String) -> String {
         None => text,
     }
 }
-

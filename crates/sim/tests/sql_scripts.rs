@@ -20,7 +20,8 @@ fn run(name: &str, seed: u64) {
     let host = world.hosts()[0];
     let client = world.client(host);
     let server = sql::Server::new(sql::ServerConfig::default());
-    let id = server.register(host.worker, "localhost", client.wall_clock_micros()).expect("the first");
+    let id =
+        server.register(host.worker, "localhost", client.wall_clock_micros()).expect("the first");
     let info = sql::ConnectionInfo {
         id,
         worker: host.worker,
@@ -49,7 +50,9 @@ fn run(name: &str, seed: u64) {
 
 #[test]
 fn scripts() {
-    for name in ["changes", "definitions", "group", "keys", "refused", "select", "session", "show", "types"] {
+    for name in
+        ["changes", "definitions", "group", "keys", "refused", "select", "session", "show", "types"]
+    {
         for seed in [1, 2] {
             run(&format!("{name}.test"), seed);
         }

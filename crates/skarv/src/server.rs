@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_node_is_started_from_its_configuration() {
         let dir = tempfile::tempdir().expect("a directory");
-        let error = node_options(&options(dir.path(), "--node 2")).err().expect("no configuration");
+        let error = node_options(&options(dir.path(), "--node 2")).expect_err("no configuration");
         assert!(error.contains("skarv up --dir"), "{error}");
         let config = crate::plan::config_of(&crate::plan::Shape {
             cluster_id: 7,
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(made.memory_limit_bytes, 32 << 20);
         assert_eq!(made.cluster.shards_per_group, 6);
         assert!(!made.log_to_stderr && made.stop_on_signals);
-        let error = node_options(&options(dir.path(), "--node 9")).err().expect("no such node");
+        let error = node_options(&options(dir.path(), "--node 9")).expect_err("no such node");
         assert!(error.contains("it has nodes 1, 2, 3"), "{error}");
     }
 }

@@ -154,7 +154,7 @@ fn crates_use_only_what_is_below_them() {
         }
         found.insert(name);
     }
-    for (name, _) in &layers {
+    for name in layers.keys() {
         if !found.contains(*name) {
             problems.push(format!("crate {name} is in the table and not there"));
         }

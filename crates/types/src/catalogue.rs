@@ -53,8 +53,18 @@ pub struct Table {
     pub unique_of: Option<(TableId, IndexId)>,
 }
 wire_struct!(Table {
-    id, version, state, database, name, columns, indexes, collation, comment, engine,
-    auto_increment, unique_of,
+    id,
+    version,
+    state,
+    database,
+    name,
+    columns,
+    indexes,
+    collation,
+    comment,
+    engine,
+    auto_increment,
+    unique_of,
 });
 
 /// Two-version rule (R27): at most two neighbouring versions of a table are in use at a time. A statement plans with
@@ -119,7 +129,9 @@ wire_struct!(Index { id, name, kind, state, parts, comment });
 pub enum IndexKind {
     Primary,
     /// `entries` is the hidden table that enforces uniqueness across shards.
-    Unique { entries: TableId },
+    Unique {
+        entries: TableId,
+    },
     Ordinary,
 }
 wire_enum!(IndexKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary });

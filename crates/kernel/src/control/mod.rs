@@ -19,9 +19,7 @@ use std::sync::Arc;
 
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
-use protocol::message::{
-    ChangeSchema, ChangeSchemaDone, ControlCopy, RegisterNode, SchemaAdopted,
-};
+use protocol::message::{ChangeSchema, ChangeSchemaDone, ControlCopy, RegisterNode, SchemaAdopted};
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
 use types::{Address, Incarnation, NodeId, SchemaVersion, WorkerId};
@@ -192,7 +190,8 @@ impl Control {
             }
             return;
         }
-        let queued = |(address, m): &(Address, ChangeSchema)| *address == from && m.sequence == sequence;
+        let queued =
+            |(address, m): &(Address, ChangeSchema)| *address == from && m.sequence == sequence;
         if !self.queue.iter().any(queued) {
             self.queue.push_back((from, message));
         }

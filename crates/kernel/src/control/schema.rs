@@ -23,11 +23,8 @@ pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result
             if catalogue.database(name).is_some() {
                 return Err(SchemaError::DatabaseExists(name.clone()));
             }
-            let database = Database {
-                name: name.clone(),
-                collation: *collation,
-                tables: Default::default(),
-            };
+            let database =
+                Database { name: name.clone(), collation: *collation, tables: Default::default() };
             catalogue.databases.insert(name.to_lowercase(), database);
         }
         SchemaChange::DropDatabase { name } => {
@@ -105,9 +102,10 @@ fn is_dropped(state: IndexState) -> bool {
 pub(super) fn remove_dropped(catalogue: &mut Catalogue) {
     let version = SchemaVersion(catalogue.version.0 + 1);
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
-    let concerned = catalogue.tables.values().filter(|table| {
-        table.indexes.iter().any(|index| is_dropped(index.state))
-    });
+    let concerned = catalogue
+        .tables
+        .values()
+        .filter(|table| table.indexes.iter().any(|index| is_dropped(index.state)));
     let concerned: Vec<Arc<Table>> = concerned.cloned().collect();
     for table in concerned {
         let mut table = (*table).clone();
@@ -245,7 +243,8 @@ fn create_index(
     index.state = IndexState::Building;
     if matches!(index.kind, IndexKind::Unique { .. }) {
         index.state = IndexState::DeleteOnly;
-        index.kind = IndexKind::Unique { entries: create_entries(catalogue, &table, &index, version) };
+        index.kind =
+            IndexKind::Unique { entries: create_entries(catalogue, &table, &index, version) };
     }
     table.indexes.push(index);
     store(catalogue, table, version);

@@ -1,7 +1,8 @@
 //! Applying the log's entries: a pure function of the state and the entry, the same on every voter.
 
 use protocol::control::{
-    ControlEntry, ControlOutcome, ControlState, Group, Member, MemberState, RequestRecord, Sequencer,
+    ControlEntry, ControlOutcome, ControlState, Group, Member, MemberState, RequestRecord,
+    Sequencer,
 };
 use types::{BUCKET_COUNT, GroupId, NodeId, ShardId, View};
 
@@ -78,8 +79,12 @@ mod tests {
 
     fn config(data: u16, replicas: u16) -> ClusterConfig {
         let voter = NodeConfig { id: NodeId(1), voter: true, data: false, workers: 1 };
-        let others =
-            (2..data + 2).map(|id| NodeConfig { id: NodeId(id), voter: false, data: true, workers: 2 });
+        let others = (2..data + 2).map(|id| NodeConfig {
+            id: NodeId(id),
+            voter: false,
+            data: true,
+            workers: 2,
+        });
         ClusterConfig {
             cluster: ClusterId(7),
             nodes: std::iter::once(voter).chain(others).collect(),
@@ -102,7 +107,8 @@ mod tests {
                 apply(&mut state, &ControlEntry::RegisterNode { node, incarnation });
             }
             assert!(state.is_formed());
-            let again = ControlEntry::RegisterNode { node: NodeId(2), incarnation: Incarnation(99) };
+            let again =
+                ControlEntry::RegisterNode { node: NodeId(2), incarnation: Incarnation(99) };
             apply(&mut state, &again);
             assert_eq!(state.incarnations[&NodeId(2)], Incarnation(2));
             for group in state.groups.values() {

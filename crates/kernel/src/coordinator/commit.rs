@@ -82,14 +82,13 @@ impl Coordinator {
     }
 
     pub(crate) fn on_prepare_ok(&mut self, message: &PrepareOk, context: &mut Context<'_>) {
-        if let Some(position) = message.held_at {
-            if !holds(message.shard, position, message.transaction, message.request, context) {
-                // Told again, as a CommitOk, when the record is here: remember what it said until then.
-                self.raise_bounds(message);
-                return;
-            }
-        }
         self.raise_bounds(message);
+        if let Some(position) = message.held_at
+            && !holds(message.shard, position, message.transaction, message.request, context)
+        {
+            // Told again, as a CommitOk, when the record is here.
+            return;
+        }
         self.on_prepared(message.request, message.shard, context);
     }
 
@@ -130,8 +129,7 @@ impl Coordinator {
         pending.phase = Phase::Committing { participants: participants.clone() };
         pending.waiting = vec![shard];
         let request = pending.request;
-        let commit =
-            Commit { transaction, request, shard, participants, min_commit, epoch_max };
+        let commit = Commit { transaction, request, shard, participants, min_commit, epoch_max };
         send_to_primary(shard, Message::Commit(commit), context);
     }
 

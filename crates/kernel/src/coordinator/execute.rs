@@ -3,7 +3,8 @@
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{
-    Committed, Execute, ExecuteOk, ExecuteRefused, Holds, ReadView, TransactionUnknown, Undo, UndoOk,
+    Committed, Execute, ExecuteOk, ExecuteRefused, Holds, ReadView, TransactionUnknown, Undo,
+    UndoOk,
 };
 use protocol::op::{Batch, BatchResult, Lock, Op, OpKind, ReadAt};
 use protocol::request::{Reply, SessionId};
@@ -23,12 +24,7 @@ struct Part {
 }
 
 impl Coordinator {
-    pub(super) fn execute(
-        &mut self,
-        session: SessionId,
-        batch: Batch,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn execute(&mut self, session: SessionId, batch: Batch, context: &mut Context<'_>) {
         if let Err(refusal) = self.admit(session, &batch, context) {
             context.reply(session, Reply::Refused(refusal));
             return;
@@ -51,7 +47,8 @@ impl Coordinator {
             asked: Asked::Execute,
         };
         let transaction = entry.transaction.as_ref().expect("begun above");
-        let missing = transaction.snapshot.is_none() && needs_snapshot(&batch, transaction, context);
+        let missing =
+            transaction.snapshot.is_none() && needs_snapshot(&batch, transaction, context);
         if !missing {
             entry.pending = Some(pending);
             self.dispatch(session, batch, context);
@@ -143,22 +140,17 @@ impl Coordinator {
             let current = known.is_some_and(|table| {
                 table.version == op.version && table.state == TableState::Public
             });
-            let kept = || {
-                used.is_some_and(|transaction| transaction.tables.contains(&(op.table, op.version)))
-            };
-            if !current && !(known.is_some() && kept()) {
+            // A transaction may go on with the definition it began with.
+            let kept = known.is_some()
+                && used.is_some_and(|used| used.tables.contains(&(op.table, op.version)));
+            if !current && !kept {
                 return Err(Refusal::SchemaChanged { table: op.table });
             }
         }
         Ok(())
     }
 
-    fn begin_statement(
-        &mut self,
-        session: SessionId,
-        batch: &Batch,
-        context: &mut Context<'_>,
-    ) {
+    fn begin_statement(&mut self, session: SessionId, batch: &Batch, context: &mut Context<'_>) {
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         let transaction = match &mut entry.transaction {
             Some(transaction) => transaction,
@@ -442,9 +434,10 @@ fn is_plain_read(kind: &OpKind) -> bool {
     match kind {
         OpKind::Read { lock, .. } => *lock == Lock::None,
         OpKind::Scan(scan) => scan.lock == Lock::None,
-        OpKind::Insert { .. } | OpKind::Put { .. } | OpKind::Update { .. } | OpKind::Delete { .. } => {
-            false
-        }
+        OpKind::Insert { .. }
+        | OpKind::Put { .. }
+        | OpKind::Update { .. }
+        | OpKind::Delete { .. } => false,
     }
 }
 
@@ -492,11 +485,12 @@ fn shard_of(op: &Op, context: &Context<'_>) -> Option<ShardId> {
 
 fn split(ops: Vec<Op>, context: &Context<'_>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    let mut add = |shard: ShardId, position: u16, op: Op| {
-        match parts.iter_mut().find(|part| part.shard == shard) {
-            Some(part) => part.ops.push((position, op)),
-            None => parts.push(Part { shard, ops: vec![(position, op)] }),
-        }
+    let mut add = |shard: ShardId, position: u16, op: Op| match parts
+        .iter_mut()
+        .find(|part| part.shard == shard)
+    {
+        Some(part) => part.ops.push((position, op)),
+        None => parts.push(Part { shard, ops: vec![(position, op)] }),
     };
     for (position, op) in (0u16..).zip(ops) {
         if let Some(shard) = shard_of(&op, context) {
@@ -538,8 +532,7 @@ fn reader(shard: ShardId, read: ReadView, context: &Context<'_>) -> types::NodeI
             let sequencer = context.state.sequencer.expect("views are formed").node;
             let workers = |node| context.node.config.node(node).map_or(1, |config| config.workers);
             let one_channel = workers(here) == 1 && workers(primary) == 1;
-            group.members.len() == 2
-                && (sequencer == here || (sequencer == primary && one_channel))
+            group.members.len() == 2 && (sequencer == here || (sequencer == primary && one_channel))
         }
     };
     if complete { here } else { primary }

@@ -104,9 +104,15 @@ enum Phase {
     Snapshot(Box<Batch>),
     Executing,
     Undoing,
-    Preparing { home: ShardId, min_commit: Timestamp, epoch_max: u16 },
+    Preparing {
+        home: ShardId,
+        min_commit: Timestamp,
+        epoch_max: u16,
+    },
     /// The only shard written to, or the home of a prepared transaction, is asked to commit.
-    Committing { participants: Vec<ShardId> },
+    Committing {
+        participants: Vec<ShardId>,
+    },
     /// This node, the only backup, must hold the record.
     Held(#[allow(dead_code, reason = "names the record in a debugger")] LogPosition),
     /// A schema change.
@@ -152,12 +158,7 @@ impl Coordinator {
         }
     }
 
-    fn begin_request(
-        &mut self,
-        session: SessionId,
-        request: Request,
-        context: &mut Context<'_>,
-    ) {
+    fn begin_request(&mut self, session: SessionId, request: Request, context: &mut Context<'_>) {
         if !context.state.is_formed() {
             let reason = "the cluster is starting: not every data node is there yet".to_string();
             context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
@@ -229,11 +230,7 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn on_break_deadlock(
-        &mut self,
-        message: &BreakDeadlock,
-        context: &mut Context<'_>,
-    ) {
+    pub(crate) fn on_break_deadlock(&mut self, message: &BreakDeadlock, context: &mut Context<'_>) {
         let victim = |session: &Session| {
             session.pending.as_ref().is_some_and(|p| matches!(p.phase, Phase::Executing))
                 && session.transaction.as_ref().is_some_and(|t| t.id == message.transaction)
@@ -261,7 +258,8 @@ impl Coordinator {
         // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
         let mut again = Vec::new();
         for session in self.sessions.values() {
-            let (Some(pending), Some(transaction)) = (&session.pending, &session.transaction) else {
+            let (Some(pending), Some(transaction)) = (&session.pending, &session.transaction)
+            else {
                 continue;
             };
             if pending.cancelled.is_some() && matches!(pending.phase, Phase::Executing) {
@@ -331,4 +329,3 @@ fn close_snapshot(transaction: &mut Transaction, context: &Context<'_>) {
 }
 
 use request::{send_cancel, send_decide};
-

@@ -126,7 +126,9 @@ impl Coordinator {
         }
         let tables = &context.state.catalogue.tables;
         let outdated = self.sessions.values().filter_map(|s| s.transaction.as_ref()).any(|t| {
-            t.tables.iter().any(|(id, used)| tables.get(id).is_none_or(|table| table.version != *used))
+            t.tables
+                .iter()
+                .any(|(id, used)| tables.get(id).is_none_or(|table| table.version != *used))
         });
         if outdated || !participant::indexes_built(context) {
             return;

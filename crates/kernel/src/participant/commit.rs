@@ -34,11 +34,7 @@ enum Stamp {
 }
 
 impl Shard {
-    pub(super) fn on_commit(
-        &mut self,
-        message: &Commit,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_commit(&mut self, message: &Commit, context: &mut Context<'_>) {
         if !self.transactions.contains_key(&message.transaction) {
             self.send_unknown(message.transaction, message.request, context);
             return;
@@ -48,8 +44,7 @@ impl Shard {
         self.epoch_max = self.epoch_max.max(message.epoch_max);
         let answer = Answer::Commit { request: message.request };
         let participants = message.participants.clone();
-        let granted =
-            self.commit_here(message.transaction, participants, answer, context);
+        let granted = self.commit_here(message.transaction, participants, answer, context);
         self.resume(granted, context);
     }
 
@@ -119,8 +114,7 @@ impl Shard {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
         let (participants, answer) = entry.awaiting.take().expect("set with the state");
-        let granted =
-            self.log_commit(transaction, Some(ts), participants, answer, context);
+        let granted = self.log_commit(transaction, Some(ts), participants, answer, context);
         self.resume(granted, context);
     }
 
@@ -143,7 +137,12 @@ impl Shard {
         let position = LogPosition(self.position.0 + 1);
         let told = whole && self.backups.as_slice() == [coordinator.node];
         if context.node.mutation == Mutation::AckBeforeReplication && whole {
-            self.send_answer(transaction, answer, Committed::Decided(ts.unwrap_or_default()), context);
+            self.send_answer(
+                transaction,
+                answer,
+                Committed::Decided(ts.unwrap_or_default()),
+                context,
+            );
             return self.append(transaction, kind, None, context);
         }
         if told {
@@ -157,7 +156,10 @@ impl Shard {
     /// R10, R11: no snapshot up to this timestamp was read without the transaction, and its epoch is not over.
     pub(super) fn check_timestamp(&mut self, transaction: TransactionId, ts: Timestamp) {
         let min_commit = self.transactions[&transaction].min_commit;
-        assert!(ts > min_commit, "{ts:?} is not above {min_commit:?}, read without {transaction:?}");
+        assert!(
+            ts > min_commit,
+            "{ts:?} is not above {min_commit:?}, read without {transaction:?}"
+        );
         self.epoch_max = self.epoch_max.max(ts.epoch());
     }
 
@@ -229,10 +231,7 @@ impl Shard {
     }
 
     /// Decides the records at the log's head that every member holds, in order.
-    pub(super) fn decide_held(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Vec<u64> {
+    pub(super) fn decide_held(&mut self, context: &mut Context<'_>) -> Vec<u64> {
         let mut granted = Vec::new();
         while self.in_flight.front().is_some_and(InFlight::is_held) {
             let record = self.in_flight.pop_front().expect("front exists");
@@ -297,11 +296,7 @@ impl Shard {
         }
     }
 
-    pub(super) fn on_decide(
-        &mut self,
-        message: &Decide,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_decide(&mut self, message: &Decide, context: &mut Context<'_>) {
         let transaction = message.transaction;
         self.drop_parked(transaction);
         let Some(entry) = self.transactions.get(&transaction) else { return };

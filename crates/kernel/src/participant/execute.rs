@@ -8,7 +8,9 @@ use std::borrow::Cow;
 
 use protocol::Message;
 use protocol::Refusal;
-use protocol::message::{Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk};
+use protocol::message::{
+    Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk,
+};
 use protocol::op::{Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult};
 use storage::{Acquired, LockMode, RowChange, RowHandle, Visible};
 use types::convert::{StoreMode, store};
@@ -47,11 +49,7 @@ impl From<Refusal> for Stop {
 }
 
 impl Shard {
-    pub(super) fn on_execute(
-        &mut self,
-        execute: Execute,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_execute(&mut self, execute: Execute, context: &mut Context<'_>) {
         if execute.ops.iter().any(|(_, op)| op.version > self.schema_version) {
             // The sender knows a newer schema: this replica will in a moment.
             let token = self.next_token();
@@ -222,7 +220,15 @@ impl Shard {
             }
             OpKind::Update { key, filter, assignments, returning } => {
                 self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
-                self.update(execute, op.table, key, filter.as_ref(), assignments, *returning, evaluation)
+                self.update(
+                    execute,
+                    op.table,
+                    key,
+                    filter.as_ref(),
+                    assignments,
+                    *returning,
+                    evaluation,
+                )
             }
             OpKind::Delete { key, filter } => {
                 self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
@@ -314,7 +320,8 @@ impl Shard {
         if !passes(filter, &view, evaluation)? {
             return Ok(none);
         }
-        let new = assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)?;
+        let new =
+            assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)?;
         let Some(new) = new else {
             let row = returning.then(|| Bytes(old.to_vec()));
             return Ok(OpResult::Updated { matched: true, changed: false, row });
@@ -392,11 +399,7 @@ impl Shard {
         }
     }
 
-    pub(super) fn on_undo(
-        &mut self,
-        message: &UndoMessage,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_undo(&mut self, message: &UndoMessage, context: &mut Context<'_>) {
         self.undo_from(message.transaction, message.statement);
         let answer = Message::UndoOk(UndoOk {
             transaction: message.transaction,

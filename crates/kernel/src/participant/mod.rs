@@ -32,11 +32,7 @@ use crate::limits::{INDEX_BUILD_ROWS, PRUNE_BUDGET};
 use crate::worker::Context;
 
 /// Routes a message about a shard to its handler, in place if the shard is free, else to its owner.
-pub fn on_message(
-    from: Address,
-    message: Message,
-    context: &mut Context<'_>,
-) {
+pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
     let shard = shard_of(&message);
     let owner = context.state.owner(shard, context.address.node);
     let node = context.node;

@@ -35,11 +35,7 @@ impl Parked {
 
 impl Shard {
     /// Takes up operations whose locks were granted, and those that granting and their results set free in turn.
-    pub(super) fn resume(
-        &mut self,
-        granted: Vec<u64>,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn resume(&mut self, granted: Vec<u64>, context: &mut Context<'_>) {
         // Every resumed operation may end its transaction and so grant more: a list, not recursion.
         let mut tokens = std::collections::VecDeque::from(granted);
         while let Some(token) = tokens.pop_front() {
@@ -50,11 +46,7 @@ impl Shard {
     }
 
     /// Takes up the readers that met this transaction's marker.
-    pub(super) fn resume_readers(
-        &mut self,
-        decided: TransactionId,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn resume_readers(&mut self, decided: TransactionId, context: &mut Context<'_>) {
         if self.parked.is_empty() {
             return;
         }
@@ -91,7 +83,12 @@ impl Shard {
         self.resume(granted, context);
     }
 
-    pub(super) fn refuse(&mut self, execute: &Execute, refusal: Refusal, context: &mut Context<'_>) {
+    pub(super) fn refuse(
+        &mut self,
+        execute: &Execute,
+        refusal: Refusal,
+        context: &mut Context<'_>,
+    ) {
         self.undo_from(execute.transaction, execute.statement);
         let message = Message::ExecuteRefused(ExecuteRefused {
             transaction: execute.transaction,
@@ -103,11 +100,7 @@ impl Shard {
         context.send_for(self.id, execute.transaction.coordinator, message);
     }
 
-    pub(super) fn on_cancel(
-        &mut self,
-        message: &Cancel,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_cancel(&mut self, message: &Cancel, context: &mut Context<'_>) {
         let mut waiting = self.parked.iter();
         let found = waiting.find(|(_, parked)| {
             parked.execute.transaction == message.transaction
@@ -120,10 +113,7 @@ impl Shard {
     }
 
     /// Ends the waits that have lasted too long.
-    pub(super) fn expire_parked(
-        &mut self,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn expire_parked(&mut self, context: &mut Context<'_>) {
         let expired = |parked: &Parked| {
             let limit = u64::from(parked.execute.lock_wait_timeout_ms) * 1_000;
             parked.waits_for_lock() && context.now >= parked.since.saturating_add(limit)
@@ -167,8 +157,9 @@ pub(super) fn needs_transaction(kind: &OpKind) -> bool {
     match kind {
         OpKind::Read { lock, .. } => *lock != Lock::None,
         OpKind::Scan(scan) => scan.lock != Lock::None,
-        OpKind::Insert { .. } | OpKind::Put { .. } | OpKind::Update { .. } | OpKind::Delete { .. } => {
-            true
-        }
+        OpKind::Insert { .. }
+        | OpKind::Put { .. }
+        | OpKind::Update { .. }
+        | OpKind::Delete { .. } => true,
     }
 }

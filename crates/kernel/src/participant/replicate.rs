@@ -167,19 +167,11 @@ impl Shard {
         self.resume_readers(transaction, context);
     }
 
-    pub(super) fn on_commit_index(
-        &mut self,
-        message: &CommitIndex,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_commit_index(&mut self, message: &CommitIndex, context: &mut Context<'_>) {
         self.advance_commit_index(message.position, context);
     }
 
-    fn advance_commit_index(
-        &mut self,
-        commit_index: LogPosition,
-        context: &mut Context<'_>,
-    ) {
+    fn advance_commit_index(&mut self, commit_index: LogPosition, context: &mut Context<'_>) {
         self.commit_index = self.commit_index.max(commit_index);
         while self.undecided.front().is_some_and(|record| record.position <= self.commit_index) {
             let record = self.undecided.pop_front().expect("front exists");

@@ -30,6 +30,15 @@ pub(super) struct ScanProgress {
     shard: ShardId,
 }
 
+/// An index entry that a locking scan came by.
+struct Found {
+    entry: Vec<u8>,
+    /// The row's primary key.
+    key: Vec<u8>,
+    /// Worth a lock and a second look.
+    wanted: bool,
+}
+
 enum Output {
     Rows(RowBatch),
     Groups(BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>),
@@ -64,9 +73,24 @@ impl Shard {
         while progress.range < scan.ranges.len() {
             let stopped = if scan.lock == Lock::None {
                 let projection = projection.as_ref();
-                self.scan_plain(execute, table, scan, projection, &mut progress, evaluation, context)?
+                self.scan_plain(
+                    execute,
+                    table,
+                    scan,
+                    projection,
+                    &mut progress,
+                    evaluation,
+                    context,
+                )?
             } else {
-                match self.scan_locking(execute, table, scan, &projection, &mut progress, evaluation) {
+                match self.scan_locking(
+                    execute,
+                    table,
+                    scan,
+                    &projection,
+                    &mut progress,
+                    evaluation,
+                ) {
                     Err(Stop::Lock(token)) => {
                         *saved = Some(progress);
                         return Err(Stop::Lock(token));
@@ -100,7 +124,8 @@ impl Shard {
         let range = storage_range(scan, progress.range);
         let at = read_timestamp(execute.read);
         let after = progress.after.clone();
-        let mut rows = replica.partition.scan(scan.index, &range, direction(scan), after.as_deref());
+        let mut rows =
+            replica.partition.scan(scan.index, &range, direction(scan), after.as_deref());
         let reader = Some(execute.transaction);
         while let Some(item) = rows.next_visible(at, reader) {
             match item.read.visible {
@@ -148,7 +173,7 @@ impl Shard {
             if candidates.is_empty() {
                 return Ok(false);
             }
-            for (entry, key, wanted) in candidates {
+            for Found { entry, key, wanted } in candidates {
                 if wanted {
                     self.lock(table, &key, mode_of(scan.lock), owner)?;
                     let replica = &self.tables[&table];
@@ -169,8 +194,7 @@ impl Shard {
         }
     }
 
-    /// The next entries: (entry key, primary key, is it worth a lock?). A row that does not pass as it is committed now,
-    /// and that nobody is changing, is not locked.
+    /// The next entries. A row that does not pass as it is committed now, and that nobody is changing, is not wanted.
     fn candidates(
         &self,
         table: TableId,
@@ -179,7 +203,7 @@ impl Shard {
         progress: &ScanProgress,
         owner: types::TransactionId,
         evaluation: &mut EvalContext<'_>,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>, bool)>, Stop> {
+    ) -> Result<Vec<Found>, Stop> {
         const CANDIDATES: usize = 32;
         let replica = &self.tables[&table];
         let after = progress.after.as_deref();
@@ -197,7 +221,7 @@ impl Shard {
                 Visible::Undecided(_) => true,
             };
             let key = replica.partition.key_of(item.row).into_owned();
-            candidates.push((item.key.to_vec(), key, wanted));
+            candidates.push(Found { entry: item.key.to_vec(), key, wanted });
         }
         Ok(candidates)
     }
@@ -217,7 +241,9 @@ fn storage_range(scan: &Scan, position: usize) -> StorageRange {
 impl ScanProgress {
     fn new(shard: &Shard, scan: &Scan) -> Result<ScanProgress, Stop> {
         let output = match &scan.output {
-            ScanOutput::Rows { .. } => Output::Rows(RowBatch { shard: shard.id, ..RowBatch::default() }),
+            ScanOutput::Rows { .. } => {
+                Output::Rows(RowBatch { shard: shard.id, ..RowBatch::default() })
+            }
             ScanOutput::Groups { .. } => Output::Groups(BTreeMap::new()),
         };
         let (range, after) = match &scan.resume {
@@ -283,9 +309,7 @@ impl ScanProgress {
                         None => Value::Int(1),
                         Some(argument) => eval(argument, row, evaluation).map_err(Refusal::Eval)?,
                     };
-                    state
-                        .update(value.as_ref(), &mut evaluation.convert)
-                        .map_err(Refusal::Eval)?;
+                    state.update(value.as_ref(), &mut evaluation.convert).map_err(Refusal::Eval)?;
                 }
                 Ok(())
             }

@@ -8,8 +8,8 @@ use protocol::message::{RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
 use storage::{LockTable, PagePool, Partition, RowHandle, Undo};
 use types::{
-    Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table,
-    TableId, Timestamp, TransactionId,
+    Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table, TableId,
+    Timestamp, TransactionId,
 };
 
 use super::parked::Parked;

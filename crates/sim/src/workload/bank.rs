@@ -80,7 +80,11 @@ async fn run(actor: Actor, accounts: i64) {
         let canceller = session.canceller();
         let reads = teller.actor.random.chance(450);
         let work = async {
-            if reads { teller.audit(&mut session).await } else { teller.transfer(&mut session).await }
+            if reads {
+                teller.audit(&mut session).await
+            } else {
+                teller.transfer(&mut session).await
+            }
         };
         let outcome = disturbed(disturbance, &client, canceller, work).await;
         if let Some(outcome) = &outcome {
@@ -116,7 +120,9 @@ impl Teller {
         match row_read(table, &result, 0) {
             Some(row) => Ok(row[1]),
             None => {
-                self.actor.stage.fail(format!("account {} is not there under its lock", account.id));
+                self.actor
+                    .stage
+                    .fail(format!("account {} is not there under its lock", account.id));
                 Err(Refusal::Deadlock)
             }
         }
@@ -176,7 +182,8 @@ impl Teller {
                 // A statement of two batches, undone, then made again.
                 self.execute(session, vec![self.update(from, -amount)]).await?;
                 self.execute(session, vec![self.update(to, 7)]).await?;
-                let more = batch(vec![self.update(from, 9)], ReadAt::Transaction, self.lock_wait_ms);
+                let more =
+                    batch(vec![self.update(from, 9)], ReadAt::Transaction, self.lock_wait_ms);
                 session.execute(more).await?;
                 session.undo_statement().await?;
                 self.execute(session, vec![self.update(to, amount)]).await?;
@@ -255,7 +262,8 @@ impl Teller {
             }
             1 => {
                 session.next_statement();
-                let result = session.execute(autocommit(self.key_reads(), self.lock_wait_ms)).await?;
+                let result =
+                    session.execute(autocommit(self.key_reads(), self.lock_wait_ms)).await?;
                 self.expect_rows("a batch of key reads", &result);
                 Ok(())
             }

@@ -14,7 +14,9 @@ use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
 use crate::stage::{Actor, disturbed, next_session};
-use crate::tables::{autocommit, batch, constant, delete, insert, integers, read, row_read, update};
+use crate::tables::{
+    autocommit, batch, constant, delete, insert, integers, read, row_read, update,
+};
 
 const NAME: &str = "ledger";
 
@@ -70,7 +72,7 @@ impl Work for Ledger {
                 return Err(format!("entry {id} is {found:?}, {payload:?} was acknowledged"));
             }
         }
-        match left.keys().find(|id| expected.get(*id).is_none()) {
+        match left.keys().find(|id| !expected.contains_key(*id)) {
             Some(id) => Err(format!("entry {id} is there and was never acknowledged")),
             None => Ok(()),
         }
@@ -133,8 +135,12 @@ impl Writer {
         let mut changes = State::new();
         for _ in 0..self.actor.random.between(1, 3) {
             let value = self.actor.unique_value();
-            let there: Vec<i64> =
-                self.own.iter().filter(|(_, payload)| payload.is_some()).map(|(id, _)| *id).collect();
+            let there: Vec<i64> = self
+                .own
+                .iter()
+                .filter(|(_, payload)| payload.is_some())
+                .map(|(id, _)| *id)
+                .collect();
             if there.is_empty() || self.actor.random.chance(600) {
                 changes.insert(value, Some(value));
             } else {
@@ -150,9 +156,7 @@ impl Writer {
             let is_there = self.own.get(id).copied().flatten().is_some();
             match payload {
                 None => delete(&self.table, *id),
-                Some(payload) if is_there => {
-                    update(&self.table, *id, 1, constant(*payload), None)
-                }
+                Some(payload) if is_there => update(&self.table, *id, 1, constant(*payload), None),
                 Some(payload) => insert(&self.table, &[*id, *payload]),
             }
         };

@@ -97,19 +97,11 @@ async fn write(
     Ok(())
 }
 
-async fn look(
-    actor: &mut Actor,
-    table: &Arc<Table>,
-    session: &mut Session,
-) -> Result<(), Refusal> {
+async fn look(actor: &mut Actor, table: &Arc<Table>, session: &mut Session) -> Result<(), Refusal> {
     let ordered = actor.random.chance(500);
     let read_at = *actor.random.pick(&[ReadAt::Statement, ReadAt::Transaction]);
-    let options = ScanOptions {
-        ordered,
-        read_at,
-        lock_wait_timeout_ms: 50_000,
-        ..ScanOptions::default()
-    };
+    let options =
+        ScanOptions { ordered, read_at, lock_wait_timeout_ms: 50_000, ..ScanOptions::default() };
     let mut scan = scan_rows(IndexId(0));
     scan.reverse = actor.random.chance(500);
     session.next_statement();

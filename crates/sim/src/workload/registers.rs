@@ -283,7 +283,8 @@ impl User {
         // From here on the write may happen; the lock is held since before.
         self.called(id, Operation::Exchange { seen, new });
         session.next_statement();
-        let write = batch(vec![put(&self.table, &[key, new])], ReadAt::Transaction, self.lock_wait_ms);
+        let write =
+            batch(vec![put(&self.table, &[key, new])], ReadAt::Transaction, self.lock_wait_ms);
         session.execute(write).await?;
         if self.actor.random.chance(200) {
             session.rollback().await;

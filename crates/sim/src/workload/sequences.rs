@@ -80,11 +80,10 @@ async fn run(mut actor: Actor, values: Rc<RefCell<Values>>) {
             }
         };
         let outcome = disturbed(disturbance, &client, canceller, work).await;
-        let target = &mut *values.borrow_mut();
         match &outcome {
-            Some(Ok(())) => target.acknowledged.extend(reserved.borrow().iter()),
+            Some(Ok(())) => values.borrow_mut().acknowledged.extend(reserved.borrow().iter()),
             Some(Err(_)) => {}
-            None => target.unheard.extend(reserved.borrow().iter()),
+            None => values.borrow_mut().unheard.extend(reserved.borrow().iter()),
         }
         if let Some(outcome) = &outcome {
             actor.ended("sequence", outcome, disturbance, 50_000);

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use client::{Lock, ReadAt, Refusal, Session, delete_ops, insert_ops, replace_ops, unique_entry_key};
+use client::{
+    Lock, ReadAt, Refusal, Session, delete_ops, insert_ops, replace_ops, unique_entry_key,
+};
 use types::wire::Bytes;
 use types::{IndexKind, RowView, Table};
 
@@ -116,12 +118,8 @@ impl Owner {
         if self.actor.random.chance(300) {
             new[0] = self.actor.random.below(self.sizes.ids) as i64;
         }
-        let ops = replace_ops(
-            &self.actor.client.catalogue(),
-            &self.table,
-            &old,
-            &row(&self.table, &new),
-        );
+        let ops =
+            replace_ops(&self.actor.client.catalogue(), &self.table, &old, &row(&self.table, &new));
         session.next_statement();
         let outcome = session.execute(batch(ops, ReadAt::Transaction, self.lock_wait_ms)).await;
         ignore_duplicate(outcome)?;
