@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Deliberately not here: compression, LOCAL INFILE, server-side cursors (a client that asks for one gets the whole result,
-//! which the protocol allows), session tracking, replication commands.
+//! which the protocol allows; Connector/J, having asked for one, cannot read a result whose first row is above 16 MB),
+//! session tracking, replication commands.
 
 #![forbid(unsafe_code)]
 

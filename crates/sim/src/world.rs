@@ -500,7 +500,7 @@ fn key_of(address: Address) -> u64 {
 }
 
 fn shortened(text: String) -> String {
-    const LENGTH_MAX: usize = 600;
+    const LENGTH_MAX: usize = 2_000;
     match text.char_indices().nth(LENGTH_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,

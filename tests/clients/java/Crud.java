@@ -65,6 +65,8 @@ public final class Crud {
     private Connection connection;
     private int passedCount;
     private int failedCount;
+    /** What the server refused, as it may, in the group at hand. */
+    private final List<String> refusedFeatures = new ArrayList<>();
 
     private Crud(Map<String, String> options, Mode mode) {
         this.options = options;
@@ -112,7 +114,8 @@ public final class Crud {
         group("parameters in conditions", this::conditions);
         group("AUTO_INCREMENT and generated keys", this::autoIncrement);
         group("point, range, LIKE, IN, LIMIT", this::queries);
-        group("aggregates and joins", this::aggregates);
+        group("aggregates", this::aggregates);
+        group("joins", this::joins);
         group("UPDATE, DELETE, affected rows", this::updates);
         group("changed rows instead of matched ones (useAffectedRows)", this::affectedRows);
         group("commit and rollback", this::transactions);
@@ -153,12 +156,15 @@ public final class Crud {
     }
 
     private void group(String name, Check check) {
+        refusedFeatures.clear();
         try {
             boolean first = passedCount + failedCount == 0;
             connection = connect(first || name.equals("drop database") ? "" : database, Map.of());
             check.run();
             passedCount++;
-            System.out.println("ok     " + mode.name() + ": " + name);
+            String refused = refusedFeatures.isEmpty() ? ""
+                : " (refused with error 1235: " + String.join(", ", refusedFeatures) + ")";
+            System.out.println("ok     " + mode.name() + ": " + name + refused);
         } catch (Exception error) {
             failedCount++;
             String where = Arrays.stream(error.getStackTrace())
@@ -279,6 +285,29 @@ public final class Crud {
             throw new Failure(what + ": " + error);
         }
         throw new Failure(what + " was accepted; error " + number + " was expected");
+    }
+
+    /**
+     * Whether the server has a feature that Skarv refuses by design. The first check is tried. Where it succeeds, the
+     * caller checks the feature itself. Where Skarv refuses it, every one of the checks must be refused with error 1235
+     * and the feature's name. All else is an error.
+     */
+    private boolean serves(String feature, Check... checks) throws Exception {
+        try {
+            checks[0].run();
+            return true;
+        } catch (SQLException error) {
+            if (error.getErrorCode() != 1235 || !rows("SELECT VERSION()").get(0).get(0).contains("skarv")) {
+                throw error;
+            }
+        }
+        for (Check check : checks) {
+            SQLException error = refusedWhen(1235, "42000", feature, check);
+            equal(error.getMessage().contains("'" + feature + "'"), true,
+                "the message names '" + feature + "': " + error.getMessage());
+        }
+        refusedFeatures.add(feature);
+        return false;
     }
 
     // The groups.
@@ -541,6 +570,14 @@ public final class Crud {
                 row("2", "2", "7.75", "3.00", "40", "40.0000"),
                 row("3", "1", "5.00", "5.00", "50", "50.0000")), "GROUP BY");
         equal(rows("SELECT SUM(price), COUNT(*) FROM item WHERE id > ?", 1000), table(row(null, "0")), "of nothing");
+    }
+
+    private void joins() throws Exception {
+        if (!serves("JOIN", () -> rows("SELECT a.id FROM item a JOIN item b ON a.shelf = b.shelf"),
+                () -> rows("SELECT a.id FROM item a LEFT JOIN item b ON a.shelf = b.shelf"),
+                () -> rows("SELECT a.id FROM item a, item b"))) {
+            return;
+        }
         equal(rows("SELECT a.code, b.code FROM item a JOIN item b ON a.shelf = b.shelf AND a.id < b.id ORDER BY a.id"),
             table(row("c-1", "c-2"), row("c-3", "c-4")), "inner join");
         equal(rows("SELECT a.id, b.id FROM item a LEFT JOIN item b ON b.id = a.id + ? WHERE a.id > 1 ORDER BY a.id", 3),
@@ -597,14 +634,18 @@ public final class Crud {
         }
     }
 
-    private void savepoints() throws SQLException {
+    private void savepoints() throws Exception {
         connection.setAutoCommit(false);
         change("UPDATE item SET quantity = 30 WHERE id = 2");
-        Savepoint savepoint = connection.setSavepoint("before_more");
-        change("UPDATE item SET quantity = 31 WHERE id = 2");
-        connection.rollback(savepoint);
-        equal(rows("SELECT quantity FROM item WHERE id = 2"), table(row("30")), "rolled back to the savepoint");
-        connection.releaseSavepoint(savepoint);
+        if (serves("SAVEPOINT", () -> connection.setSavepoint("before_more"), () -> change("SAVEPOINT before_more"),
+                () -> change("ROLLBACK TO SAVEPOINT before_more"), () -> change("RELEASE SAVEPOINT before_more"))) {
+            Savepoint savepoint = connection.setSavepoint("before_more");
+            change("UPDATE item SET quantity = 31 WHERE id = 2");
+            connection.rollback(savepoint);
+            equal(rows("SELECT quantity FROM item WHERE id = 2"), table(row("30")), "rolled back to the savepoint");
+            connection.releaseSavepoint(savepoint);
+        }
+        equal(rows("SELECT quantity FROM item WHERE id = 2"), table(row("30")), "the transaction is still open");
         connection.rollback();
         equal(rows("SELECT quantity FROM item WHERE id = 2"), table(row("20")), "rolled back");
     }
@@ -656,11 +697,23 @@ public final class Crud {
             () -> connect(database, Map.of("user", "no_such_user", "password", "wrong")).close());
     }
 
+    /**
+     * Reads one row of big. Having asked for a cursor, the driver looks ahead at the packet behind the columns, and takes
+     * the packets of a row above 16 MB to be out of order there. Behind an opened cursor that packet is not a row; Skarv
+     * opens none, so the cursor must not be asked for.
+     */
+    private PreparedStatement prepareBig(int id) throws SQLException {
+        PreparedStatement statement = prepare(connection, "SELECT content FROM big WHERE id = ?", id);
+        if (connection.getMetaData().getDatabaseProductVersion().contains("skarv")) {
+            statement.setFetchSize(0);
+        }
+        return statement;
+    }
+
     private void splitPackets() throws SQLException {
         byte[] content = randomBytes(BLOB_SIZE_SPLIT);
         equal(change("INSERT INTO big VALUES (?, ?)", 1, content), 1, "affected rows");
-        try (PreparedStatement statement = prepare(connection, "SELECT content FROM big WHERE id = ?", 1);
-                ResultSet result = statement.executeQuery()) {
+        try (PreparedStatement statement = prepareBig(1); ResultSet result = statement.executeQuery()) {
             result.next();
             equal(result.getBytes(1), content, "18 MB");
         }
@@ -676,8 +729,7 @@ public final class Crud {
                 insert.setInt(1, ++id);
                 insert.setBinaryStream(2, new ByteArrayInputStream(content), size);
                 equal(insert.executeUpdate(), 1, "affected rows");
-                try (PreparedStatement select = prepare(connection, "SELECT content FROM big WHERE id = ?", id);
-                        ResultSet result = select.executeQuery()) {
+                try (PreparedStatement select = prepareBig(id); ResultSet result = select.executeQuery()) {
                     result.next();
                     equal(result.getBinaryStream(1).readAllBytes(), content, "a stream of " + size + " bytes");
                 }

@@ -136,8 +136,10 @@ def connection_commands(run):
             cursor.execute(f"CREATE TABLE {second}.t (id INT PRIMARY KEY)")
             cursor.execute(f"INSERT INTO {second}.t SELECT id FROM item WHERE id <= 3")
             run.equal(cursor.rowcount, 3, "INSERT ... SELECT into another database")
-            cursor.execute(f"SELECT COUNT(*) FROM item JOIN {second}.t USING (id)")
-            run.equal(cursor.fetchall(), ((3,),), "a join of two databases")
+            cursor.execute(f"SELECT t.id FROM {second}.t ORDER BY {second}.t.id DESC")
+            run.equal(cursor.fetchall(), ((3,), (2,), (1,)), "a table of another database")
+            cursor.execute("SELECT DATABASE(), COUNT(*) FROM item WHERE id <= 3")
+            run.equal(cursor.fetchall(), ((run.database, 3),), "the current database is still the first")
             try:
                 connection.select_db("no_such_database")
             except pymysql.err.OperationalError as error:

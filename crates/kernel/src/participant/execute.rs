@@ -56,6 +56,12 @@ impl Shard {
             self.park(token, execute, Progress::default(), WaitsFor::Schema, context);
             return;
         }
+        if matches!(execute.read, ReadView::Snapshot(_)) && !self.early.is_empty() {
+            // A record that came and could not be applied yet may be of a commit that the snapshot has.
+            let token = self.next_token();
+            self.park(token, execute, Progress::default(), WaitsFor::Records, context);
+            return;
+        }
         if execute.transaction.coordinator.node != context.address.node
             && let Err(refusal) = self.check_execute(&execute)
         {

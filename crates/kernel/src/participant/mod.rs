@@ -28,6 +28,7 @@ pub use shard::Shard;
 use protocol::Message;
 use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 
+use self::parked::WaitsFor;
 use crate::limits::{INDEX_BUILD_ROWS, PRUNE_BUDGET};
 use crate::worker::Context;
 
@@ -92,7 +93,7 @@ pub fn on_state(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.adopt_catalogue(&state.catalogue);
         shard.take_early(context);
-        shard.resume_after_schema(context);
+        shard.begin_parked(WaitsFor::Schema, context);
     });
 }
 

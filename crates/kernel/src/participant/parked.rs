@@ -25,6 +25,8 @@ pub(super) enum WaitsFor {
     Decision(TransactionId),
     /// The schema it was planned with.
     Schema,
+    /// On a backup: the records that have come and wait for others or for the schema.
+    Records,
 }
 
 impl Parked {
@@ -56,9 +58,9 @@ impl Shard {
         self.resume(tokens, context);
     }
 
-    /// Begins the operations that waited for a schema that is here now.
-    pub(super) fn resume_after_schema(&mut self, context: &mut Context<'_>) {
-        let waiting = self.parked.iter().filter(|(_, parked)| parked.waits_for == WaitsFor::Schema);
+    /// Begins the operations that waited for a schema, or for records, that are here now.
+    pub(super) fn begin_parked(&mut self, waits_for: WaitsFor, context: &mut Context<'_>) {
+        let waiting = self.parked.iter().filter(|(_, parked)| parked.waits_for == waits_for);
         let tokens: Vec<u64> = waiting.map(|(token, _)| *token).collect();
         for token in tokens {
             if let Some(parked) = self.parked.remove(&token) {
@@ -77,7 +79,7 @@ impl Shard {
         let Some(parked) = self.parked.remove(&token) else { return };
         let granted = match parked.waits_for {
             WaitsFor::Lock => self.locks.cancel(token),
-            WaitsFor::Decision(_) | WaitsFor::Schema => Vec::new(),
+            WaitsFor::Decision(_) | WaitsFor::Schema | WaitsFor::Records => Vec::new(),
         };
         self.refuse(&parked.execute, refusal, context);
         self.resume(granted, context);

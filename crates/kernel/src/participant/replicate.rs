@@ -11,6 +11,7 @@ use protocol::message::{
 use storage::{RowChange, RowHandle};
 use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
 
+use super::parked::WaitsFor;
 use super::shard::{Shard, Undecided};
 use crate::node::Mutation;
 use crate::worker::Context;
@@ -84,6 +85,9 @@ impl Shard {
             context.send_for(self.id, from, Message::ReplicateOk(answer));
         }
         self.tell_held_waiters(context);
+        if self.early.is_empty() && !self.parked.is_empty() {
+            self.begin_parked(WaitsFor::Records, context);
+        }
     }
 
     /// Makes a record's changes on this backup; returns the timestamp if it was given one here.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 
 	"clients/connect"
 
@@ -33,6 +34,8 @@ type run struct {
 	pool       *sql.DB
 
 	passedCount, failedCount int
+	// refusedFeatures are those the server refused, as it may, in the group at hand.
+	refusedFeatures []string
 }
 
 var background = context.Background()
@@ -182,13 +185,41 @@ func refusal(err error, number uint16, sqlstate, what string) string {
 	return refused.Message
 }
 
+// serves says whether the server has a feature that Skarv refuses by design. The first statement is tried. Where it
+// succeeds, the caller checks the feature itself. Where Skarv refuses it, every one of the statements must be refused
+// with error 1235 and the feature's name. All else is a failure.
+func (r *run) serves(feature string, statements ...string) bool {
+	rows, err := r.connection.QueryContext(background, statements[0])
+	if err == nil {
+		readTexts(rows)
+		must(rows.Close(), "close")
+		return true
+	}
+	var refused *mysql.MySQLError
+	if !errors.As(err, &refused) || refused.Number != 1235 || !strings.Contains(r.texts("SELECT VERSION()")[0][0], "skarv") {
+		fail("%s: %v", statements[0], err)
+	}
+	for _, statement := range statements {
+		message := r.refused(1235, "42000", statement)
+		if !strings.Contains(message, "'"+feature+"'") {
+			fail("the refusal of %q does not name %q: %s", statement, feature, message)
+		}
+	}
+	r.refusedFeatures = append(r.refusedFeatures, feature)
+	return false
+}
+
 func (r *run) group(name string, check func(*run)) {
+	r.refusedFeatures = nil
 	defer func() {
 		if cause := recover(); cause != nil {
 			r.failedCount++
 			fmt.Printf("FAILED %s: %s: %v\n", r.mode, name, cause)
 		} else {
 			r.passedCount++
+			if len(r.refusedFeatures) > 0 {
+				name += " (refused with error 1235: " + strings.Join(r.refusedFeatures, ", ") + ")"
+			}
 			fmt.Printf("ok     %s: %s\n", r.mode, name)
 		}
 		r.disconnect()
