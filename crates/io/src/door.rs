@@ -1,4 +1,4 @@
-//! What listens, on worker 0: the node port, the MySQL port and socket, the management socket.
+//! What listens, on worker 0: the node port and socket, the MySQL port and socket, the management socket.
 //!
 //! Whoever connects is handed on: clients to the workers in turn, links to the worker their hello names. The MySQL side
 //! opens only when the node can serve. When the system has no descriptors left, accepting pauses: what waits in the
@@ -26,6 +26,7 @@ use crate::stream::{Stream, Transfer};
 /// Sockets bound at the start of a node. Those of the nodes and of management listen already.
 pub struct BoundSockets {
     pub node: OwnedFd,
+    pub node_unix: Option<OwnedFd>,
     pub management: OwnedFd,
     pub mysql_tcp: Option<OwnedFd>,
     pub mysql_unix: Option<OwnedFd>,
@@ -73,10 +74,11 @@ enum ListenerSocket {
     Unix(UnixListener),
 }
 
-/// Connected to the node port, hello not complete.
+/// Connected to the node port or socket, hello not complete.
 struct Stranger {
     stream: Stream,
-    from: SocketAddr,
+    /// None at the socket: a process of this machine.
+    from: Option<SocketAddr>,
     deadline: Time,
     received: Vec<u8>,
 }
@@ -100,6 +102,9 @@ impl Door {
             stranger_token,
         };
         door.listen_tcp(Kind::Node, sockets.node, registry)?;
+        if let Some(socket) = sockets.node_unix {
+            door.listen_unix(Kind::Node, socket, registry)?;
+        }
         door.listen_unix(Kind::Management, sockets.management, registry)?;
         Ok(door)
     }
@@ -216,10 +221,9 @@ impl Door {
                     arrivals.push(Arrival::Client(stream, transport));
                 }
                 (Ok((stream, _)), Kind::Management) => arrivals.push(Arrival::Management(stream)),
-                (Ok((stream, Some(from))), Kind::Node) => {
+                (Ok((stream, from)), Kind::Node) => {
                     self.add_stranger(stream, from, now, registry, log);
                 }
-                (Ok((_, None)), Kind::Node) => unreachable!("the node port is TCP"),
                 (Err(error), kind) => match error.kind() {
                     ErrorKind::WouldBlock => {
                         listener.waiting = false;
@@ -243,7 +247,7 @@ impl Door {
     fn add_stranger(
         &mut self,
         mut stream: Stream,
-        from: SocketAddr,
+        from: Option<SocketAddr>,
         now: Time,
         registry: &Registry,
         log: &NodeLog,
@@ -318,10 +322,8 @@ impl Kind {
 
 fn refuse(mut stranger: Stranger, reason: &str, log: &NodeLog) {
     // The address without the port, so that one who keeps coming back is one line.
-    log.warn_limited(&format!(
-        "connection of {} to the node port refused: {reason}",
-        stranger.from.ip()
-    ));
+    let from = stranger.from.map_or("a local process".into(), |from| from.ip().to_string());
+    log.warn_limited(&format!("connection of {from} to the node port refused: {reason}"));
     // Best effort: a node of another version can at least show it.
     let _ = stranger.stream.write(&hello::encode_refusal(reason));
 }

@@ -1,4 +1,5 @@
-//! Links: one TCP connection for each pair of workers on different nodes, carrying frames.
+//! Links: one connection for each pair of workers on different nodes, carrying frames: TCP, or a unix socket between nodes
+//! of one machine that share a directory.
 //!
 //! The worker with the lower node id connects, again and again until the peer is there; the other waits for it. After
 //! both hellos the link is up and the kernel is told, whose channels then send again what the last connection lost. So a
@@ -18,12 +19,13 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Time;
 use mio::event::Source;
-use mio::net::TcpStream;
+use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use rustix::net::sockopt;
 use types::{Address, Incarnation};
@@ -41,7 +43,7 @@ const PARTIAL_KEPT_MAX: usize = 1 << 20;
 pub struct Link {
     pub peer: Address,
     /// Where to connect, if this side does.
-    connect_to: Option<SocketAddr>,
+    connect_to: Option<LinkAddress>,
     token: Token,
     state: State,
     /// Waiting: when to connect. Connecting and Greeting: when to give up.
@@ -59,6 +61,22 @@ pub struct Link {
     unread: bool,
     /// The end of the stream was announced: read on until it is there.
     ending: bool,
+}
+
+/// Where a peer listens for links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkAddress {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl std::fmt::Display for LinkAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkAddress::Tcp(address) => write!(f, "{address}"),
+            LinkAddress::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 enum State {
@@ -82,13 +100,14 @@ pub enum Event {
 
 impl Link {
     /// `connect_to`: the peer's address if this side connects.
-    pub fn new(peer: Address, connect_to: Option<SocketAddr>, token: Token, now: Time) -> Link {
+    pub fn new(peer: Address, connect_to: Option<LinkAddress>, token: Token, now: Time) -> Link {
+        let deadline = if connect_to.is_some() { now } else { Time::MAX };
         Link {
             peer,
             connect_to,
             token,
             state: State::Waiting,
-            deadline: if connect_to.is_some() { now } else { Time::MAX },
+            deadline,
             reconnect_after: RECONNECT_AFTER_MIN,
             queue: VecDeque::new(),
             queue_offset: 0,
@@ -123,13 +142,16 @@ impl Link {
     }
 
     fn connect(&mut self, now: Time, registry: &Registry) -> Event {
-        let address = self.connect_to.expect("only the side that connects has a deadline");
+        let address = self.connect_to.as_ref();
+        let connected = match address.expect("only the side that connects has a deadline") {
+            LinkAddress::Tcp(address) => TcpStream::connect(*address).map(Stream::Tcp),
+            LinkAddress::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+        };
         self.deadline = now + CONNECT_TIMEOUT;
-        let Ok(stream) = TcpStream::connect(address) else {
+        let Ok(mut stream) = connected else {
             self.back_off(now);
             return Event::Nothing;
         };
-        let mut stream = Stream::Tcp(stream);
         let interest = Interest::READABLE | Interest::WRITABLE;
         if stream.register(registry, self.token, interest).is_err() {
             self.back_off(now);
@@ -165,7 +187,7 @@ impl Link {
         if was_up {
             self.reconnect_after = RECONNECT_AFTER_MIN;
         }
-        match self.connect_to {
+        match &self.connect_to {
             Some(_) => self.back_off(now),
             None => {
                 self.state = State::Waiting;
@@ -230,11 +252,14 @@ impl Link {
 
     fn on_connected(&mut self, now: Time, registry: &Registry, ours: &Hello) -> Event {
         let State::Connecting(stream) = &mut self.state else { unreachable!("by the caller") };
-        let Stream::Tcp(tcp) = stream else { unreachable!("links are TCP") };
-        if !matches!(tcp.take_error(), Ok(None)) {
+        let (error, is_connected) = match stream {
+            Stream::Tcp(stream) => (stream.take_error(), stream.peer_addr().is_ok()),
+            Stream::Unix(stream) => (stream.take_error(), stream.peer_addr().is_ok()),
+        };
+        if !matches!(error, Ok(None)) {
             return self.down(now, registry, "cannot connect".into());
         }
-        if tcp.peer_addr().is_err() {
+        if !is_connected {
             return Event::Nothing;
         }
         set_options(stream);
@@ -456,7 +481,7 @@ fn frame_length(bytes: &[u8]) -> Result<Option<usize>, usize> {
 
 /// No waiting for more to send with it, and an end to peers that vanished without a word.
 fn set_options(stream: &Stream) {
-    let Stream::Tcp(stream) = stream else { unreachable!("links are TCP") };
+    let Stream::Tcp(stream) = stream else { return };
     // Each is an improvement only; a kernel that lacks one is no reason to have no link.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_keepalive(stream, true);

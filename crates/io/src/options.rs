@@ -19,6 +19,9 @@ pub struct NodeOptions {
     pub mysql_unix: Option<PathBuf>,
     /// Where nodes talk to each other: this node listens at its own, and connects to others at theirs.
     pub node_addresses: BTreeMap<NodeId, SocketAddr>,
+    /// Where nodes that share a machine and a directory talk to each other instead: a unix socket costs half of what TCP
+    /// does. Empty, or with an entry for this node; a peer without one is reached at its address.
+    pub link_sockets: BTreeMap<NodeId, PathBuf>,
     pub management_unix: PathBuf,
     /// Memory for rows, versions and indexes.
     pub memory_limit_bytes: u64,
@@ -47,6 +50,7 @@ impl NodeOptions {
             mysql_tcp: None,
             mysql_unix: None,
             node_addresses: BTreeMap::from([(node, own_address)]),
+            link_sockets: BTreeMap::new(),
             management_unix: NodeOptions::default_management_unix(&dir, node),
             dir,
             memory_limit_bytes: 256 << 20,
@@ -59,6 +63,9 @@ impl NodeOptions {
     }
     pub fn default_management_unix(dir: &Path, node: NodeId) -> PathBuf {
         dir.join(format!("node{node}.mgm.sock"))
+    }
+    pub fn default_link_socket(dir: &Path, node: NodeId) -> PathBuf {
+        dir.join(format!("node{node}.link.sock"))
     }
     pub fn log_path(dir: &Path, node: NodeId) -> PathBuf {
         dir.join(format!("node{node}.log"))

@@ -251,15 +251,17 @@ fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAdd
     let mysql_unix =
         options.mysql_unix.as_ref().map(|path| ports::bind_unix(path, 0o777)).transpose()?;
     let management = ports::bind_unix(&options.management_unix, 0o600)?;
-    for socket in [&node, &management] {
+    let own_socket = options.link_sockets.get(&options.node);
+    let node_unix = own_socket.map(|path| ports::bind_unix(path, 0o600)).transpose()?;
+    for socket in [&node, &management].into_iter().chain(&node_unix) {
         ports::start_listening(socket).map_err(|error| StartError::System {
             action: "listen on the node's own sockets",
             reason: error.to_string(),
         })?;
     }
     let mut paths = vec![options.management_unix.clone()];
-    paths.extend(options.mysql_unix.clone());
-    Ok((BoundSockets { node, management, mysql_tcp, mysql_unix, paths }, bound))
+    paths.extend(options.mysql_unix.iter().chain(own_socket).cloned());
+    Ok((BoundSockets { node, node_unix, management, mysql_tcp, mysql_unix, paths }, bound))
 }
 
 fn sql_config(

@@ -33,8 +33,9 @@ use crate::inbox::Item;
 use crate::limits::{
     EVENTS_MAX, READ_SIZE, RESEND_AFTER, SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
 };
-use crate::link::{self, Link};
+use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
+use crate::options::NodeOptions;
 use crate::server::Shared;
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
@@ -114,9 +115,9 @@ impl Worker {
         let node = Arc::clone(&shared.node);
         let config =
             KernelConfig { worker: id, seed: random::nonzero_u64(), resend_after: RESEND_AFTER };
-        let kernel = Kernel::new(config, node, now);
-        let client =
-            Client::new(shared.options.node, Arc::clone(kernel.state()), random::nonzero_u64());
+        let kernel = Kernel::new(config, Arc::clone(&node), now);
+        let state = Arc::clone(kernel.state());
+        let client = Client::new(shared.options.node, state, node, random::nonzero_u64());
         client.set_clock(clock::unix_micros(), now);
         let front = Front::new(
             id,
@@ -444,7 +445,7 @@ impl Worker {
                 }
             }
             link::Event::Refused(reason) => {
-                let address = self.shared.options.node_addresses[&peer.node];
+                let address = link_address(&self.shared.options, peer.node);
                 self.shared.log.warn_limited(&format!(
                     "link {own:?} - {peer:?} ({address}) refused: {reason}"
                 ));
@@ -615,6 +616,13 @@ fn poll_for(poll: &mut Poll, events: &mut Events, timeout: Duration) {
     }
 }
 
+fn link_address(options: &NodeOptions, peer: NodeId) -> LinkAddress {
+    match options.link_sockets.get(&peer) {
+        Some(path) => LinkAddress::Unix(path.clone()),
+        None => LinkAddress::Tcp(options.node_addresses[&peer]),
+    }
+}
+
 /// One link for each worker of each other node; the lower node id connects.
 fn make_links(shared: &Shared, id: WorkerId, now: Time) -> Vec<Link> {
     let options = &shared.options;
@@ -628,7 +636,7 @@ fn make_links(shared: &Shared, id: WorkerId, now: Time) -> Vec<Link> {
     peers.sort();
     let connects = |peer: &Address| own < peer.node;
     let link = |(index, peer): (usize, Address)| {
-        let address = connects(&peer).then(|| options.node_addresses[&peer.node]);
+        let address = connects(&peer).then(|| link_address(options, peer.node));
         Link::new(peer, address, token(LINK, index), now)
     };
     assert!(usize::from(id.0) < shared.worker_count());

@@ -60,6 +60,7 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     for node in &config.nodes {
         let id = types::NodeId(node.id);
         config::check_socket_path(&io::NodeOptions::default_management_unix(dir, id))?;
+        config::check_socket_path(&io::NodeOptions::default_link_socket(dir, id))?;
     }
     Ok(Plan { config, restarted: old.is_some(), notes })
 }

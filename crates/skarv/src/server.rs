@@ -80,11 +80,17 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
     let mut made = NodeOptions::new(config.cluster()?, NodeId(node.id), dir.clone(), link);
     made.mysql_tcp = node.mysql_address()?;
     made.mysql_unix = node.socket_path(&dir);
-    for path in made.mysql_unix.iter().chain([&made.management_unix]) {
-        config::check_socket_path(path)?;
-    }
     for other in &config.nodes {
-        made.node_addresses.insert(NodeId(other.id), other.link_address()?);
+        let id = NodeId(other.id);
+        made.node_addresses.insert(id, other.link_address()?);
+        // Without a file of its own the configuration is the directory's, and all of its nodes are on this machine.
+        if options.config.is_none() {
+            made.link_sockets.insert(id, NodeOptions::default_link_socket(&dir, id));
+        }
+    }
+    let own = made.link_sockets.get(&made.node);
+    for path in made.mysql_unix.iter().chain([&made.management_unix]).chain(own) {
+        config::check_socket_path(path)?;
     }
     if node.has(Role::Data) {
         made.memory_limit_bytes = config.memory_bytes();
@@ -145,6 +151,7 @@ mod tests {
         assert_eq!(made.mysql_tcp.map(|address| address.port()), Some(4401));
         assert_eq!(made.mysql_unix, Some(dir.path().join("node3.sock")));
         assert_eq!(made.node_addresses.len(), 3);
+        assert_eq!(made.link_sockets[&NodeId(2)], dir.path().join("node2.link.sock"));
         assert_eq!(made.memory_limit_bytes, 32 << 20);
         assert_eq!(made.cluster.shards_per_group, 6);
         assert!(!made.log_to_stderr && made.stop_on_signals);
