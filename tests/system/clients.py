@@ -5,30 +5,6 @@ import re
 import subprocess
 
 
-# Wrong behaviour that is kept for this release, as the programs report it: a pattern of their line and what is wrong. Anything
-# else that fails is a fault. A line that no longer fails is to be taken out of here; the test says which. (What is refused
-# by design is asserted by the programs themselves.)
-KNOWN = [
-    (r"FAILED cli: dates and time zones$", "UNIX_TIMESTAMP of a text has six decimals"),
-    (r"FAILED connector prepared: all types round trip: .*'-838:59:59.000000', got '-838:59:59'",
-     "a TIME(6) of whole seconds becomes text without its fraction"),
-]
-
-
-def unknown_failures(output):
-    """The lines of failed checks that no known gap explains, and the reasons of the gaps that were met."""
-    unknown, met = [], set()
-    for line in output.splitlines():
-        if not line.startswith("FAILED"):
-            continue
-        reason = next((reason for pattern, reason in KNOWN if re.search(pattern, line)), None)
-        if reason is None:
-            unknown.append(line)
-        else:
-            met.add(reason)
-    return unknown, met
-
-
 def totals(output):
     """The closing line of a program."""
     lines = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.MULTILINE)
@@ -47,15 +23,11 @@ def test_drivers(environment):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=3000)
     passed, failed = totals(result.stdout)
-    unknown, met = unknown_failures(result.stdout)
+    failures = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
     summary = result.stdout[result.stdout.rfind("--- summary"):]
-    assert not unknown and passed > 0, "\n".join(unknown[:60]) + "\n" + summary
-    # A program that ends without naming what failed is caught here.
-    assert (failed > 0) == bool(met), summary
-    print(f"       {passed} checks of the client programs passed, {failed} met known faults: "
-          f"{', '.join(sorted(met))}", flush=True)
-    for reason in sorted({reason for _, reason in KNOWN} - met):
-        print(f"       no check meets it any more, take it out of KNOWN: {reason}", flush=True)
+    # A program that ends without naming what failed is caught too.
+    assert not failures and failed == 0 and passed > 0, "\n".join(failures[:60]) + "\n" + summary
+    print(f"       {passed} checks of the client programs passed", flush=True)
 
 
 def test_freshness(environment):

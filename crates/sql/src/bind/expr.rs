@@ -99,7 +99,7 @@ impl Binder<'_> {
                 self.in_list(operand, list, *negated, scope)
             }
             ast::Expr::Like { operand, pattern, escape, negated } => Ok(Expr::Like {
-                operand: Box::new(self.expr(operand, scope)?),
+                operand: Box::new(self.text_expr(operand, scope)?),
                 pattern: Box::new(self.expr(pattern, scope)?),
                 escape: match escape {
                     Some(escape) => Some(Box::new(self.expr(escape, scope)?)),
@@ -128,11 +128,16 @@ impl Binder<'_> {
                 Ok(Expr::Case { operand, branches: bound, otherwise })
             }
             ast::Expr::Cast { operand, target } => {
-                let operand = self.expr(operand, scope)?;
-                Ok(Expr::Cast(Box::new(operand), self.cast_type(target)?))
+                let target = self.cast_type(target)?;
+                let operand = if target.is_string() || target.is_binary() {
+                    self.text_expr(operand, scope)?
+                } else {
+                    self.expr(operand, scope)?
+                };
+                Ok(Expr::Cast(Box::new(operand), target))
             }
             ast::Expr::ConvertUsing { operand, charset } => {
-                let operand = self.expr(operand, scope)?;
+                let operand = self.text_expr(operand, scope)?;
                 let target = match Charset::by_name(charset) {
                     Some(Charset::Binary) => ColumnType::Varbinary { length: 65_535 },
                     Some(_) => {
@@ -144,7 +149,7 @@ impl Binder<'_> {
                 Ok(Expr::Cast(Box::new(operand), target))
             }
             ast::Expr::Collate { operand, collation } => {
-                let operand = self.expr(operand, scope)?;
+                let operand = self.text_expr(operand, scope)?;
                 let collation = Collation::by_name(collation)
                     .ok_or_else(|| SqlError::unknown_collation(collation))?;
                 Ok(Expr::Collate(Box::new(operand), collation))
@@ -167,7 +172,7 @@ impl Binder<'_> {
                     ast::TrimSide::Leading => Function::Ltrim,
                     ast::TrimSide::Trailing => Function::Rtrim,
                 };
-                let mut arguments = vec![self.expr(operand, scope)?];
+                let mut arguments = vec![self.text_expr(operand, scope)?];
                 if let Some(remove) = remove {
                     arguments.push(self.expr(remove, scope)?);
                 }
@@ -199,6 +204,29 @@ impl Binder<'_> {
             | ast::Expr::InSubquery { .. }
             | ast::Expr::Quantified { .. } => Err(SqlError::not_supported("subquery")),
             ast::Expr::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+        }
+    }
+
+    fn text_expr(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let mut bound = self.expr(expr, scope)?;
+        self.as_text(&mut bound, scope);
+        Ok(bound)
+    }
+
+    /// What is to be read as text: times keep the digits of fractional seconds they are declared with.
+    pub fn as_text(&mut self, operand: &mut Expr, scope: &Scope<'_>) {
+        let fsp =
+            self.type_of(operand, &scope.result_types()).column_type.map_or(0, |own| own.fsp());
+        if fsp > 0 {
+            let value = std::mem::replace(operand, Expr::Const(Value::Null));
+            let digits = Expr::Const(Value::Int(i64::from(fsp)));
+            *operand = Expr::Function(Function::TemporalText, vec![value, digits]);
+        }
+    }
+
+    pub fn as_texts(&mut self, operands: &mut [Expr], scope: &Scope<'_>) {
+        for operand in operands {
+            self.as_text(operand, scope);
         }
     }
 
@@ -336,7 +364,10 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        let mut operand = self.expr(operand, scope)?;
+        let mut operand = match operator {
+            ast::UnaryOperator::Binary => self.text_expr(operand, scope)?,
+            _ => self.expr(operand, scope)?,
+        };
         match operator {
             ast::UnaryOperator::Plus => Ok(operand),
             ast::UnaryOperator::Negate => {

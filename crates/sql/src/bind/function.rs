@@ -357,7 +357,11 @@ impl Binder<'_> {
                 };
                 let (least, most) = function.arity();
                 count(least, most)?;
-                Ok(Expr::Function(*function, self.exprs(arguments, scope)?))
+                let mut bound = self.exprs(arguments, scope)?;
+                if function.reads_text() {
+                    self.as_texts(&mut bound, scope);
+                }
+                Ok(Expr::Function(*function, bound))
             }
         }
     }

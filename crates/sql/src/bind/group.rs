@@ -46,6 +46,9 @@ impl Binder<'_> {
         // Inside an aggregate no other is allowed.
         let inner = scope.without_groups();
         let mut bound = self.exprs(arguments, &inner)?;
+        if name == "GROUP_CONCAT" {
+            self.as_texts(&mut bound, &inner);
+        }
         let argument = match bound.len() {
             0 => None,
             1 => bound.pop(),

@@ -443,8 +443,17 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             };
             ResultType::new(column_type, true)
         }
+        TemporalText => text(length(0)),
         UnixTimestamp => {
-            let column_type = match fsp(0) {
+            // A literal shows how many digits it means.
+            let digits = match arguments.first() {
+                Some(Expr::Const(Value::Text(text, _))) => {
+                    let fraction = text.trim_end().rsplit_once('.').map_or(0, |(_, f)| f.len());
+                    fraction.min(6) as u8
+                }
+                _ => fsp(0),
+            };
+            let column_type = match digits {
                 0 => bigint(false),
                 fsp => decimal(12 + u32::from(fsp), u32::from(fsp)),
             };

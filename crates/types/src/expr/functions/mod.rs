@@ -91,7 +91,7 @@ impl<'v> Call<'v, '_, '_> {
             | TimeDiff | ToDays | FromDays | LastDay | MakeDate | MakeTime | UnixTimestamp
             | FromUnixtime | SecToTime | TimeToSec | AddTime | SubTime | TimestampDiff
             | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | Timestamp | ToSeconds
-            | ConvertTz | UtcToLocal | LocalToUtc => self.temporal(),
+            | ConvertTz | UtcToLocal | LocalToUtc | TemporalText => self.temporal(),
         }
     }
 

@@ -147,6 +147,7 @@ const TABLE: &[Entry] = &[
     (Function::IsUuid, &["IS_UUID"], 1, 1),
     (Function::Soundex, &["SOUNDEX"], 1, 1),
     (Function::RowKey, &["row_key"], 1, MANY),
+    (Function::TemporalText, &["temporal_text"], 2, 2),
 ];
 
 impl Function {
@@ -166,6 +167,48 @@ impl Function {
     pub fn arity(self) -> (usize, usize) {
         let (_, _, least, most) = TABLE[self as usize];
         (least, most)
+    }
+    /// Whether it reads its arguments as text, those that are times among them.
+    pub fn reads_text(self) -> bool {
+        use Function::*;
+        matches!(
+            self,
+            Concat
+                | ConcatWs
+                | Length
+                | CharLength
+                | BitLength
+                | Lower
+                | Upper
+                | Left
+                | Right
+                | Substring
+                | SubstringIndex
+                | Locate
+                | Instr
+                | Replace
+                | Repeat
+                | Reverse
+                | Lpad
+                | Rpad
+                | Ltrim
+                | Rtrim
+                | Trim
+                | Ascii
+                | Ord
+                | Strcmp
+                | Insert
+                | Quote
+                | Crc32
+                | Md5
+                | Sha1
+                | Sha2
+                | ToBase64
+                | RegexpLike
+                | RegexpReplace
+                | RegexpSubstr
+                | RegexpInstr
+        )
     }
     /// All of them.
     pub fn all() -> impl Iterator<Item = Function> {

@@ -55,6 +55,14 @@ impl Call<'_, '_, '_> {
                 (Some(a), Some(b)) => int(a.day_number() - b.day_number()),
                 _ => Value::Null,
             },
+            TemporalText => {
+                let digits = self.int(1).clamp(0, i64::from(crate::temporal::FSP_MAX)) as u8;
+                match self.values[0] {
+                    ValueRef::Time(value) => self.plain(value.format(digits)),
+                    ValueRef::DateTime(value) => self.plain(value.format(digits)),
+                    _ => self.plain(self.text(0).into_owned()),
+                }
+            }
             TimeDiff => self.time_diff(),
             FromDays => {
                 let date = crate::Date::from_day_number(self.int(0));
