@@ -289,6 +289,64 @@ mod tests {
         }
     }
 
+    /// Whether some order of the answered calls and of any of the others explains the history: every order is tried.
+    fn explained(value: Option<i64>, calls: &[Call]) -> bool {
+        if calls.iter().all(|call| call.returned.is_none()) {
+            return true;
+        }
+        (0..calls.len()).any(|next| {
+            let first_return = calls.iter().filter_map(|call| call.returned).min();
+            let rest = || [&calls[..next], &calls[next + 1..]].concat();
+            first_return.is_none_or(|returned| calls[next].called < returned)
+                && apply(value, &calls[next]).is_some_and(|after| explained(after, &rest()))
+        })
+    }
+
+    /// Short histories of operations and answers at random, most of them impossible, get the verdict of trying every
+    /// order.
+    #[test]
+    fn agrees_with_every_order() {
+        let mut random = crate::random::Random::new(11);
+        let (mut good, mut bad) = (0, 0);
+        for round in 0..20_000 {
+            let count = 1 + random.below(6);
+            // Every event has a time of its own.
+            let mut times: Vec<u64> = (1..=2 * count).collect();
+            for place in (1..times.len()).rev() {
+                times.swap(place, random.index(place + 1));
+            }
+            let value = |random: &mut crate::random::Random| match random.below(4) {
+                0 => None,
+                value => Some(value as i64 - 1),
+            };
+            let calls: Vec<Call> = times
+                .chunks(2)
+                .map(|pair| {
+                    let new = random.below(3) as i64;
+                    let yes = random.below(2) == 0;
+                    let operation = match random.below(8) {
+                        0..3 => Read { seen: value(&mut random) },
+                        3 => Put { new },
+                        4 => Insert { new, done: yes },
+                        5 => Update { expected: value(&mut random), new, matched: yes },
+                        6 => Delete { existed: yes },
+                        _ => Exchange { seen: value(&mut random), new },
+                    };
+                    let answered = random.below(6) > 0;
+                    Call {
+                        called: pair[0].min(pair[1]),
+                        returned: answered.then_some(pair[0].max(pair[1])),
+                        operation,
+                    }
+                })
+                .collect();
+            let expected = explained(Some(0), &calls);
+            assert_eq!(check(Some(0), &calls).is_ok(), expected, "round {round}: {calls:?}");
+            if expected { good += 1 } else { bad += 1 }
+        }
+        assert!(good > 2_000 && bad > 2_000, "{good} explained, {bad} not");
+    }
+
     /// Histories made by a real register, with calls widened at random, are all accepted; with one read changed to a
     /// value that was overwritten long before, they are not.
     #[test]
