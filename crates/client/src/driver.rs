@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use protocol::control::ControlState;
-use protocol::request::{Reply, Request, SessionId};
+use protocol::request::{LocalRows, Reply, Request, SessionId};
 use types::hash::{bucket_of, hash64};
-use types::{Catalogue, GroupId, NodeId, ShardId, TableId};
+use types::{Catalogue, GroupId, NodeId, ShardId, Table, TableId};
 
 use crate::sequence::Sequence;
 use crate::session::Session;
@@ -22,6 +22,7 @@ pub struct Client {
 
 pub(crate) struct Shared {
     node: NodeId,
+    rows: Arc<dyn LocalRows>,
     requests: RefCell<VecDeque<(SessionId, Request)>>,
     replies: RefCell<BTreeMap<SessionId, Slot>>,
     session_last: Cell<u64>,
@@ -53,10 +54,16 @@ pub struct ShardPlacement {
 
 impl Client {
     /// `seed` feeds `random_u64`: RAND(), UUID().
-    pub fn new(node: NodeId, state: Arc<ControlState>, seed: u64) -> Client {
+    pub fn new(
+        node: NodeId,
+        state: Arc<ControlState>,
+        rows: Arc<dyn LocalRows>,
+        seed: u64,
+    ) -> Client {
         let catalogue = Arc::new(state.catalogue.clone());
         let shared = Shared {
             node,
+            rows,
             requests: RefCell::new(VecDeque::new()),
             replies: RefCell::new(BTreeMap::new()),
             session_last: Cell::new(0),
@@ -100,6 +107,16 @@ impl Client {
     }
     pub fn shard_of(&self, primary_key: &[u8]) -> ShardId {
         self.shared.state.borrow().shard_of(bucket_of(hash64(primary_key)))
+    }
+    /// Shows the row with this primary key as it is committed now, if this node can tell at once; see [`LocalRows`].
+    pub fn read_latest(
+        &self,
+        table: &Table,
+        primary_key: &[u8],
+        visit: &mut dyn FnMut(Option<&[u8]>),
+    ) -> bool {
+        let state = self.shared.state.borrow();
+        self.shared.rows.read_latest(&state, table, primary_key, visit)
     }
     pub fn shards(&self) -> Vec<ShardPlacement> {
         let state = self.shared.state.borrow();

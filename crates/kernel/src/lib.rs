@@ -22,6 +22,7 @@ pub mod control;
 pub mod coordinator;
 pub mod deadlock;
 pub mod limits;
+mod local_rows;
 mod node;
 pub mod participant;
 mod report;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use types::{Catalogue, NodeId};
+use types::{Catalogue, NodeId, Table};
 
+use crate::control::ControlState;
 use crate::op::{Batch, BatchResult};
 use crate::refusal::Refusal;
 use crate::report::{Report, ReportRequest};
@@ -41,4 +42,19 @@ pub enum Reply {
     Refused(Refusal),
     Schema(Arc<Catalogue>),
     Reports(Vec<(NodeId, Report)>),
+}
+
+/// A node's own replicas, for plain reads of one row as it is committed now: the one question that a session does not put to
+/// its coordinator, because nothing is remembered of it and nobody else has to be asked.
+pub trait LocalRows: Send + Sync {
+    /// Calls `visit` once, with the stored row or none if there is no such row. False, and no call, if this node cannot
+    /// tell at once: the row is elsewhere, its shard is busy, a commit of it is being decided, or the table has
+    /// another definition by now. `state` is the control state the session acts by, `key` the encoded primary key.
+    fn read_latest(
+        &self,
+        state: &ControlState,
+        table: &Table,
+        key: &[u8],
+        visit: &mut dyn FnMut(Option<&[u8]>),
+    ) -> bool;
 }

@@ -141,7 +141,12 @@ impl World {
                 };
                 let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset);
                 let session = node.data.then(|| SessionHost {
-                    client: Client::new(node.id, shared.state(), random.draw()),
+                    client: Client::new(
+                        node.id,
+                        shared.state(),
+                        Arc::<NodeShared>::clone(&shared),
+                        random.draw(),
+                    ),
                     executor: Executor::new(),
                 });
                 let worker = Worker {

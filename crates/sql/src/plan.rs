@@ -181,6 +181,17 @@ pub struct SelectPlan {
     pub simple_columns: Option<Vec<u16>>,
     /// A visible column is a TIMESTAMP: stored in UTC, shown in the session's time zone.
     pub has_timestamps: bool,
+    /// The statement is one row, found by its primary key and shown as it is stored: the shortest way there is.
+    pub lookup: Option<Lookup>,
+}
+
+/// What is shown of a row that is looked up by its primary key.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// Positions in the table.
+    pub columns: Vec<u16>,
+    /// Of the table's rows.
+    pub layout: RowLayout,
 }
 
 #[derive(Clone, Debug)]

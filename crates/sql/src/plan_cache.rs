@@ -140,6 +140,7 @@ mod tests {
                 into_variables: Vec::new(),
                 simple_columns: None,
                 has_timestamps: false,
+                lookup: None,
             })),
             param_count: 0,
             slots: Vec::new(),

@@ -117,6 +117,7 @@ pub struct Server {
     notify: OnceLock<Notify>,
     /// One a worker (workers beyond share).
     plan_caches: Vec<Mutex<PlanCache>>,
+    globals_version: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -141,6 +142,7 @@ impl Server {
             counters: (0..PLAN_CACHE_COUNT).map(|_| Counters::default()).collect(),
             notify: OnceLock::new(),
             plan_caches: (0..PLAN_CACHE_COUNT).map(|_| Mutex::new(PlanCache::new())).collect(),
+            globals_version: AtomicU64::new(1),
             state: Mutex::new(State::default()),
         })
     }
@@ -272,6 +274,11 @@ impl Server {
     /// Names come from the table of variables, so the map is bounded by it.
     pub(crate) fn set_global(&self, name: &str, value: String) {
         self.lock().globals.insert(name.into(), value);
+        self.globals_version.fetch_add(1, Ordering::Release);
+    }
+    /// Grows with every change of a global variable.
+    pub(crate) fn globals_version(&self) -> u64 {
+        self.globals_version.load(Ordering::Acquire)
     }
     pub(crate) fn globals(&self) -> BTreeMap<String, String> {
         self.lock().globals.clone()

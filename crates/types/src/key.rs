@@ -179,7 +179,8 @@ fn capped(out: &[u8], start: usize) -> Result<(), KeyTooLong> {
     if out.len() - start <= KEY_SIZE_MAX { Ok(()) } else { Err(KeyTooLong) }
 }
 
-fn encode_part(table: &Table, part: &IndexPart, value: ValueRef<'_>, out: &mut Vec<u8>) {
+/// Appends the key of one part of an index. The value must be of the column's type.
+pub fn encode_part(table: &Table, part: &IndexPart, value: ValueRef<'_>, out: &mut Vec<u8>) {
     let column = part_column(table, part);
     encode_key_value(out, value, &column.column_type, part.prefix, part.descending);
 }

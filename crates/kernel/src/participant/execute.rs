@@ -17,7 +17,7 @@ use types::convert::{StoreMode, store};
 use types::expr::{EvalContext, eval, eval_predicate};
 use types::wire::Bytes;
 use types::{
-    ColumnType, Expr, RowLayout, RowView, TableId, Timestamp, TransactionId, Value, ValueRef,
+    ColumnType, Expr, RowLayout, RowView, Table, TableId, Timestamp, TransactionId, Value, ValueRef,
 };
 
 use super::parked::{Parked, WaitsFor, needs_transaction};
@@ -276,7 +276,26 @@ impl Shard {
         Some(result)
     }
 
-    /// A plain read of one row by its key: the hot path.
+    /// Shows the latest committed version of a row; false if that is being decided or the table is another one here.
+    pub(crate) fn show_latest(
+        &self,
+        table: &Table,
+        key: &[u8],
+        visit: &mut dyn FnMut(Option<&[u8]>),
+    ) -> bool {
+        let Some(replica) = self.tables.get(&table.id) else { return false };
+        if replica.partition.table().version != table.version {
+            return false;
+        }
+        match replica.partition.get(key, Timestamp::MAX, None) {
+            Visible::Row(row) => visit(Some(&row)),
+            Visible::Absent => visit(None),
+            Visible::Undecided(_) => return false,
+        }
+        true
+    }
+
+    /// A plain read of one row by its key, as part of a batch.
     #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
     fn read(
         &self,
@@ -474,7 +493,7 @@ pub(super) fn project_into(
 
 /// The row after its assignments, or none if no column got another value. Each sees the results of those before it.
 fn assign(
-    table: &types::Table,
+    table: &Table,
     old: &RowView<'_>,
     assignments: &[Assignment],
     strict: bool,

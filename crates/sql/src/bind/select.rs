@@ -14,7 +14,9 @@ use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::{self, VirtualTable};
 use crate::parser::ast;
-use crate::plan::{Bound, Grouping, LimitPlan, SelectPlan, Source, TableSource};
+use crate::plan::{
+    Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Source, TableSource,
+};
 use crate::result::{ColumnFlags, ColumnInfo};
 
 /// What FROM names.
@@ -254,6 +256,7 @@ impl Binder<'_> {
             into_variables: query.into_variables.iter().map(|name| name.to_lowercase()).collect(),
             simple_columns: None,
             has_timestamps: false,
+            lookup: None,
         };
         match from {
             From::Nothing => plan.source = Source::Nothing { filter },
@@ -458,7 +461,32 @@ impl Binder<'_> {
             access,
             lock,
         }));
+        plan.lookup = self.lookup(plan);
         Ok(())
+    }
+
+    /// Is the statement one row by its primary key, shown as it is stored?
+    fn lookup(&self, plan: &SelectPlan) -> Option<Lookup> {
+        let Source::Table(source) = &plan.source else { return None };
+        let TableSource { table, columns, access, lock, .. } = &**source;
+        let path = &access.path;
+        let is_one_row = path.kind == PathKind::PrimaryKey
+            && path.equal.iter().all(|bound| matches!(bound, PartBound::Equal(_)))
+            && access.residual.is_none()
+            && access.local_filter.is_none();
+        let is_shown_as_stored = plan.grouping.is_none()
+            && plan.limit.is_none()
+            && plan.into_variables.is_empty()
+            && !plan.calc_found_rows
+            && !plan.has_timestamps;
+        if !is_one_row || !is_shown_as_stored || *lock != Lock::None || !self.slots.is_empty() {
+            return None;
+        }
+        let shown = plan.simple_columns.as_ref()?;
+        Some(Lookup {
+            columns: shown.iter().map(|&column| columns[usize::from(column)]).collect(),
+            layout: table.row_layout(),
+        })
     }
 
     /// Moves the columns of an expression and of the slots it owns.

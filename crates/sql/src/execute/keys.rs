@@ -56,10 +56,13 @@ pub fn resolve(
     context: &mut EvalContext<'_>,
 ) -> Result<Keys, SqlError> {
     let index = &table.indexes[path.index];
-    if path.kind != PathKind::Range
-        && let Some(keys) = single_key(table, index, keyed, path, context)?
-    {
-        return Ok(keys);
+    if path.kind != PathKind::Range {
+        let mut key = Vec::new();
+        match put_single_key(table, keyed, path, context, &mut key)? {
+            SingleKey::Put => return Ok(Keys::Keys(vec![key])),
+            SingleKey::Unusable => return Ok(Keys::Unusable),
+            SingleKey::Other => {}
+        }
     }
     // For each leading part the values it may have.
     let mut parts: Vec<Vec<Value>> = Vec::with_capacity(path.equal.len());
@@ -171,17 +174,29 @@ fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     merged
 }
 
-/// One key of plain equalities, the way of most statements: no lists to combine. None if it is more than that.
-fn single_key(
+/// What became of a path as one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SingleKey {
+    Put,
+    /// As [`Keys::Unusable`].
+    Unusable,
+    /// More than one key, or none, or a bound that is no plain equality.
+    Other,
+}
+
+/// Appends the one key that plain equalities make, the way of most statements: no lists to combine.
+pub fn put_single_key(
     table: &Table,
-    index: &Index,
     keyed: &Table,
     path: &IndexPath,
     context: &mut EvalContext<'_>,
-) -> Result<Option<Keys>, SqlError> {
-    let mut values: Vec<Value> = Vec::with_capacity(path.equal.len());
-    for (bound, part) in path.equal.iter().zip(&index.parts) {
-        let PartBound::Equal(expr) = bound else { return Ok(None) };
+    out: &mut Vec<u8>,
+) -> Result<SingleKey, SqlError> {
+    let start = out.len();
+    let (index, own) = (&table.indexes[path.index], keyed.primary_key());
+    assert_eq!(path.equal.len(), own.parts.len());
+    for ((bound, part), own) in path.equal.iter().zip(&index.parts).zip(&own.parts) {
+        let PartBound::Equal(expr) = bound else { return Ok(SingleKey::Other) };
         let column_type = &table.columns[usize::from(part.column)].column_type;
         let fitted = match expr {
             Expr::Param(number) => {
@@ -191,17 +206,18 @@ fn single_key(
             _ => fit(constant(expr, context)?.as_ref(), column_type, context),
         };
         match fitted {
-            Fit::Exact(value) => values.push(value),
-            Fit::Unusable => return Ok(Some(Keys::Unusable)),
+            Fit::Exact(value) => key::encode_part(keyed, own, value.as_ref(), out),
+            Fit::Unusable => return Ok(SingleKey::Unusable),
             // A later part may still be unusable, or fail: that is found out the general way.
             Fit::Above(_) | Fit::Below(_) | Fit::TooHigh | Fit::TooLow | Fit::Null => {
-                return Ok(None);
+                return Ok(SingleKey::Other);
             }
         }
     }
-    let refs: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
-    let key = key::primary_key_of_values(keyed, &refs).map_err(|_| too_long())?;
-    Ok(Some(Keys::Keys(vec![key])))
+    if key::KEY_SIZE_MAX < out.len() - start {
+        return Err(too_long());
+    }
+    Ok(SingleKey::Put)
 }
 
 fn lower_bytes(range: &KeyRange) -> &[u8] {

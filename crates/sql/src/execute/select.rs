@@ -5,17 +5,18 @@ use std::ops::Bound as KeyBound;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
 use types::convert::SqlWarning;
-use types::expr::{AggregateState, Columns, NoColumns};
+use types::expr::{AggregateState, Columns, EvalContext, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
 use super::evaluate::{evaluate, shifted};
+use super::keys::{SingleKey, put_single_key};
 use super::rows::{Found, Wanted};
 use super::sort::{Seen, Sorter, row_key};
 use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size};
 use crate::SqlError;
 use crate::error::code;
 use crate::information_schema;
-use crate::plan::{Grouping, SelectPlan, Source, TableSource};
+use crate::plan::{Grouping, Plan, SelectPlan, Source, TableSource};
 use crate::result::{ColumnInfo, ResultSink};
 use crate::session::Session;
 
@@ -514,6 +515,52 @@ impl Columns for SourceRow<'_> {
 
 fn source_value<'a>(source: &'a TableSource, view: &RowView<'a>, column: usize) -> ValueRef<'a> {
     if source.whole_rows { source.table.column_value(view, column) } else { view.get(column) }
+}
+
+impl Session {
+    /// Answers a statement that is one row by its primary key from this node's own replica, at once. False, and nothing
+    /// sent, if the statement must go the general way: inside a transaction, or the row cannot be told at once.
+    pub fn look_up(
+        &mut self,
+        plan: &Plan,
+        select: &SelectPlan,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> bool {
+        let (Some(lookup), Source::Table(source)) = (&select.lookup, &select.source) else {
+            return false;
+        };
+        let is_plain = self.ends_with_statement()
+            && plan.slots.is_empty()
+            && self.settings.select_limit == u64::MAX
+            && !sink.is_full();
+        if !is_plain {
+            return false;
+        }
+        let mut context = EvalContext::new(params);
+        context.convert.time_zone_offset_seconds = self.settings.time_zone_offset_seconds;
+        self.key_buffer.clear();
+        let (table, path) = (&source.table, &source.access.path);
+        let put = put_single_key(table, table, path, &mut context, &mut self.key_buffer);
+        // What goes wrong or warns goes wrong the same way again.
+        if !matches!(put, Ok(SingleKey::Put)) || context.convert.warnings.total() > 0 {
+            return false;
+        }
+        let mut found = 0;
+        let answered = self.client.client().read_latest(table, &self.key_buffer, &mut |row| {
+            sink.columns(&select.columns);
+            let Some(row) = row else { return };
+            found = 1;
+            let view = RowView::new(&lookup.layout, row);
+            let value = |column: &u16| table.column_value(&view, usize::from(*column));
+            let values: Vec<ValueRef<'_>> = lookup.columns.iter().map(value).collect();
+            sink.row(&values);
+        });
+        if answered {
+            self.found_rows = found;
+        }
+        answered
+    }
 }
 
 /// Rows whose items are their columns go from the stored row straight into the sink.

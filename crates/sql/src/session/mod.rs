@@ -106,10 +106,23 @@ pub struct Session {
     pub(crate) random_sequences: BTreeMap<u16, (i128, u64, u64)>,
     /// The current database changed with the running statement.
     pub(crate) schema_changed: bool,
+    /// Memory for the key that a statement looks up.
+    pub(crate) key_buffer: Vec<u8>,
+    /// What every command asks of the kept variables.
+    limits: Cell<CommandLimits>,
     /// Parameters of a prepared statement that has no plan.
     pub(crate) statement_params: Vec<Value>,
     kill: Rc<KillState>,
     is_closed: bool,
+}
+
+/// Kept variables are texts by name; these two are asked for with every packet. Read again when a variable was set.
+#[derive(Clone, Copy, Default)]
+struct CommandLimits {
+    /// [`Server::globals_version`] and [`Settings::kept_version`] when they were read; 0, 0 at first, which neither is.
+    versions: (u64, u64),
+    max_allowed_packet: u64,
+    wait_timeout_seconds: u64,
 }
 
 struct KillState {
@@ -184,6 +197,8 @@ impl Session {
             found_rows: 0,
             random_sequences: BTreeMap::new(),
             schema_changed: false,
+            key_buffer: Vec::new(),
+            limits: Cell::default(),
             statement_params: Vec::new(),
             kill,
             is_closed: false,
@@ -203,6 +218,7 @@ impl Session {
     /// Settings as of a new connection: the global values, the handshake's character set and database.
     fn set_defaults(&mut self) -> Result<(), SqlError> {
         self.settings = Settings::default();
+        self.limits.take();
         for (name, value) in self.server.globals() {
             // Checked when it was set.
             let _ = self.assign_global_default(&name, value);
@@ -402,16 +418,30 @@ impl Session {
         self.info.multi_statements = allowed;
     }
     pub fn max_allowed_packet(&self) -> u64 {
-        self.kept_number("max_allowed_packet")
+        self.limits().max_allowed_packet
     }
-    /// Seconds without a statement after which the connection is closed (interactive_timeout for interactive ones).
-    pub fn wait_timeout_seconds(&self) -> u64 {
+    fn limits(&self) -> CommandLimits {
+        let versions = (self.server.globals_version(), self.settings.kept_version);
+        let known = self.limits.get();
+        if known.versions == versions {
+            return known;
+        }
         let own = if self.info.interactive && !self.settings.kept.contains_key("wait_timeout") {
             "interactive_timeout"
         } else {
             "wait_timeout"
         };
-        self.kept_number(own)
+        let limits = CommandLimits {
+            versions,
+            max_allowed_packet: self.kept_number("max_allowed_packet"),
+            wait_timeout_seconds: self.kept_number(own),
+        };
+        self.limits.set(limits);
+        limits
+    }
+    /// Seconds without a statement after which the connection is closed (interactive_timeout for interactive ones).
+    pub fn wait_timeout_seconds(&self) -> u64 {
+        self.limits().wait_timeout_seconds
     }
     pub fn net_write_timeout_seconds(&self) -> u64 {
         self.kept_number("net_write_timeout")

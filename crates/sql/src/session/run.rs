@@ -69,6 +69,14 @@ impl Session {
         if is_change && self.transaction.read_only {
             return Err(SqlError::read_only_transaction());
         }
+        if let PlanKind::Select(select) = &plan.kind
+            && self.look_up(plan, select, &params, sink)
+        {
+            self.warnings.clear();
+            self.statement_insert_id = None;
+            self.succeed(plan, Changed::default(), sink, more_results);
+            return Ok(Outcome::Done);
+        }
         let strict = is_change && self.settings.sql_mode.is_strict();
         let mut watched = Watched { inner: sink, begun: false };
         let mut reruns = 0;

@@ -329,6 +329,7 @@ impl Session {
             _ => {}
         }
         self.settings.kept.insert(variable.name, text);
+        self.settings.kept_version += 1;
     }
 
     fn warn_adjusted(&mut self, name: &str, value: &NewValue) {
@@ -636,6 +637,7 @@ fn scalar_plan(slots: Vec<crate::plan::Slot>, param_count: usize) -> Plan {
             into_variables: Vec::new(),
             simple_columns: None,
             has_timestamps: false,
+            lookup: None,
         })),
         param_count: u16::try_from(param_count).expect("statements have few parameters"),
         slots,

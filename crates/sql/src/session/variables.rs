@@ -469,6 +469,8 @@ pub struct Settings {
     pub timestamp_micros: Option<i64>,
     /// Set values of kept variables, by name.
     pub kept: BTreeMap<&'static str, String>,
+    /// Grows with every change of `kept`.
+    pub kept_version: u64,
 }
 
 impl Default for Settings {
@@ -490,6 +492,7 @@ impl Default for Settings {
             sql_notes: true,
             timestamp_micros: None,
             kept: BTreeMap::new(),
+            kept_version: 1,
         }
     }
 }

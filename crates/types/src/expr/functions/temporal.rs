@@ -60,7 +60,7 @@ impl Call<'_, '_, '_> {
                 match self.values[0] {
                     ValueRef::Time(value) => self.plain(value.format(digits)),
                     ValueRef::DateTime(value) => self.plain(value.format(digits)),
-                    _ => self.plain(self.text(0).into_owned()),
+                    _ => self.plain(self.text(0)),
                 }
             }
             TimeDiff => self.time_diff(),

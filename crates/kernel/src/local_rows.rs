@@ -1,0 +1,31 @@
+//! Plain reads of one row past the door: see [`LocalRows`] and decision 6.
+//!
+//! The rule is that of any read of the latest version: each active member's replica will do, because a commit is told to
+//! nobody before all members hold it, and one that is not known to be decided is not answered here.
+
+use protocol::control::ControlState;
+use protocol::request::LocalRows;
+use types::hash::{bucket_of, hash64};
+use types::{Table, TableState};
+
+use crate::node::NodeShared;
+
+impl LocalRows for NodeShared {
+    fn read_latest(
+        &self,
+        state: &ControlState,
+        table: &Table,
+        key: &[u8],
+        visit: &mut dyn FnMut(Option<&[u8]>),
+    ) -> bool {
+        let known = state.catalogue.tables.get(&table.id);
+        let is_current = known.is_some_and(|known| {
+            known.version == table.version && known.state == TableState::Public
+        });
+        is_current
+            && state.is_formed()
+            && self
+                .try_shard(state.shard_of(bucket_of(hash64(key))))
+                .is_some_and(|replica| replica.show_latest(table, key, visit))
+    }
+}
