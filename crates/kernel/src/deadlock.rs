@@ -11,10 +11,10 @@ use protocol::Message;
 use protocol::message::{BreakDeadlock, WaitEdge, WaitEdges};
 use types::{Address, TransactionId};
 
-use crate::limits::WAIT_EDGE_AGE_MIN_US;
+use crate::limits::{BREAK_DEADLOCK_AGAIN_US, WAIT_EDGE_AGE_MIN_US};
 use crate::node::Mutation;
 use crate::participant::{owned_shards, sequencer_address};
-use crate::worker::Context;
+use crate::worker::{Context, Time};
 
 #[derive(Default)]
 pub struct Deadlock {
@@ -22,8 +22,9 @@ pub struct Deadlock {
     has_reported_edges: bool,
     // On the detector.
     reports: BTreeMap<Address, Report>,
-    /// Victims told, until their edges are gone.
-    broken: BTreeSet<TransactionId>,
+    /// Victims told, and when, until their edges are gone. What was told may have crossed the end of the wait on its way, and
+    /// the transaction may wait in a circle again: after a while it is told again.
+    broken: BTreeMap<TransactionId, Time>,
 }
 
 #[derive(Default)]
@@ -72,14 +73,15 @@ impl Deadlock {
                 waits_for.entry(edge.waiter).or_default().push(edge.holder);
             }
         }
-        self.broken.retain(|victim| waits_for.contains_key(victim));
-        for victim in &self.broken {
+        let tell_again = context.now.saturating_sub(BREAK_DEADLOCK_AGAIN_US);
+        self.broken.retain(|victim, told| waits_for.contains_key(victim) && *told > tell_again);
+        for victim in self.broken.keys() {
             waits_for.remove(victim);
         }
         while let Some(cycle) = find_cycle(&waits_for) {
             let victim = youngest(&cycle, &started);
             waits_for.remove(&victim);
-            self.broken.insert(victim);
+            self.broken.insert(victim, context.now);
             let message = Message::BreakDeadlock(BreakDeadlock { transaction: victim });
             context.send(victim.coordinator, message);
         }

@@ -311,8 +311,9 @@ impl Shard {
             }
             (TransactionState::Prepared, Some(ts)) => {
                 self.check_timestamp(transaction, ts);
-                let mut granted = self.commit_rows(transaction, ts, context);
-                granted.extend(self.append_decision(transaction, Some(ts), context));
+                // First in the log: readers that waited for this go on with its rows, and may commit on top of them.
+                let mut granted = self.append_decision(transaction, Some(ts), context);
+                granted.extend(self.commit_rows(transaction, ts, context));
                 granted
             }
             (TransactionState::Prepared, None) => {
