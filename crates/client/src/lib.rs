@@ -18,7 +18,7 @@ pub use driver::{Client, ShardPlacement};
 pub use protocol::Refusal;
 pub use protocol::op::{
     Assignment, Batch, BatchResult, Columns, GroupBatch, KeyRange, Lock, Op, OpKind, OpResult,
-    ReadAt, RowBatch, Scan, ScanOutput,
+    ReadAt, RowBatch, Scan, ScanOutput, WaitPolicy,
 };
 pub use protocol::report::*;
 pub use protocol::schema::{SchemaChange, SchemaError};

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use protocol::Refusal;
-use protocol::op::{Batch, GroupBatch, Op, OpKind, OpResult, ReadAt, RowBatch, Scan, ScanOutput};
+use protocol::op::{
+    Batch, GroupBatch, Op, OpKind, OpResult, ReadAt, RowBatch, Scan, ScanOutput, WaitPolicy,
+};
 use types::expr::SqlWarning;
 use types::wire::Bytes;
 use types::{ShardId, Table, Value};
@@ -21,6 +23,9 @@ pub struct ScanOptions {
     pub strict: bool,
     pub time_zone_offset_seconds: i32,
     pub lock_wait_timeout_ms: u32,
+    pub wait: WaitPolicy,
+    pub lock_ranges: bool,
+    pub refuse_changed: bool,
 }
 
 pub enum ScanBatch {
@@ -123,6 +128,9 @@ impl ScanCursor {
             strict: self.options.strict,
             time_zone_offset_seconds: self.options.time_zone_offset_seconds,
             lock_wait_timeout_ms: self.options.lock_wait_timeout_ms,
+            wait: self.options.wait,
+            lock_ranges: self.options.lock_ranges,
+            refuse_changed: self.options.refuse_changed,
             ..Batch::default()
         };
         let result = session.execute(batch).await?;

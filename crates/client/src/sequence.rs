@@ -4,7 +4,9 @@
 //! in quick succession takes blocks that double; one that needs a value now and then takes just that, so that values
 //! stay dense in the usual small use and cost no message in bulk.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use protocol::Refusal;
 use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
@@ -16,7 +18,7 @@ use crate::driver::Client;
 use crate::session::Session;
 
 /// What a worker knows of one table's values.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(crate) struct Sequence {
     /// Reserved and not given out: next .. end.
     next: u64,
@@ -27,6 +29,11 @@ pub(crate) struct Sequence {
     floor: u64,
     block: u64,
     reserved_at: u64,
+    /// A session of this worker reserves; the others wait for what it brings.
+    is_reserving: bool,
+    waiting: Vec<Waker>,
+    /// Sessions that waited during the last reservation: the next one is to be enough for so many.
+    crowd: u64,
 }
 
 /// The largest block: what a worker may leave unused.
@@ -39,20 +46,18 @@ impl Session {
     /// Reserves `count` consecutive values and returns the first. Values grow on one session.
     pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
         let client = self.client().clone();
-        let block = {
-            let mut sequences = client.shared.sequences.borrow_mut();
-            let sequence = sequences.entry(table.id).or_default();
-            if sequence.end - sequence.next >= count {
-                let first = sequence.next;
-                sequence.next += count;
+        let block = loop {
+            if let Some(first) = client.take_values(table.id, count) {
                 return Ok(first);
             }
-            let since = client.now().saturating_sub(sequence.reserved_at);
-            let rapid = since < BLOCK_GROWS_WITHIN_US;
-            sequence.block = if rapid { (sequence.block * 2).clamp(1, BLOCK_MAX) } else { 1 };
-            sequence.reserved_at = client.now();
-            sequence.block.max(count)
+            if let Some(block) = client.begin_reserving(table.id) {
+                break block.max(count);
+            }
+            client.reserved(table.id).await;
         };
+        // One reservation at a time: the row is locked anyway, and sessions that queued for it one by one would each bring
+        // too little for the next.
+        let _reserving = Reserving { client: client.clone(), table: table.id };
         let first = reserve(&client, table, block).await?;
         let mut sequences = client.shared.sequences.borrow_mut();
         let sequence = sequences.entry(table.id).or_default();
@@ -88,6 +93,72 @@ impl Session {
         let sequence = sequences.entry(table.id).or_default();
         sequence.known_next = sequence.known_next.max(next);
         Ok(())
+    }
+}
+
+impl Client {
+    /// Values that this worker has reserved already.
+    fn take_values(&self, table: TableId, count: u64) -> Option<u64> {
+        let mut sequences = self.shared.sequences.borrow_mut();
+        let sequence = sequences.entry(table).or_default();
+        if sequence.end - sequence.next < count {
+            return None;
+        }
+        let first = sequence.next;
+        sequence.next += count;
+        Some(first)
+    }
+
+    /// The size of the block to reserve; None while another session of this worker does it.
+    fn begin_reserving(&self, table: TableId) -> Option<u64> {
+        let now = self.now();
+        let mut sequences = self.shared.sequences.borrow_mut();
+        let sequence = sequences.entry(table).or_default();
+        if sequence.is_reserving {
+            return None;
+        }
+        let rapid = now.saturating_sub(sequence.reserved_at) < BLOCK_GROWS_WITHIN_US;
+        sequence.block = match rapid || sequence.crowd > 0 {
+            true => (sequence.block * 2).max(sequence.crowd).clamp(1, BLOCK_MAX),
+            false => 1,
+        };
+        sequence.is_reserving = true;
+        sequence.reserved_at = now;
+        Some(sequence.block)
+    }
+
+    /// Completes when the reservation under way has ended, well or not.
+    async fn reserved(&self, table: TableId) {
+        let mut has_waited = false;
+        poll_fn(|context| {
+            let mut sequences = self.shared.sequences.borrow_mut();
+            let sequence = sequences.entry(table).or_default();
+            if has_waited || !sequence.is_reserving {
+                return Poll::Ready(());
+            }
+            has_waited = true;
+            sequence.waiting.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Ends a reservation, also one whose session was dropped in the middle.
+struct Reserving {
+    client: Client,
+    table: TableId,
+}
+
+impl Drop for Reserving {
+    fn drop(&mut self) {
+        let mut sequences = self.client.shared.sequences.borrow_mut();
+        let sequence = sequences.entry(self.table).or_default();
+        sequence.is_reserving = false;
+        sequence.crowd = sequence.waiting.len() as u64;
+        for waker in sequence.waiting.drain(..) {
+            waker.wake();
+        }
     }
 }
 

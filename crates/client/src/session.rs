@@ -92,10 +92,21 @@ impl Session {
 
     /// Undoes what has been written since `next_statement`.
     pub async fn undo_statement(&mut self) -> Result<(), Refusal> {
+        self.undo_to(self.statement).await
+    }
+
+    /// A place in the transaction that `undo_to` can go back to: the next statement begins here.
+    pub fn savepoint(&mut self) -> u32 {
+        self.next_statement();
+        self.statement
+    }
+
+    /// Undoes what has been written since that savepoint, which stays. Locks stay.
+    pub async fn undo_to(&mut self, statement: u32) -> Result<(), Refusal> {
         if !self.in_transaction {
             return Ok(());
         }
-        match self.request(Request::Undo { statement: self.statement }).await {
+        match self.request(Request::Undo { statement }).await {
             Reply::Done => Ok(()),
             Reply::Refused(refusal) => {
                 self.in_transaction &= !refusal.ends_transaction();

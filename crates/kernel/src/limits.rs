@@ -13,6 +13,12 @@ pub const RESEND_INTERVAL_US: u64 = 100_000;
 /// Wait edges older than this go to the deadlock detector: most waits end before (a commit takes well under a millisecond).
 pub const WAIT_EDGE_AGE_MIN_US: u64 = 10_000;
 
+/// With more lock waits in a shard than this, only the edges from which the others follow go to the detector.
+pub const WAITS_TOLD_IN_FULL_MAX: usize = 32;
+
+/// The victim of a deadlock that still waits in one after so long is told again.
+pub const BREAK_DEADLOCK_AGAIN_US: u64 = 100_000;
+
 /// Snapshots and garbage: how often a worker reports its oldest snapshot. Old versions of hot rows live so long at least:
 /// at 50,000 updates/s of 200 bytes, 50 ms keep 500 KB.
 pub const HORIZON_INTERVAL_US: u64 = 50_000;

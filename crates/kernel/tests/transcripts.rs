@@ -92,11 +92,16 @@ transcripts! {
         deadlock_in_one_shard
         deadlock_of_three
         first_come_first_served
+        nowait_and_skip_locked
+        one_victim_in_two_shards
+        range_deadlock
+        ranges_and_entries_take_turns
+        ranges_keep_phantoms_out
         refusal_undoes_the_statement
         refused_while_another_shard_waits
-        two_victims_of_one_deadlock
         undo_to_a_statement
-        wait_timeout;
+        wait_timeout
+        youngest_of_a_circle;
     read:
         backup_is_never_stale
         prepared_row_on_backup
@@ -106,6 +111,7 @@ transcripts! {
         snapshot_at_a_backup
         snapshot_below_and_above
         snapshot_bounds_the_commit
+        strict_snapshot
         whole_transactions_only;
     sequencer:
         granted_snapshots_hold_the_horizon

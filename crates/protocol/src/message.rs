@@ -10,7 +10,7 @@ use types::{
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
-use crate::op::{BatchResult, Op};
+use crate::op::{BatchResult, Op, WaitPolicy};
 use crate::refusal::Refusal;
 use crate::report::{Report, ReportRequest};
 use crate::schema::SchemaChange;
@@ -125,6 +125,9 @@ pub struct Execute {
     pub strict: bool,
     pub time_zone_offset_seconds: i32,
     pub lock_wait_timeout_ms: u32,
+    pub wait: WaitPolicy,
+    pub lock_ranges: bool,
+    pub refuse_changed: bool,
     /// When the transaction began, in the coordinator's microseconds: the youngest of a deadlock is rolled back.
     pub started: u64,
 }
@@ -140,6 +143,9 @@ wire_struct!(Execute {
     strict,
     time_zone_offset_seconds,
     lock_wait_timeout_ms,
+    wait,
+    lock_ranges,
+    refuse_changed,
     started,
 });
 

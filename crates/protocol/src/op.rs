@@ -27,6 +27,12 @@ pub struct Batch {
     pub time_zone_offset_seconds: i32,
     /// Longest wait for a row lock before the statement fails with [`crate::Refusal::LockWaitTimeout`].
     pub lock_wait_timeout_ms: u32,
+    pub wait: WaitPolicy,
+    /// SERIALIZABLE: locking scans also lock the ranges they read, so that nobody puts a row into them.
+    pub lock_ranges: bool,
+    /// Strict REPEATABLE READ: a row that was changed since the transaction's snapshot is not locked nor written; the
+    /// transaction is refused with [`crate::Refusal::SnapshotConflict`]. No effect before it has a snapshot.
+    pub refuse_changed: bool,
 }
 wire_struct!(Batch {
     ops,
@@ -37,7 +43,22 @@ wire_struct!(Batch {
     strict,
     time_zone_offset_seconds,
     lock_wait_timeout_ms,
+    wait,
+    lock_ranges,
+    refuse_changed,
 });
+
+/// What a request does about a row that somebody else has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WaitPolicy {
+    #[default]
+    Wait,
+    /// NOWAIT: refused with [`crate::Refusal::LockNotAvailable`].
+    NoWait,
+    /// SKIP LOCKED: reads go on as if the row were not there.
+    SkipLocked,
+}
+wire_enum!(WaitPolicy { 0 => Wait, 1 => NoWait, 2 => SkipLocked });
 
 /// Which versions plain (not locking) reads of a batch see. Locking reads and writes always see the latest committed
 /// row, and a transaction always sees its own writes.

@@ -10,9 +10,14 @@ pub enum Refusal {
     DuplicateKey { table: TableId, index: IndexId },
     /// The lock was not granted in time. The statement is undone; the transaction goes on.
     LockWaitTimeout,
+    /// The row is locked, and the request said NOWAIT. The statement is undone; the transaction goes on.
+    LockNotAvailable,
     /// This transaction was chosen to break a deadlock, or its node group changed its view: it is rolled back; run it
     /// again.
     Deadlock,
+    /// The row was changed since the transaction's snapshot, and the session asked for strict snapshots: it is rolled
+    /// back; run it again.
+    SnapshotConflict,
     /// The node's memory budget is used up. The statement is undone.
     MemoryFull { table: TableId },
     /// The table's definition changed since the operation was planned: plan again. Nothing was done.
@@ -57,6 +62,8 @@ wire_enum!(Refusal {
     13 => Schema(error),
     14 => LimitReached(which),
     15 => NotNull { column },
+    16 => LockNotAvailable,
+    17 => SnapshotConflict,
 });
 
 impl Refusal {
@@ -64,11 +71,13 @@ impl Refusal {
     pub fn ends_transaction(&self) -> bool {
         match self {
             Refusal::Deadlock
+            | Refusal::SnapshotConflict
             | Refusal::DefinitionChanged { .. }
             | Refusal::RolledBack
             | Refusal::OutcomeUnknown(_) => true,
             Refusal::DuplicateKey { .. }
             | Refusal::LockWaitTimeout
+            | Refusal::LockNotAvailable
             | Refusal::MemoryFull { .. }
             | Refusal::SchemaChanged { .. }
             | Refusal::Eval(_)

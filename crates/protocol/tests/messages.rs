@@ -128,6 +128,9 @@ fn messages() -> Vec<Message> {
             strict: true,
             time_zone_offset_seconds: -3600,
             lock_wait_timeout_ms: 50_000,
+            wait: WaitPolicy::SkipLocked,
+            lock_ranges: true,
+            refuse_changed: true,
             started: 123,
         })),
         Message::ExecuteOk(ExecuteOk {

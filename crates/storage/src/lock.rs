@@ -11,14 +11,22 @@
 //! Two owners that upgrade the same row wait for each other; so do cycles over several rows. The table finds no
 //! deadlocks: [`LockTable::holders_blocking`] says whom a wait waits for, and the caller looks for the cycle.
 //!
+//! Ranges of an index have locks of their own kind ([`ranges`]).
+//!
 //! The hash table is never iterated, and owners and waits are ordered, so the order of what is granted depends on the
 //! order of the calls only.
+
+mod ranges;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use hashbrown::HashTable;
 use types::hash::hash64;
-use types::{TableId, TransactionId};
+use types::{IndexId, TableId, TransactionId};
+
+pub use self::ranges::Entries;
+use self::ranges::RangeLocks;
+use crate::partition::KeyRange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockMode {
@@ -64,6 +72,7 @@ pub struct LockTable {
     /// Waiting requests by token: the lock and the owner.
     waits: BTreeMap<u64, (u32, TransactionId)>,
     held_count: usize,
+    ranges: RangeLocks,
 }
 
 /// The lock of a row.
@@ -161,6 +170,32 @@ impl LockTable {
         Acquired::Waiting
     }
 
+    /// Asks for a range of an index: until its owner's end nobody else puts a row into it.
+    pub fn acquire_range(
+        &mut self,
+        table: TableId,
+        index: IndexId,
+        range: &KeyRange,
+        owner: TransactionId,
+        token: u64,
+    ) -> Acquired {
+        self.ranges.acquire(table, index, range, owner, token)
+    }
+    /// Are there ranges of the table that a writer of a row must ask for its entries?
+    pub fn has_ranges(&self, table: TableId) -> bool {
+        !self.ranges.is_empty() && self.ranges.concern(table)
+    }
+    /// Asks whether a row with these entries may be written, its lock being held. To be asked again when the wait is over.
+    pub fn admit_entries(
+        &mut self,
+        table: TableId,
+        entries: Entries,
+        owner: TransactionId,
+        token: u64,
+    ) -> Acquired {
+        self.ranges.admit(table, entries, owner, token)
+    }
+
     /// The mode in which `owner` holds the row's lock.
     pub fn holds(&self, table: TableId, key: &[u8], owner: TransactionId) -> Option<LockMode> {
         let id = self.find(lock_hash(table, key), table, key)?;
@@ -188,6 +223,7 @@ impl LockTable {
     /// locks, and each lock's in their order.
     pub fn release_all(&mut self, owner: TransactionId) -> Vec<u64> {
         let mut granted = Vec::new();
+        self.ranges.release_all(owner, &mut granted);
         let Some(entry) = self.find_owner(owner) else { return granted };
         let waits = std::mem::take(&mut self.owners[entry as usize].waits);
         let mut held = std::mem::take(&mut self.owners[entry as usize].held);
@@ -213,6 +249,9 @@ impl LockTable {
     /// Gives up a wait; unknown tokens are ignored. The tokens granted because it left the queue.
     pub fn cancel(&mut self, token: u64) -> Vec<u64> {
         let mut granted = Vec::new();
+        if self.ranges.cancel(token, &mut granted) {
+            return granted;
+        }
         let Some((id, owner)) = self.waits.remove(&token) else { return granted };
         self.locks[id as usize].queue.retain(|waiter| waiter.token != token);
         let entry = self.find_owner(owner).expect("a waiter is an owner");
@@ -225,7 +264,9 @@ impl LockTable {
     /// Whom a wait waits for: holders and those ahead in the queue that exclude it, each once, in order. Behind an earlier
     /// wait of its own owner it waits for those that one waits for, too.
     pub fn holders_blocking(&self, token: u64) -> Vec<TransactionId> {
-        let Some(&(id, owner)) = self.waits.get(&token) else { return Vec::new() };
+        let Some(&(id, owner)) = self.waits.get(&token) else {
+            return self.ranges.blocking(token).unwrap_or_default();
+        };
         let lock = &self.locks[id as usize];
         let place = lock.queue.iter().position(|waiter| waiter.token == token);
         let place = place.expect("a wait is in its lock's queue");
@@ -245,13 +286,43 @@ impl LockTable {
         blocking
     }
 
-    /// All waits, by token.
+    /// Whom a wait waits for, as far as the others do not say it: those that [`LockTable::holders_blocking`] names can all be
+    /// reached from these. A row that n wait for has n of these edges and n * n / 2 of those.
+    pub fn next_blocking(&self, token: u64) -> Vec<TransactionId> {
+        let Some(&(id, owner)) = self.waits.get(&token) else {
+            return self.ranges.blocking(token).unwrap_or_default();
+        };
+        let lock = &self.locks[id as usize];
+        let place = lock.queue.iter().position(|waiter| waiter.token == token);
+        let place = place.expect("a wait is in its lock's queue");
+        if lock.queue.iter().take(place).any(|waiter| waiter.owner == owner) {
+            return self.holders_blocking(token);
+        }
+        let mode = lock.queue[place].mode;
+        let mut blocking = Vec::new();
+        for waiter in lock.queue.iter().take(place).rev() {
+            if mode.excludes(waiter.mode) {
+                blocking.push(waiter.owner);
+            }
+            if waiter.mode == LockMode::Exclusive {
+                // It waits for all that are ahead of it.
+                return blocking;
+            }
+        }
+        let holders = lock.holders.iter().copied();
+        let others = holders.filter(|&(other, held)| other != owner && mode.excludes(held));
+        blocking.extend(others.map(|(other, _)| other));
+        blocking
+    }
+
+    /// All waits: for rows by token, then for ranges in the order of their queue.
     pub fn waits(&self) -> impl Iterator<Item = Wait> {
-        self.waits.iter().map(|(&token, &(id, owner))| Wait {
+        let of_rows = self.waits.iter().map(|(&token, &(id, owner))| Wait {
             token,
             owner,
             table: self.locks[id as usize].table,
-        })
+        });
+        of_rows.chain(self.ranges.waits())
     }
 
     /// Locks held, counted once for each holder.
@@ -259,7 +330,7 @@ impl LockTable {
         self.held_count
     }
     pub fn waiter_count(&self) -> usize {
-        self.waits.len()
+        self.waits.len() + self.ranges.waits().count()
     }
     /// Locks held by an owner.
     pub fn held_by(&self, owner: TransactionId) -> usize {

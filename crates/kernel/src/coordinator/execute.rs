@@ -47,8 +47,7 @@ impl Coordinator {
             asked: Asked::Execute,
         };
         let transaction = entry.transaction.as_ref().expect("begun above");
-        let missing =
-            transaction.snapshot.is_none() && needs_snapshot(&batch, transaction, context);
+        let missing = transaction.snapshot.is_none() && needs_snapshot(&batch, context);
         if !missing {
             entry.pending = Some(pending);
             self.dispatch(session, batch, context);
@@ -238,6 +237,9 @@ impl Coordinator {
                 strict,
                 time_zone_offset_seconds: batch.time_zone_offset_seconds,
                 lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
+                wait: batch.wait,
+                lock_ranges: batch.lock_ranges,
+                refuse_changed: batch.refuse_changed,
                 started,
             };
             context.send_to_replica(part.shard, node, Message::Execute(Box::new(execute)));
@@ -442,18 +444,18 @@ fn is_plain_read(kind: &OpKind) -> bool {
 }
 
 /// A batch of plain reads needs a snapshot timestamp when its transaction reads again later by the same view, or when its
-/// reads on several shards must fit together. What one shard shows at one moment fits together by itself.
-fn needs_snapshot(batch: &Batch, transaction: &Transaction, context: &Context<'_>) -> bool {
+/// reads on several shards must fit together. What one shard shows at one moment fits together by itself. An empty batch
+/// is there for the snapshot alone.
+fn needs_snapshot(batch: &Batch, context: &Context<'_>) -> bool {
+    let lasts = batch.read_at == ReadAt::Transaction && !batch.commit;
+    if batch.ops.is_empty() {
+        return lasts;
+    }
     let mut plain = batch.ops.iter().filter(|op| is_plain_read(&op.kind)).peekable();
     if plain.peek().is_none() {
         return false;
     }
-    let lasts = match batch.read_at {
-        ReadAt::Transaction => !batch.commit,
-        // A scan may go on in further batches of the statement.
-        ReadAt::Statement => false,
-    };
-    let _ = transaction;
+    // A scan may go on in further batches of the statement.
     if lasts {
         return true;
     }

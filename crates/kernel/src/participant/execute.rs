@@ -11,10 +11,13 @@ use protocol::Refusal;
 use protocol::message::{
     Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk,
 };
-use protocol::op::{Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult};
-use storage::{Acquired, LockMode, RowChange, RowHandle, Visible};
+use protocol::op::{
+    Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
+};
+use storage::{Acquired, Entries, LockMode, RowChange, RowHandle, Visible};
 use types::convert::{StoreMode, store};
 use types::expr::{EvalContext, eval, eval_predicate};
+use types::key::index_entry_key;
 use types::wire::Bytes;
 use types::{
     ColumnType, Expr, RowLayout, RowView, Table, TableId, Timestamp, TransactionId, Value, ValueRef,
@@ -102,8 +105,8 @@ impl Shard {
             Err(Stop::Lock(token)) => {
                 let waiter = execute.transaction;
                 self.park(token, execute, progress, WaitsFor::Lock, context);
-                if self.closes_cycle(token, waiter) {
-                    self.refuse_parked(token, Refusal::Deadlock, context);
+                while let Some(victim) = self.deadlock_victim(token, waiter) {
+                    self.refuse_parked(victim, Refusal::Deadlock, context);
                 }
                 Vec::new()
             }
@@ -200,7 +203,9 @@ impl Shard {
                 self.read(at, reader, op.table, key, filter, columns, evaluation, context)
             }
             OpKind::Read { key, lock, filter, columns } => {
-                self.lock(op.table, key, mode_of(*lock), execute.transaction)?;
+                if !self.lock(op.table, key, mode_of(*lock), execute)? {
+                    return Ok(OpResult::Row(None));
+                }
                 let read = self.latest(op.table, key, execute.transaction);
                 let Some((_, row)) = read else { return Ok(OpResult::Row(None)) };
                 let replica = &self.tables[&op.table];
@@ -211,7 +216,7 @@ impl Shard {
                 Ok(OpResult::Row(Some(project(&view, columns)?)))
             }
             OpKind::Insert { key, row } => {
-                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.lock_to_write(op.table, key, execute)?;
                 if self.latest(op.table, key, execute.transaction).is_some() {
                     let index = types::IndexId(0);
                     return Err(Refusal::DuplicateKey { table: op.table, index }.into());
@@ -220,12 +225,12 @@ impl Shard {
                 Ok(OpResult::Done)
             }
             OpKind::Put { key, row } => {
-                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.lock_to_write(op.table, key, execute)?;
                 self.write(op.table, key, RowChange::Put(row), execute)?;
                 Ok(OpResult::Done)
             }
             OpKind::Update { key, filter, assignments, returning } => {
-                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.lock_to_write(op.table, key, execute)?;
                 self.update(
                     execute,
                     op.table,
@@ -237,7 +242,7 @@ impl Shard {
                 )
             }
             OpKind::Delete { key, filter } => {
-                self.lock(op.table, key, LockMode::Exclusive, execute.transaction)?;
+                self.lock_to_write(op.table, key, execute)?;
                 let Some((_, row)) = self.latest(op.table, key, execute.transaction) else {
                     return Ok(OpResult::Deleted(false));
                 };
@@ -356,17 +361,67 @@ impl Shard {
         Ok(OpResult::Updated { matched: true, changed: true, row })
     }
 
-    /// Takes a row lock, or says which wait it became.
+    /// Takes a row lock, or says which wait it became. False if the request passes over rows that are locked.
     pub(super) fn lock(
         &mut self,
         table: TableId,
         key: &[u8],
         mode: LockMode,
-        owner: TransactionId,
-    ) -> Result<(), Stop> {
+        execute: &Execute,
+    ) -> Result<bool, Stop> {
         assert!(self.is_primary);
         let token = self.next_token();
-        match self.locks.acquire(table, key, mode, owner, token) {
+        let acquired = self.locks.acquire(table, key, mode, execute.transaction, token);
+        match (acquired, execute.wait) {
+            (Acquired::Granted, _) => match execute.read {
+                ReadView::Snapshot(at)
+                    if execute.refuse_changed && self.is_changed_since(at, table, key) =>
+                {
+                    Err(Refusal::SnapshotConflict.into())
+                }
+                ReadView::Snapshot(_) | ReadView::Latest => Ok(true),
+            },
+            (Acquired::Waiting, WaitPolicy::Wait) => Err(Stop::Lock(token)),
+            (Acquired::Waiting, policy) => {
+                let granted = self.locks.cancel(token);
+                assert!(granted.is_empty(), "nobody waited for a request that has just come");
+                match policy {
+                    WaitPolicy::SkipLocked => Ok(false),
+                    WaitPolicy::Wait | WaitPolicy::NoWait => Err(Refusal::LockNotAvailable.into()),
+                }
+            }
+        }
+    }
+
+    /// Was a version of the row committed above `at`? A deletion is remembered as long as that snapshot is open.
+    fn is_changed_since(&self, at: Timestamp, table: TableId, key: &[u8]) -> bool {
+        let partition = &self.tables[&table].partition;
+        let latest =
+            partition.find(key).and_then(|row| partition.committed_at(row, Timestamp::MAX));
+        latest.is_some_and(|latest| latest.ts > at)
+    }
+
+    /// The lock of a row that is to be written, which cannot be passed over.
+    fn lock_to_write(&mut self, table: TableId, key: &[u8], execute: &Execute) -> Result<(), Stop> {
+        match self.lock(table, key, LockMode::Exclusive, execute)? {
+            true => Ok(()),
+            false => Err(Refusal::LockNotAvailable.into()),
+        }
+    }
+
+    /// A row may be written only where no other transaction has locked the range it would come into.
+    fn admit_entries(&mut self, table: TableId, row: &[u8], execute: &Execute) -> Result<(), Stop> {
+        let replica = &self.tables[&table];
+        let view = RowView::new(&replica.layout, row);
+        let mut entries = Entries::new();
+        for index in &replica.partition.table().indexes {
+            let mut entry = Vec::new();
+            index_entry_key(replica.partition.table(), index, &view, &mut entry)
+                .map_err(|error| Refusal::LimitReached(error.to_string()))?;
+            entries.push((index.id, entry));
+        }
+        let token = self.next_token();
+        match self.locks.admit_entries(table, entries, execute.transaction, token) {
             Acquired::Granted => Ok(()),
             Acquired::Waiting => Err(Stop::Lock(token)),
         }
@@ -395,6 +450,11 @@ impl Shard {
         change: RowChange<'_>,
         execute: &Execute,
     ) -> Result<(), Stop> {
+        if let RowChange::Put(row) = change
+            && self.locks.has_ranges(table)
+        {
+            self.admit_entries(table, row, execute)?;
+        }
         let owner = execute.transaction;
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
         let outcome = replica

@@ -4,6 +4,7 @@ use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{Cancel, Execute, ExecuteRefused};
 use protocol::op::{Lock, OpKind};
+use storage::LockTable;
 use types::TransactionId;
 
 use super::execute::Progress;
@@ -128,30 +129,59 @@ impl Shard {
         }
     }
 
-    /// Would this wait close a circle within the shard? The lock table knows who waits for whom here; circles over
-    /// several shards are found by the deadlock block.
-    pub(super) fn closes_cycle(&self, token: u64, waiter: TransactionId) -> bool {
-        let mut reached = self.locks.holders_blocking(token);
-        let mut index = 0;
-        while index < reached.len() {
-            let transaction = reached[index];
-            if transaction == waiter {
-                return true;
-            }
-            let waits = self.parked.iter();
-            for (token, _) in waits.filter(|(_, parked)| {
-                parked.waits_for_lock() && parked.execute.transaction == transaction
-            }) {
-                for next in self.locks.holders_blocking(*token) {
-                    if !reached.contains(&next) {
-                        reached.push(next);
-                    }
-                }
-            }
-            index += 1;
-        }
-        false
+    /// The wait to end, if this one closes a circle within the shard: that of the circle's youngest transaction. The lock
+    /// table knows who waits for whom here; circles over several shards are found by the deadlock block.
+    pub(super) fn deadlock_victim(&self, token: u64, waiter: TransactionId) -> Option<u64> {
+        // Is there a circle at all? Few edges tell. Which is the shortest, so that no bystander in a queue goes? All do.
+        self.youngest_of_circle(token, waiter, LockTable::next_blocking)?;
+        self.youngest_of_circle(token, waiter, LockTable::holders_blocking)
     }
+
+    fn youngest_of_circle(
+        &self,
+        token: u64,
+        waiter: TransactionId,
+        blocking: fn(&LockTable, u64) -> Vec<TransactionId>,
+    ) -> Option<u64> {
+        let own = self.parked.get(&token)?;
+        // Each wait reached, and the place of the one it was reached from.
+        let mut reached: Vec<(u64, &Parked, usize)> = vec![(token, own, 0)];
+        let mut place = 0;
+        while let Some((token, ..)) = reached.get(place) {
+            for holder in blocking(&self.locks, *token) {
+                if holder == waiter {
+                    return Some(youngest_on_path(&reached, place));
+                }
+                let known =
+                    |(_, parked, _): &(u64, &Parked, usize)| parked.execute.transaction == holder;
+                if reached.iter().any(known) {
+                    continue;
+                }
+                let waits = self.parked.iter().filter(|(_, parked)| {
+                    parked.waits_for_lock() && parked.execute.transaction == holder
+                });
+                reached.extend(waits.map(|(token, parked)| (*token, parked, place)));
+            }
+            place += 1;
+        }
+        None
+    }
+}
+
+/// The wait of the transaction that began last, from this place back to the first.
+fn youngest_on_path(reached: &[(u64, &Parked, usize)], mut place: usize) -> u64 {
+    let age = |place: usize| {
+        let execute = &reached[place].1.execute;
+        (execute.started, execute.transaction)
+    };
+    let mut youngest = place;
+    while place != 0 {
+        place = reached[place].2;
+        if age(place) > age(youngest) {
+            youngest = place;
+        }
+    }
+    reached[youngest].0
 }
 
 /// Does executing this take locks or write?

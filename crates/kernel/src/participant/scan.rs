@@ -5,11 +5,12 @@
 //! waited for and then judged by what became of it.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use protocol::Refusal;
-use protocol::message::Execute;
+use protocol::message::{Execute, ReadView};
 use protocol::op::{Columns, GroupBatch, Lock, OpResult, RowBatch, Scan, ScanOutput};
-use storage::{Direction, KeyRange as StorageRange, Visible};
+use storage::{Acquired, Direction, KeyRange as StorageRange, Visible};
 use types::expr::{AggregateState, EvalContext, eval};
 use types::wire::{Bytes, Wire};
 use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
@@ -170,12 +171,19 @@ impl Shard {
         // A handful of candidates at a time: the walk borrows the rows that locking and judging need too.
         loop {
             let candidates = self.candidates(table, scan, &range, progress, owner, evaluation)?;
+            if let (ReadView::Snapshot(at), true) = (execute.read, execute.refuse_changed) {
+                let end = candidates.last().map(|last| last.entry.as_slice());
+                self.check_unchanged(at, table, scan, &range, progress, end, owner, evaluation)?;
+            }
             if candidates.is_empty() {
+                self.lock_piece(execute, table, scan, &range, progress, None)?;
                 return Ok(false);
             }
             for Found { entry, key, wanted } in candidates {
-                if wanted {
-                    self.lock(table, &key, mode_of(scan.lock), owner)?;
+                // The row first: who waits for it has not locked the range around it, which its writer may need.
+                let has_row = wanted && self.lock(table, &key, mode_of(scan.lock), execute)?;
+                self.lock_piece(execute, table, scan, &range, progress, Some(&entry))?;
+                if has_row {
                     let replica = &self.tables[&table];
                     if let Some((_, row)) = self.latest(table, &key, owner) {
                         let view = RowView::new(&replica.layout, &row);
@@ -192,6 +200,73 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// SERIALIZABLE: locks the range from where the scan stands to this entry, or to the range's end, so that nobody puts a
+    /// row there any more. What the scan has not come to is not locked: what happens there it will see.
+    fn lock_piece(
+        &mut self,
+        execute: &Execute,
+        table: TableId,
+        scan: &Scan,
+        range: &StorageRange,
+        progress: &ScanProgress,
+        to: Option<&[u8]>,
+    ) -> Result<(), Stop> {
+        if !execute.lock_ranges {
+            return Ok(());
+        }
+        let from = progress.after.as_ref().map(|after| Bound::Excluded(after.clone()));
+        let to = to.map(|entry| Bound::Included(entry.to_vec()));
+        let (lower, upper) = if scan.reverse { (to, from) } else { (from, to) };
+        let piece = StorageRange {
+            lower: lower.unwrap_or_else(|| range.lower.clone()),
+            upper: upper.unwrap_or_else(|| range.upper.clone()),
+        };
+        let token = self.next_token();
+        let owner = execute.transaction;
+        match self.locks.acquire_range(table, scan.index, &piece, owner, token) {
+            Acquired::Granted => Ok(()),
+            Acquired::Waiting => Err(Stop::Lock(token)),
+        }
+    }
+
+    /// Strict REPEATABLE READ: refuses when a row that the snapshot has between here and `end` (or the range's end) was
+    /// changed since, be it so that the scan does not find it any more.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
+    fn check_unchanged(
+        &self,
+        at: Timestamp,
+        table: TableId,
+        scan: &Scan,
+        range: &StorageRange,
+        progress: &ScanProgress,
+        end: Option<&[u8]>,
+        owner: types::TransactionId,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<(), Stop> {
+        let replica = &self.tables[&table];
+        let after = progress.after.as_deref();
+        let mut rows = replica.partition.scan(scan.index, range, direction(scan), after);
+        while let Some(item) = rows.next_visible(at, Some(owner)) {
+            let is_behind = end.is_some_and(|end| match scan.reverse {
+                false => item.key > end,
+                true => item.key < end,
+            });
+            if is_behind {
+                break;
+            }
+            // What is being decided is locked: the scan waits for it and looks again.
+            let Visible::Row(row) = &item.read.visible else { continue };
+            let latest = replica.partition.committed_at(item.row, Timestamp::MAX);
+            let view = RowView::new(&replica.layout, row);
+            if latest.is_some_and(|latest| latest.ts > at)
+                && passes(scan.filter.as_ref(), &view, evaluation)?
+            {
+                return Err(Refusal::SnapshotConflict.into());
+            }
+        }
+        Ok(())
     }
 
     /// The next entries. A row that does not pass as it is committed now, and that nobody is changing, is not wanted.

@@ -13,6 +13,7 @@ use types::{
 };
 
 use super::parked::Parked;
+use crate::limits::WAITS_TOLD_IN_FULL_MAX;
 
 /// One node's replica of a shard.
 pub struct Shard {
@@ -266,12 +267,18 @@ impl Shard {
 
     /// Who waits for whom, among waits that began before `before`.
     pub(crate) fn wait_edges(&self, before: u64, edges: &mut Vec<WaitEdge>) {
+        // All edges of a crowd are as many as its square; a few say the same, but may make a bystander the victim.
+        let is_crowded = self.locks.waiter_count() > WAITS_TOLD_IN_FULL_MAX;
         for (token, parked) in &self.parked {
             if parked.since > before || !parked.waits_for_lock() {
                 continue;
             }
             let waiter = parked.execute.transaction;
-            for holder in self.locks.holders_blocking(*token) {
+            let blocking = match is_crowded {
+                true => self.locks.next_blocking(*token),
+                false => self.locks.holders_blocking(*token),
+            };
+            for holder in blocking {
                 edges.push(WaitEdge { waiter, holder, started: parked.execute.started });
             }
         }

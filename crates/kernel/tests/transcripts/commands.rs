@@ -8,7 +8,7 @@
 //! load t 1=10 2=20         inserts rows, in silence
 //! where t 1 2 3            the shard of each key
 //! begin s1 @2 [rr]         a session on node 2 (worker 1 of it: @2.1); rr: REPEATABLE READ
-//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] <operation>; <operation> ...
+//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [nowait] [skip-locked] [serializable] [strict] <op>; ...
 //!                          one batch, a statement of its own unless `again`. Operations:
 //!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 
 use kernel::{Mutation, Time};
 use protocol::envelope::{decode_header, decode_message, encode_frame};
-use protocol::op::{Batch, Op, OpKind, ReadAt};
+use protocol::op::{Batch, Op, OpKind, ReadAt, WaitPolicy};
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
 use types::hash::{bucket_of, hash64};
@@ -415,6 +415,10 @@ impl Player {
                         version = Some(SchemaVersion(number.parse().expect("a number")));
                     }
                     _ if *first == "autocommit" => batch.commit = true,
+                    _ if *first == "nowait" => batch.wait = WaitPolicy::NoWait,
+                    _ if *first == "skip-locked" => batch.wait = WaitPolicy::SkipLocked,
+                    _ if *first == "serializable" => batch.lock_ranges = true,
+                    _ if *first == "strict" => batch.refuse_changed = true,
                     _ if *first == "rr" => batch.read_at = ReadAt::Transaction,
                     _ if *first == "again" => statement = previous,
                     _ => break,

@@ -83,6 +83,53 @@ fn cancelled_waits_let_others_pass() {
     assert_eq!(locks.holders_blocking(2), vec![]);
 }
 
+/// The few edges lead to everybody the many name, and to nobody else that a wait cannot reach.
+#[test]
+fn next_blocking_reaches_all() {
+    let mut state = 7u64;
+    let mut random = move |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut compared = 0;
+    for _ in 0..300 {
+        let mut locks = LockTable::new();
+        for token in 1..60 {
+            let mode = if random(2) == 0 { Shared } else { Exclusive };
+            let key = [random(3) as u8];
+            locks.acquire(T, &key, mode, owner(random(12)), token);
+        }
+        let waits: Vec<Wait> = locks.waits().collect();
+        let reach = |edges: fn(&LockTable, u64) -> Vec<TransactionId>, token: u64| {
+            let mut reached: Vec<TransactionId> = edges(&locks, token);
+            let mut place = 0;
+            while place < reached.len() {
+                let next = reached[place];
+                for wait in waits.iter().filter(|wait| wait.owner == next) {
+                    reached.extend(edges(&locks, wait.token));
+                }
+                place += 1;
+                let mut seen = Vec::new();
+                reached.retain(|one| {
+                    !seen.contains(one) && {
+                        seen.push(*one);
+                        true
+                    }
+                });
+            }
+            reached.sort_unstable();
+            reached
+        };
+        for wait in &waits {
+            let few = reach(LockTable::next_blocking, wait.token);
+            assert_eq!(few, reach(LockTable::holders_blocking, wait.token));
+            compared += 1;
+        }
+    }
+    assert!(compared > 5_000, "{compared}");
+}
+
 /// Token, owner and mode.
 type ModelWaiter = (u64, u64, LockMode);
 type ModelLock = (Vec<(u64, LockMode)>, Vec<ModelWaiter>);
