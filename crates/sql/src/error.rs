@@ -120,6 +120,7 @@ pub mod code {
     pub const ER_UNSUPPORTED_PS: u16 = 1295;
     pub const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
     pub const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+    pub const ER_LOCK_NOWAIT: u16 = 3572;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;
     pub const ER_VIEW_INVALID: u16 = 1356;
     pub const ER_NO_DEFAULT_FOR_FIELD: u16 = 1364;

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use client::WaitPolicy;
 use types::expr::Aggregate;
 use types::{Expr, RowLayout, SchemaVersion, Table, Value};
 
@@ -175,6 +176,8 @@ pub struct SelectPlan {
     pub sort: Vec<(usize, bool)>,
     pub limit: Option<LimitPlan>,
     pub calc_found_rows: bool,
+    /// NOWAIT, SKIP LOCKED.
+    pub wait: WaitPolicy,
     /// SELECT ... INTO @a, @b.
     pub into_variables: Vec<String>,
     /// All visible items are the source's columns at these positions: no expression to evaluate.
@@ -373,6 +376,12 @@ impl Plan {
     /// Does it only read (and lock nothing)?
     pub fn is_read(&self) -> bool {
         matches!(self.kind, PlanKind::Select(_))
+    }
+    pub fn wait_policy(&self) -> WaitPolicy {
+        match &self.kind {
+            PlanKind::Select(select) => select.wait,
+            PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_) => WaitPolicy::Wait,
+        }
     }
     pub fn columns(&self) -> &[ColumnInfo] {
         match &self.kind {

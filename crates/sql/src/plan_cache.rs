@@ -137,6 +137,7 @@ mod tests {
                 sort: Vec::new(),
                 limit: None,
                 calc_found_rows: false,
+                wait: client::WaitPolicy::Wait,
                 into_variables: Vec::new(),
                 simple_columns: None,
                 has_timestamps: false,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use client::Lock;
+use client::{Lock, WaitPolicy};
 use types::expr::{Function, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
@@ -118,7 +118,7 @@ impl Binder<'_> {
             From::Table(table, scope, _) => (Some(table), Some(scope)),
             From::Virtual(_, scope) => (None, Some(scope)),
         };
-        let lock = lock_of(query)?;
+        let (lock, wait) = lock_of(query);
         let items = expand_items(&select.items, scope_table)?;
         let aliases: Vec<Alias<'_>> = items
             .iter()
@@ -253,6 +253,7 @@ impl Binder<'_> {
             sort,
             limit,
             calc_found_rows: select.calc_found_rows,
+            wait,
             into_variables: query.into_variables.iter().map(|name| name.to_lowercase()).collect(),
             simple_columns: None,
             has_timestamps: false,
@@ -610,21 +611,22 @@ fn constant_columns(filter: &Bound) -> Vec<u16> {
     columns
 }
 
-fn lock_of(query: &ast::Query) -> Result<Lock, SqlError> {
-    let mut lock = Lock::None;
+/// FOR UPDATE and FOR SHARE: the strongest of them, and what is done about rows that others have locked.
+fn lock_of(query: &ast::Query) -> (Lock, WaitPolicy) {
+    let (mut lock, mut wait) = (Lock::None, WaitPolicy::Wait);
     for locking in &query.locking {
-        match locking.wait {
-            ast::LockWait::Wait => {}
-            ast::LockWait::NoWait => return Err(SqlError::not_supported("NOWAIT")),
-            ast::LockWait::SkipLocked => return Err(SqlError::not_supported("SKIP LOCKED")),
-        }
         lock = match locking.strength {
             ast::LockStrength::Update => Lock::Exclusive,
             ast::LockStrength::Share if lock == Lock::None => Lock::Shared,
             ast::LockStrength::Share => lock,
         };
+        wait = match locking.wait {
+            ast::LockWait::Wait => wait,
+            ast::LockWait::NoWait => WaitPolicy::NoWait,
+            ast::LockWait::SkipLocked => WaitPolicy::SkipLocked,
+        };
     }
-    Ok(lock)
+    (lock, wait)
 }
 
 /// ORDER BY 2, GROUP BY 1: the item, from 0.

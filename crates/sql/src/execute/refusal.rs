@@ -32,7 +32,10 @@ impl Failure {
         let replan = matches!(refusal, Refusal::SchemaChanged { .. });
         let rerun = matches!(
             refusal,
-            Refusal::Deadlock | Refusal::RolledBack | Refusal::DefinitionChanged { .. }
+            Refusal::Deadlock
+                | Refusal::SnapshotConflict
+                | Refusal::RolledBack
+                | Refusal::DefinitionChanged { .. }
         );
         Failure {
             error: error_of(refusal, catalogue),
@@ -69,9 +72,17 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             code::ER_LOCK_WAIT_TIMEOUT,
             "Lock wait timeout exceeded; try restarting transaction",
         ),
+        Refusal::LockNotAvailable => SqlError::new(
+            code::ER_LOCK_NOWAIT,
+            "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",
+        ),
         Refusal::Deadlock => SqlError::new(
             code::ER_LOCK_DEADLOCK,
             "Deadlock found when trying to get lock; try restarting transaction",
+        ),
+        Refusal::SnapshotConflict => SqlError::new(
+            code::ER_LOCK_DEADLOCK,
+            "A row was changed since the transaction's snapshot (skarv_strict_snapshot is ON); try restarting transaction",
         ),
         Refusal::MemoryFull { table } => SqlError::table_full(&table_name(catalogue, table)),
         Refusal::SchemaChanged { .. } | Refusal::DefinitionChanged { .. } => SqlError::new(

@@ -15,6 +15,7 @@ use super::{Failure, Run, take_warnings};
 use crate::SqlError;
 use crate::plan::{AccessPlan, PathKind};
 use crate::session::Session;
+use crate::session::variables::Isolation;
 
 /// Keys of one batch of key reads.
 const KEYS_PER_BATCH: usize = 1_000;
@@ -142,6 +143,9 @@ impl Session {
             strict: batch.strict,
             time_zone_offset_seconds: batch.time_zone_offset_seconds,
             lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
+            wait: batch.wait,
+            lock_ranges: batch.lock_ranges,
+            refuse_changed: batch.refuse_changed,
         }
     }
 
@@ -260,7 +264,8 @@ impl Session {
                     version: entries.version,
                     kind: OpKind::Read {
                         key: Bytes(key),
-                        lock: Lock::None,
+                        // Who locks the row must have found it by its latest entry, and keep that.
+                        lock: wanted.lock,
                         filter: None,
                         columns: Columns::All,
                     },
@@ -293,6 +298,10 @@ impl Session {
             strict: run.strict,
             time_zone_offset_seconds: run.time_zone_offset_seconds,
             lock_wait_timeout_ms: self.settings.lock_wait_timeout_seconds.saturating_mul(1000),
+            wait: run.plan.wait_policy(),
+            lock_ranges: self.transaction.isolation == Isolation::Serializable,
+            refuse_changed: self.settings.strict_snapshot
+                && self.transaction.isolation == Isolation::RepeatableRead,
         }
     }
 

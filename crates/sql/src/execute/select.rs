@@ -242,12 +242,12 @@ impl Session {
             table: &source.table,
             access: &source.access,
             columns: columns_of(source),
-            lock: source.lock,
+            lock: self.read_lock(run, source.lock),
             // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see.
             ordered: sorted_by_path,
             limit: (plain && sorted_by_path && output.count < u64::MAX)
                 .then(|| output.offset.saturating_add(output.count)),
-            commit: self.ends_with_statement() && source.lock == Lock::None,
+            commit: self.ends_with_statement() && self.read_lock(run, source.lock) == Lock::None,
         };
         let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
         if sorts_unless_delivered && source.access.delivers_order && !unusable {
@@ -378,7 +378,7 @@ impl Session {
             table: &source.table,
             access: &source.access,
             columns: OpColumns::All,
-            lock: source.lock,
+            lock: self.read_lock(run, source.lock),
             ordered: false,
             limit: None,
             commit: false,
@@ -431,7 +431,7 @@ impl Session {
             table: &source.table,
             access: &source.access,
             columns: columns_of(source),
-            lock: source.lock,
+            lock: self.read_lock(run, source.lock),
             ordered: false,
             limit: None,
             commit: false,

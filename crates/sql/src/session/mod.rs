@@ -92,6 +92,8 @@ pub struct Session {
     prepared_names: BTreeMap<String, u32>,
     prepared_id_last: u32,
     pub(crate) transaction: Transaction,
+    /// Of the transaction, in the order they were set: lower-case name, and the place to go back to.
+    pub(crate) savepoints: Vec<(String, u32)>,
     /// What the last statement warned about; the first max_error_count of them.
     pub(crate) warnings: Vec<SqlWarning>,
     /// LAST_INSERT_ID().
@@ -171,6 +173,7 @@ impl Session {
         });
         let settings = Settings::default();
         let mut session = Session {
+            savepoints: Vec::new(),
             transaction: Transaction {
                 explicit: false,
                 read_only: settings.read_only,
@@ -266,7 +269,12 @@ impl Session {
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) -> Failure {
-        Failure::refused(refusal, &self.catalogue())
+        let is_timeout = matches!(refusal, Refusal::LockWaitTimeout);
+        let mut failure = Failure::refused(refusal, &self.catalogue());
+        if is_timeout && self.server.global("innodb_rollback_on_timeout").as_deref() == Some("ON") {
+            failure.ends_transaction = true;
+        }
+        failure
     }
 
     pub fn kill_handle(&self) -> KillHandle {

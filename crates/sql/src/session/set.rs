@@ -158,9 +158,7 @@ impl Session {
             Some(ast::IsolationLevel::ReadUncommitted) => Some(Isolation::ReadUncommitted),
             Some(ast::IsolationLevel::ReadCommitted) => Some(Isolation::ReadCommitted),
             Some(ast::IsolationLevel::RepeatableRead) => Some(Isolation::RepeatableRead),
-            Some(ast::IsolationLevel::Serializable) => {
-                return Err(SqlError::not_supported("SERIALIZABLE"));
-            }
+            Some(ast::IsolationLevel::Serializable) => Some(Isolation::Serializable),
         };
         match scope {
             ast::TransactionScope::Next => self.set_next_transaction(isolation, read_only),
@@ -322,6 +320,7 @@ impl Session {
         match variable.name {
             "autocommit" => self.settings.autocommit = text == "ON",
             "sql_notes" => self.settings.sql_notes = text == "ON",
+            "skarv_strict_snapshot" => self.settings.strict_snapshot = text == "ON",
             "innodb_lock_wait_timeout" => {
                 self.settings.lock_wait_timeout_seconds = text.parse().unwrap_or(50);
             }
@@ -634,6 +633,7 @@ fn scalar_plan(slots: Vec<crate::plan::Slot>, param_count: usize) -> Plan {
             sort: Vec::new(),
             limit: None,
             calc_found_rows: false,
+            wait: client::WaitPolicy::Wait,
             into_variables: Vec::new(),
             simple_columns: None,
             has_timestamps: false,

@@ -42,8 +42,8 @@ impl Session {
         self.statement_insert_id = None;
         match statement {
             Statement::Empty => Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty")),
-            Statement::Begin { read_only, consistent_snapshot: _ } => {
-                if let Err(failure) = self.begin(*read_only).await {
+            Statement::Begin { read_only, consistent_snapshot } => {
+                if let Err(failure) = self.begin(*read_only, *consistent_snapshot).await {
                     return Err(self.fail(failure).await);
                 }
                 self.done(sink, more)
@@ -66,8 +66,19 @@ impl Session {
                 self.chain(completion, last);
                 self.done(sink, more)
             }
-            Statement::Savepoint(_) | Statement::RollbackTo(_) | Statement::ReleaseSavepoint(_) => {
-                Err(SqlError::not_supported("SAVEPOINT"))
+            Statement::Savepoint(name) => {
+                self.savepoint(name);
+                self.done(sink, more)
+            }
+            Statement::RollbackTo(name) => {
+                if let Err(failure) = self.roll_back_to(name).await {
+                    return Err(self.fail(failure).await);
+                }
+                self.done(sink, more)
+            }
+            Statement::ReleaseSavepoint(name) => {
+                self.release_savepoint(name)?;
+                self.done(sink, more)
             }
             Statement::Set(items) => {
                 self.set(items).await?;

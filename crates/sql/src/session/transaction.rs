@@ -1,12 +1,12 @@
 //! Transactions of a session: BEGIN, COMMIT, ROLLBACK, autocommit, and how a statement ends.
 
-use client::ReadAt;
+use client::{Batch, Lock, ReadAt};
 
 use super::Session;
 use super::variables::Isolation;
 use crate::SqlError;
 use crate::error::code;
-use crate::execute::Failure;
+use crate::execute::{Failure, Run};
 
 /// The transaction under way, or the next one.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +34,65 @@ impl Session {
         }
         match self.transaction.isolation {
             Isolation::RepeatableRead => ReadAt::Transaction,
-            Isolation::ReadCommitted | Isolation::ReadUncommitted => ReadAt::Statement,
+            // At SERIALIZABLE reads are of the latest rows, under locks.
+            Isolation::ReadCommitted | Isolation::ReadUncommitted | Isolation::Serializable => {
+                ReadAt::Statement
+            }
         }
     }
 
-    /// BEGIN. An open transaction is committed first.
-    pub async fn begin(&mut self, read_only: Option<bool>) -> Result<(), Failure> {
+    /// The lock that reads take where the statement asks for this one. Inside a transaction at SERIALIZABLE plain reads take
+    /// shared locks; a plain read that is its own transaction sees one snapshot, which is serializable already. What a
+    /// statement reads in order to write it elsewhere (INSERT ... SELECT) it locks from REPEATABLE READ on, as InnoDB does.
+    pub fn read_lock(&self, run: &Run<'_>, asked: Lock) -> Lock {
+        let locks = match self.transaction.isolation {
+            Isolation::ReadUncommitted | Isolation::ReadCommitted => false,
+            Isolation::RepeatableRead => !run.plan.is_read(),
+            Isolation::Serializable => !run.plan.is_read() || !self.ends_with_statement(),
+        };
+        if asked == Lock::None && locks { Lock::Shared } else { asked }
+    }
+
+    /// SAVEPOINT. One of the same name is replaced; outside of a transaction there is nothing to remember.
+    pub fn savepoint(&mut self, name: &str) {
+        if self.ends_with_statement() {
+            return;
+        }
+        let name = name.to_lowercase();
+        self.savepoints.retain(|(own, _)| *own != name);
+        let mark = self.client.savepoint();
+        self.savepoints.push((name, mark));
+    }
+
+    /// ROLLBACK TO SAVEPOINT: those set after it go, it stays.
+    pub async fn roll_back_to(&mut self, name: &str) -> Result<(), Failure> {
+        let place = self.find_savepoint(name)?;
+        self.savepoints.truncate(place + 1);
+        let (_, mark) = self.savepoints[place];
+        self.client.undo_to(mark).await.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// RELEASE SAVEPOINT: it and those set after it go.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let place = self.find_savepoint(name)?;
+        self.savepoints.truncate(place);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        let lower = name.to_lowercase();
+        self.savepoints.iter().position(|(own, _)| *own == lower).ok_or_else(|| {
+            SqlError::new(code::ER_SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"))
+        })
+    }
+
+    /// BEGIN. An open transaction is committed first. WITH CONSISTENT SNAPSHOT takes the snapshot of REPEATABLE READ now; at
+    /// other levels there is none.
+    pub async fn begin(
+        &mut self,
+        read_only: Option<bool>,
+        consistent_snapshot: bool,
+    ) -> Result<(), Failure> {
         if self.transaction.explicit || self.client.in_transaction() {
             self.commit_transaction().await?;
         }
@@ -47,6 +100,10 @@ impl Session {
         self.transaction.explicit = true;
         if let Some(read_only) = read_only {
             self.transaction.read_only = read_only;
+        }
+        if consistent_snapshot && self.read_at() == ReadAt::Transaction {
+            let snapshot = Batch { read_at: ReadAt::Transaction, ..Batch::default() };
+            self.client.execute(snapshot).await.map_err(|refusal| self.refused(refusal))?;
         }
         Ok(())
     }
@@ -64,6 +121,7 @@ impl Session {
 
     /// The next transaction has the session's characteristics again.
     pub fn end_transaction(&mut self) {
+        self.savepoints.clear();
         self.transaction = Transaction {
             explicit: false,
             read_only: self.settings.read_only,

@@ -213,6 +213,7 @@ pub static VARIABLES: &[Variable] = &[
     ),
     v("session_track_transaction_info", Both, Word(&["OFF", "STATE", "CHARACTERISTICS"])),
     v("show_create_table_verbosity", Both, Bool(false)),
+    v("skarv_strict_snapshot", Both, Bool(false)),
     r("skip_networking", Bool(false)),
     v("slow_query_log", Global, Bool(false)),
     v("socket", Global, Computed(false)),
@@ -361,12 +362,13 @@ impl SqlMode {
     }
 }
 
-/// READ UNCOMMITTED is served as READ COMMITTED; SERIALIZABLE is refused.
+/// READ UNCOMMITTED is served as READ COMMITTED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     ReadUncommitted,
     ReadCommitted,
     RepeatableRead,
+    Serializable,
 }
 
 impl Isolation {
@@ -375,6 +377,7 @@ impl Isolation {
             Isolation::ReadUncommitted => "READ-UNCOMMITTED",
             Isolation::ReadCommitted => "READ-COMMITTED",
             Isolation::RepeatableRead => "REPEATABLE-READ",
+            Isolation::Serializable => "SERIALIZABLE",
         }
     }
     pub fn parse(text: &str) -> Result<Isolation, SqlError> {
@@ -382,7 +385,7 @@ impl Isolation {
             "READ-UNCOMMITTED" | "0" => Ok(Isolation::ReadUncommitted),
             "READ-COMMITTED" | "1" => Ok(Isolation::ReadCommitted),
             "REPEATABLE-READ" | "2" => Ok(Isolation::RepeatableRead),
-            "SERIALIZABLE" | "3" => Err(SqlError::not_supported("SERIALIZABLE")),
+            "SERIALIZABLE" | "3" => Ok(Isolation::Serializable),
             _ => Err(SqlError::wrong_value_for_variable("transaction_isolation", text)),
         }
     }
@@ -469,6 +472,8 @@ pub struct Settings {
     pub timestamp_micros: Option<i64>,
     /// Set values of kept variables, by name.
     pub kept: BTreeMap<&'static str, String>,
+    /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
+    pub strict_snapshot: bool,
     /// Grows with every change of `kept`.
     pub kept_version: u64,
 }
@@ -492,6 +497,7 @@ impl Default for Settings {
             sql_notes: true,
             timestamp_micros: None,
             kept: BTreeMap::new(),
+            strict_snapshot: false,
             kept_version: 1,
         }
     }
