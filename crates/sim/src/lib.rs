@@ -5,7 +5,7 @@
 //! - [`stage`]: what the tasks of a world share; [`bulletin`]: what they tell each other.
 //! - [`workload`]: what sessions do, and what they may see.
 //! - [`contents`]: what is left, and what must be true of it.
-//! - [`linearizability`]: the checker for histories of single rows.
+//! - [`linearizability`]: the checker for histories of single rows; [`dependency`]: the one for transactions.
 //! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
@@ -15,6 +15,7 @@
 pub mod bulletin;
 pub mod cli;
 pub mod contents;
+pub mod dependency;
 pub mod linearizability;
 pub mod network;
 pub mod options;

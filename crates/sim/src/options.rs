@@ -163,12 +163,12 @@ impl Options {
         options
     }
 
-    /// Three to five kinds of work, with about a dozen sessions together, whatever the number of workers.
+    /// Three to six kinds of work, with about a dozen sessions together, whatever the number of workers.
     fn draw_sessions(&mut self, random: &mut Random) {
         let kinds = crate::workload::KINDS.len();
         let hosts = u64::from(self.shape.data_nodes() * self.workers);
         let mut sessions = vec![0u32; kinds];
-        for _ in 0..random.between(3, 5) {
+        for _ in 0..random.between(3, 6) {
             let kind = random.index(kinds);
             sessions[kind] = (4 / hosts).max(1) as u32;
         }

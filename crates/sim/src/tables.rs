@@ -7,7 +7,7 @@ use client::{
     RowBatch, Scan, ScanOutput,
 };
 use types::convert::ConvertContext;
-use types::expr::{Aggregate, AggregateFunction, BinaryOp};
+use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function};
 use types::wire::Bytes;
 use types::{
     AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Expr, Index, IndexId, IndexKind,
@@ -137,6 +137,10 @@ pub fn constant(value: i64) -> Expr {
 /// column + value.
 pub fn plus(column: u16, value: i64) -> Expr {
     Expr::Binary(BinaryOp::Add, Box::new(Expr::Column(column)), Box::new(constant(value)))
+}
+/// CONCAT(column, value).
+pub fn concatenated(column: u16, value: Value) -> Expr {
+    Expr::Function(Function::Concat, vec![Expr::Column(column), Expr::Const(value)])
 }
 pub fn compare(column: u16, operator: BinaryOp, value: i64) -> Expr {
     Expr::Binary(operator, Box::new(Expr::Column(column)), Box::new(constant(value)))

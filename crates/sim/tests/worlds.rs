@@ -99,3 +99,34 @@ fn every_mutation_is_found() {
     let missed: Vec<_> = found.iter().filter(|(_, seeds)| seeds.is_none()).collect();
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
+
+/// Sessions that do nothing but append to lists and read them, under all faults.
+fn lists_alone(seed: u64) -> Options {
+    Options::of_seed(seed, 3).with_work(&["lists"], 3)
+}
+
+#[test]
+fn histories_of_lists() {
+    for seed in 0..12 {
+        expect_success(&lists_alone(seed));
+    }
+}
+
+/// The rules that keep a transaction whole for whoever looks are missed by histories of lists alone, too.
+#[test]
+fn lists_find_torn_transactions() {
+    const SEEDS_MAX: u64 = 40;
+    const RULES: [Mutation; 4] = [
+        Mutation::ReadThroughCommitting,
+        Mutation::TimestampBeforePrepare,
+        Mutation::EarlyLockRelease,
+        Mutation::SnapshotFromAnyBackup,
+    ];
+    for mutation in RULES {
+        let failure = |seed: u64| run(&Options { mutation, ..lists_alone(seed) }, false).failure;
+        let found = (0..SEEDS_MAX).find_map(|seed| Some((seed, failure(seed)?)));
+        println!("{mutation:?}, seed and failure: {found:?}");
+        let Some((seed, _)) = found else { panic!("{mutation:?} is not found") };
+        expect_success(&lists_alone(seed));
+    }
+}

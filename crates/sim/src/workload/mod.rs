@@ -6,6 +6,7 @@ mod churn;
 mod counters;
 mod deadlock;
 mod ledger;
+mod lists;
 mod pages;
 mod registers;
 mod schema_changes;
@@ -51,4 +52,5 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "deadlock", make: deadlock::make },
     Kind { name: "schema", make: schema_changes::make },
     Kind { name: "pages", make: pages::make },
+    Kind { name: "lists", make: lists::make },
 ];
