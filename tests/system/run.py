@@ -25,13 +25,15 @@ sys.dont_write_bytecode = True
 
 import clients
 import hostile
+import isolation
+import isolation_locks
 import lifecycle
 import load
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, load]
 
 
 def tests():
