@@ -111,7 +111,8 @@ fn lists_alone(seed: u64) -> Options {
 
 #[test]
 fn histories_of_lists() {
-    for seed in 0..12 {
+    // The single ones once found a decision logged behind its readers, and a deadlock that was told of in vain.
+    for seed in (0..20).chain([47, 306, 360, 582, 639, 856]) {
         expect_success(&lists_alone(seed));
     }
 }
