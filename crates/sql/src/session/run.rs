@@ -74,6 +74,8 @@ impl Session {
         {
             self.warnings.clear();
             self.statement_insert_id = None;
+            // It was the transaction that SET TRANSACTION was said for.
+            self.end_transaction();
             self.succeed(plan, Changed::default(), sink, more_results);
             return Ok(Outcome::Done);
         }

@@ -71,9 +71,7 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::RollbackTo(name) => {
-                if let Err(failure) = self.roll_back_to(name).await {
-                    return Err(self.fail(failure).await);
-                }
+                self.roll_back_to(name).await?;
                 self.done(sink, more)
             }
             Statement::ReleaseSavepoint(name) => {

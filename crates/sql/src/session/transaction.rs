@@ -64,12 +64,19 @@ impl Session {
         self.savepoints.push((name, mark));
     }
 
-    /// ROLLBACK TO SAVEPOINT: those set after it go, it stays.
-    pub async fn roll_back_to(&mut self, name: &str) -> Result<(), Failure> {
+    /// ROLLBACK TO SAVEPOINT: those set after it go, it stays. An unknown name is an error that undoes nothing, so it is no
+    /// [`Failure`]: that would undo the statement before.
+    pub async fn roll_back_to(&mut self, name: &str) -> Result<(), SqlError> {
         let place = self.find_savepoint(name)?;
         self.savepoints.truncate(place + 1);
         let (_, mark) = self.savepoints[place];
-        self.client.undo_to(mark).await.map_err(|refusal| self.refused(refusal))
+        match self.client.undo_to(mark).await {
+            Ok(()) => Ok(()),
+            Err(refusal) => {
+                let failure = self.refused(refusal);
+                Err(self.fail(failure).await)
+            }
+        }
     }
 
     /// RELEASE SAVEPOINT: it and those set after it go.
