@@ -6,6 +6,7 @@
 //!
 //! What does not belong here: SQL, packets, how operations reach their rows.
 
+mod activity;
 mod driver;
 mod index_build;
 mod rows;
@@ -14,6 +15,7 @@ mod sequence;
 mod session;
 pub mod task;
 
+pub use activity::{LOCKS_TOLD_MAX, Told};
 pub use driver::{Client, ShardPlacement};
 pub use protocol::Refusal;
 pub use protocol::op::{
@@ -21,6 +23,7 @@ pub use protocol::op::{
     ReadAt, RowBatch, Scan, ScanOutput, WaitPolicy,
 };
 pub use protocol::report::*;
+pub use protocol::request::{Connections, SessionId};
 pub use protocol::schema::{SchemaChange, SchemaError};
 pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
 pub use scan::{ScanBatch, ScanCursor, ScanOptions};

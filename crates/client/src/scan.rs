@@ -1,11 +1,13 @@
 //! Scans over all shards, batch by batch, merged in index order where that is asked for.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use protocol::Refusal;
 use protocol::op::{
-    Batch, GroupBatch, Op, OpKind, OpResult, ReadAt, RowBatch, Scan, ScanOutput, WaitPolicy,
+    Batch, GroupBatch, KeyRange, Op, OpKind, OpResult, ReadAt, RowBatch, Scan, ScanOutput,
+    WaitPolicy,
 };
 use types::expr::SqlWarning;
 use types::wire::Bytes;
@@ -26,6 +28,10 @@ pub struct ScanOptions {
     pub wait: WaitPolicy,
     pub lock_ranges: bool,
     pub refuse_changed: bool,
+    pub snapshot_age_max_ms: u32,
+    /// Rows asked of each shard at a time (needs `with_keys`): a locking scan whose reader is slow locks as it is read, not
+    /// far ahead. None: as many as an answer holds.
+    pub piece: Option<u64>,
 }
 
 pub enum ScanBatch {
@@ -53,14 +59,28 @@ struct ShardRows {
     position: usize,
     next: Option<Bytes>,
     received: u64,
+    /// In pieces: the ranges of the last request, and the rows it asked for.
+    ranges: Vec<KeyRange>,
+    asked: u64,
+}
+
+impl ShardRows {
+    /// Is nothing left here, and more to be had?
+    fn is_starved(&self) -> bool {
+        self.position == self.batch.len() && (self.next.is_some() || self.is_piece_full())
+    }
+    /// The shard stopped because it had found what it was asked for: there may be more behind that.
+    fn is_piece_full(&self) -> bool {
+        self.asked > 0 && self.batch.len() as u64 == self.asked
+    }
 }
 
 impl Session {
     pub fn scan(&self, table: &Arc<Table>, scan: Scan, options: ScanOptions) -> ScanCursor {
         let remaining = scan.limit.unwrap_or(u64::MAX);
-        if options.ordered {
+        if options.ordered || options.piece.is_some() {
             let keys = matches!(scan.output, ScanOutput::Rows { with_keys: true, .. });
-            assert!(keys, "rows are merged by their keys");
+            assert!(keys, "rows are merged, and pieces go on, by their keys");
         }
         ScanCursor {
             table: Arc::clone(table),
@@ -105,14 +125,27 @@ impl ScanCursor {
         let mut ops = Vec::new();
         if !self.started {
             self.started = true;
-            ops.push(self.op(self.scan.clone()));
+            let limit = limit_of(&self.scan, 0, self.options.piece);
+            ops.push(self.op(Scan { limit, ..self.scan.clone() }));
         } else {
-            for rows in self.shards.iter_mut().filter(|rows| rows.position == rows.batch.len()) {
-                let Some(next) = rows.next.take() else { continue };
+            let piece = self.options.piece;
+            for rows in self.shards.iter_mut().filter(|rows| rows.is_starved()) {
                 let mut scan = self.scan.clone();
                 scan.shard = Some(rows.shard);
-                scan.resume = Some(next);
-                scan.limit = scan.limit.map(|limit| limit - rows.received.min(limit));
+                scan.limit = limit_of(&self.scan, rows.received, piece);
+                if piece.is_some() {
+                    if rows.next.is_none() {
+                        let last = rows.batch.key(rows.batch.len() - 1);
+                        rows.ranges = ranges_behind(&rows.ranges, last, scan.reverse);
+                    }
+                    rows.asked = scan.limit.unwrap_or(0);
+                    scan.ranges.clone_from(&rows.ranges);
+                    if rows.ranges.is_empty() || rows.asked == 0 {
+                        rows.asked = 0;
+                        continue;
+                    }
+                }
+                scan.resume = rows.next.take();
                 let kind = OpKind::Scan(Box::new(scan));
                 ops.push(Op { table: self.table.id, version: self.table.version, kind });
             }
@@ -131,6 +164,7 @@ impl ScanCursor {
             wait: self.options.wait,
             lock_ranges: self.options.lock_ranges,
             refuse_changed: self.options.refuse_changed,
+            snapshot_age_max_ms: self.options.snapshot_age_max_ms,
             ..Batch::default()
         };
         let result = session.execute(batch).await?;
@@ -168,6 +202,14 @@ impl ScanCursor {
                         position: 0,
                         next,
                         received,
+                        ranges: match self.options.piece {
+                            Some(_) => self.scan.ranges.clone(),
+                            None => Vec::new(),
+                        },
+                        asked: match self.options.piece {
+                            Some(_) => limit_of(&self.scan, 0, self.options.piece).unwrap_or(0),
+                            None => 0,
+                        },
                     }),
                 }
             }
@@ -180,6 +222,8 @@ impl ScanCursor {
                         position: 0,
                         next: Some(next),
                         received: 0,
+                        ranges: Vec::new(),
+                        asked: 0,
                     };
                     self.shards.retain(|rows| rows.shard != shard);
                     self.shards.push(rows);
@@ -193,10 +237,13 @@ impl ScanCursor {
 
     /// A whole batch of some shard.
     fn take_any(&mut self) -> Option<RowBatch> {
+        let in_pieces = self.options.piece.is_some();
         let rows = self.shards.iter_mut().find(|rows| rows.position < rows.batch.len())?;
         assert_eq!(rows.position, 0, "taken whole");
-        let mut batch = std::mem::take(&mut rows.batch);
-        rows.position = 0;
+        // Of a piece the last key is needed to go on.
+        let mut batch =
+            if in_pieces { rows.batch.clone() } else { std::mem::take(&mut rows.batch) };
+        rows.position = rows.batch.len();
         if (batch.len() as u64) > self.remaining {
             truncate(&mut batch, usize::try_from(self.remaining).expect("less than the batch"));
         }
@@ -208,9 +255,7 @@ impl ScanCursor {
     fn take_merged(&mut self) -> Option<RowBatch> {
         let mut merged = RowBatch::default();
         while (merged.len() as u64) < self.remaining {
-            let starved =
-                |rows: &ShardRows| rows.position == rows.batch.len() && rows.next.is_some();
-            if self.shards.iter().any(starved) {
+            if self.shards.iter().any(ShardRows::is_starved) {
                 break;
             }
             let heads = self.shards.iter_mut().filter(|rows| rows.position < rows.batch.len());
@@ -231,11 +276,77 @@ impl ScanCursor {
     }
 }
 
+/// The rows to ask a shard for that has sent some already.
+fn limit_of(scan: &Scan, received: u64, piece: Option<u64>) -> Option<u64> {
+    let left = scan.limit.map(|limit| limit - received.min(limit));
+    match (left, piece) {
+        (Some(left), Some(piece)) => Some(left.min(piece)),
+        (left, piece) => left.or(piece),
+    }
+}
+
+/// What of the ranges a scan has before it that stands at this key.
+fn ranges_behind(ranges: &[KeyRange], key: &[u8], reverse: bool) -> Vec<KeyRange> {
+    let mut behind = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let mut range = range.clone();
+        let (near, far) = match reverse {
+            false => (&mut range.lower, &range.upper),
+            true => (&mut range.upper, &range.lower),
+        };
+        // Bounds compare as the keys do, in the direction of the scan.
+        let order = |bound: &[u8]| if reverse { key.cmp(bound) } else { bound.cmp(key) };
+        let is_over = match far {
+            Bound::Unbounded => false,
+            Bound::Included(far) | Bound::Excluded(far) => order(far).is_le(),
+        };
+        if is_over {
+            continue;
+        }
+        let is_untouched = match &*near {
+            Bound::Unbounded => false,
+            Bound::Included(near) | Bound::Excluded(near) => order(near).is_gt(),
+        };
+        if !is_untouched {
+            *near = Bound::Excluded(key.to_vec());
+        }
+        behind.push(range);
+    }
+    behind
+}
+
 fn truncate(batch: &mut RowBatch, count: usize) {
     batch.ends.truncate(count);
     batch.rows.0.truncate(batch.ends.last().map_or(0, |end| *end as usize));
     if !batch.key_ends.is_empty() {
         batch.key_ends.truncate(count);
         batch.keys.0.truncate(batch.key_ends.last().map_or(0, |end| *end as usize));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a piece leaves: ranges before its last key go, the one it stands in is cut, those behind stay; in both
+    /// directions.
+    #[test]
+    fn ranges_behind_a_key() {
+        let included = |from: u8, to: u8| KeyRange {
+            lower: Bound::Included(vec![from]),
+            upper: Bound::Included(vec![to]),
+        };
+        let ranges = [included(1, 3), included(5, 7), included(9, 9)];
+        let from_six = KeyRange { lower: Bound::Excluded(vec![6]), ..included(5, 7) };
+        assert_eq!(ranges_behind(&ranges, &[6], false), [from_six, included(9, 9)]);
+        assert_eq!(ranges_behind(&ranges, &[7], false), [included(9, 9)]);
+        assert_eq!(ranges_behind(&ranges, &[9], false), []);
+        let to_six = KeyRange { upper: Bound::Excluded(vec![6]), ..included(5, 7) };
+        assert_eq!(ranges_behind(&ranges, &[6], true), [included(1, 3), to_six]);
+        assert_eq!(ranges_behind(&ranges, &[1], true), []);
+        let all = ranges_behind(&[KeyRange::all()], &[4], false);
+        assert_eq!(all, [KeyRange { lower: Bound::Excluded(vec![4]), upper: Bound::Unbounded }]);
+        let all = ranges_behind(&[KeyRange::all()], &[4], true);
+        assert_eq!(all, [KeyRange { lower: Bound::Unbounded, upper: Bound::Excluded(vec![4]) }]);
     }
 }

@@ -40,6 +40,9 @@ impl Session {
         Session { client, id, statement: 1, in_transaction: false, busy: false }
     }
 
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
     pub fn client(&self) -> &Client {
         &self.client
     }

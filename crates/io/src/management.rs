@@ -279,7 +279,13 @@ async fn memory(client: &Client) -> Value {
                     "bytes": table.bytes,
                 })).collect::<Vec<_>>(),
             }),
-            Report::Partitions(_) | Report::Status(_) | Report::Unreachable => {
+            Report::Partitions(_)
+            | Report::Status(_)
+            | Report::Sessions(_)
+            | Report::Locks(_)
+            | Report::Holdings(_)
+            | Report::Deadlocks(_)
+            | Report::Unreachable => {
                 json!({ "node": node.0, "error": "unreachable" })
             }
         })
@@ -311,7 +317,13 @@ async fn partitions(client: &Client, database: &str, name: &str) -> Result<Value
     for (node, report) in reports {
         match report {
             Report::Partitions(partitions) => found.extend(partitions),
-            Report::Memory(_) | Report::Status(_) | Report::Unreachable => unreachable.push(node.0),
+            Report::Memory(_)
+            | Report::Status(_)
+            | Report::Sessions(_)
+            | Report::Locks(_)
+            | Report::Holdings(_)
+            | Report::Deadlocks(_)
+            | Report::Unreachable => unreachable.push(node.0),
         }
     }
     found.sort_by_key(|partition| (partition.shard, !partition.primary, partition.node));

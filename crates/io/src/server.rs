@@ -207,6 +207,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         _lock: lock,
         options,
     });
+    shared.node.set_connections(Arc::<sql::Server>::clone(&shared.sql));
     // The registry of connections belongs to the node and is not told who serves it: a weak reference breaks the ring.
     let weak = Arc::downgrade(&shared);
     shared.sql.set_notify(Box::new(move |worker| {

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use client::Client;
 use client::task::Executor;
-use kernel::{Input, Kernel, KernelConfig, Outbox, Time};
+use kernel::{ChannelConfig, Input, Kernel, KernelConfig, Outbox, Time};
 use mio::event::Event;
 use mio::{Events, Poll, Token};
 use types::{Address, NodeId, WorkerId};
@@ -113,8 +113,11 @@ impl Worker {
     ) -> Worker {
         let now = clock::now();
         let node = Arc::clone(&shared.node);
-        let config =
-            KernelConfig { worker: id, seed: random::nonzero_u64(), resend_after: RESEND_AFTER };
+        let config = KernelConfig {
+            worker: id,
+            seed: random::nonzero_u64(),
+            channel: ChannelConfig::new(RESEND_AFTER),
+        };
         let kernel = Kernel::new(config, Arc::clone(&node), now);
         let state = Arc::clone(kernel.state());
         let client = Client::new(shared.options.node, state, node, random::nonzero_u64());

@@ -7,7 +7,17 @@
 //!
 //! A frame ahead of a missing one waits in `early`. When nothing is acknowledged for a while the oldest unacknowledged
 //! chunks are sent again, a bounded number of bytes, and after twice the time the next time: a slow link is not buried under
-//! copies. When a link comes back, everything unacknowledged is sent again at once.
+//! copies.
+//!
+//! At most a window of bytes is with the host and not acknowledged; the chunks behind it follow as acknowledgements come.
+//! So a link's queue stays bounded however much there is to say, also when the link comes back after a long time and
+//! everything unacknowledged must go again. A channel that has piled up much beyond its window is *overloaded*: the worker
+//! then begins no new statements until it has drained (see `worker`).
+//!
+//! ```text
+//!   unacked:  [ handed to the host, at most a window | waiting ]  <- flush
+//!             ^ acknowledgements take from here       ^ handed
+//! ```
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,8 +28,8 @@ use types::wire::Wire;
 use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 
 use crate::limits::{
-    ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, RESEND_BYTES_MAX,
-    RESEND_DOUBLINGS_MAX,
+    ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, CHANNEL_WINDOW_BYTES,
+    CHUNK_BYTES_MAX, RESEND_BYTES_MAX, RESEND_DOUBLINGS_MAX,
 };
 use crate::worker::{Outbox, Time};
 
@@ -32,31 +42,67 @@ pub struct Identity {
     pub incarnation: Incarnation,
 }
 
+/// How a channel treats its link.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelConfig {
+    /// What was not acknowledged for so long is sent again. Links that lose nothing while they are up (TCP) need it only as
+    /// a safety net.
+    pub resend_after: Time,
+    /// Bytes that are with the host and not acknowledged, but for the chunk that reaches it.
+    pub window_bytes: usize,
+    /// With more bytes unacknowledged, the channel is overloaded.
+    pub unacked_bytes_max: usize,
+}
+
+impl ChannelConfig {
+    pub fn new(resend_after: Time) -> ChannelConfig {
+        ChannelConfig {
+            resend_after,
+            window_bytes: CHANNEL_WINDOW_BYTES,
+            unacked_bytes_max: CHANNEL_UNACKED_BYTES_MAX,
+        }
+    }
+}
+
 /// All channels of one worker.
 pub struct Channels {
     pub identity: Identity,
-    resend_after: Time,
+    config: ChannelConfig,
     channels: BTreeMap<Address, Channel>,
+    /// As of the last flush.
+    overloaded: Option<Address>,
 }
 
 struct Channel {
     /// The boot of the peer that frames arrived from; unknown until the first one.
     peer_incarnation: Option<Incarnation>,
     sequence_last: u64,
-    /// The last sequence that was handed to the host: a chunk of bare acknowledgements is not kept for resending.
-    sequence_flushed: u64,
     /// Frames since the last flush, each with its length in front.
     pending: Vec<u8>,
-    /// Sent, not acknowledged: the last sequence in each chunk, and the chunk.
-    unacked: VecDeque<(u64, Arc<Vec<u8>>)>,
+    /// What their headers acknowledge.
+    pending_acknowledges: u64,
+    /// Not acknowledged.
+    unacked: VecDeque<Chunk>,
     unacked_bytes: usize,
+    /// How many of `unacked`, from the front, the host has since the link is up; and their bytes.
+    handed: usize,
+    handed_bytes: usize,
     /// When the oldest of `unacked` was sent last, or an acknowledgement arrived.
     sent_at: Time,
     /// Resends since the last acknowledgement: each doubles the wait for the next.
     resends: u32,
     received: u64,
+    /// What the host was last given as an acknowledgement.
     received_acknowledged: u64,
     early: BTreeMap<u64, (Header, Option<Message>)>,
+}
+
+/// What one flush made, or a part of it: whole frames.
+struct Chunk {
+    sequence_last: u64,
+    /// What its headers acknowledge.
+    acknowledges: u64,
+    bytes: Arc<Vec<u8>>,
 }
 
 /// What became of a frame.
@@ -70,18 +116,20 @@ pub enum Received {
 }
 
 impl Channels {
-    pub fn new(identity: Identity, resend_after: Time) -> Channels {
-        Channels { identity, resend_after, channels: BTreeMap::new() }
+    pub fn new(identity: Identity, config: ChannelConfig) -> Channels {
+        Channels { identity, config, channels: BTreeMap::new(), overloaded: None }
     }
 
     fn channel(&mut self, peer: Address) -> &mut Channel {
         self.channels.entry(peer).or_insert_with(|| Channel {
             peer_incarnation: None,
             sequence_last: 0,
-            sequence_flushed: 0,
             pending: Vec::new(),
+            pending_acknowledges: 0,
             unacked: VecDeque::new(),
             unacked_bytes: 0,
+            handed: 0,
+            handed_bytes: 0,
             sent_at: 0,
             resends: 0,
             received: 0,
@@ -97,8 +145,11 @@ impl Channels {
         let channel = self.channel(to);
         channel.sequence_last += 1;
         let header = identity.header(to, group, view, channel.sequence_last, channel.received);
-        channel.received_acknowledged = channel.received;
+        channel.pending_acknowledges = channel.received;
         append_frame(&header, Some(message), &mut channel.pending);
+        if channel.pending.len() >= CHUNK_BYTES_MAX {
+            channel.close_chunk();
+        }
     }
 
     /// Takes a frame whose identity was checked.
@@ -109,12 +160,7 @@ impl Channels {
             Some(known) if known != header.incarnation => return Received::OtherIncarnation,
             Some(_) => {}
         }
-        while channel.unacked.front().is_some_and(|(last, _)| *last <= header.acknowledged) {
-            let (_, chunk) = channel.unacked.pop_front().expect("front exists");
-            channel.unacked_bytes -= chunk.len();
-            channel.sent_at = now;
-            channel.resends = 0;
-        }
+        channel.on_acknowledged(now, header.acknowledged);
         if header.sequence == 0 || header.sequence <= channel.received {
             // A duplicate means that our acknowledgement was lost: say it again.
             if header.sequence != 0 {
@@ -139,28 +185,21 @@ impl Channels {
         Received::Deliver(deliver)
     }
 
-    /// Hands what was queued to the host: one chunk a peer.
+    /// Hands what was queued to the host, as far as the window allows.
     pub fn flush(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
+        self.overloaded = None;
         for (peer, channel) in &mut self.channels {
+            if !channel.pending.is_empty() {
+                channel.close_chunk();
+            }
+            channel.hand_over(now, *peer, self.config.window_bytes, outbox);
+            if channel.unacked_bytes > self.config.unacked_bytes_max {
+                self.overloaded = Some(*peer);
+            }
             if channel.received - channel.received_acknowledged >= ACK_FRAMES_MAX {
-                channel.acknowledge(&identity, *peer);
+                channel.acknowledge(&identity, *peer, outbox);
             }
-            if channel.pending.is_empty() {
-                continue;
-            }
-            let size = channel.pending.len();
-            let chunk = Arc::new(std::mem::take(&mut channel.pending));
-            channel.pending = Vec::with_capacity(size.min(1 << 16));
-            if channel.sequence_last > channel.sequence_flushed {
-                channel.sequence_flushed = channel.sequence_last;
-                if channel.unacked.is_empty() {
-                    channel.sent_at = now;
-                }
-                channel.unacked_bytes += chunk.len();
-                channel.unacked.push_back((channel.sequence_last, Arc::clone(&chunk)));
-            }
-            outbox.frames.push((*peer, chunk));
         }
     }
 
@@ -169,21 +208,23 @@ impl Channels {
         let identity = self.identity;
         for (peer, channel) in &mut self.channels {
             if channel.received > channel.received_acknowledged {
-                channel.acknowledge(&identity, *peer);
+                channel.acknowledge(&identity, *peer, outbox);
             }
-            let patience = self.resend_after << channel.resends.min(RESEND_DOUBLINGS_MAX);
-            if !channel.unacked.is_empty() && now >= channel.sent_at.saturating_add(patience) {
+            let patience = self.config.resend_after << channel.resends.min(RESEND_DOUBLINGS_MAX);
+            if channel.handed > 0 && now >= channel.sent_at.saturating_add(patience) {
                 channel.resends += 1;
-                channel.resend(now, *peer, RESEND_BYTES_MAX, outbox);
+                channel.resend(now, *peer, outbox);
             }
         }
     }
 
-    /// The link to a peer is up (again): what was under way may be lost.
+    /// The link to a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again.
     pub fn on_link_up(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
         if let Some(channel) = self.channels.get_mut(&peer) {
             channel.resends = 0;
-            channel.resend(now, peer, usize::MAX, outbox);
+            channel.handed = 0;
+            channel.handed_bytes = 0;
+            channel.hand_over(now, peer, self.config.window_bytes, outbox);
         }
     }
 
@@ -192,10 +233,18 @@ impl Channels {
         self.channels.get(&peer)?.peer_incarnation
     }
 
-    /// Peers that let too much pile up: the host should say so and stop taking requests that would add to it.
-    pub fn overloaded(&self) -> impl Iterator<Item = Address> {
-        let piled = |channel: &Channel| channel.unacked_bytes > CHANNEL_UNACKED_BYTES_MAX;
-        self.channels.iter().filter(move |(_, channel)| piled(channel)).map(|(peer, _)| *peer)
+    /// A peer for which too much has piled up, as of the last step.
+    pub fn overloaded(&self) -> Option<Address> {
+        self.overloaded
+    }
+    /// Does more wait for this peer than its window takes? What is said again and again had better not be added to it.
+    pub fn is_backed_up(&self, peer: Address) -> bool {
+        self.channels.get(&peer).is_some_and(|channel| channel.handed < channel.unacked.len())
+    }
+    /// Does too much pile up for some peer, with what this step has added?
+    pub fn is_piling_up(&self) -> bool {
+        let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();
+        self.channels.values().any(|channel| bytes(channel) > self.config.unacked_bytes_max)
     }
 }
 
@@ -216,21 +265,64 @@ impl Identity {
 }
 
 impl Channel {
-    fn acknowledge(&mut self, identity: &Identity, peer: Address) {
+    /// The peer has everything up to a sequence.
+    fn on_acknowledged(&mut self, now: Time, sequence: u64) {
+        while self.unacked.front().is_some_and(|chunk| chunk.sequence_last <= sequence) {
+            let chunk = self.unacked.pop_front().expect("front exists");
+            self.unacked_bytes -= chunk.bytes.len();
+            // A chunk may be acknowledged that was handed over before the link broke, and not yet again.
+            if self.handed > 0 {
+                self.handed -= 1;
+                self.handed_bytes -= chunk.bytes.len();
+            }
+            self.sent_at = now;
+            self.resends = 0;
+        }
+    }
+
+    /// Makes a chunk of what was queued.
+    fn close_chunk(&mut self) {
+        let size = self.pending.len();
+        let bytes = Arc::new(std::mem::take(&mut self.pending));
+        self.pending = Vec::with_capacity(size.min(1 << 16));
+        self.unacked_bytes += size;
+        let sequence_last = self.sequence_last;
+        let acknowledges = self.pending_acknowledges;
+        self.unacked.push_back(Chunk { sequence_last, acknowledges, bytes });
+    }
+
+    /// Gives the host what the window has room for, and always one chunk, however large.
+    fn hand_over(&mut self, now: Time, peer: Address, window_bytes: usize, outbox: &mut Outbox) {
+        while self.handed < self.unacked.len() && self.handed_bytes < window_bytes {
+            let chunk = &self.unacked[self.handed];
+            if self.handed == 0 {
+                self.sent_at = now;
+            }
+            self.handed += 1;
+            self.handed_bytes += chunk.bytes.len();
+            self.received_acknowledged = self.received_acknowledged.max(chunk.acknowledges);
+            outbox.frames.push((peer, Arc::clone(&chunk.bytes)));
+        }
+    }
+
+    /// A bare acknowledgement: not numbered, not kept, and not held back by the window.
+    fn acknowledge(&mut self, identity: &Identity, peer: Address, outbox: &mut Outbox) {
         self.received_acknowledged = self.received;
         let group = protocol::envelope::NO_GROUP;
         let header = identity.header(peer, group, View(0), 0, self.received);
-        append_frame(&header, None, &mut self.pending);
+        let mut bytes = Vec::new();
+        append_frame(&header, None, &mut bytes);
+        outbox.frames.push((peer, Arc::new(bytes)));
     }
 
     /// Sends the oldest chunks again, so many bytes but at least one chunk.
-    fn resend(&mut self, now: Time, peer: Address, bytes_max: usize, outbox: &mut Outbox) {
+    fn resend(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
         self.sent_at = now;
         let mut bytes = 0;
-        for (_, chunk) in &self.unacked {
-            outbox.frames.push((peer, Arc::clone(chunk)));
-            bytes += chunk.len();
-            if bytes >= bytes_max {
+        for chunk in self.unacked.iter().take(self.handed) {
+            outbox.frames.push((peer, Arc::clone(&chunk.bytes)));
+            bytes += chunk.bytes.len();
+            if bytes >= RESEND_BYTES_MAX {
                 break;
             }
         }

@@ -1,20 +1,27 @@
 //! The deadlock block: circles of waiting transactions over several shards and nodes.
 //!
-//! Each worker sends the wait edges of its shards, once they have lasted a while, to the sequencer's worker 0, which keeps
-//! the last report of each and looks for circles. The youngest transaction of a circle is rolled back. An edge may be over
-//! by the time it is looked at, so a circle is acted on only when two reports in a row of every worker concerned showed
-//! it: a wait that ends by itself is gone from the second.
+//! When a lock wait begins, its worker looks for a circle over all shards of its node. Whoever waits longer may be in one
+//! over several nodes: each worker sends the wait edges of its shards, once they have lasted a while, to the sequencer's
+//! worker 0, which keeps the last report of each and looks for circles. The youngest transaction of a circle is rolled
+//! back. An edge may be over by the time it is looked at, so a circle is acted on only when two reports in a row of every
+//! worker concerned showed it: a wait that ends by itself is gone from the second.
+
+mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Message;
-use protocol::message::{BreakDeadlock, WaitEdge, WaitEdges};
-use types::{Address, TransactionId};
+use protocol::message::{BreakDeadlock, DeadlockAnswer, DeadlockFound, WaitEdge, WaitEdges};
+use protocol::report::{DeadlockMember, DeadlockReport, LockedThing};
+use types::{Address, ShardId, TransactionId};
 
-use crate::limits::{BREAK_DEADLOCK_AGAIN_US, WAIT_EDGE_AGE_MIN_US};
+use crate::limits::{
+    BREAK_DEADLOCK_AGAIN_US, DEADLOCK_MEMBERS_MAX, WAIT_EDGE_AGE_MIN_US, WAITS_LOOKED_AT_MAX,
+};
 use crate::node::Mutation;
-use crate::participant::{owned_shards, sequencer_address};
+use crate::participant::{Shard, owned_shards, sequencer_address};
 use crate::worker::{Context, Time};
+use record::Records;
 
 #[derive(Default)]
 pub struct Deadlock {
@@ -25,12 +32,20 @@ pub struct Deadlock {
     /// Victims told, and when, until their edges are gone. What was told may have crossed the end of the wait on its way, and
     /// the transaction may wait in a circle again: after a while it is told again.
     broken: BTreeMap<TransactionId, Time>,
+    records: Records,
 }
 
 #[derive(Default)]
 struct Report {
     previous: Vec<WaitEdge>,
     current: Vec<WaitEdge>,
+    locks: Vec<(TransactionId, LockedThing)>,
+}
+
+impl Report {
+    fn waits(&self) -> Waits<'_> {
+        (&self.current, &self.locks)
+    }
 }
 
 impl Deadlock {
@@ -40,20 +55,23 @@ impl Deadlock {
 
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         let Some(detector) = sequencer_address(context) else { return };
-        if context.node.mutation == Mutation::DeadlocksIgnored {
+        // A crowd's edges, told at each tick, would be what a slow link is busy with.
+        let is_slow = context.channels.is_backed_up(detector);
+        if context.node.mutation == Mutation::DeadlocksIgnored || is_slow {
             return;
         }
-        let mut edges = Vec::new();
+        let (mut edges, mut locks) = (Vec::new(), Vec::new());
         let before = context.now.saturating_sub(WAIT_EDGE_AGE_MIN_US);
         for shard in owned_shards(context) {
             if let Some(shard) = context.node.shard(shard) {
                 shard.wait_edges(before, &mut edges);
+                shard.waited_locks(before, &mut locks);
             }
         }
         // One empty report after the last edges, to say that they are gone.
         if !edges.is_empty() || self.has_reported_edges {
             self.has_reported_edges = !edges.is_empty();
-            context.send(detector, Message::WaitEdges(WaitEdges { edges }));
+            context.send(detector, Message::WaitEdges(WaitEdges { edges, locks }));
         }
     }
 
@@ -65,26 +83,160 @@ impl Deadlock {
     ) {
         let report = self.reports.entry(from).or_default();
         report.previous = std::mem::replace(&mut report.current, message.edges);
-        let mut started: BTreeMap<TransactionId, u64> = BTreeMap::new();
-        let mut waits_for: BTreeMap<TransactionId, Vec<TransactionId>> = BTreeMap::new();
+        report.locks = message.locks;
+        let mut graph = Graph::default();
         for report in self.reports.values() {
-            for edge in report.current.iter().filter(|edge| report.previous.contains(edge)) {
-                started.insert(edge.waiter, edge.started);
-                waits_for.entry(edge.waiter).or_default().push(edge.holder);
-            }
+            graph.add(report.current.iter().filter(|edge| report.previous.contains(edge)));
         }
         let tell_again = context.now.saturating_sub(BREAK_DEADLOCK_AGAIN_US);
-        self.broken.retain(|victim, told| waits_for.contains_key(victim) && *told > tell_again);
+        self.broken
+            .retain(|victim, told| graph.waits_for.contains_key(victim) && *told > tell_again);
         for victim in self.broken.keys() {
-            waits_for.remove(victim);
+            graph.waits_for.remove(victim);
         }
-        while let Some(cycle) = find_cycle(&waits_for) {
-            let victim = youngest(&cycle, &started);
-            waits_for.remove(&victim);
+        while let Some((victim, cycle)) = graph.take_cycle() {
             self.broken.insert(victim, context.now);
-            let message = Message::BreakDeadlock(BreakDeadlock { transaction: victim });
-            context.send(victim.coordinator, message);
+            let members = members(&cycle, self.reports.values().map(Report::waits));
+            self.records.add(victim, members, context);
+            tell(victim, context);
         }
+    }
+
+    /// A node has found a circle of its own and broken it.
+    pub(crate) fn on_deadlock_found(&mut self, message: DeadlockFound, context: &mut Context<'_>) {
+        self.records.add(message.victim, message.members, context);
+    }
+
+    pub(crate) fn on_deadlock_answer(&mut self, message: &DeadlockAnswer) {
+        self.records.complete(message);
+    }
+
+    /// The deadlocks remembered here, newest first.
+    pub(crate) fn report(&self, now: Time) -> Vec<DeadlockReport> {
+        self.records.report(now)
+    }
+}
+
+/// These transactions have begun to wait for a lock on this node: breaks the circles over several of its shards that there
+/// are now. Holds one shard at a time, so an edge may be over when the next shard is looked at; but edges that are there
+/// in two walks in a row were all there between the two, and such a circle does not end by itself.
+pub(crate) fn on_waits_begun(waiters: &[TransactionId], context: &mut Context<'_>) {
+    let state = context.state;
+    let here = context.address.node;
+    let mut shards = context.node.local_shards();
+    shards.retain(|shard| state.primary(*shard) == here);
+    // Within a shard the circle was found by its lock table.
+    if shards.len() < 2 || context.node.mutation == Mutation::DeadlocksIgnored {
+        return;
+    }
+    let waits = |shard: &ShardId| context.node.shard(*shard).map_or(0, |own| own.wait_count());
+    if shards.iter().map(waits).sum::<usize>() > WAITS_LOOKED_AT_MAX {
+        return;
+    }
+    // Is there a circle at all? Few edges tell.
+    let few = walk(&shards, Shard::next_wait_edges, context);
+    let mut graph = Graph::default();
+    graph.add(few.iter());
+    if !waiters.iter().any(|waiter| graph.leads_back_to(*waiter)) {
+        return;
+    }
+    let edges = |shard: &Shard, edges: &mut Vec<WaitEdge>| shard.wait_edges(Time::MAX, edges);
+    let first = walk(&shards, edges, context);
+    let second = walk(&shards, edges, context);
+    let mut graph = Graph::default();
+    graph.add(first.iter().filter(|edge| second.contains(edge)));
+    while let Some((victim, cycle)) = graph.take_cycle() {
+        let locks = walk(&shards, |shard, locks| shard.waited_locks(Time::MAX, locks), context);
+        let members = members(&cycle, std::iter::once((&second[..], &locks[..])));
+        if let Some(detector) = sequencer_address(context) {
+            context.send(detector, Message::DeadlockFound(DeadlockFound { victim, members }));
+        }
+        tell(victim, context);
+    }
+}
+
+/// What these shards tell of their waits, one shard after the other.
+fn walk<T>(
+    shards: &[ShardId],
+    told_by: impl Fn(&Shard, &mut Vec<T>),
+    context: &Context<'_>,
+) -> Vec<T> {
+    let mut told = Vec::new();
+    for shard in shards {
+        if let Some(shard) = context.node.shard(*shard) {
+            told_by(&shard, &mut told);
+        }
+    }
+    told
+}
+
+/// Wait edges, and the locks that are waited for.
+type Waits<'a> = (&'a [WaitEdge], &'a [(TransactionId, LockedThing)]);
+
+/// The transactions of a circle, each with the lock for which it waits for the next one.
+fn members<'a>(
+    cycle: &[TransactionId],
+    waits: impl Iterator<Item = Waits<'a>> + Clone,
+) -> Vec<DeadlockMember> {
+    let lock = |waiter: TransactionId, holder: TransactionId| {
+        let is_it = |edge: &WaitEdge| edge.waiter == waiter && edge.holder == holder;
+        let (_, locks) = waits.clone().find(|(edges, _)| edges.iter().any(is_it))?;
+        let found = locks.iter().find(|(own, _)| *own == waiter);
+        found.map(|(_, lock)| lock.clone())
+    };
+    let holders = cycle.iter().cycle().skip(1);
+    let pairs = cycle.iter().zip(holders).take(DEADLOCK_MEMBERS_MAX);
+    let member = |(waiter, holder): (&TransactionId, &TransactionId)| DeadlockMember {
+        transaction: *waiter,
+        lock: lock(*waiter, *holder),
+        connection: None,
+    };
+    pairs.map(member).collect()
+}
+
+fn tell(victim: TransactionId, context: &mut Context<'_>) {
+    let message = Message::BreakDeadlock(BreakDeadlock { transaction: victim });
+    context.send(victim.coordinator, message);
+}
+
+/// Who waits for whom.
+#[derive(Default)]
+struct Graph {
+    started: BTreeMap<TransactionId, u64>,
+    waits_for: BTreeMap<TransactionId, Vec<TransactionId>>,
+}
+
+impl Graph {
+    fn add<'a>(&mut self, edges: impl Iterator<Item = &'a WaitEdge>) {
+        for edge in edges {
+            self.started.insert(edge.waiter, edge.started);
+            self.waits_for.entry(edge.waiter).or_default().push(edge.holder);
+        }
+    }
+
+    /// Some circle, whose youngest is taken out of the graph; none if there is no circle.
+    fn take_cycle(&mut self) -> Option<(TransactionId, Vec<TransactionId>)> {
+        let cycle = find_cycle(&self.waits_for)?;
+        let victim = youngest(&cycle, &self.started);
+        self.waits_for.remove(&victim);
+        Some((victim, cycle))
+    }
+
+    /// Does a transaction wait for itself, by way of others?
+    fn leads_back_to(&self, transaction: TransactionId) -> bool {
+        let mut reached = BTreeSet::new();
+        let mut left = vec![transaction];
+        while let Some(next) = left.pop() {
+            for holder in self.waits_for.get(&next).into_iter().flatten() {
+                if *holder == transaction {
+                    return true;
+                }
+                if reached.insert(*holder) {
+                    left.push(*holder);
+                }
+            }
+        }
+        false
     }
 }
 
@@ -157,6 +309,16 @@ mod tests {
                 expected.map(|members| members.iter().map(|m| transaction(*m)).collect::<Vec<_>>());
             assert_eq!(found, expected, "{edges:?}");
         }
+    }
+
+    /// Who closes a circle is led back to itself; who waits in line, or for a circle of others, is not.
+    #[test]
+    fn a_circle_leads_back() {
+        let waits_for = graph(&[(1, 2), (2, 3), (3, 2), (4, 5), (5, 6), (6, 4)]);
+        let graph = Graph { waits_for, ..Graph::default() };
+        let led_back: Vec<u64> =
+            (1..=7).filter(|number| graph.leads_back_to(transaction(*number))).collect();
+        assert_eq!(led_back, [2, 3, 4, 5, 6]);
     }
 
     /// The transaction that began last is the victim; ids decide between equals.

@@ -11,7 +11,7 @@
 //! - [`coordinator`]: runs the transactions of this worker's sessions.
 //! - [`participant`]: executes operations on shards, commits and replicates them.
 //! - [`sequencer`]: snapshot and commit timestamps, and the horizon below which versions go.
-//! - [`deadlock`]: finds cycles of waiting transactions across nodes.
+//! - [`deadlock`]: finds cycles of waiting transactions across shards and nodes.
 //! - [`report`]: what the node tells about itself.
 //!
 //! The host's duties: deliver each frame to the worker it names; call `step` with [`Input::Tick`] when
@@ -29,5 +29,6 @@ mod report;
 pub mod sequencer;
 mod worker;
 
+pub use channel::ChannelConfig;
 pub use node::{Mutation, NodeShared, NodeStatistics, SEQUENCES_TABLE, bootstrap_catalogue};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

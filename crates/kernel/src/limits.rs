@@ -16,6 +16,10 @@ pub const WAIT_EDGE_AGE_MIN_US: u64 = 10_000;
 /// With more lock waits in a shard than this, only the edges from which the others follow go to the detector.
 pub const WAITS_TOLD_IN_FULL_MAX: usize = 32;
 
+/// With more lock waits on a node than this a wait that begins is not looked at by itself: the work grows with their
+/// square. Circles are left to the detector then.
+pub const WAITS_LOOKED_AT_MAX: usize = 128;
+
 /// The victim of a deadlock that still waits in one after so long is told again.
 pub const BREAK_DEADLOCK_AGAIN_US: u64 = 100_000;
 
@@ -34,7 +38,16 @@ pub const RESEND_BYTES_MAX: usize = 256 << 10;
 /// The wait for an acknowledgement doubles with each resend, so often at most: 32 times the first.
 pub const RESEND_DOUBLINGS_MAX: u32 = 5;
 
-/// Bytes a peer that does not acknowledge may make us keep: 256 MiB is ten seconds of a 25 MB/s replication stream.
+/// Bytes of a channel that are with the host and not acknowledged: half a second of a 1 Gbit/s link, and what a link that
+/// comes back is given at once.
+pub const CHANNEL_WINDOW_BYTES: usize = 64 << 20;
+
+/// A chunk is closed at this size, and the next message begins another: what is handed to a link in one piece is at most one
+/// message longer.
+pub const CHUNK_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes a peer that does not acknowledge may make us keep before no new statements are begun: 256 MiB is ten seconds of
+/// a 25 MB/s replication stream.
 pub const CHANNEL_UNACKED_BYTES_MAX: usize = 256 << 20;
 
 /// Messages held until this worker's copy of the control state has caught up.
@@ -42,6 +55,8 @@ pub const HELD_MESSAGES_MAX: usize = 65_536;
 
 /// Rows a scan looks at before it hands back what it has: about a millisecond, so that short statements pass.
 pub const SCAN_ROWS_VISITED_MAX: u32 = 4_096;
+/// The same for a scan under locks, whose rows all cost a lock and mostly come back as writes.
+pub const SCAN_ROWS_LOCKED_MAX: u32 = 512;
 /// Bytes of rows in one scan answer.
 pub const SCAN_BYTES_MAX: usize = 1 << 20;
 /// Groups of a partial aggregate in one scan answer.
@@ -50,10 +65,37 @@ pub const SCAN_GROUPS_MAX: usize = 16_384;
 /// Operations in a batch: what a multi-row INSERT of 64 MiB of one-byte rows would bring, refused beyond.
 pub const BATCH_OPS_MAX: usize = u16::MAX as usize;
 
+/// Rows and bytes of a record, and rows of a transaction that are ended in one step: about a millisecond. The last row may go
+/// beyond, so a record is at most 64 MiB longer, which a frame takes.
+pub const RECORD_ROWS_MAX: usize = 512;
+pub const RECORD_BYTES_MAX: usize = 1 << 20;
+/// Parts of a shard that not every member holds yet. The records of others wait behind these on the link, and behind their
+/// being applied: two keep both ends busy, more only add to that wait.
+pub const PARTS_IN_FLIGHT_MAX: usize = 2;
+
 /// Garbage rows looked at in one tick and shard: 2,000 take about a millisecond.
 pub const PRUNE_BUDGET: usize = 2_000;
 /// Rows an index build adds in one tick and shard.
 pub const INDEX_BUILD_ROWS: usize = 5_000;
+
+/// Locks in one piece of a report: each is a row to be looked up, so a piece takes about a millisecond and, at 100 bytes a
+/// lock, 200 KB.
+pub const LOCKS_PER_REPORT: usize = 2_048;
+/// Places of a lock table looked at for one piece, most of which may be empty: 1.6 MB of memory.
+pub const LOCK_PLACES_PER_REPORT: usize = 16_384;
+/// Of a wait, the locks that it waits for are told up to so many, and so many of all waits of a shard, but always one: a
+/// crowd of n waits has n * n / 2 of them. 500 KB.
+pub const BLOCKING_TOLD_MAX: usize = 64;
+pub const BLOCKING_PER_REPORT: usize = 16_384;
+/// Sessions of a worker, and transactions of a shard, that one report tells: as many as a node has connections at most.
+pub const SESSIONS_TOLD_MAX: usize = 10_000;
+pub const HOLDINGS_TOLD_MAX: usize = 10_000;
+
+/// Deadlocks remembered by the detector, and transactions of each: with statements of 1 KB, 2 MB at most.
+pub const DEADLOCKS_KEPT_MAX: usize = 32;
+pub const DEADLOCK_MEMBERS_MAX: usize = 64;
+/// Victims a coordinator remembers until the detector has asked who they were, which takes a round trip.
+pub const VICTIMS_KEPT_MAX: usize = 64;
 
 /// Nodes that have not answered a report by then count as unreachable.
 pub const REPORT_TIMEOUT_US: u64 = 2_000_000;

@@ -4,10 +4,11 @@
 //! simulator one thread steps all kernels, so no lock is ever contended and nothing here makes a run differ.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use protocol::control::{ClusterConfig, ControlState};
+use protocol::request::Connections;
 use storage::PagePool;
 use types::{
     Catalogue, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
@@ -15,7 +16,9 @@ use types::{
     TableState, Timestamp,
 };
 
+use crate::limits::RECORD_ROWS_MAX;
 use crate::participant::Shard;
+use crate::worker::Time;
 
 /// The hidden table that keeps the next AUTO_INCREMENT value of each table.
 pub const SEQUENCES_TABLE: TableId = TableId(1);
@@ -45,11 +48,31 @@ pub enum Mutation {
     SnapshotAskedBefore,
     /// Let the horizon pass snapshots that were granted and not reported (breaks R14).
     HorizonPassesGrants,
+    /// Let the horizon pass the snapshots that are open (breaks R14).
+    HorizonPassesOpen,
+    /// Read below the horizon what is left there (breaks R14).
+    ReadBelowHorizon,
+    /// Let snapshots be open for ever (breaks R14).
+    AgeIgnored,
+    /// READ COMMITTED: read several shards without a snapshot.
+    StatementWithoutSnapshot,
+    /// REPEATABLE READ: take a new snapshot for each statement.
+    SnapshotPerStatement,
+    /// Strict REPEATABLE READ: write to rows that were changed since the snapshot.
+    ChangedNotRefused,
+    /// SERIALIZABLE: lock the rows that are read, and not the ranges between them.
+    RangesNotLocked,
+    /// Answer a PREPARE before the backups hold its record.
+    VoteBeforeHeld,
+    /// Leave what a refused statement has written.
+    StatementNotUndone,
     /// Skip records of tables this replica has not heard of yet (breaks R27).
     NewTablesSkipped,
     /// Report no wait edges (breaks R26).
     DeadlocksIgnored,
 }
+
+const TIME_UNKNOWN: i64 = i64::MIN;
 
 pub struct NodeShared {
     pub node: NodeId,
@@ -65,9 +88,14 @@ pub struct NodeShared {
     sequence: AtomicU64,
     /// Versions that only snapshots below this could see may go.
     horizon: AtomicU64,
+    /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
+    time_offset: AtomicI64,
     /// Snapshots opened on the sequencer's own node, with how many transactions use each.
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
     contention: Contention,
+    record_rows_max: AtomicUsize,
+    /// Who is connected here, for reports; set once, by the front end.
+    connections: OnceLock<Arc<dyn Connections>>,
     pub statistics: NodeStatistics,
 }
 
@@ -129,8 +157,11 @@ impl NodeShared {
             state: Mutex::new(Arc::new(state)),
             sequence: AtomicU64::new(0),
             horizon: AtomicU64::new(0),
+            time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
+            record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
+            connections: OnceLock::new(),
             statistics: NodeStatistics::default(),
         })
     }
@@ -176,10 +207,26 @@ impl NodeShared {
         }
     }
 
+    pub fn set_connections(&self, connections: Arc<dyn Connections>) {
+        assert!(self.connections.set(connections).is_ok(), "a node has one front end");
+    }
+    pub(crate) fn connections(&self) -> Option<&dyn Connections> {
+        self.connections.get().map(AsRef::as_ref)
+    }
+
     /// For the simulator: so many in a thousand `try_shard` find the shard busy, by a generator of this seed.
     pub fn set_contention(&self, per_mille: u32, seed: u64) {
         self.contention.state.store(seed, Ordering::Relaxed);
         self.contention.per_mille.store(u64::from(per_mille), Ordering::Relaxed);
+    }
+
+    /// Rows in a record, and rows of a long transaction that are ended in a step.
+    pub(crate) fn record_rows_max(&self) -> usize {
+        self.record_rows_max.load(Ordering::Relaxed)
+    }
+    /// For the simulator: every transaction with more rows is a long one.
+    pub fn set_record_rows_max(&self, count: usize) {
+        self.record_rows_max.store(count, Ordering::Relaxed);
     }
 
     /// The shards this node has a replica of.
@@ -204,11 +251,23 @@ impl NodeShared {
         Timestamp(self.sequence.load(Ordering::SeqCst))
     }
 
+    /// The horizon this node has adopted. It only grows, also as seen by one handler after another of a shard, whose lock
+    /// orders them: what one has pruned by, no later one reads below.
     pub(crate) fn horizon(&self) -> Timestamp {
         Timestamp(self.horizon.load(Ordering::Relaxed))
     }
     pub(crate) fn advance_horizon(&self, horizon: Timestamp) {
         self.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+    }
+
+    /// The cluster's time, by what the sequencer's node said last; none before it has said anything. Behind by as long as
+    /// that message was on its way, and not monotone: it tells transactions apart that began a while after each other.
+    pub(crate) fn cluster_time(&self, now: Time) -> Option<u64> {
+        let offset = self.time_offset.load(Ordering::Relaxed);
+        (offset != TIME_UNKNOWN).then(|| now.wrapping_add_signed(offset))
+    }
+    pub(crate) fn learn_cluster_time(&self, time: u64, now: Time) {
+        self.time_offset.store(time.wrapping_sub(now).cast_signed(), Ordering::Relaxed);
     }
 
     /// Opens a snapshot on the sequencer's node. Taken and registered under one lock, so that the horizon, which is

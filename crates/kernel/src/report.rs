@@ -6,12 +6,16 @@ use std::sync::atomic::Ordering;
 use protocol::Message;
 use protocol::message::{ReportAnswer, ReportQuery};
 use protocol::report::{
-    MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest, TableMemory,
+    MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest, ShardHoldings,
+    ShardLocks, TableMemory,
 };
 use protocol::request::{Reply, SessionId};
-use types::{Address, NodeId, TableId, View, WorkerId};
+use types::{Address, NodeId, ShardId, TableId, View, WorkerId};
 
-use crate::limits::REPORT_TIMEOUT_US;
+use crate::coordinator::Coordinator;
+use crate::deadlock::Deadlock;
+use crate::limits::{LOCKS_PER_REPORT, REPORT_TIMEOUT_US};
+use crate::participant::owned_shards;
 use crate::worker::{Context, Time};
 
 pub struct Reports {
@@ -23,7 +27,15 @@ pub struct Reports {
 struct Gathering {
     session: SessionId,
     deadline: Time,
-    answers: BTreeMap<NodeId, Option<Report>>,
+    answers: BTreeMap<Address, Option<Report>>,
+}
+
+/// The blocks of a worker that have something to tell.
+pub(crate) struct Blocks<'a> {
+    pub reports: &'a Reports,
+    pub control_leader: bool,
+    pub coordinator: &'a Coordinator,
+    pub deadlock: &'a Deadlock,
 }
 
 impl Reports {
@@ -41,17 +53,26 @@ impl Reports {
     ) {
         self.request_last += 1;
         let request = self.request_last;
-        let all = context.node.config.nodes.iter().map(|config| config.id);
-        let nodes: Vec<NodeId> = all.filter(|id| node.is_none_or(|node| node == *id)).collect();
+        let all = context.node.config.nodes.iter();
+        let asked = all.filter(|config| node.is_none_or(|node| node == config.id));
+        let addresses: Vec<Address> = asked
+            .flat_map(|config| {
+                let workers = match (query.is_for_workers(), config.data) {
+                    (true, true) => config.workers,
+                    (true, false) => 0,
+                    (false, _) => 1,
+                };
+                (0..workers).map(|worker| Address { node: config.id, worker: WorkerId(worker) })
+            })
+            .collect();
         let gathering = Gathering {
             session,
             deadline: context.now + REPORT_TIMEOUT_US,
-            answers: nodes.iter().map(|node| (*node, None)).collect(),
+            answers: addresses.iter().map(|address| (*address, None)).collect(),
         };
         self.gathering.insert(request, gathering);
-        for node in nodes {
+        for address in addresses {
             let query = ReportQuery { request, query: query.clone() };
-            let address = Address { node, worker: WorkerId(0) };
             context.send(address, Message::ReportRequest(query));
         }
         self.finish(request, context);
@@ -64,7 +85,7 @@ impl Reports {
         context: &mut Context<'_>,
     ) {
         let Some(gathering) = self.gathering.get_mut(&message.request) else { return };
-        if let Some(answer) = gathering.answers.get_mut(&from.node) {
+        if let Some(answer) = gathering.answers.get_mut(&from) {
             *answer = Some(message.report);
         }
         self.finish(message.request, context);
@@ -87,7 +108,8 @@ impl Reports {
         if complete {
             let gathering = self.gathering.remove(&request).expect("just looked");
             let answers = gathering.answers.into_iter();
-            let reports = answers.map(|(node, answer)| (node, answer.expect("complete"))).collect();
+            let reports =
+                answers.map(|(from, answer)| (from.node, answer.expect("complete"))).collect();
             context.reply(gathering.session, Reply::Reports(reports));
         }
     }
@@ -96,17 +118,42 @@ impl Reports {
 pub(crate) fn on_report_request(
     from: Address,
     message: &ReportQuery,
-    reports: &Reports,
-    control_leader: bool,
+    blocks: &Blocks<'_>,
     context: &mut Context<'_>,
 ) {
-    let report = match message.query {
+    let report = match &message.query {
         ReportRequest::Memory => Report::Memory(memory(context)),
-        ReportRequest::Partitions { table } => Report::Partitions(partitions(table, context)),
-        ReportRequest::Status => Report::Status(status(reports, control_leader, context)),
+        ReportRequest::Partitions { table } => Report::Partitions(partitions(*table, context)),
+        ReportRequest::Status => {
+            Report::Status(status(blocks.reports, blocks.control_leader, context))
+        }
+        ReportRequest::Sessions => Report::Sessions(blocks.coordinator.report(context)),
+        ReportRequest::Locks { from } => Report::Locks(locks(from, context)),
+        ReportRequest::Holdings => Report::Holdings(holdings(context)),
+        ReportRequest::Deadlocks => Report::Deadlocks(blocks.deadlock.report(context.now)),
     };
     let answer = ReportAnswer { request: message.request, report };
     context.send(from, Message::ReportAnswer(answer));
+}
+
+/// The next piece of each of these shards that this worker is to tell of, at most [`LOCKS_PER_REPORT`] in all.
+fn locks(from: &[(ShardId, u64)], context: &Context<'_>) -> Vec<ShardLocks> {
+    let owned = owned_shards(context);
+    let mut budget = LOCKS_PER_REPORT;
+    let mut pieces = Vec::new();
+    for (id, position) in from.iter().filter(|(id, _)| owned.contains(id)) {
+        let Some(shard) = context.node.shard(*id).filter(|shard| shard.is_primary()) else {
+            continue;
+        };
+        pieces.push(shard.locks_from(*position, &mut budget, context.now));
+    }
+    pieces
+}
+
+fn holdings(context: &Context<'_>) -> Vec<ShardHoldings> {
+    let owned = owned_shards(context).into_iter();
+    let shards = owned.filter_map(|id| context.node.shard(id)).filter(|shard| shard.is_primary());
+    shards.map(|shard| shard.holdings(context.now)).collect()
 }
 
 fn memory(context: &Context<'_>) -> MemoryReport {

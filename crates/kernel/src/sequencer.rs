@@ -158,15 +158,32 @@ impl SequencerBlock {
         }
     }
 
+    /// Tells every data node the horizon and the cluster's time.
     fn advance_horizon(&mut self, context: &mut Context<'_>) {
+        if let Some(horizon) = self.oldest_snapshot(context) {
+            context.node.advance_horizon(horizon);
+        }
+        // The first sequencer's clock is the cluster's; one that comes after it goes on from what it was told.
+        let time = context.node.cluster_time(context.now).unwrap_or(context.now);
+        context.node.learn_cluster_time(time, context.now);
+        let horizon = context.node.horizon();
+        let here = context.address.node;
+        for node in context.node.config.data_nodes().into_iter().filter(|node| *node != here) {
+            let first = Address { node, worker: WorkerId(0) };
+            context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon, time }));
+        }
+    }
+
+    /// Of all nodes; none while one of them has not reported.
+    fn oldest_snapshot(&self, context: &Context<'_>) -> Option<Timestamp> {
+        if context.node.mutation == Mutation::HorizonPassesOpen {
+            return Some(context.node.last_timestamp());
+        }
         let mut horizon = context.node.oldest_snapshot();
         let data_nodes = context.node.config.data_nodes();
         for node in data_nodes.iter().filter(|node| **node != context.address.node) {
             for address in workers_of(*node, context) {
-                let Some(reporter) = self.reporters.get(&address) else { return };
-                if !reporter.has_reported {
-                    return;
-                }
+                let reporter = self.reporters.get(&address).filter(|known| known.has_reported)?;
                 let mutant = context.node.mutation == Mutation::HorizonPassesGrants;
                 let unconfirmed =
                     reporter.unconfirmed.front().filter(|_| !mutant).map(|(_, at)| *at);
@@ -174,12 +191,7 @@ impl SequencerBlock {
                 horizon = oldest.map_or(horizon, |oldest| horizon.min(oldest));
             }
         }
-        context.node.advance_horizon(horizon);
-        let here = context.address.node;
-        for node in data_nodes.iter().filter(|node| **node != here) {
-            let first = Address { node: *node, worker: WorkerId(0) };
-            context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon }));
-        }
+        Some(horizon)
     }
 }
 

@@ -10,7 +10,7 @@ use protocol::message::StaleView;
 use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, NodeId, ShardId, TransactionId, View, WorkerId};
 
-use crate::channel::{Channels, Identity, Received};
+use crate::channel::{ChannelConfig, Channels, Identity, Received};
 use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
@@ -18,7 +18,7 @@ use crate::limits::{HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
-use crate::{participant, report};
+use crate::{deadlock, participant, report};
 
 /// Microseconds of the host's monotonic clock. Only intervals mean anything.
 pub type Time = u64;
@@ -29,9 +29,7 @@ pub struct KernelConfig {
     pub worker: WorkerId,
     /// Drives election timeouts.
     pub seed: u64,
-    /// A channel sends again what was not acknowledged for so long. Links that lose nothing while they are up (TCP) need
-    /// it only as a safety net.
-    pub resend_after: Time,
+    pub channel: ChannelConfig,
 }
 
 pub enum Input<'a> {
@@ -61,6 +59,8 @@ enum LocalContent {
     Message(Message),
     /// The node's control state is newer.
     StatePublished,
+    /// Long transactions of this shard are waiting for their next step.
+    GoOn(ShardId),
 }
 
 /// What a step asks its host to do.
@@ -76,9 +76,11 @@ pub struct Outbox {
     pub state: Option<Arc<ControlState>>,
 }
 
-/// What handlers need from the sequencer block, asked for when they are done.
+/// What handlers need from other blocks, asked for when they are done.
 #[derive(Default)]
 pub(crate) struct Wanted {
+    /// Began to wait for a lock: a look for circles over the node's shards.
+    pub circles: Vec<TransactionId>,
     pub snapshots: Vec<SessionId>,
     pub timestamps: Vec<(ShardId, TransactionId)>,
 }
@@ -122,6 +124,13 @@ impl Context<'_> {
         assert_eq!(to.node, self.address.node, "only workers of one node share its shards");
         let content = LocalContent::Message(message);
         self.outbox.local.push((to.worker, LocalMessage { from, content }));
+    }
+
+    /// Has the owner of a shard of this node take up its long transactions, behind the work that waits for it now.
+    pub(crate) fn go_on_later(&mut self, shard: ShardId) {
+        let owner = self.state.owner(shard, self.address.node);
+        let message = LocalMessage { from: self.address, content: LocalContent::GoOn(shard) };
+        self.outbox.local.push((owner.worker, message));
     }
 
     fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
@@ -176,7 +185,7 @@ impl Kernel {
         let is_first = config.worker == WorkerId(0);
         Kernel {
             address,
-            channels: Channels::new(identity, config.resend_after),
+            channels: Channels::new(identity, config.channel),
             queue: VecDeque::new(),
             wanted: Wanted::default(),
             held: VecDeque::new(),
@@ -222,6 +231,10 @@ impl Kernel {
             Input::Local(message) => match message.content {
                 LocalContent::Message(content) => self.queue.push_back((message.from, content)),
                 LocalContent::StatePublished => self.adopt_state(now, outbox),
+                LocalContent::GoOn(shard) => {
+                    let (_, mut context) = self.coordinator_and_context(now, outbox);
+                    participant::go_on(shard, &mut context);
+                }
             },
             Input::Request { session, request } => self.on_request(now, session, request, outbox),
             Input::Tick => self.on_tick(now, outbox),
@@ -270,14 +283,15 @@ impl Kernel {
 
     fn run_queue(&mut self, now: Time, outbox: &mut Outbox) {
         loop {
-            self.ask_sequencer(now, outbox);
+            self.ask_blocks(now, outbox);
             let Some((from, message)) = self.queue.pop_front() else { return };
             self.on_message(now, from, message, outbox);
         }
     }
 
-    fn ask_sequencer(&mut self, now: Time, outbox: &mut Outbox) {
-        if self.wanted.snapshots.is_empty() && self.wanted.timestamps.is_empty() {
+    fn ask_blocks(&mut self, now: Time, outbox: &mut Outbox) {
+        let Wanted { circles, snapshots, timestamps } = &self.wanted;
+        if circles.is_empty() && snapshots.is_empty() && timestamps.is_empty() {
             return;
         }
         let wanted = std::mem::take(&mut self.wanted);
@@ -291,6 +305,9 @@ impl Kernel {
             wanted: &mut self.wanted,
             outbox,
         };
+        if !wanted.circles.is_empty() {
+            deadlock::on_waits_begun(&wanted.circles, &mut context);
+        }
         self.sequencer.on_wanted(wanted, &mut context);
     }
 
@@ -504,16 +521,27 @@ impl Kernel {
                 }
             }
             Message::HorizonReport(m) => self.sequencer.on_horizon_report(from, &m),
-            Message::HorizonAdvanced(m) => context.node.advance_horizon(m.horizon),
+            Message::HorizonAdvanced(m) => {
+                context.node.advance_horizon(m.horizon);
+                context.node.learn_cluster_time(m.time, now);
+            }
 
             Message::WaitEdges(m) => self.deadlock.on_wait_edges(from, m, context),
+            Message::DeadlockFound(m) => self.deadlock.on_deadlock_found(m, context),
+            Message::DeadlockQuery(m) => self.coordinator.on_deadlock_query(from, &m, context),
+            Message::DeadlockAnswer(m) => self.deadlock.on_deadlock_answer(&m),
 
             Message::StaleView(m) => {
                 context.outbox.log.push(format!("{from:?} is already in view {}", m.current));
             }
             Message::ReportRequest(m) => {
-                let leader = self.control.as_ref().is_some_and(Control::is_leader);
-                report::on_report_request(from, &m, &self.reports, leader, context);
+                let blocks = report::Blocks {
+                    reports: &self.reports,
+                    control_leader: self.control.as_ref().is_some_and(Control::is_leader),
+                    coordinator: &self.coordinator,
+                    deadlock: &self.deadlock,
+                };
+                report::on_report_request(from, &m, &blocks, context);
             }
             Message::ReportAnswer(m) => self.reports.on_report_answer(from, m, context),
         }

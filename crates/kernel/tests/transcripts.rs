@@ -43,6 +43,7 @@ transcripts! {
         duplicates_are_dropped
         frames_out_of_order
         lost_frame_is_sent_again
+        overloaded
         sent_again_after_a_while;
     commit:
         acknowledged_before_replicated
@@ -52,6 +53,9 @@ transcripts! {
         commit_index_travels_with_records
         home_elsewhere
         locks_without_writes
+        long_transaction
+        long_transaction_three_members
+        long_transaction_two_shards
         message_counts
         record_before_answer
         records_of_two_workers
@@ -90,6 +94,7 @@ transcripts! {
         commit_keeps_locks_until_decided
         deadlock_across_nodes
         deadlock_in_one_shard
+        deadlock_in_two_shards_of_a_node
         deadlock_of_three
         first_come_first_served
         nowait_and_skip_locked
@@ -101,6 +106,7 @@ transcripts! {
         refused_while_another_shard_waits
         undo_to_a_statement
         wait_timeout
+        youngest_by_the_clusters_time
         youngest_of_a_circle;
     read:
         backup_is_never_stale
@@ -110,12 +116,17 @@ transcripts! {
         repeatable_read
         snapshot_at_a_backup
         snapshot_below_and_above
+        snapshot_below_the_horizon
         snapshot_bounds_the_commit
         strict_snapshot
         whole_transactions_only;
+    report:
+        deadlocks_are_remembered
+        locks_of_all_nodes;
     sequencer:
         granted_snapshots_hold_the_horizon
         horizon_keeps_open_snapshots
+        old_snapshots_let_the_horizon_pass
         one_snapshot_request_at_a_time
         session_closes_before_its_snapshot_comes
         timestamps_after_locks;

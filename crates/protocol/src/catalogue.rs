@@ -60,9 +60,12 @@ catalogue! {
     HorizonAdvanced: "sequencer" -> "node", "garbage", "no snapshot below this is or will be open";
     WaitEdges: "worker" -> "detector", "deadlock", "who waits for whom on the sender's shards";
     BreakDeadlock: "detector" -> "coordinator", "deadlock", "this transaction is the victim";
+    DeadlockFound: "primary" -> "detector", "deadlock", "a circle within a shard, broken there: remember it";
+    DeadlockQuery: "detector" -> "coordinator", "deadlock", "whose transactions are these";
+    DeadlockAnswer: "coordinator" -> "detector", "deadlock", "their connections and statements";
     StaleView: "worker" -> "worker", "views", "you sent in a view that is over";
     ReportRequest: "node" -> "node", "reports", "tell about yourself";
-    ReportAnswer: "node" -> "node", "reports", "memory, partitions or status";
+    ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, what transactions hold, or deadlocks";
 }
 
 /// The page `docs/protocol.md`.

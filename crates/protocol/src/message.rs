@@ -12,7 +12,7 @@ use types::{
 use crate::control::{ControlOutcome, RaftMessage};
 use crate::op::{BatchResult, Op, WaitPolicy};
 use crate::refusal::Refusal;
-use crate::report::{Report, ReportRequest};
+use crate::report::{Connection, DeadlockMember, LockedThing, Report, ReportRequest};
 use crate::schema::SchemaChange;
 
 #[derive(Clone, Debug)]
@@ -51,6 +51,9 @@ pub enum Message {
     // Deadlocks.
     WaitEdges(WaitEdges),
     BreakDeadlock(BreakDeadlock),
+    DeadlockFound(DeadlockFound),
+    DeadlockQuery(DeadlockQuery),
+    DeadlockAnswer(DeadlockAnswer),
     // Views.
     StaleView(StaleView),
     // Reports.
@@ -66,7 +69,8 @@ wire_enum!(Message {
     32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m),
     40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
     43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
-    48 => WaitEdges(m), 49 => BreakDeadlock(m), 52 => StaleView(m),
+    48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
+    53 => DeadlockAnswer(m), 52 => StaleView(m),
     56 => ReportRequest(m), 57 => ReportAnswer(m),
 });
 
@@ -128,7 +132,8 @@ pub struct Execute {
     pub wait: WaitPolicy,
     pub lock_ranges: bool,
     pub refuse_changed: bool,
-    /// When the transaction began, in the coordinator's microseconds: the youngest of a deadlock is rolled back.
+    /// When the transaction began, in the cluster's microseconds ([`HorizonAdvanced`]; 0 if its node did not know them
+    /// yet): the youngest of a deadlock is rolled back.
     pub started: u64,
 }
 wire_struct!(Execute {
@@ -319,13 +324,16 @@ pub enum RecordKind {
     Commit { ts: Option<Timestamp>, participants: Vec<ShardId> },
     /// Writes whose decision is in another shard's log.
     Prepare { home: ShardId },
-    /// The decision of a transaction prepared in this log.
+    /// The decision of a transaction prepared in this log; or that one of which parts were sent is rolled back.
     Decision { commit: Option<Timestamp> },
+    /// Some writes of a transaction whose COMMIT or PREPARE follows, at `lower_bound` or later.
+    Part { lower_bound: Timestamp },
 }
 wire_enum!(RecordKind {
     0 => Commit { ts, participants },
     1 => Prepare { home },
     2 => Decision { commit },
+    3 => Part { lower_bound },
 });
 
 /// The new row of a key, or none if it is deleted.
@@ -394,25 +402,30 @@ pub struct HorizonReport {
 }
 wire_struct!(HorizonReport { oldest, granted });
 
-/// No snapshot below this is open or will be: versions that only such could see may go.
+/// No snapshot below this may be read any more: versions that only such could see may go.
 #[derive(Clone, Debug)]
 pub struct HorizonAdvanced {
     pub horizon: Timestamp,
+    /// The cluster's time when this was sent: microseconds of the first sequencer's clock. Tells which of two transactions
+    /// of different nodes is older; nothing that must be right depends on it.
+    pub time: u64,
 }
-wire_struct!(HorizonAdvanced { horizon });
+wire_struct!(HorizonAdvanced { horizon, time });
 
 /// Who waits for whom on the sender's shards, to the deadlock detector beside the sequencer.
 #[derive(Clone, Debug)]
 pub struct WaitEdges {
     pub edges: Vec<WaitEdge>,
+    /// What the waiters wait for, the first of them if there are many: for the record of a deadlock.
+    pub locks: Vec<(TransactionId, LockedThing)>,
 }
-wire_struct!(WaitEdges { edges });
+wire_struct!(WaitEdges { edges, locks });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitEdge {
     pub waiter: TransactionId,
     pub holder: TransactionId,
-    /// When the waiter began.
+    /// When the waiter began, as in its `Execute`.
     pub started: u64,
 }
 wire_struct!(WaitEdge { waiter, holder, started });
@@ -423,6 +436,28 @@ pub struct BreakDeadlock {
     pub transaction: TransactionId,
 }
 wire_struct!(BreakDeadlock { transaction });
+
+/// A circle within a shard or a node, which was broken there: to be remembered.
+#[derive(Clone, Debug)]
+pub struct DeadlockFound {
+    pub victim: TransactionId,
+    pub members: Vec<DeadlockMember>,
+}
+wire_struct!(DeadlockFound { victim, members });
+
+/// Whose transactions are these, which were in a deadlock?
+#[derive(Clone, Debug)]
+pub struct DeadlockQuery {
+    pub transactions: Vec<TransactionId>,
+}
+wire_struct!(DeadlockQuery { transactions });
+
+/// Those that are known.
+#[derive(Clone, Debug)]
+pub struct DeadlockAnswer {
+    pub connections: Vec<(TransactionId, Connection)>,
+}
+wire_struct!(DeadlockAnswer { connections });
 
 /// The receiver sent in a view that is over.
 #[derive(Clone, Debug)]

@@ -33,6 +33,9 @@ pub struct Batch {
     /// Strict REPEATABLE READ: a row that was changed since the transaction's snapshot is not locked nor written; the
     /// transaction is refused with [`crate::Refusal::SnapshotConflict`]. No effect before it has a snapshot.
     pub refuse_changed: bool,
+    /// The greatest age, in milliseconds, of a snapshot that this batch takes: the versions it needs may go from then on, and
+    /// the next read from it is refused with [`crate::Refusal::SnapshotTooOld`]. 0: as old as it gets.
+    pub snapshot_age_max_ms: u32,
 }
 wire_struct!(Batch {
     ops,
@@ -46,6 +49,7 @@ wire_struct!(Batch {
     wait,
     lock_ranges,
     refuse_changed,
+    snapshot_age_max_ms,
 });
 
 /// What a request does about a row that somebody else has locked.

@@ -38,7 +38,8 @@ pub enum Refusal {
     OutcomeUnknown(TransactionId),
     /// No node that may answer can be reached. Nothing was done; try again later.
     Unavailable(String),
-    /// The snapshot is older than the versions that are kept.
+    /// The transaction's snapshot has reached its greatest age, or is older than the versions that are kept. The transaction
+    /// is rolled back; run it again.
     SnapshotTooOld,
     /// A schema change that cannot be made; says why.
     Schema(crate::schema::SchemaError),
@@ -72,6 +73,7 @@ impl Refusal {
         match self {
             Refusal::Deadlock
             | Refusal::SnapshotConflict
+            | Refusal::SnapshotTooOld
             | Refusal::DefinitionChanged { .. }
             | Refusal::RolledBack
             | Refusal::OutcomeUnknown(_) => true,
@@ -85,7 +87,6 @@ impl Refusal {
             | Refusal::NotNull { .. }
             | Refusal::Cancelled
             | Refusal::Unavailable(_)
-            | Refusal::SnapshotTooOld
             | Refusal::Schema(_)
             | Refusal::LimitReached(_) => false,
         }

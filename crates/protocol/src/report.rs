@@ -1,14 +1,51 @@
-//! What nodes tell about themselves: for `skarv desc`, `skarv mgm` and SHOW.
+//! What nodes tell about themselves: for `skarv desc`, `skarv mgm`, SHOW, and the tables that show locks and
+//! transactions.
 
-use types::{NodeId, ShardId, TableId, View, wire_enum, wire_struct};
+use types::{
+    IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId, Value, View, wire_enum,
+    wire_struct,
+};
 
 #[derive(Clone, Debug)]
 pub enum ReportRequest {
     Memory,
-    Partitions { table: TableId },
+    Partitions {
+        table: TableId,
+    },
     Status,
+    /// The sessions of every worker, and their transactions.
+    Sessions,
+    /// A piece of the locks of these shards, from where the last piece ended (0 at first). A worker tells of those whose
+    /// primaries it owns.
+    Locks {
+        from: Vec<(ShardId, u64)>,
+    },
+    /// What transactions have on the primaries that a worker owns.
+    Holdings,
+    Deadlocks,
 }
-wire_enum!(ReportRequest { 0 => Memory, 1 => Partitions { table }, 2 => Status });
+wire_enum!(ReportRequest {
+    0 => Memory,
+    1 => Partitions { table },
+    2 => Status,
+    3 => Sessions,
+    4 => Locks { from },
+    5 => Holdings,
+    6 => Deadlocks,
+});
+
+impl ReportRequest {
+    /// Is it for each worker of a data node? Else one answers for its node.
+    pub fn is_for_workers(&self) -> bool {
+        match self {
+            ReportRequest::Sessions | ReportRequest::Locks { .. } | ReportRequest::Holdings => true,
+            ReportRequest::Memory
+            | ReportRequest::Partitions { .. }
+            | ReportRequest::Status
+            | ReportRequest::Deadlocks => false,
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub enum Report {
@@ -17,8 +54,22 @@ pub enum Report {
     Status(NodeStatus),
     /// The node did not answer in time.
     Unreachable,
+    Sessions(SessionsReport),
+    Locks(Vec<ShardLocks>),
+    Holdings(Vec<ShardHoldings>),
+    /// Newest first.
+    Deadlocks(Vec<DeadlockReport>),
 }
-wire_enum!(Report { 0 => Memory(memory), 1 => Partitions(partitions), 2 => Status(status), 3 => Unreachable });
+wire_enum!(Report {
+    0 => Memory(memory),
+    1 => Partitions(partitions),
+    2 => Status(status),
+    3 => Unreachable,
+    4 => Sessions(sessions),
+    5 => Locks(shards),
+    6 => Holdings(shards),
+    7 => Deadlocks(deadlocks),
+});
 
 #[derive(Clone, Debug, Default)]
 pub struct MemoryReport {
@@ -87,3 +138,204 @@ pub enum NodeState {
     Down,
 }
 wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down });
+
+/// One worker's sessions.
+#[derive(Clone, Debug, Default)]
+pub struct SessionsReport {
+    pub sessions: Vec<SessionReport>,
+    /// Sessions that were not told because there are too many.
+    pub left_out: u64,
+}
+wire_struct!(SessionsReport { sessions, left_out });
+
+#[derive(Clone, Debug)]
+pub struct SessionReport {
+    /// None for a session that no client's connection belongs to.
+    pub connection: Option<Connection>,
+    pub activity: Activity,
+    pub transaction: Option<TransactionReport>,
+}
+wire_struct!(SessionReport { connection, activity, transaction });
+
+/// A client's connection, as the front end knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Unique over all nodes.
+    pub id: u32,
+    pub user: String,
+    /// The client's.
+    pub host: String,
+    pub database: Option<String>,
+    /// "Query", "Sleep", ...
+    pub command: String,
+    /// Unix time in microseconds since when, by the clock of the connection's node.
+    pub since_micros: i64,
+    /// The text that runs, cut to some length.
+    pub statement: Option<String>,
+    /// "REPEATABLE READ" and so on.
+    pub isolation: String,
+    pub read_only: bool,
+}
+wire_struct!(Connection {
+    id,
+    user,
+    host,
+    database,
+    command,
+    since_micros,
+    statement,
+    isolation,
+    read_only,
+});
+
+/// What a session's coordinator does for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Nothing was asked of it.
+    Idle,
+    WaitsForSnapshot,
+    Executes,
+    Undoes,
+    Commits,
+    ChangesSchema,
+}
+wire_enum!(Activity {
+    0 => Idle,
+    1 => WaitsForSnapshot,
+    2 => Executes,
+    3 => Undoes,
+    4 => Commits,
+    5 => ChangesSchema,
+});
+
+/// A transaction as its coordinator knows it.
+#[derive(Clone, Debug)]
+pub struct TransactionReport {
+    pub id: TransactionId,
+    pub age_us: u64,
+    /// Tables it has used.
+    pub tables: u64,
+    pub snapshot: Option<Timestamp>,
+}
+wire_struct!(TransactionReport { id, age_us, tables, snapshot });
+
+/// A piece of the locks of one shard.
+#[derive(Clone, Debug)]
+pub struct ShardLocks {
+    pub shard: ShardId,
+    pub locks: Vec<LockReport>,
+    /// Where the next piece begins; none at the end.
+    pub next: Option<u64>,
+    /// All locks that were there.
+    pub total: u64,
+}
+wire_struct!(ShardLocks { shard, locks, next, total });
+
+/// A lock that a transaction holds or waits for.
+#[derive(Clone, Debug)]
+pub struct LockReport {
+    pub transaction: TransactionId,
+    pub name: LockName,
+    pub lock: LockedThing,
+    pub wait: Option<LockWait>,
+}
+wire_struct!(LockReport { transaction, name, lock, wait });
+
+#[derive(Clone, Debug)]
+pub struct LockedThing {
+    pub shard: ShardId,
+    pub table: TableId,
+    pub index: IndexId,
+    pub mode: LockedMode,
+    pub key: LockedKey,
+}
+wire_struct!(LockedThing { shard, table, index, mode, key });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockedMode {
+    SharedRow,
+    ExclusiveRow,
+    /// A range of an index up to and with the key.
+    SharedRange,
+    /// A range of an index up to the key and without it.
+    SharedGap,
+    /// A row about to be put into a range.
+    InsertIntention,
+}
+wire_enum!(LockedMode {
+    0 => SharedRow,
+    1 => ExclusiveRow,
+    2 => SharedRange,
+    3 => SharedGap,
+    4 => InsertIntention,
+});
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum LockedKey {
+    /// The values of the index's columns, then those of the primary key's.
+    Values(Vec<Value>),
+    /// No row has the key, and the key alone does not tell its values.
+    Unknown,
+    /// A range without an upper end.
+    OpenEnd,
+}
+wire_enum!(LockedKey { 0 => Values(values), 1 => Unknown, 2 => OpenEnd });
+
+#[derive(Clone, Debug)]
+pub struct LockWait {
+    pub age_us: u64,
+    /// Locks of the same table on the same shard: held, or waited for by somebody ahead. The first ones, if there are many;
+    /// told with what a transaction holds, and with a piece of all locks none.
+    pub blocked_by: Vec<BlockingLock>,
+}
+wire_struct!(LockWait { age_us, blocked_by });
+
+#[derive(Clone, Debug)]
+pub struct BlockingLock {
+    pub transaction: TransactionId,
+    pub index: IndexId,
+    pub name: LockName,
+}
+wire_struct!(BlockingLock { transaction, index, name });
+
+#[derive(Clone, Debug)]
+pub struct ShardHoldings {
+    pub shard: ShardId,
+    pub holdings: Vec<Holding>,
+    /// Transactions that were not told because there are too many.
+    pub left_out: u64,
+}
+wire_struct!(ShardHoldings { shard, holdings, left_out });
+
+/// What one transaction has on one shard.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    pub transaction: TransactionId,
+    /// Row locks.
+    pub locks: u64,
+    /// Rows written.
+    pub writes: u64,
+    pub wait: Option<LockReport>,
+}
+wire_struct!(Holding { transaction, locks, writes, wait });
+
+/// A circle of waiting transactions that was broken.
+#[derive(Clone, Debug)]
+pub struct DeadlockReport {
+    pub age_us: u64,
+    /// Rolled back.
+    pub victim: TransactionId,
+    /// Each waited for the next one, the last one for the first.
+    pub members: Vec<DeadlockMember>,
+}
+wire_struct!(DeadlockReport { age_us, victim, members });
+
+#[derive(Clone, Debug)]
+pub struct DeadlockMember {
+    pub transaction: TransactionId,
+    /// What it waited for, unless there were so many waits that not all were told.
+    pub lock: Option<LockedThing>,
+    /// Whose transaction it is, as soon as its coordinator has told.
+    pub connection: Option<Connection>,
+}
+wire_struct!(DeadlockMember { transaction, lock, connection });

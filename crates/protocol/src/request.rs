@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use types::{Catalogue, NodeId, Table};
+use types::{Catalogue, NodeId, Table, WorkerId};
 
 use crate::control::ControlState;
 use crate::op::{Batch, BatchResult};
 use crate::refusal::Refusal;
-use crate::report::{Report, ReportRequest};
+use crate::report::{Connection, Report, ReportRequest};
 use crate::schema::SchemaChange;
 
 /// A session of one worker; never used again after it is closed.
@@ -27,7 +27,7 @@ pub enum Request {
     Rollback,
     /// Answered by `Schema` or `Refused`.
     ChangeSchema(SchemaChange),
-    /// Asks one node or all of them. Answered by `Reports`.
+    /// Asks one node or all of them. Answered by `Reports`: one a node, or one a worker if it is a question for workers.
     Report { node: Option<NodeId>, query: ReportRequest },
     /// The request in flight, if any, is refused with `Cancelled` as soon as it can be. No answer of its own.
     Cancel,
@@ -57,4 +57,14 @@ pub trait LocalRows: Send + Sync {
         key: &[u8],
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool;
+}
+
+/// The connections of a node's front end, which the coordinators know only as sessions.
+pub trait Connections: Send + Sync {
+    /// Those of one worker, or of one session of it.
+    fn connections(
+        &self,
+        worker: WorkerId,
+        session: Option<SessionId>,
+    ) -> Vec<(SessionId, Connection)>;
 }

@@ -11,7 +11,7 @@ use protocol::envelope::{
 };
 use protocol::message::*;
 use protocol::op::*;
-use protocol::report::{MemoryReport, Report, ReportRequest};
+use protocol::report::*;
 use protocol::schema::{SchemaChange, SchemaError};
 use protocol::{Message, Refusal};
 use types::expr::{Aggregate, AggregateFunction, BinaryOp};
@@ -193,21 +193,101 @@ fn messages() -> Vec<Message> {
         Message::TimestampRequest(TimestampRequest { request, count: 3 }),
         Message::TimestampGranted(TimestampGranted { request, first: ts, count: 3 }),
         Message::HorizonReport(HorizonReport { oldest: Some(ts), granted: 4 }),
-        Message::HorizonAdvanced(HorizonAdvanced { horizon: ts }),
+        Message::HorizonAdvanced(HorizonAdvanced { horizon: ts, time: 7_200_000_000 }),
         Message::WaitEdges(WaitEdges {
             edges: vec![WaitEdge { waiter: transaction, holder: transaction, started: 1 }],
+            locks: vec![(transaction, locked_thing())],
         }),
         Message::BreakDeadlock(BreakDeadlock { transaction }),
+        Message::DeadlockFound(DeadlockFound {
+            victim: transaction,
+            members: vec![DeadlockMember {
+                transaction,
+                lock: Some(locked_thing()),
+                connection: None,
+            }],
+        }),
+        Message::DeadlockQuery(DeadlockQuery { transactions: vec![transaction] }),
+        Message::DeadlockAnswer(DeadlockAnswer { connections: vec![(transaction, connection())] }),
         Message::StaleView(StaleView { current: View(2) }),
         Message::ReportRequest(ReportQuery {
             request,
             query: ReportRequest::Partitions { table: TableId(5) },
         }),
+        Message::ReportRequest(ReportQuery {
+            request,
+            query: ReportRequest::Locks { from: vec![(shard, 1 << 32)] },
+        }),
         Message::ReportAnswer(ReportAnswer {
             request,
             report: Report::Memory(MemoryReport::default()),
         }),
+        Message::ReportAnswer(ReportAnswer {
+            request,
+            report: Report::Sessions(SessionsReport {
+                sessions: vec![SessionReport {
+                    connection: Some(connection()),
+                    activity: Activity::Commits,
+                    transaction: Some(TransactionReport {
+                        id: transaction,
+                        age_us: 9,
+                        tables: 1,
+                        snapshot: Some(ts),
+                    }),
+                }],
+                left_out: 1,
+            }),
+        }),
+        Message::ReportAnswer(ReportAnswer {
+            request,
+            report: Report::Holdings(vec![ShardHoldings {
+                shard,
+                holdings: vec![Holding {
+                    transaction,
+                    locks: 2,
+                    writes: 1,
+                    wait: Some(LockReport {
+                        transaction,
+                        name: LockName::Wait(7),
+                        lock: locked_thing(),
+                        wait: Some(LockWait {
+                            age_us: 3,
+                            blocked_by: vec![BlockingLock {
+                                transaction,
+                                index: IndexId(1),
+                                name: LockName::Range(4),
+                            }],
+                        }),
+                    }),
+                }],
+                left_out: 0,
+            }]),
+        }),
     ]
+}
+
+fn locked_thing() -> LockedThing {
+    LockedThing {
+        shard: ShardId(1),
+        table: TableId(5),
+        index: IndexId(1),
+        mode: LockedMode::SharedGap,
+        key: LockedKey::Values(vec![Value::Int(1)]),
+    }
+}
+
+fn connection() -> Connection {
+    Connection {
+        id: 7,
+        user: "root".into(),
+        host: "localhost".into(),
+        database: Some("d".into()),
+        command: "Query".into(),
+        since_micros: -1,
+        statement: Some("SELECT 1".into()),
+        isolation: "REPEATABLE READ".into(),
+        read_only: false,
+    }
 }
 
 fn header() -> Header {

@@ -1,7 +1,7 @@
 //! What a seed decides before its world begins: the shape of the cluster, the kinds of faults and how strong they are, and
 //! what its sessions do. Each kind of fault is on in half of the seeds, so that bugs that need one to be *off* show too.
 
-use kernel::{Mutation, Time};
+use kernel::{ChannelConfig, Mutation, Time};
 use protocol::control::{ClusterConfig, NodeConfig};
 use types::{ClusterId, NodeId};
 
@@ -35,8 +35,9 @@ pub struct Options {
     /// Of each data node.
     pub workers: u16,
     pub shards_per_group: u16,
-    /// A channel sends again after so long.
-    pub resend_after: Time,
+    pub channel: ChannelConfig,
+    /// A transaction with more rows in a shard ends in steps.
+    pub record_rows_max: usize,
     pub faults: Faults,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
     pub sessions: Vec<u32>,
@@ -154,12 +155,22 @@ impl Options {
             shape,
             workers,
             shards_per_group,
-            resend_after: random.between(30, 50) * MILLISECOND,
+            channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
+            record_rows_max: usize::MAX,
             faults,
             sessions: Vec::new(),
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
         };
         options.draw_sessions(&mut random);
+        if random.chance(300) {
+            // So little that statements wait for it, and enough for what is said at every tick over the slowest links.
+            options.channel.window_bytes = random.logarithmic(1 << 14, 1 << 17) as usize;
+            options.channel.unacked_bytes_max =
+                options.channel.window_bytes / random.between(1, 16) as usize;
+        }
+        if random.chance(400) {
+            options.record_rows_max = random.between(1, 3) as usize;
+        }
         options
     }
 

@@ -32,8 +32,8 @@ use crate::random::Random;
 const MEMORY_LIMIT_BYTES: u64 = 256 << 20;
 /// The Unix time at which worlds begin: 2026-01-01.
 const UNIX_MICROS_AT_START: i64 = 1_767_225_600_000_000;
-/// Clocks of different nodes have nothing to do with each other: each begins somewhere below this.
-const CLOCK_OFFSET_MAX: Time = 10_000_000;
+/// Clocks of different nodes have nothing to do with each other: each begins somewhere below this, ten hours.
+const CLOCK_OFFSET_MAX: Time = 36_000_000_000;
 
 pub struct World {
     pub options: Options,
@@ -132,13 +132,11 @@ impl World {
                 options.mutation,
             );
             shared.set_contention(options.faults.contention_per_mille, random.draw());
+            shared.set_record_rows_max(options.record_rows_max);
             let clock_offset = random.below(CLOCK_OFFSET_MAX);
             for worker in (0..node.workers).map(WorkerId) {
-                let kernel_config = KernelConfig {
-                    worker,
-                    seed: random.draw(),
-                    resend_after: options.resend_after,
-                };
+                let kernel_config =
+                    KernelConfig { worker, seed: random.draw(), channel: options.channel };
                 let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset);
                 let session = node.data.then(|| SessionHost {
                     client: Client::new(

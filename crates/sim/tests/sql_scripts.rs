@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use sim::options::{Faults, SECOND, Shape};
 use sim::world::World;
@@ -19,26 +20,29 @@ fn run(name: &str, seed: u64) {
     assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
     let host = world.hosts()[0];
     let client = world.client(host);
-    let server = sql::Server::new(sql::ServerConfig::default());
-    let id =
-        server.register(host.worker, "localhost", client.wall_clock_micros()).expect("the first");
-    let info = sql::ConnectionInfo {
-        id,
-        worker: host.worker,
-        user: "root".into(),
-        host: "localhost".into(),
-        collation_id: 255,
-        multi_statements: true,
-        ..Default::default()
+    let server = sql::Server::new(sql::ServerConfig { node: host.node, ..Default::default() });
+    let node = world.nodes().find(|node| node.node == host.node).expect("a host is on a node");
+    node.set_connections(Arc::<sql::Server>::clone(&server));
+    let mut open = move || {
+        let now = client.wall_clock_micros();
+        let id = server.register(host.worker, "localhost", now).expect("scripts open few");
+        let info = sql::ConnectionInfo {
+            id,
+            worker: host.worker,
+            user: "root".into(),
+            host: "localhost".into(),
+            collation_id: 255,
+            multi_statements: true,
+            ..Default::default()
+        };
+        sql::Session::new(server.clone(), client.session(), info).expect("no database yet")
     };
-    let mut session = sql::Session::new(server, client.session(), info).expect("no database yet");
     let outcome: Rc<RefCell<Option<Result<usize, String>>>> = Rc::default();
     let slot = Rc::clone(&outcome);
     let task = world.spawn(
         host,
         Box::pin(async move {
-            let result = sql::script::run_script(&mut session, &text).await;
-            session.close().await;
+            let result = sql::script::run_script(&mut open, &text).await;
             *slot.borrow_mut() = Some(result);
         }),
     );

@@ -63,6 +63,7 @@ pub mod code {
     pub const ER_CANT_DROP_FIELD_OR_KEY: u16 = 1091;
     pub const ER_NO_SUCH_THREAD: u16 = 1094;
     pub const ER_NO_TABLES_USED: u16 = 1096;
+    pub const ER_UPDATE_TABLE_USED: u16 = 1093;
     pub const ER_BLOB_CANT_HAVE_DEFAULT: u16 = 1101;
     pub const ER_WRONG_DB_NAME: u16 = 1102;
     pub const ER_WRONG_TABLE_NAME: u16 = 1103;
@@ -104,7 +105,9 @@ pub mod code {
     pub const ER_WRONG_TYPE_FOR_VAR: u16 = 1232;
     pub const ER_NOT_SUPPORTED_YET: u16 = 1235;
     pub const ER_INCORRECT_GLOBAL_LOCAL_VAR: u16 = 1238;
+    pub const ER_CANT_USE_OPTION_HERE: u16 = 1234;
     pub const ER_OPERAND_COLUMNS: u16 = 1241;
+    pub const ER_SUBQUERY_NO_1_ROW: u16 = 1242;
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_ILLEGAL_REFERENCE: u16 = 1247;
     pub const ER_COLLATION_CHARSET_MISMATCH: u16 = 1253;
@@ -120,7 +123,9 @@ pub mod code {
     pub const ER_UNSUPPORTED_PS: u16 = 1295;
     pub const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
     pub const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+    pub const ER_UNRESOLVED_TABLE_LOCK: u16 = 3568;
     pub const ER_LOCK_NOWAIT: u16 = 3572;
+    pub const ER_TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
     pub const ER_QUERY_INTERRUPTED: u16 = 1317;
     pub const ER_VIEW_INVALID: u16 = 1356;
     pub const ER_NO_DEFAULT_FOR_FIELD: u16 = 1364;
@@ -222,6 +227,23 @@ impl SqlError {
     }
     pub fn operand_columns(count: usize) -> SqlError {
         SqlError::new(code::ER_OPERAND_COLUMNS, format!("Operand should contain {count} column(s)"))
+    }
+    pub fn subquery_rows() -> SqlError {
+        SqlError::new(code::ER_SUBQUERY_NO_1_ROW, "Subquery returns more than 1 row")
+    }
+    pub fn update_table_used(table: &str) -> SqlError {
+        SqlError::new(
+            code::ER_UPDATE_TABLE_USED,
+            format!("You can't specify target table '{table}' for update in FROM clause"),
+        )
+    }
+    /// FOR UPDATE OF a name that FROM has not.
+    pub fn unresolved_table_lock(schema: Option<&str>, table: &str) -> SqlError {
+        let schema = schema.map_or_else(String::new, |schema| format!("`{schema}`."));
+        SqlError::new(
+            code::ER_UNRESOLVED_TABLE_LOCK,
+            format!("Unresolved table name {schema}`{table}` in locking clause."),
+        )
     }
     pub fn unknown_system_variable(name: &str) -> SqlError {
         SqlError::new(code::ER_UNKNOWN_SYSTEM_VARIABLE, format!("Unknown system variable '{name}'"))

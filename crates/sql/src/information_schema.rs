@@ -1,8 +1,12 @@
-//! The tables of information_schema that drivers and tools read, made on the fly from the catalogue.
+//! The tables of information_schema and performance_schema that drivers and tools read, made on the fly: from the
+//! catalogue, and ([`activity`]) from what the nodes report.
 //!
 //! Each is a list of columns and a function that makes all rows; WHERE, ORDER BY, GROUP BY and LIMIT are the executor's, as
 //! for any rows. Column names and their order are MySQL 8's, values of what does not exist here are NULL or constant.
 
+pub mod activity;
+
+use types::convert::SqlWarning;
 use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
 
 use crate::SqlError;
@@ -13,13 +17,22 @@ use crate::show;
 
 pub const NAME: &str = "information_schema";
 
-pub fn is_schema(name: &str) -> bool {
-    name.eq_ignore_ascii_case(NAME)
+pub const PERFORMANCE: &str = "performance_schema";
+/// The databases whose tables are made on the fly.
+pub const SCHEMAS: [&str; 2] = [NAME, PERFORMANCE];
+
+/// One of [`SCHEMAS`], as it is spelled.
+pub fn schema_named(name: &str) -> Option<&'static str> {
+    SCHEMAS.into_iter().find(|own| name.eq_ignore_ascii_case(own))
 }
 
-pub fn unknown_table(name: &str) -> SqlError {
-    let name = name.to_uppercase();
-    SqlError::new(code::ER_UNKNOWN_TABLE, format!("Unknown table '{name}' in information_schema"))
+pub fn is_schema(name: &str) -> bool {
+    schema_named(name).is_some()
+}
+
+/// What SHOW FULL TABLES calls the tables of a schema.
+pub fn table_kind(schema: &str) -> &'static str {
+    if schema == NAME { "SYSTEM VIEW" } else { "BASE TABLE" }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +56,16 @@ pub enum VirtualTable {
     Events,
     Files,
     CheckConstraints,
+    InnodbTrx,
+    DataLocks,
+    DataLockWaits,
+    /// PROCESSLIST once more, where MySQL 8 has it too.
+    PerformanceProcessList,
+    SkarvDeadlocks,
 }
 
 impl VirtualTable {
-    pub const ALL: [VirtualTable; 19] = [
+    pub const ALL: [VirtualTable; 24] = [
         VirtualTable::CharacterSets,
         VirtualTable::CheckConstraints,
         VirtualTable::Collations,
@@ -54,6 +73,7 @@ impl VirtualTable {
         VirtualTable::Engines,
         VirtualTable::Events,
         VirtualTable::Files,
+        VirtualTable::InnodbTrx,
         VirtualTable::KeyColumnUsage,
         VirtualTable::Parameters,
         VirtualTable::Partitions,
@@ -66,10 +86,34 @@ impl VirtualTable {
         VirtualTable::Tables,
         VirtualTable::Triggers,
         VirtualTable::Views,
+        VirtualTable::DataLockWaits,
+        VirtualTable::DataLocks,
+        VirtualTable::PerformanceProcessList,
+        VirtualTable::SkarvDeadlocks,
     ];
 
-    pub fn by_name(name: &str) -> Option<VirtualTable> {
-        VirtualTable::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
+    /// A table of one of [`SCHEMAS`]; 1109 or 1146 if there is none.
+    pub fn find(schema: &str, name: &str) -> Result<VirtualTable, SqlError> {
+        let is_it = |table: &VirtualTable| {
+            table.schema() == schema && table.name().eq_ignore_ascii_case(name)
+        };
+        VirtualTable::ALL.into_iter().find(is_it).ok_or_else(|| match schema {
+            NAME => SqlError::new(
+                code::ER_UNKNOWN_TABLE,
+                format!("Unknown table '{}' in information_schema", name.to_uppercase()),
+            ),
+            _ => SqlError::no_such_table(schema, name),
+        })
+    }
+
+    pub fn schema(self) -> &'static str {
+        match self {
+            VirtualTable::DataLocks
+            | VirtualTable::DataLockWaits
+            | VirtualTable::PerformanceProcessList
+            | VirtualTable::SkarvDeadlocks => PERFORMANCE,
+            _ => NAME,
+        }
     }
 
     pub fn name(self) -> &'static str {
@@ -93,10 +137,15 @@ impl VirtualTable {
             VirtualTable::Events => "EVENTS",
             VirtualTable::Files => "FILES",
             VirtualTable::CheckConstraints => "CHECK_CONSTRAINTS",
+            VirtualTable::InnodbTrx => "INNODB_TRX",
+            VirtualTable::DataLocks => "data_locks",
+            VirtualTable::DataLockWaits => "data_lock_waits",
+            VirtualTable::PerformanceProcessList => "processlist",
+            VirtualTable::SkarvDeadlocks => "skarv_deadlocks",
         }
     }
 
-    /// Names; a leading '#' marks a BIGINT UNSIGNED, else it is text.
+    /// Names; a leading '#' marks a BIGINT UNSIGNED, '@' a DATETIME(6), else it is text.
     fn column_names(self) -> &'static [&'static str] {
         match self {
             VirtualTable::CharacterSets => {
@@ -313,52 +362,143 @@ impl VirtualTable {
             VirtualTable::CheckConstraints => {
                 &["CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "CHECK_CLAUSE"]
             }
+            VirtualTable::InnodbTrx => &[
+                "#trx_id",
+                "trx_state",
+                "@trx_started",
+                "trx_requested_lock_id",
+                "@trx_wait_started",
+                "#trx_weight",
+                "#trx_mysql_thread_id",
+                "trx_query",
+                "trx_operation_state",
+                "#trx_tables_in_use",
+                "#trx_tables_locked",
+                "#trx_lock_structs",
+                "#trx_lock_memory_bytes",
+                "#trx_rows_locked",
+                "#trx_rows_modified",
+                "#trx_concurrency_tickets",
+                "trx_isolation_level",
+                "#trx_unique_checks",
+                "#trx_foreign_key_checks",
+                "trx_last_foreign_key_error",
+                "#trx_adaptive_hash_latched",
+                "#trx_adaptive_hash_timeout",
+                "#trx_is_read_only",
+                "#trx_autocommit_non_locking",
+                "#trx_schedule_weight",
+            ],
+            VirtualTable::DataLocks => &[
+                "ENGINE",
+                "ENGINE_LOCK_ID",
+                "#ENGINE_TRANSACTION_ID",
+                "#THREAD_ID",
+                "#EVENT_ID",
+                "OBJECT_SCHEMA",
+                "OBJECT_NAME",
+                "PARTITION_NAME",
+                "SUBPARTITION_NAME",
+                "INDEX_NAME",
+                "#OBJECT_INSTANCE_BEGIN",
+                "LOCK_TYPE",
+                "LOCK_MODE",
+                "LOCK_STATUS",
+                "LOCK_DATA",
+            ],
+            VirtualTable::DataLockWaits => &[
+                "ENGINE",
+                "REQUESTING_ENGINE_LOCK_ID",
+                "#REQUESTING_ENGINE_TRANSACTION_ID",
+                "#REQUESTING_THREAD_ID",
+                "#REQUESTING_EVENT_ID",
+                "#REQUESTING_OBJECT_INSTANCE_BEGIN",
+                "BLOCKING_ENGINE_LOCK_ID",
+                "#BLOCKING_ENGINE_TRANSACTION_ID",
+                "#BLOCKING_THREAD_ID",
+                "#BLOCKING_EVENT_ID",
+                "#BLOCKING_OBJECT_INSTANCE_BEGIN",
+            ],
+            VirtualTable::PerformanceProcessList => &[
+                "#ID",
+                "USER",
+                "HOST",
+                "DB",
+                "COMMAND",
+                "#TIME",
+                "STATE",
+                "INFO",
+                "EXECUTION_ENGINE",
+            ],
+            VirtualTable::SkarvDeadlocks => &[
+                "#DEADLOCK_ID",
+                "@DETECTED",
+                "#POSITION",
+                "IS_VICTIM",
+                "#ENGINE_TRANSACTION_ID",
+                "#THREAD_ID",
+                "QUERY",
+                "OBJECT_SCHEMA",
+                "OBJECT_NAME",
+                "PARTITION_NAME",
+                "INDEX_NAME",
+                "LOCK_MODE",
+                "LOCK_DATA",
+                "#BLOCKING_ENGINE_TRANSACTION_ID",
+            ],
         }
     }
 
     /// The columns as names refer to them.
     pub fn scope(self, alias: Option<&str>) -> ScopeTable {
+        let columns = self.column_names().iter().map(|written| {
+            let name = written.trim_start_matches(['#', '@']);
+            ScopeColumn {
+                name: name.to_string(),
+                column_type: column_type(written),
+                nullable: true,
+                hidden: false,
+            }
+        });
         ScopeTable {
-            database: NAME.into(),
+            database: self.schema().into(),
             alias: alias.unwrap_or(self.name()).to_string(),
-            columns: self
-                .column_names()
-                .iter()
-                .map(|name| ScopeColumn {
-                    name: name.trim_start_matches('#').to_string(),
-                    column_type: match name.starts_with('#') {
-                        true => ColumnType::Int { width: IntWidth::W8, unsigned: true },
-                        false => ColumnType::Varchar {
-                            length: if matches!(
-                                *name,
-                                "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA"
-                            ) {
-                                16_383
-                            } else {
-                                256
-                            },
-                            // MySQL's information_schema compares names case-insensitively.
-                            collation: Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
-                        },
-                    },
-                    nullable: true,
-                    hidden: false,
-                })
-                .collect(),
+            columns: columns.collect(),
         }
     }
 }
 
+fn column_type(written: &str) -> ColumnType {
+    match written.as_bytes()[0] {
+        b'#' => return ColumnType::Int { width: IntWidth::W8, unsigned: true },
+        b'@' => return ColumnType::DateTime { fsp: 6 },
+        _ => {}
+    }
+    let is_long = matches!(
+        written,
+        "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA" | "QUERY" | "trx_query" | "LOCK_DATA"
+    );
+    ColumnType::Varchar {
+        length: if is_long { 16_383 } else { 256 },
+        // MySQL's information_schema compares names case-insensitively.
+        collation: Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
+    }
+}
+
 fn text(text: impl AsRef<str>) -> Value {
-    Value::text(text.as_ref(), Collation::by_name("utf8mb4_general_ci").unwrap_or_default())
+    Value::text(text.as_ref(), Collation::Utf8mb4GeneralCi)
 }
 
 fn number(number: u64) -> Value {
     Value::UInt(number)
 }
 
-/// All rows of a table.
-pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<Value>>, SqlError> {
+/// All rows of a table; what is not all there is warned of.
+pub async fn rows(
+    session: &mut Session,
+    table: VirtualTable,
+    warnings: &mut Vec<SqlWarning>,
+) -> Result<Vec<Vec<Value>>, SqlError> {
     let catalogue = session.catalogue();
     let rows: Vec<Vec<Value>> = match table {
         VirtualTable::CharacterSets => show::CHARACTER_SETS
@@ -385,10 +525,9 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
             show::ENGINES.iter().map(|engine| engine.iter().map(text).collect()).collect()
         }
         VirtualTable::Schemata => {
-            let mut rows = vec![schema_row(
-                NAME,
-                Collation::by_name("utf8mb4_general_ci").unwrap_or_default(),
-            )];
+            let collation = Collation::by_name("utf8mb4_general_ci").unwrap_or_default();
+            let mut rows: Vec<Vec<Value>> =
+                SCHEMAS.iter().map(|name| schema_row(name, collation)).collect();
             for database in catalogue.databases.values() {
                 rows.push(schema_row(&database.name, database.collation));
             }
@@ -441,7 +580,16 @@ pub async fn rows(session: &mut Session, table: VirtualTable) -> Result<Vec<Vec<
                 )
             })
             .collect(),
-        VirtualTable::ProcessList => show::process_rows(session, true),
+        VirtualTable::ProcessList => activity::processes(session, usize::MAX, warnings).await,
+        VirtualTable::PerformanceProcessList => {
+            let mut rows = activity::processes(session, usize::MAX, warnings).await;
+            rows.iter_mut().for_each(|row| row.push(text("PRIMARY")));
+            rows
+        }
+        VirtualTable::InnodbTrx => activity::transactions(session, warnings).await,
+        VirtualTable::DataLocks => activity::data_locks(session, warnings).await,
+        VirtualTable::DataLockWaits => activity::data_lock_waits(session, warnings).await,
+        VirtualTable::SkarvDeadlocks => activity::deadlocks(session, warnings).await,
         VirtualTable::Partitions => visible_tables(&catalogue)
             .map(|table| {
                 let mut row = vec![Value::Null; 9];
@@ -471,6 +619,7 @@ fn visible_tables(catalogue: &types::Catalogue) -> impl Iterator<Item = &std::sy
         .databases
         .values()
         .flat_map(|database| database.tables.values().filter_map(|id| catalogue.table_by_id(*id)))
+        .filter(|table| !crate::bind::table::is_unfinished(&table.name))
 }
 
 /// Indexes that are ready and not on the hidden row id.
@@ -495,9 +644,9 @@ fn schema_row(name: &str, collation: Collation) -> Vec<Value> {
 fn system_view_row(table: VirtualTable) -> Vec<Value> {
     let mut row = vec![Value::Null; 21];
     row[0] = text("def");
-    row[1] = text(NAME);
+    row[1] = text(table.schema());
     row[2] = text(table.name());
-    row[3] = text("SYSTEM VIEW");
+    row[3] = text(table_kind(table.schema()));
     row[5] = number(10);
     row[7] = number(0);
     row[20] = text("");

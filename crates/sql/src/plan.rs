@@ -36,6 +36,8 @@ pub enum PlanKind {
     Insert(Box<InsertPlan>),
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
+    /// Expressions without columns, whose values are kept: SET, DO, KILL.
+    Values(Vec<Bound>),
 }
 
 /// What is known of a parameter when a plan is made.
@@ -107,6 +109,9 @@ pub enum Slot {
     UuidShort,
     /// SLEEP(seconds).
     Sleep(Expr),
+    /// `(SELECT ...)` where a value is expected: its one row's one column. It names nothing of the statement around it, so
+    /// it is run once, before the statement's first row.
+    Subquery(Box<SelectPlan>),
     /// `@name := value`.
     Assign {
         name: String,
@@ -141,7 +146,8 @@ impl Slot {
             | Slot::LastInsertId
             | Slot::RowCount
             | Slot::FoundRows
-            | Slot::UserVariable(_) => false,
+            | Slot::UserVariable(_)
+            | Slot::Subquery(_) => false,
         }
     }
 }
@@ -373,14 +379,17 @@ pub struct ChangeTarget {
 }
 
 impl Plan {
-    /// Does it only read (and lock nothing)?
+    /// Does it only read, and keep nothing of it (and so lock nothing)?
     pub fn is_read(&self) -> bool {
         matches!(self.kind, PlanKind::Select(_))
     }
     pub fn wait_policy(&self) -> WaitPolicy {
         match &self.kind {
             PlanKind::Select(select) => select.wait,
-            PlanKind::Insert(_) | PlanKind::Update(_) | PlanKind::Delete(_) => WaitPolicy::Wait,
+            PlanKind::Insert(_)
+            | PlanKind::Update(_)
+            | PlanKind::Delete(_)
+            | PlanKind::Values(_) => WaitPolicy::Wait,
         }
     }
     pub fn columns(&self) -> &[ColumnInfo] {
@@ -389,7 +398,15 @@ impl Plan {
             PlanKind::Select(_)
             | PlanKind::Insert(_)
             | PlanKind::Update(_)
-            | PlanKind::Delete(_) => &[],
+            | PlanKind::Delete(_)
+            | PlanKind::Values(_) => &[],
         }
+    }
+    pub fn has_subqueries(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot, Slot::Subquery(_)))
+    }
+    /// Does it call SLEEP() for rows?
+    pub fn sleeps(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot, Slot::Sleep(_)))
     }
 }

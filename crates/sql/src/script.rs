@@ -17,12 +17,21 @@
 //! SELECT a, b FROM t
 //! ----
 //! 1   NULL                           values as the text protocol shows them, separated by tabs
+//!
+//! session b                          what follows is said by session b, from its first mention on
+//!
+//! statement waits                    sent, and not waited for: until its answer the session says nothing else
+//! UPDATE t SET a = a + 1
+//!
+//! answer ok                          the answer of the session's statement that waited: ok, count n, or error n text
 //! ```
 //!
 //! A statement ends at an empty line or at `----`, expected rows at an empty line. An empty value is written (empty), a tab or
 //! line break in a value as \t or \n.
 
-use std::pin::Pin;
+use std::collections::BTreeMap;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 
 use types::convert::to_text;
 use types::{ColumnType, ValueRef};
@@ -93,9 +102,87 @@ pub async fn run(session: &mut Session, text: &str) -> Answer {
     answer
 }
 
-/// Runs a script. The error names the line and shows what was wanted and what came. Returns how many statements ran.
-pub async fn run_script(session: &mut Session, text: &str) -> Result<usize, String> {
+/// The sessions of a script by name; the first one has none.
+struct Sessions<'a> {
+    open: &'a mut dyn FnMut() -> Session,
+    free: BTreeMap<String, Session>,
+    waiting: BTreeMap<String, Waiting>,
+}
+
+/// A statement under way, and the session that said it.
+enum Waiting {
+    Running(Pin<Box<dyn Future<Output = (Session, Answer)>>>),
+    Done(Box<(Session, Answer)>),
+}
+
+impl Sessions<'_> {
+    async fn run(&mut self, name: &str, statement: &str) -> Result<Answer, String> {
+        let mut session = self.take(name)?;
+        let answer = self.beside(run(&mut session, statement)).await;
+        self.free.insert(name.into(), session);
+        Ok(answer)
+    }
+
+    async fn begin(&mut self, name: &str, statement: String) -> Result<(), String> {
+        let mut session = self.take(name)?;
+        let running = Box::pin(async move {
+            let answer = run(&mut session, &statement).await;
+            (session, answer)
+        });
+        self.waiting.insert(name.into(), Waiting::Running(running));
+        self.beside(std::future::ready(())).await;
+        Ok(())
+    }
+
+    /// The answer that the session's statement comes to.
+    async fn answer(&mut self, name: &str) -> Result<Answer, String> {
+        let waiting = self.waiting.remove(name);
+        let (session, answer) = match waiting.ok_or("no statement of this session waits")? {
+            Waiting::Running(running) => self.beside(running).await,
+            Waiting::Done(ended) => *ended,
+        };
+        self.free.insert(name.into(), session);
+        Ok(answer)
+    }
+
+    fn take(&mut self, name: &str) -> Result<Session, String> {
+        if self.waiting.contains_key(name) {
+            return Err("a statement of this session still waits".into());
+        }
+        Ok(self.free.remove(name).unwrap_or_else(|| (self.open)()))
+    }
+
+    /// Goes on with the statements that wait until this is done.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        std::future::poll_fn(|context| {
+            for waiting in self.waiting.values_mut() {
+                if let Waiting::Running(running) = waiting
+                    && let Poll::Ready(ended) = running.as_mut().poll(context)
+                {
+                    *waiting = Waiting::Done(Box::new(ended));
+                }
+            }
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
+/// Runs a script by sessions that `open` makes. The error names the line and shows what was wanted and what came. Returns
+/// how many statements ran.
+pub async fn run_script(open: &mut dyn FnMut() -> Session, text: &str) -> Result<usize, String> {
+    let mut sessions = Sessions { open, free: BTreeMap::new(), waiting: BTreeMap::new() };
+    let result = run_lines(&mut sessions, text).await;
+    for session in sessions.free.values_mut() {
+        session.close().await;
+    }
+    result
+}
+
+async fn run_lines(sessions: &mut Sessions<'_>, text: &str) -> Result<usize, String> {
     let lines: Vec<&str> = text.lines().collect();
+    let mut name = String::new();
     let mut position = 0;
     let mut count = 0;
     while position < lines.len() {
@@ -124,12 +211,28 @@ pub async fn run_script(session: &mut Session, text: &str) -> Result<usize, Stri
                 position += 1;
             }
         }
-        let answer = run(session, &statement).await;
         count += 1;
-        check(head, &answer, expected)
-            .map_err(|problem| format!("line {number}: {statement}\n{problem}"))?;
+        let outcome = match head.split_once(' ') {
+            Some(("session", own)) => {
+                name = own.to_string();
+                Ok(())
+            }
+            Some(("statement", "waits")) => sessions.begin(&name, statement.clone()).await,
+            Some(("answer", wanted)) => {
+                let answer = sessions.answer(&name).await;
+                answer.and_then(|answer| check(&format!("statement {wanted}"), &answer, expected))
+            }
+            _ => {
+                let answer = sessions.run(&name, &statement).await;
+                answer.and_then(|answer| check(head, &answer, expected))
+            }
+        };
+        outcome.map_err(|problem| format!("line {number}: {statement}\n{problem}"))?;
     }
-    Ok(count)
+    match sessions.waiting.keys().next() {
+        Some(name) => Err(format!("a statement of session {name} still waits at the end")),
+        None => Ok(count),
+    }
 }
 
 fn check(head: &str, answer: &Answer, mut expected: Vec<String>) -> Result<(), String> {

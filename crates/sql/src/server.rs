@@ -8,15 +8,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use client::{Connection, Connections, SessionId};
 use types::{NodeId, WorkerId};
 
 use crate::plan_cache::PlanCache;
+use crate::session::variables::Isolation;
 
 /// More workers than a machine has cores.
 const PLAN_CACHE_COUNT: usize = 64;
 
-/// A connection's number, unique on its node while it lives: `CONNECTION_ID()`, `KILL n`.
+/// A connection's number, unique in the cluster while it lives: `CONNECTION_ID()`, `KILL n`, THREAD_ID. The high 10 bits are
+/// the node's, which are different for nodes up to 1,023, and the low 22 count its connections.
 pub type ConnectionId = u32;
+
+const CONNECTION_BITS: u32 = 22;
 
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -71,6 +76,8 @@ pub struct Account {
 pub struct ProcessInfo {
     pub id: ConnectionId,
     pub worker: WorkerId,
+    /// None until it has logged in.
+    pub session: Option<SessionId>,
     pub user: String,
     pub host: String,
     pub database: Option<String>,
@@ -78,8 +85,44 @@ pub struct ProcessInfo {
     pub command: &'static str,
     /// Unix time in microseconds since when.
     pub since_micros: i64,
-    /// The text that runs, cut to some length.
+    /// The text that runs, or ran last, cut to some length.
     pub statement: Option<String>,
+    /// The transaction's, as of the statement's begin.
+    pub isolation: Isolation,
+    pub read_only: bool,
+}
+
+impl ProcessInfo {
+    /// A connection that has not logged in.
+    fn new(id: ConnectionId, worker: WorkerId, user: &str, host: &str, since: i64) -> ProcessInfo {
+        ProcessInfo {
+            id,
+            worker,
+            session: None,
+            user: user.into(),
+            host: host.into(),
+            database: None,
+            command: "Connect",
+            since_micros: since,
+            statement: None,
+            isolation: Isolation::RepeatableRead,
+            read_only: false,
+        }
+    }
+
+    fn connection(&self) -> Connection {
+        Connection {
+            id: self.id,
+            user: self.user.clone(),
+            host: self.host.clone(),
+            database: self.database.clone(),
+            command: self.command.into(),
+            since_micros: self.since_micros,
+            statement: self.statement.clone().filter(|_| self.command != "Sleep"),
+            isolation: self.isolation.name().replace('-', " "),
+            read_only: self.read_only,
+        }
+    }
 }
 
 /// A connection's line, which its session changes without the server's lock.
@@ -183,25 +226,14 @@ impl Server {
         state.started_micros.get_or_insert(now_micros);
         let mut id = state.connection_id_last;
         loop {
-            id = id.checked_add(1).unwrap_or(1);
+            id = next_connection_id(id, self.config.node);
             if !state.connections.contains_key(&id) {
                 break;
             }
         }
         state.connection_id_last = id;
-        state.connections.insert(
-            id,
-            Arc::new(Mutex::new(ProcessInfo {
-                id,
-                worker,
-                user: "unauthenticated user".into(),
-                host: host.into(),
-                database: None,
-                command: "Connect",
-                since_micros: now_micros,
-                statement: None,
-            })),
-        );
+        let process = ProcessInfo::new(id, worker, "unauthenticated user", host, now_micros);
+        state.connections.insert(id, Arc::new(Mutex::new(process)));
         state.connections_max_used = state.connections_max_used.max(state.connections.len() as u64);
         Counters::add(&self.counters(worker).connections, 1);
         Ok(id)
@@ -248,18 +280,7 @@ impl Server {
     /// The line of a registered connection; a new one nobody lists for others.
     pub(crate) fn process(&self, id: ConnectionId, worker: WorkerId) -> Arc<Process> {
         let known = self.lock().connections.get(&id).cloned();
-        known.unwrap_or_else(|| {
-            Arc::new(Mutex::new(ProcessInfo {
-                id,
-                worker,
-                user: String::new(),
-                host: String::new(),
-                database: None,
-                command: "Connect",
-                since_micros: 0,
-                statement: None,
-            }))
-        })
+        known.unwrap_or_else(|| Arc::new(Mutex::new(ProcessInfo::new(id, worker, "", "", 0))))
     }
     pub(crate) fn counters(&self, worker: WorkerId) -> &Counters {
         &self.counters[usize::from(worker.0) % PLAN_CACHE_COUNT]
@@ -292,6 +313,31 @@ impl Server {
     }
 }
 
+/// The number after this one, of the node's own: from 1 to the last one, and then again.
+fn next_connection_id(last: ConnectionId, node: NodeId) -> ConnectionId {
+    let count = last & ((1 << CONNECTION_BITS) - 1);
+    let next = if count + 1 < 1 << CONNECTION_BITS { count + 1 } else { 1 };
+    u32::from(node.0) << CONNECTION_BITS | next
+}
+
+impl Connections for Server {
+    fn connections(
+        &self,
+        worker: WorkerId,
+        session: Option<SessionId>,
+    ) -> Vec<(SessionId, Connection)> {
+        let all: Vec<Arc<Process>> = self.lock().connections.values().cloned().collect();
+        let told = all.iter().filter_map(|process| {
+            let process = process_lock(process);
+            // Who has not logged in has no number that could be another's.
+            let own = process.session.unwrap_or(SessionId(u64::MAX - u64::from(process.id)));
+            let wanted = process.worker == worker && session.is_none_or(|session| session == own);
+            wanted.then(|| (own, process.connection()))
+        });
+        told.collect()
+    }
+}
+
 pub(crate) fn process_lock(process: &Process) -> MutexGuard<'_, ProcessInfo> {
     process.lock().expect("no code panics while it holds this lock")
 }
@@ -310,7 +356,8 @@ mod tests {
             .set_notify(Box::new(move |worker| seen.store(u64::from(worker.0), Ordering::SeqCst)));
         let first = server.register(WorkerId(0), "a", 1_000_000).unwrap();
         let second = server.register(WorkerId(1), "b", 2_000_000).unwrap();
-        assert_ne!(first, second);
+        assert_eq!((first, second), (1 << 22 | 1, 1 << 22 | 2));
+        assert_eq!(next_connection_id(1 << 22 | 0x3f_ffff, NodeId(1)), first);
         assert_eq!(server.register(WorkerId(0), "c", 0), Err(TooManyConnections));
         assert!(server.kill(second, KillKind::Query));
         assert!(server.kill(second, KillKind::Query));

@@ -26,7 +26,7 @@ mod pool;
 mod random;
 mod tree;
 
-pub use lock::{Acquired, Entries, LockMode, LockTable, Wait};
+pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
 pub use partition::{
     BuildProgress, Candidate, Committed, Direction, KeyRange, Partition, PendingRow, Read,
     RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome,

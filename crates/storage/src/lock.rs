@@ -17,6 +17,7 @@
 //! order of the calls only.
 
 mod ranges;
+mod view;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,6 +27,7 @@ use types::{IndexId, TableId, TransactionId};
 
 pub use self::ranges::Entries;
 use self::ranges::RangeLocks;
+pub use self::view::{LockView, Locked, Rival};
 use crate::partition::KeyRange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -225,14 +227,8 @@ impl LockTable {
         let mut granted = Vec::new();
         self.ranges.release_all(owner, &mut granted);
         let Some(entry) = self.find_owner(owner) else { return granted };
-        let waits = std::mem::take(&mut self.owners[entry as usize].waits);
+        let waited = self.drop_waits(entry);
         let mut held = std::mem::take(&mut self.owners[entry as usize].held);
-        let mut waited = Vec::new();
-        for &token in &waits {
-            let (id, _) = self.waits.remove(&token).expect("an owner's wait is listed");
-            self.locks[id as usize].queue.retain(|waiter| waiter.token != token);
-            waited.push(id);
-        }
         for &id in &held {
             self.drop_holder(id, owner);
         }
@@ -244,6 +240,38 @@ impl LockTable {
         self.owners[entry as usize].held = held;
         self.drop_owner_if_idle(entry);
         granted
+    }
+
+    /// Gives up all waits and ranges of an owner, and so many of its row locks, the last first. The tokens granted by it,
+    /// and whether that was all: if not, it is to be called again, and the owner asks for nothing any more.
+    pub fn release_some(&mut self, owner: TransactionId, count: usize) -> (Vec<u64>, bool) {
+        if self.held_by(owner) <= count {
+            return (self.release_all(owner), true);
+        }
+        let mut granted = Vec::new();
+        self.ranges.release_all(owner, &mut granted);
+        let entry = self.find_owner(owner).expect("it holds locks");
+        let mut concerned = self.drop_waits(entry);
+        let held = &mut self.owners[entry as usize].held;
+        concerned.extend(held.drain(held.len() - count..).rev());
+        for &id in &concerned[concerned.len() - count..] {
+            self.drop_holder(id, owner);
+        }
+        for &id in &concerned {
+            self.grant_waiters(id, &mut granted);
+        }
+        (granted, false)
+    }
+
+    /// Takes all waits of an owner out of their queues; the locks they were for.
+    fn drop_waits(&mut self, entry: u32) -> Vec<u32> {
+        let waits = std::mem::take(&mut self.owners[entry as usize].waits);
+        let drop_wait = |token: &u64| {
+            let (id, _) = self.waits.remove(token).expect("an owner's wait is listed");
+            self.locks[id as usize].queue.retain(|waiter| waiter.token != *token);
+            id
+        };
+        waits.iter().map(drop_wait).collect()
     }
 
     /// Gives up a wait; unknown tokens are ignored. The tokens granted because it left the queue.

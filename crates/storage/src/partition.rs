@@ -92,6 +92,16 @@ pub enum RowChange<'a> {
     Delete,
 }
 
+impl RowChange<'_> {
+    /// Bytes of the row.
+    pub fn size(&self) -> usize {
+        match self {
+            RowChange::Put(row) => row.len(),
+            RowChange::Delete => 0,
+        }
+    }
+}
+
 /// A pending version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingRow<'a> {
@@ -316,6 +326,15 @@ impl Partition {
             true => PendingRow::Delete,
             false => PendingRow::Put(bytes),
         })
+    }
+
+    /// Bytes of the key and of the pending row, if it has one.
+    pub fn pending_size(&self, row: RowHandle) -> usize {
+        let size = match self.pending_row(row) {
+            Some(PendingRow::Put(bytes)) => bytes.len(),
+            Some(PendingRow::Delete) | None => 0,
+        };
+        self.key_of(row).len() + size
     }
 
     /// Drops every row, pending versions too.

@@ -1,6 +1,6 @@
 //! Identifiers. Each is a newtype, so that a node id cannot be passed where a shard id is meant.
 
-use crate::wire_struct;
+use crate::{wire_enum, wire_struct};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
@@ -145,3 +145,14 @@ impl std::fmt::Debug for TransactionId {
         write!(f, "t{:?}.{:x}.{}", self.coordinator, self.incarnation.0 & 0xffff, self.sequence)
     }
 }
+
+/// What tells a transaction's locks of one index of a table on one shard apart, for as long as it has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LockName {
+    /// The lock of a row, by its place in the shard's lock table.
+    Row(u32),
+    /// A request that waits, or did until it was granted.
+    Wait(u64),
+    Range(u64),
+}
+wire_enum!(LockName { 0 => Row(place), 1 => Wait(token), 2 => Range(number) });

@@ -10,8 +10,12 @@
 //!
 //! A descending part is the same with all bits inverted, which also puts NULL last, as MySQL does.
 //!
-//! Index entries (other than the primary key's) end in the row's primary key, so that each is there once. Keys are not
-//! decoded: a sort key does not tell the string, so values are read from the row.
+//! Index entries (other than the primary key's) end in the row's primary key, so that each is there once. A sort
+//! key does not tell the string, so values are read from the row; [`decode_key`] is for keys that have none.
+
+mod decode;
+
+pub use decode::decode_key;
 
 use crate::{Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
 use crate::{IndexId, RowView};

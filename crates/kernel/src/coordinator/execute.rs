@@ -15,7 +15,7 @@ use super::request::{holds, send_cancel, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase, Snapshot, Transaction, close_snapshot};
 use crate::limits::BATCH_OPS_MAX;
 use crate::node::{Mutation, NodeStatistics};
-use crate::worker::Context;
+use crate::worker::{Context, Time};
 
 /// The operations of a batch for one shard, each with its position in the batch.
 struct Part {
@@ -34,6 +34,11 @@ impl Coordinator {
             return;
         }
         self.begin_statement(session, &batch, context);
+        if self.transaction(session).snapshot.is_some_and(|s| s.expired) && reads_snapshot(&batch) {
+            self.roll_back(session, context);
+            context.reply(session, Reply::Refused(Refusal::SnapshotTooOld));
+            return;
+        }
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         let mut pending = Pending {
@@ -57,7 +62,7 @@ impl Coordinator {
         if sequencer.node == context.address.node {
             entry.pending = Some(pending);
             let at = context.node.open_snapshot();
-            self.set_snapshot(session, at, true, &batch);
+            self.set_snapshot(session, at, true, &batch, context);
             self.dispatch(session, batch, context);
         } else {
             pending.phase = Phase::Snapshot(Box::new(batch));
@@ -107,17 +112,29 @@ impl Coordinator {
         let Phase::Snapshot(batch) = std::mem::replace(&mut pending.phase, Phase::Executing) else {
             unreachable!("just looked")
         };
-        self.set_snapshot(session, at, false, &batch);
+        self.set_snapshot(session, at, false, &batch, context);
         self.dispatch(session, *batch, context);
     }
 
-    fn set_snapshot(&mut self, session: SessionId, at: Timestamp, local: bool, batch: &Batch) {
+    fn set_snapshot(
+        &mut self,
+        session: SessionId,
+        at: Timestamp,
+        local: bool,
+        batch: &Batch,
+        context: &Context<'_>,
+    ) {
         let transaction = self.transaction(session);
+        let mutant = context.node.mutation == Mutation::SnapshotPerStatement;
         let statement = match batch.read_at {
-            ReadAt::Transaction => None,
-            ReadAt::Statement => Some(transaction.statement),
+            ReadAt::Transaction if !mutant => None,
+            ReadAt::Transaction | ReadAt::Statement => Some(transaction.statement),
         };
-        transaction.snapshot = Some(Snapshot { at, statement, local });
+        let expires_at = match batch.snapshot_age_max_ms {
+            0 => Time::MAX,
+            age => context.now.saturating_add(u64::from(age) * 1_000),
+        };
+        transaction.snapshot = Some(Snapshot { at, statement, local, expires_at, expired: false });
     }
 
     /// Is the batch something this node can execute by the schema it knows?
@@ -161,7 +178,9 @@ impl Coordinator {
                     sequence: self.transaction_last,
                 };
                 NodeStatistics::add(&context.node.statistics.transactions_open, 1);
-                none.insert(Transaction::new(id, context.now))
+                // Before the cluster's time is known all are equally old, and their ids decide.
+                let started = context.node.cluster_time(context.now).unwrap_or(0);
+                none.insert(Transaction::new(id, context.now, started))
             }
         };
         for op in &batch.ops {
@@ -192,8 +211,9 @@ impl Coordinator {
         let (id, started) = (transaction.id, transaction.started);
         let alone = transaction.shards.is_empty();
         let read = match transaction.snapshot {
-            Some(snapshot) => ReadView::Snapshot(snapshot.at),
-            None => ReadView::Latest,
+            Some(snapshot) if !snapshot.expired => ReadView::Snapshot(snapshot.at),
+            // Locks and writes go on without the snapshot.
+            Some(_) | None => ReadView::Latest,
         };
         let mut sends = Vec::with_capacity(parts.len());
         for part in parts {
@@ -286,6 +306,10 @@ impl Coordinator {
             (Some(reason), Refusal::Cancelled) => reason.clone(),
             (_, refusal) => refusal,
         };
+        if matches!(refusal, Refusal::Deadlock) {
+            self.note_victim(session, context);
+        }
+        let pending = self.pending(session);
         // One that ends the transaction outweighs one that ends the statement.
         let outweighs = match &pending.refusal {
             None => true,
@@ -418,9 +442,10 @@ impl Transaction {
         }
     }
 
-    fn new(id: TransactionId, started: u64) -> Transaction {
+    fn new(id: TransactionId, began: Time, started: u64) -> Transaction {
         Transaction {
             id,
+            began,
             started,
             shards: Vec::new(),
             written: Vec::new(),
@@ -432,7 +457,7 @@ impl Transaction {
     }
 }
 
-fn is_plain_read(kind: &OpKind) -> bool {
+pub(super) fn is_plain_read(kind: &OpKind) -> bool {
     match kind {
         OpKind::Read { lock, .. } => *lock == Lock::None,
         OpKind::Scan(scan) => scan.lock == Lock::None,
@@ -441,6 +466,12 @@ fn is_plain_read(kind: &OpKind) -> bool {
         | OpKind::Update { .. }
         | OpKind::Delete { .. } => false,
     }
+}
+
+/// Does what the batch does depend on the transaction's snapshot? Locks and writes work on the latest versions, unless they
+/// are to be refused when the snapshot has others.
+fn reads_snapshot(batch: &Batch) -> bool {
+    batch.refuse_changed || batch.ops.iter().any(|op| is_plain_read(&op.kind))
 }
 
 /// A batch of plain reads needs a snapshot timestamp when its transaction reads again later by the same view, or when its
@@ -458,6 +489,9 @@ fn needs_snapshot(batch: &Batch, context: &Context<'_>) -> bool {
     // A scan may go on in further batches of the statement.
     if lasts {
         return true;
+    }
+    if context.node.mutation == Mutation::StatementWithoutSnapshot {
+        return false;
     }
     let mut first: Option<ShardId> = None;
     for op in plain {

@@ -17,6 +17,8 @@
 
 mod commit;
 mod execute;
+mod pressure;
+mod report;
 mod request;
 mod schema;
 
@@ -28,8 +30,10 @@ use protocol::op::{Batch, BatchResult};
 use protocol::request::{Reply, Request, SessionId};
 use types::{LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId};
 
+use crate::node::Mutation;
 use crate::worker::{Context, Time};
 
+use pressure::HeldBack;
 pub use schema::SchemaRequests;
 
 #[derive(Default)]
@@ -40,6 +44,8 @@ pub struct Coordinator {
     request_last: u64,
     transaction_last: u64,
     schema: SchemaRequests,
+    held_back: HeldBack,
+    victims: report::Victims,
 }
 
 #[derive(Default)]
@@ -53,7 +59,9 @@ struct Session {
 /// A session's transaction, from its first batch to its end.
 struct Transaction {
     id: TransactionId,
-    started: Time,
+    /// When it began: by this node's clock, and in the cluster's time, by which ages are compared over nodes.
+    began: Time,
+    started: u64,
     /// Shards on which it holds locks or has written.
     shards: Vec<ShardId>,
     /// Those it has written to: they take part in the commit, the others are released after it.
@@ -74,6 +82,10 @@ struct Snapshot {
     statement: Option<u32>,
     /// Registered on this node, which is the sequencer.
     local: bool,
+    /// When it has reached its greatest age.
+    expires_at: Time,
+    /// It has, and holds the horizon no more: nothing may be read from it.
+    expired: bool,
 }
 
 /// The request in flight.
@@ -136,10 +148,13 @@ impl Coordinator {
             Request::Cancel => {
                 if busy {
                     self.cancel(session, Refusal::Cancelled, context);
+                } else if self.held_back.take(session) {
+                    self.finish(session, Reply::Refused(Refusal::Cancelled), context);
                 }
             }
             Request::Close => {
                 entry.closing = true;
+                self.held_back.take(session);
                 if busy {
                     self.cancel(session, Refusal::Cancelled, context);
                 } else {
@@ -165,6 +180,12 @@ impl Coordinator {
             return;
         }
         match request {
+            Request::Execute(batch)
+                if self.sessions[&session].transaction.is_none()
+                    && self.must_wait(&batch, context) =>
+            {
+                self.held_back.push(session, batch);
+            }
             Request::Execute(batch) => self.execute(session, batch, context),
             Request::Undo { statement } => self.undo(session, statement, context),
             Request::Commit => self.commit(session, context),
@@ -252,9 +273,26 @@ impl Coordinator {
         }
     }
 
+    /// Lets go of the snapshots that have reached their greatest age. A read on its way may come when the versions it needs
+    /// are gone: its shard refuses it by the horizon it knows. This clock decides only when the horizon may pass.
+    fn expire_snapshots(&mut self, context: &Context<'_>) {
+        if context.node.mutation == Mutation::AgeIgnored {
+            return;
+        }
+        let transactions = self.sessions.values_mut().filter_map(|s| s.transaction.as_mut());
+        for snapshot in transactions.filter_map(|transaction| transaction.snapshot.as_mut()) {
+            if context.now >= snapshot.expires_at {
+                snapshot.release(context);
+                snapshot.expired = true;
+            }
+        }
+    }
+
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         self.schema.on_tick(context);
+        self.begin_held_back(context);
         self.adopt_schema(context);
+        self.expire_snapshots(context);
         // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
         let mut again = Vec::new();
         for session in self.sessions.values() {
@@ -281,7 +319,7 @@ impl Coordinator {
         let snapshots = self.sessions.values().filter_map(|session| {
             session.transaction.as_ref().and_then(|transaction| transaction.snapshot)
         });
-        snapshots.map(|snapshot| snapshot.at).min()
+        snapshots.filter(|snapshot| !snapshot.expired).map(|snapshot| snapshot.at).min()
     }
 
     fn next_request(&mut self, session: SessionId) -> u64 {
@@ -321,10 +359,17 @@ impl Coordinator {
 }
 
 fn close_snapshot(transaction: &mut Transaction, context: &Context<'_>) {
-    if let Some(snapshot) = transaction.snapshot.take()
-        && snapshot.local
-    {
-        context.node.close_snapshot(snapshot.at);
+    if let Some(snapshot) = transaction.snapshot.take() {
+        snapshot.release(context);
+    }
+}
+
+impl Snapshot {
+    /// On the sequencer's node: it holds the horizon no more. Elsewhere it is left out of the next report.
+    fn release(&self, context: &Context<'_>) {
+        if self.local && !self.expired {
+            context.node.close_snapshot(self.at);
+        }
     }
 }
 

@@ -4,11 +4,14 @@
 //! |----------------|--------------------------------|-------------------|-----------------------|--------------------|
 //! | unknown        | unknown                        | unknown           | nothing               | nothing            |
 //! | Active         | markers, timestamp, log        | markers, log      | release locks (no writes) | undo, release  |
-//! | Prepared       | (never)                        | (never)           | commit, log, release  | undo, log, release |
+//! | Sending        | (never)                        | (never)           | (never)               | log, undo, release |
+//! | Prepared       | (never)                        | (never)           | log, commit, release  | log, undo, release |
 //! | Committing     | (never)                        | (never)           | (never: it decides here)  | ignored        |
 //!
 //! The timestamp is asked for when all locks are held and all markers set, so whoever read past the transaction before has
 //! a smaller snapshot, and whoever comes later meets the marker (R11).
+
+use std::ops::Range;
 
 use protocol::Message;
 use protocol::message::{
@@ -19,6 +22,7 @@ use storage::PendingRow;
 use types::wire::Bytes;
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
+use super::long::{End, EndingRows, Outcome};
 use super::shard::{Answer, InFlight, Shard, TransactionState};
 use crate::node::{Mutation, NodeStatistics};
 use crate::worker::Context;
@@ -62,8 +66,24 @@ impl Shard {
         if entry.writes.is_empty() && participants.is_empty() {
             self.transactions.remove(&transaction);
             self.send_answer(transaction, answer, Committed::No, context);
-            return self.locks.release_all(transaction);
+            let rows = EndingRows::Written(Vec::new());
+            return self.end_rows(transaction, rows, Outcome::Undone, context);
         }
+        if self.is_long(transaction, context) {
+            self.send_ahead(transaction, End::Commit { participants, answer }, context);
+            return Vec::new();
+        }
+        self.commit_rest(transaction, participants, answer, context)
+    }
+
+    /// The same, with what was not sent ahead.
+    pub(super) fn commit_rest(
+        &mut self,
+        transaction: TransactionId,
+        participants: Vec<ShardId>,
+        answer: Answer,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
         let granted = if context.node.mutation == Mutation::EarlyLockRelease {
             self.locks.release_all(transaction)
         } else {
@@ -76,7 +96,7 @@ impl Shard {
                 }
                 let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
                 entry.state = TransactionState::AwaitsTimestamp;
-                entry.awaiting = Some((participants, answer));
+                entry.end = Some(End::Commit { participants, answer });
                 context.wanted.timestamps.push((self.id, transaction));
                 granted
             }
@@ -113,7 +133,9 @@ impl Shard {
     ) {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
-        let (participants, answer) = entry.awaiting.take().expect("set with the state");
+        let Some(End::Commit { participants, answer }) = entry.end.take() else {
+            unreachable!("set with the state")
+        };
         let granted = self.log_commit(transaction, Some(ts), participants, answer, context);
         self.resume(granted, context);
     }
@@ -170,14 +192,32 @@ impl Shard {
         ts: Option<Timestamp>,
         state: TransactionState,
     ) {
+        let floor = self.marker_floor();
         let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
-        if entry.state == TransactionState::Active {
-            entry.min_commit = self.read_floor.max(Timestamp::new(self.epoch_max, 0));
+        if matches!(entry.state, TransactionState::Active | TransactionState::Sending) {
+            entry.min_commit = floor;
         }
         entry.state = state;
         // Without a timestamp yet: it will be above what was read, so older snapshots need not wait.
         let lower_bound = ts.unwrap_or(Timestamp(entry.min_commit.0 + 1));
-        for write in entry.writes.iter().filter(|write| write.first) {
+        let rest = entry.sent..entry.writes.len();
+        self.mark(transaction, rest, lower_bound);
+    }
+
+    /// What was read here may be without a transaction whose marker is set now: its timestamp must be above this.
+    pub(super) fn marker_floor(&self) -> Timestamp {
+        self.read_floor.max(Timestamp::new(self.epoch_max, 0))
+    }
+
+    /// Sets the markers of some of the transaction's writes, or tells them more about the timestamp.
+    pub(super) fn mark(
+        &mut self,
+        transaction: TransactionId,
+        range: Range<usize>,
+        lower_bound: Timestamp,
+    ) {
+        let entry = &self.transactions[&transaction];
+        for write in entry.writes[range].iter().filter(|write| write.first) {
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.set_committing(write.row, Some(lower_bound));
             }
@@ -192,15 +232,27 @@ impl Shard {
         answer: Option<Answer>,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
+        let writes = match kind {
+            RecordKind::Decision { .. } => Vec::new(),
+            _ if self.backups.is_empty() => Vec::new(),
+            _ => {
+                let entry = &self.transactions[&transaction];
+                self.writes_of(transaction, entry.sent..entry.writes.len())
+            }
+        };
+        self.append_record(Record { transaction, kind, writes }, answer, context)
+    }
+
+    pub(super) fn append_record(
+        &mut self,
+        record: Record,
+        answer: Option<Answer>,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
         self.position = LogPosition(self.position.0 + 1);
+        let (transaction, kind) = (record.transaction, record.kind.clone());
+        self.parts_in_flight += usize::from(matches!(kind, RecordKind::Part { .. }));
         if !self.backups.is_empty() {
-            let writes = match kind {
-                RecordKind::Decision { .. } => Vec::new(),
-                RecordKind::Commit { .. } | RecordKind::Prepare { .. } => {
-                    self.writes_of(transaction)
-                }
-            };
-            let record = Record { transaction, kind: kind.clone(), writes };
             self.send_record(record, context);
         }
         self.in_flight.push_back(InFlight {
@@ -213,9 +265,10 @@ impl Shard {
         self.decide_held(context)
     }
 
-    fn writes_of(&self, transaction: TransactionId) -> Vec<Write> {
+    /// The rows of some of the transaction's writes as they are now.
+    pub(super) fn writes_of(&self, transaction: TransactionId, range: Range<usize>) -> Vec<Write> {
         let entry = &self.transactions[&transaction];
-        let rows = entry.writes.iter().filter(|write| write.first);
+        let rows = entry.writes[range].iter().filter(|write| write.first);
         rows.filter_map(|write| {
             // A table dropped meanwhile takes its rows with it.
             let partition = &self.tables.get(&write.table)?.partition;
@@ -247,11 +300,15 @@ impl Shard {
                     }
                 }
                 RecordKind::Prepare { .. } => {
-                    if let Some(Answer::Prepare { request }) = record.answer {
+                    // Unless it was rolled back meanwhile, because it was lost elsewhere.
+                    if let Some(Answer::Prepare { request }) = record.answer
+                        && self.transactions.contains_key(&record.transaction)
+                    {
                         self.send_prepare_ok(record.transaction, request, None, context);
                     }
                 }
                 RecordKind::Decision { .. } => {}
+                RecordKind::Part { .. } => self.parts_in_flight -= 1,
             }
         }
         granted
@@ -265,16 +322,9 @@ impl Shard {
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let entry = self.transactions.remove(&transaction).expect("kept until it is decided");
-        let horizon = context.node.horizon();
-        for write in entry.writes.into_iter().filter(|write| write.first) {
-            if let Some(replica) = self.tables.get_mut(&write.table) {
-                replica.partition.commit(write.row, ts, horizon);
-            }
-        }
         NodeStatistics::add(&context.node.statistics.commits, 1);
-        let granted = self.locks.release_all(transaction);
-        self.resume_readers(transaction, context);
-        granted
+        let rows = EndingRows::Written(entry.writes);
+        self.end_rows(transaction, rows, Outcome::Committed(ts), context)
     }
 
     pub(super) fn on_prepare(&mut self, message: &Prepare, context: &mut Context<'_>) {
@@ -283,14 +333,26 @@ impl Shard {
             return;
         };
         assert_eq!(entry.state, TransactionState::Active, "prepare is asked for once");
+        if self.is_long(message.transaction, context) {
+            self.send_ahead(message.transaction, End::Prepare(message.clone()), context);
+        } else {
+            self.prepare_rest(message, context);
+        }
+    }
+
+    /// Prepares with what was not sent ahead.
+    pub(super) fn prepare_rest(&mut self, message: &Prepare, context: &mut Context<'_>) {
         self.set_markers(message.transaction, None, TransactionState::Prepared);
         let coordinator = message.transaction.coordinator;
         let kind = RecordKind::Prepare { home: message.home };
         let told = self.backups.as_slice() == [coordinator.node];
-        let answer = (!told).then_some(Answer::Prepare { request: message.request });
+        let early = context.node.mutation == Mutation::VoteBeforeHeld;
+        let answer = (!told && !early).then_some(Answer::Prepare { request: message.request });
         let granted = self.append(message.transaction, kind, answer, context);
         assert!(granted.is_empty(), "a prepare releases nothing");
-        if told {
+        if early {
+            self.send_prepare_ok(message.transaction, message.request, None, context);
+        } else if told {
             let held_at = Some(self.position);
             self.send_prepare_ok(message.transaction, message.request, held_at, context);
         }
@@ -307,7 +369,10 @@ impl Shard {
                     commit.is_none() || entry.writes.is_empty(),
                     "{transaction:?} is decided but was not prepared here"
                 );
-                self.roll_back(transaction, context)
+                self.roll_back(transaction, Outcome::Undone, context)
+            }
+            (TransactionState::Sending, Some(_)) => {
+                panic!("{transaction:?} is decided but has not answered its prepare here")
             }
             (TransactionState::Prepared, Some(ts)) => {
                 self.check_timestamp(transaction, ts);
@@ -316,10 +381,10 @@ impl Shard {
                 granted.extend(self.commit_rows(transaction, ts, context));
                 granted
             }
-            (TransactionState::Prepared, None) => {
-                let mut granted = self.roll_back(transaction, context);
-                granted.extend(self.append_decision(transaction, None, context));
-                self.resume_readers(transaction, context);
+            (TransactionState::Sending | TransactionState::Prepared, None) => {
+                self.sending.retain(|other| *other != transaction);
+                let mut granted = self.append_decision(transaction, None, context);
+                granted.extend(self.roll_back(transaction, Outcome::Aborted, context));
                 granted
             }
         };
@@ -335,22 +400,17 @@ impl Shard {
         self.append(transaction, RecordKind::Decision { commit }, None, context)
     }
 
-    fn roll_back(&mut self, transaction: TransactionId, context: &Context<'_>) -> Vec<u64> {
+    fn roll_back(
+        &mut self,
+        transaction: TransactionId,
+        outcome: Outcome,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
         let entry = self.transactions.remove(&transaction).expect("the caller looked");
-        let written = !entry.writes.is_empty();
-        for write in entry.writes.into_iter().rev() {
-            if let Some(replica) = self.tables.get_mut(&write.table) {
-                match entry.state {
-                    TransactionState::Active => replica.partition.undo(write.undo),
-                    _ if write.first => replica.partition.abort(write.row),
-                    _ => {}
-                }
-            }
-        }
-        if written {
+        if !entry.writes.is_empty() {
             NodeStatistics::add(&context.node.statistics.aborts, 1);
         }
-        self.locks.release_all(transaction)
+        self.end_rows(transaction, EndingRows::Written(entry.writes), outcome, context)
     }
 
     /// The transaction ends while an operation of it waits: nobody wants its answer any more.

@@ -52,7 +52,9 @@ impl From<Refusal> for Stop {
 }
 
 impl Shard {
-    pub(super) fn on_execute(&mut self, execute: Execute, context: &mut Context<'_>) {
+    pub(super) fn on_execute(&mut self, mut execute: Execute, context: &mut Context<'_>) {
+        execute.lock_ranges &= context.node.mutation != Mutation::RangesNotLocked;
+        execute.refuse_changed &= context.node.mutation != Mutation::ChangedNotRefused;
         if execute.ops.iter().any(|(_, op)| op.version > self.schema_version) {
             // The sender knows a newer schema: this replica will in a moment.
             let token = self.next_token();
@@ -74,12 +76,7 @@ impl Shard {
         let takes_part = execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
         if takes_part {
             assert!(self.is_primary, "locks and writes go to the primary of the sender's view");
-            self.transactions.entry(execute.transaction).or_insert_with(|| ShardTransaction {
-                writes: Vec::new(),
-                state: TransactionState::Active,
-                min_commit: Timestamp::ZERO,
-                awaiting: None,
-            });
+            self.transactions.entry(execute.transaction).or_insert_with(ShardTransaction::new);
         }
         if let ReadView::Snapshot(at) = execute.read {
             self.read_floor = self.read_floor.max(at);
@@ -104,9 +101,15 @@ impl Shard {
             }
             Err(Stop::Lock(token)) => {
                 let waiter = execute.transaction;
+                // What commits with this message has nothing elsewhere that others could wait for.
+                let only_here = execute.commit;
                 self.park(token, execute, progress, WaitsFor::Lock, context);
-                while let Some(victim) = self.deadlock_victim(token, waiter) {
-                    self.refuse_parked(victim, Refusal::Deadlock, context);
+                while let Some(circle) = self.deadlock(token, waiter) {
+                    self.tell_deadlock(&circle, context);
+                    self.refuse_parked(circle.victim, Refusal::Deadlock, context);
+                }
+                if !only_here {
+                    context.wanted.circles.push(waiter);
                 }
                 Vec::new()
             }
@@ -171,6 +174,7 @@ impl Shard {
         progress: &mut Progress,
         context: &Context<'_>,
     ) -> Result<(), Stop> {
+        self.check_snapshot(execute, context)?;
         let mut evaluation = EvalContext::new(&execute.params);
         evaluation.convert.strict = execute.strict;
         evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
@@ -181,6 +185,19 @@ impl Shard {
             progress.op_next += 1;
         }
         progress.results.warnings.extend(evaluation.convert.warnings.take());
+        Ok(())
+    }
+
+    /// R14: below the horizon versions may be gone, so nothing is read there at all rather than a part of it. The shard's
+    /// lock is held until these operations are done or parked, so none goes meanwhile.
+    fn check_snapshot(&self, execute: &Execute, context: &Context<'_>) -> Result<(), Stop> {
+        let ReadView::Snapshot(at) = execute.read else { return Ok(()) };
+        let mutant = context.node.mutation == Mutation::ReadBelowHorizon;
+        let is_below = at < context.node.horizon() && !mutant;
+        let reads = || execute.ops.iter().any(|(_, op)| !needs_transaction(&op.kind));
+        if is_below && (execute.refuse_changed || reads()) {
+            return Err(Refusal::SnapshotTooOld.into());
+        }
         Ok(())
     }
 
@@ -382,6 +399,8 @@ impl Shard {
                 ReadView::Snapshot(_) | ReadView::Latest => Ok(true),
             },
             (Acquired::Waiting, WaitPolicy::Wait) => Err(Stop::Lock(token)),
+            // Whoever is told of the end of a transaction finds its locks free: they are in a moment.
+            (Acquired::Waiting, _) if self.is_blocked_by_ended(token) => Err(Stop::Lock(token)),
             (Acquired::Waiting, policy) => {
                 let granted = self.locks.cancel(token);
                 assert!(granted.is_empty(), "nobody waited for a request that has just come");
@@ -391,6 +410,12 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// Does a wait wait for nobody but transactions that have ended and give up their locks in steps?
+    fn is_blocked_by_ended(&self, token: u64) -> bool {
+        !self.endings.is_empty()
+            && self.locks.holders_blocking(token).iter().all(|by| self.endings.contains_key(by))
     }
 
     /// Was a version of the row committed above `at`? A deletion is remembered as long as that snapshot is open.
@@ -456,6 +481,7 @@ impl Shard {
             self.admit_entries(table, row, execute)?;
         }
         let owner = execute.transaction;
+        let bytes = key.len() + change.size();
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
         let outcome = replica
             .partition
@@ -463,7 +489,9 @@ impl Shard {
             .map_err(|storage::MemoryFull| Refusal::MemoryFull { table })?;
         let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
         assert_eq!(transaction.state, TransactionState::Active, "no write after the commit began");
+        transaction.bytes += bytes;
         transaction.writes.push(WriteEntry {
+            bytes,
             table,
             row: outcome.row,
             statement: execute.statement,
@@ -478,6 +506,7 @@ impl Shard {
         let Some(entry) = self.transactions.get_mut(&transaction) else { return };
         while entry.writes.last().is_some_and(|write| write.statement >= statement) {
             let write = entry.writes.pop().expect("last exists");
+            entry.bytes -= write.bytes;
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);
             }

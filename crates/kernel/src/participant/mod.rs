@@ -12,14 +12,16 @@
 //!     +--Decide(none)--> (gone, undone)                              Replicate(Decision) -> committed or gone
 //! ```
 //! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (R11).
-//! Locks are held until the decision. An operation that must wait is parked with what it has done so far; the end of
-//! what it waits for takes it up again.
+//! Long transactions end in steps ([`long`]). Locks are held until the decision. An operation that must wait is parked
+//! with what it has done so far; the end of what it waits for takes it up again.
 
 mod check;
 mod commit;
 mod execute;
+mod long;
 mod parked;
 mod replicate;
+mod report;
 mod scan;
 mod shard;
 
@@ -31,6 +33,13 @@ use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 use self::parked::WaitsFor;
 use crate::limits::{INDEX_BUILD_ROWS, PRUNE_BUDGET};
 use crate::worker::Context;
+
+/// The next step of the long transactions of a shard that this worker owns.
+pub fn go_on(shard: ShardId, context: &mut Context<'_>) {
+    if let Some(mut shard) = context.node.shard(shard) {
+        shard.go_on(context);
+    }
+}
 
 /// Routes a message about a shard to its handler, in place if the shard is free, else to its owner.
 pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {

@@ -9,6 +9,7 @@ use types::TransactionId;
 
 use super::execute::Progress;
 use super::shard::Shard;
+use crate::node::Mutation;
 use crate::worker::{Context, Time};
 
 pub(super) struct Parked {
@@ -28,6 +29,13 @@ pub(super) enum WaitsFor {
     Schema,
     /// On a backup: the records that have come and wait for others or for the schema.
     Records,
+}
+
+/// Waits in a circle: each is for the transaction of the next one, the last for that of the first.
+pub(super) struct Circle {
+    pub waits: Vec<u64>,
+    /// The wait to be ended: that of the youngest transaction.
+    pub victim: u64,
 }
 
 impl Parked {
@@ -92,7 +100,9 @@ impl Shard {
         refusal: Refusal,
         context: &mut Context<'_>,
     ) {
-        self.undo_from(execute.transaction, execute.statement);
+        if context.node.mutation != Mutation::StatementNotUndone {
+            self.undo_from(execute.transaction, execute.statement);
+        }
         let message = Message::ExecuteRefused(ExecuteRefused {
             transaction: execute.transaction,
             request: execute.request,
@@ -129,20 +139,20 @@ impl Shard {
         }
     }
 
-    /// The wait to end, if this one closes a circle within the shard: that of the circle's youngest transaction. The lock
-    /// table knows who waits for whom here; circles over several shards are found by the deadlock block.
-    pub(super) fn deadlock_victim(&self, token: u64, waiter: TransactionId) -> Option<u64> {
+    /// The circle within the shard that this wait closes, if it does. The lock table knows who waits for whom here; circles
+    /// over several shards are found by the deadlock block.
+    pub(super) fn deadlock(&self, token: u64, waiter: TransactionId) -> Option<Circle> {
         // Is there a circle at all? Few edges tell. Which is the shortest, so that no bystander in a queue goes? All do.
-        self.youngest_of_circle(token, waiter, LockTable::next_blocking)?;
-        self.youngest_of_circle(token, waiter, LockTable::holders_blocking)
+        self.circle(token, waiter, LockTable::next_blocking)?;
+        self.circle(token, waiter, LockTable::holders_blocking)
     }
 
-    fn youngest_of_circle(
+    fn circle(
         &self,
         token: u64,
         waiter: TransactionId,
         blocking: fn(&LockTable, u64) -> Vec<TransactionId>,
-    ) -> Option<u64> {
+    ) -> Option<Circle> {
         let own = self.parked.get(&token)?;
         // Each wait reached, and the place of the one it was reached from.
         let mut reached: Vec<(u64, &Parked, usize)> = vec![(token, own, 0)];
@@ -150,7 +160,7 @@ impl Shard {
         while let Some((token, ..)) = reached.get(place) {
             for holder in blocking(&self.locks, *token) {
                 if holder == waiter {
-                    return Some(youngest_on_path(&reached, place));
+                    return Some(circle_of_path(&reached, place));
                 }
                 let known =
                     |(_, parked, _): &(u64, &Parked, usize)| parked.execute.transaction == holder;
@@ -168,20 +178,23 @@ impl Shard {
     }
 }
 
-/// The wait of the transaction that began last, from this place back to the first.
-fn youngest_on_path(reached: &[(u64, &Parked, usize)], mut place: usize) -> u64 {
+/// The waits from this place back to the first; the victim is the transaction that began last.
+fn circle_of_path(reached: &[(u64, &Parked, usize)], mut place: usize) -> Circle {
     let age = |place: usize| {
         let execute = &reached[place].1.execute;
         (execute.started, execute.transaction)
     };
     let mut youngest = place;
+    let mut waits = vec![reached[place].0];
     while place != 0 {
         place = reached[place].2;
+        waits.push(reached[place].0);
         if age(place) > age(youngest) {
             youngest = place;
         }
     }
-    reached[youngest].0
+    waits.reverse();
+    Circle { waits, victim: reached[youngest].0 }
 }
 
 /// Does executing this take locks or write?

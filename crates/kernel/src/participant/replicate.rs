@@ -11,6 +11,7 @@ use protocol::message::{
 use storage::{RowChange, RowHandle};
 use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
 
+use super::long::{EndingRows, Outcome};
 use super::parked::WaitsFor;
 use super::shard::{Shard, Undecided};
 use crate::node::Mutation;
@@ -67,6 +68,7 @@ impl Shard {
             // A record that cannot be applied cannot be skipped either: this replica would differ from the primary's.
             assert!(self.check_writes(&next.record.writes), "{from:?} sent rows that are none");
             self.advance_commit_index(next.commit_index, context);
+            self.end_before(&next.record, context);
             let position = next.position;
             let stamp = self.apply(position, next.record, context);
             self.received = position;
@@ -116,20 +118,32 @@ impl Shard {
                             replica.partition.apply_committed(&write.key, change, ts, horizon);
                         }
                     }
+                    // Last: it lets readers go on, who must find the rows above too.
+                    if let Some(rows) = self.prepared.remove(&transaction) {
+                        self.end_applied(transaction, rows, Some(ts), context);
+                    }
                 } else {
-                    let rows = self.apply_pending(&record, Some(ts));
+                    let mut rows = self.prepared.remove(&transaction).unwrap_or_default();
+                    rows.extend(self.apply_pending(&record, Some(ts)));
                     self.undecided.push_back(Undecided { position, transaction, ts, rows });
                 }
                 stamped.then_some((position, ts))
             }
+            RecordKind::Part { lower_bound } => {
+                let rows = self.apply_pending(&record, Some(lower_bound));
+                self.prepared.entry(transaction).or_default().extend(rows);
+                None
+            }
             RecordKind::Prepare { .. } => {
                 let rows = self.apply_pending(&record, None);
-                self.prepared.insert(transaction, rows);
+                self.prepared.entry(transaction).or_default().extend(rows);
                 None
             }
             RecordKind::Decision { commit } => {
-                let rows = self.prepared.remove(&transaction).expect("prepared before decided");
-                self.end_rows(transaction, rows, commit, context);
+                let rows = self.prepared.remove(&transaction);
+                // It may be rolled back before its first part was sent.
+                assert!(rows.is_some() || commit.is_none(), "prepared before decided");
+                self.end_applied(transaction, rows.unwrap_or_default(), commit, context);
                 None
             }
         }
@@ -152,23 +166,16 @@ impl Shard {
         rows
     }
 
-    fn end_rows(
+    fn end_applied(
         &mut self,
         transaction: TransactionId,
         rows: Vec<(TableId, RowHandle)>,
         commit: Option<Timestamp>,
         context: &mut Context<'_>,
     ) {
-        let horizon = context.node.horizon();
-        for (table, row) in rows {
-            if let Some(replica) = self.tables.get_mut(&table) {
-                match commit {
-                    Some(ts) => replica.partition.commit(row, ts, horizon),
-                    None => replica.partition.abort(row),
-                }
-            }
-        }
-        self.resume_readers(transaction, context);
+        let outcome = commit.map_or(Outcome::Aborted, Outcome::Committed);
+        let granted = self.end_rows(transaction, EndingRows::Applied(rows), outcome, context);
+        assert!(granted.is_empty(), "a backup has no locks");
     }
 
     pub(super) fn on_commit_index(&mut self, message: &CommitIndex, context: &mut Context<'_>) {
@@ -179,7 +186,7 @@ impl Shard {
         self.commit_index = self.commit_index.max(commit_index);
         while self.undecided.front().is_some_and(|record| record.position <= self.commit_index) {
             let record = self.undecided.pop_front().expect("front exists");
-            self.end_rows(record.transaction, record.rows, Some(record.ts), context);
+            self.end_applied(record.transaction, record.rows, Some(record.ts), context);
         }
     }
 
@@ -227,6 +234,7 @@ impl Shard {
             }
         }
         self.resume(granted, context);
+        self.go_on_later(context);
     }
 
     /// The backup gave a record its timestamp.
@@ -240,11 +248,7 @@ impl Shard {
         let transaction = record.transaction;
         self.check_timestamp(transaction, stamped);
         let entry = &self.transactions[&transaction];
-        for write in entry.writes.iter().filter(|write| write.first) {
-            if let Some(replica) = self.tables.get_mut(&write.table) {
-                replica.partition.set_committing(write.row, Some(stamped));
-            }
-        }
+        self.mark(transaction, entry.sent..entry.writes.len(), stamped);
     }
 }
 

@@ -17,7 +17,7 @@ use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
 
 use super::execute::{Stop, mode_of, passes, project_into, projected_layout, read_timestamp};
 use super::shard::Shard;
-use crate::limits::{SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_VISITED_MAX};
+use crate::limits::{SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_LOCKED_MAX, SCAN_ROWS_VISITED_MAX};
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -339,7 +339,11 @@ impl ScanProgress {
             Output::Groups(groups) if groups.len() >= SCAN_GROUPS_MAX => SCAN_BYTES_MAX,
             Output::Groups(_) => 0,
         };
-        self.visited >= SCAN_ROWS_VISITED_MAX || size >= SCAN_BYTES_MAX || self.limit_reached(scan)
+        let visited_max = match scan.lock {
+            Lock::None => SCAN_ROWS_VISITED_MAX,
+            Lock::Shared | Lock::Exclusive => SCAN_ROWS_LOCKED_MAX,
+        };
+        self.visited >= visited_max || size >= SCAN_BYTES_MAX || self.limit_reached(scan)
     }
 
     fn limit_reached(&self, scan: &Scan) -> bool {

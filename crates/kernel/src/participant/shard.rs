@@ -12,6 +12,7 @@ use types::{
     Timestamp, TransactionId,
 };
 
+use super::long::{End, Ending};
 use super::parked::Parked;
 use crate::limits::WAITS_TOLD_IN_FULL_MAX;
 
@@ -40,6 +41,10 @@ pub struct Shard {
     pub(super) in_flight: VecDeque<InFlight>,
     /// Snapshots up to here were read without what commits from now on (R11). Only grows.
     pub(super) read_floor: Timestamp,
+    /// Long transactions whose parts are being sent.
+    pub(super) sending: Vec<TransactionId>,
+    /// Of `in_flight`.
+    pub(super) parts_in_flight: usize,
 
     // On a backup.
     /// Every record up to here is here.
@@ -48,12 +53,16 @@ pub struct Shard {
     pub(super) early: BTreeMap<LogPosition, (Address, Replicate)>,
     /// R >= 3: commits that not every member is known to hold yet, in order.
     pub(super) undecided: VecDeque<Undecided>,
-    /// Prepared transactions and their rows.
+    /// Transactions that are prepared, or of which parts have come, and their rows.
     pub(super) prepared: BTreeMap<TransactionId, Vec<(TableId, RowHandle)>>,
     /// Coordinators of this node that wait until a record is here.
     pub(super) held_waiters: BTreeMap<LogPosition, Vec<HeldWaiter>>,
 
     // On both.
+    /// Long transactions that are decided, with the rows that do not show it yet.
+    pub(super) endings: BTreeMap<TransactionId, Ending>,
+    /// The owner was asked to go on with long transactions.
+    pub(super) goes_on: bool,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -72,16 +81,35 @@ pub struct TableReplica {
 /// A transaction that holds locks or has written here.
 pub(super) struct ShardTransaction {
     pub writes: Vec<WriteEntry>,
+    /// Bytes of keys and rows in `writes`, without those that were sent.
+    pub bytes: usize,
+    /// So many of `writes`, from the first, have their markers and went ahead in parts.
+    pub sent: usize,
     pub state: TransactionState,
-    /// Set with its markers: its commit timestamp must be above (R10, R11).
+    /// Set with its last markers: its commit timestamp must be above (R10, R11).
     pub min_commit: Timestamp,
-    /// While it waits for its timestamp: what the commit was asked with.
-    pub awaiting: Option<(Vec<ShardId>, Answer)>,
+    /// While its parts are sent, or it waits for its timestamp: what it was asked for.
+    pub end: Option<End>,
+}
+
+impl ShardTransaction {
+    pub fn new() -> ShardTransaction {
+        ShardTransaction {
+            writes: Vec::new(),
+            bytes: 0,
+            sent: 0,
+            state: TransactionState::Active,
+            min_commit: Timestamp::ZERO,
+            end: None,
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(super) enum TransactionState {
     Active,
+    /// Long, and asked to commit or to prepare: its markers are being set and its rows sent.
+    Sending,
     /// All locks are held and markers set; waits for its commit timestamp.
     AwaitsTimestamp,
     /// Its COMMIT is in the log.
@@ -96,6 +124,8 @@ pub(super) struct WriteEntry {
     pub statement: u32,
     /// The transaction's first write of this row: one record entry a row.
     pub first: bool,
+    /// Of its key and row.
+    pub bytes: usize,
     pub undo: Undo,
 }
 
@@ -164,11 +194,15 @@ impl Shard {
             position: LogPosition(0),
             in_flight: VecDeque::new(),
             read_floor: Timestamp::ZERO,
+            sending: Vec::new(),
+            parts_in_flight: 0,
             received: LogPosition(0),
             early: BTreeMap::new(),
             undecided: VecDeque::new(),
             prepared: BTreeMap::new(),
             held_waiters: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            goes_on: false,
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),
@@ -194,6 +228,7 @@ impl Shard {
             && self.parked.is_empty()
             && self.undecided.is_empty()
             && self.prepared.is_empty()
+            && self.endings.is_empty()
             && self.early.is_empty()
     }
 
@@ -201,12 +236,13 @@ impl Shard {
     pub fn unfinished(&self) -> String {
         let states: Vec<_> = self.transactions.iter().map(|(id, t)| (*id, t.state)).collect();
         format!(
-            "transactions {states:?}, {} records on their way, {} operations parked, {} undecided, prepared {:?}, {} \
-             records early",
+            "transactions {states:?}, {} records on their way, {} operations parked, {} undecided, prepared {:?}, \
+             ending {:?}, {} records early",
             self.in_flight.len(),
             self.parked.len(),
             self.undecided.len(),
             self.prepared.keys().collect::<Vec<_>>(),
+            self.endings.keys().collect::<Vec<_>>(),
             self.early.len(),
         )
     }
@@ -282,6 +318,20 @@ impl Shard {
                 edges.push(WaitEdge { waiter, holder, started: parked.execute.started });
             }
         }
+    }
+
+    /// As few edges of the waits there are now as lead wherever all of them do.
+    pub(crate) fn next_wait_edges(&self, edges: &mut Vec<WaitEdge>) {
+        let waiting = self.parked.iter().filter(|(_, parked)| parked.waits_for_lock());
+        for (token, Parked { execute, .. }) in waiting {
+            let (waiter, started) = (execute.transaction, execute.started);
+            let next = self.locks.next_blocking(*token).into_iter();
+            edges.extend(next.map(|holder| WaitEdge { waiter, holder, started }));
+        }
+    }
+
+    pub(crate) fn wait_count(&self) -> usize {
+        self.locks.waiter_count()
     }
 
     pub(super) fn next_token(&mut self) -> u64 {

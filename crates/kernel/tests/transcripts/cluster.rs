@@ -6,11 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use kernel::{Input, Kernel, KernelConfig, LocalMessage, Mutation, NodeShared, Outbox, Time};
+use kernel::{
+    ChannelConfig, Input, Kernel, KernelConfig, LocalMessage, Mutation, NodeShared, Outbox, Time,
+};
 use protocol::Message;
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{Header, decode_header, decode_message};
-use protocol::request::{Reply, Request, SessionId};
+use protocol::report::Connection;
+use protocol::request::{Connections, Reply, Request, SessionId};
 use types::{Address, ClusterId, Incarnation, NodeId, WorkerId};
 
 use crate::describe::Names;
@@ -35,7 +38,11 @@ pub struct Setup {
     /// The node whose operator wrote another configuration than the others'.
     pub misconfigured: Option<NodeId>,
     pub mutation: Mutation,
-    pub resend_after: Time,
+    pub channel: ChannelConfig,
+    /// A transaction with more rows in a shard ends in steps.
+    pub record_rows_max: Option<u16>,
+    /// What a node's clock is ahead of that of the script, where it is.
+    pub clocks: BTreeMap<NodeId, Time>,
 }
 
 /// A frame on its way.
@@ -49,6 +56,30 @@ pub struct Flight {
 struct LocalFlight {
     message: LocalMessage,
     hops: u32,
+}
+
+/// Whoever asks for a session's connection hears its number.
+struct Numbered;
+
+impl Connections for Numbered {
+    fn connections(
+        &self,
+        _worker: WorkerId,
+        session: Option<SessionId>,
+    ) -> Vec<(SessionId, Connection)> {
+        let connection = |id: SessionId| Connection {
+            id: u32::try_from(id.0).expect("scripts have few sessions"),
+            user: "root".into(),
+            host: "localhost".into(),
+            database: None,
+            command: "Query".into(),
+            since_micros: 0,
+            statement: Some(format!("a statement of session {}", id.0)),
+            isolation: "REPEATABLE READ".into(),
+            read_only: false,
+        };
+        session.into_iter().map(|id| (id, connection(id))).collect()
+    }
 }
 
 /// Which links, and which kind of message on them; `None` is any.
@@ -136,16 +167,25 @@ impl Cluster {
         }
         let mutation = self.setup.mutation;
         let shared = NodeShared::new(id, incarnation, config, MEMORY_LIMIT_BYTES, mutation);
+        if let Some(count) = self.setup.record_rows_max {
+            shared.set_record_rows_max(usize::from(count));
+        }
+        shared.set_connections(Arc::new(Numbered));
         let workers = self.config.node(id).expect("a node of this cluster").workers;
         self.links.retain(|(from, to), _| from.node != id && to.node != id);
         self.locals.retain(|(from, _), _| from.node != id);
         for worker in (0..workers).map(WorkerId) {
             let seed = u64::from(id.0) * 100 + u64::from(worker.0);
-            let config = KernelConfig { worker, seed, resend_after: self.setup.resend_after };
-            let kernel = Kernel::new(config, Arc::clone(&shared), self.now);
+            let config = KernelConfig { worker, seed, channel: self.setup.channel };
+            let kernel = Kernel::new(config, Arc::clone(&shared), self.clock(id));
             self.kernels.insert(Address { node: id, worker }, kernel);
         }
         self.nodes.insert(id, shared);
+    }
+
+    /// What a node's clock shows.
+    fn clock(&self, node: NodeId) -> Time {
+        self.now + self.setup.clocks.get(&node).copied().unwrap_or(0)
     }
 
     pub fn is_formed(&self) -> bool {
@@ -174,7 +214,7 @@ impl Cluster {
         let due: Vec<Address> = self
             .kernels
             .iter()
-            .filter(|(_, kernel)| kernel.wake_at() <= self.now)
+            .filter(|(address, kernel)| kernel.wake_at() <= self.clock(address.node))
             .map(|(address, _)| *address)
             .collect();
         for address in due {
@@ -215,9 +255,13 @@ impl Cluster {
     }
 
     fn deliver_local(&mut self, link: Link) -> bool {
-        let Some(flight) = self.locals.get_mut(&link).and_then(VecDeque::pop_front) else {
+        let Some(first) = self.locals.get(&link).and_then(VecDeque::front) else { return false };
+        let kind = local_name(&first.message);
+        if self.held.iter().any(|pattern| pattern.covers(link, &kind)) {
             return false;
-        };
+        }
+        let flight = self.locals.get_mut(&link).and_then(VecDeque::pop_front);
+        let flight = flight.expect("just looked");
         self.step(link.1, Input::Local(flight.message), flight.hops);
         true
     }
@@ -265,8 +309,9 @@ impl Cluster {
 
     fn step(&mut self, at: Address, input: Input<'_>, hops: u32) {
         let mut outbox = Outbox::default();
+        let now = self.clock(at.node);
         let kernel = self.kernels.get_mut(&at).expect("a worker of this cluster");
-        kernel.step(self.now, input, &mut outbox);
+        kernel.step(now, input, &mut outbox);
         if let Some(state) = outbox.state {
             for (id, table) in &state.catalogue.tables {
                 self.names.tables.insert(*id, table.name.trim_start_matches('#').to_string());

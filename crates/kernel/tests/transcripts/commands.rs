@@ -2,18 +2,22 @@
 //!
 //! ```text
 //! cluster data=2 replicas=2 [workers=1] [shards=2] [voters=1] [misconfigured=3] [resend=200ms]
+//!         [window=1000] [unacked=4000]   bytes of a channel
+//!         [rows=2]         rows of a record, more are a long transaction
+//!         [clock=n3+7200s]
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
 //! form                     delivers and ticks until every node can serve
 //! table t                  creates a table of two BIGINT columns (id, v), in silence
 //! load t 1=10 2=20         inserts rows, in silence
 //! where t 1 2 3            the shard of each key
 //! begin s1 @2 [rr]         a session on node 2 (worker 1 of it: @2.1); rr: REPEATABLE READ
-//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [nowait] [skip-locked] [serializable] [strict] <op>; ...
+//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [age=50ms] [nowait] [skip-locked] [serializable] [strict] <op>; ...
 //!                          one batch, a statement of its own unless `again`. Operations:
 //!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t
+//! s1: report locks | holdings | sessions | deadlocks    asks all nodes
 //! cost s1                  what the session's last request cost until it was answered, and in all
 //! stabilize                delivers everything, and what comes of it
 //! deliver n2->n3 [Kind] [count]    the frames on a link: all, or the first so many (of a kind)
@@ -22,7 +26,7 @@
 //! alter n2->n3 view=0      changes the header of the first frame on a link
 //! inject n2->n3 cluster=9  delivers an altered copy of the first frame: cluster, lineage, incarnation, view, sequence,
 //!                          to, from, protocol, damaged, garbage
-//! hold n2->n3 [Kind]       `stabilize` and `run` stop there; `release` ends all holds
+//! hold n2->n3 [Kind]       `stabilize` and `run` stop there; `release` ends all holds. n2->n2: between its workers
 //! linkup n2 n3             both hear that their link is up again
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
@@ -35,9 +39,10 @@
 
 use std::collections::BTreeMap;
 
-use kernel::{Mutation, Time};
+use kernel::{ChannelConfig, Mutation, Time};
 use protocol::envelope::{decode_header, decode_message, encode_frame};
 use protocol::op::{Batch, Op, OpKind, ReadAt, WaitPolicy};
+use protocol::report::ReportRequest;
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
 use types::hash::{bucket_of, hash64};
@@ -366,6 +371,7 @@ impl Player {
             ["undo", statement] => Request::Undo { statement: number(statement) as u32 },
             ["cancel"] => Request::Cancel,
             ["close"] => Request::Close,
+            ["report", what] => Request::Report { node: None, query: self.query(what) },
             ["create", table] => change(SchemaChange::CreateTable(Box::new(definition(table)))),
             ["drop", table] => change(SchemaChange::DropTable { id: self.table(table) }),
             ["truncate", table] => change(SchemaChange::TruncateTable { id: self.table(table) }),
@@ -393,6 +399,19 @@ impl Player {
         self.cluster().request(at, id, request);
     }
 
+    fn query(&mut self, what: &str) -> ReportRequest {
+        let state = self.cluster().kernels.values().next_back().expect("nodes").state().clone();
+        match what {
+            "locks" => {
+                ReportRequest::Locks { from: state.shards().map(|shard| (shard, 0)).collect() }
+            }
+            "holdings" => ReportRequest::Holdings,
+            "sessions" => ReportRequest::Sessions,
+            "deadlocks" => ReportRequest::Deadlocks,
+            other => panic!("a report is not {other}"),
+        }
+    }
+
     fn batch(&mut self, name: &str, text: &str) -> Batch {
         let session = &self.sessions[name];
         let (at, previous) = (session.at, session.statement);
@@ -410,6 +429,9 @@ impl Player {
                 match first.split_once('=') {
                     Some(("timeout", time)) => {
                         batch.lock_wait_timeout_ms = (duration(time) / 1_000) as u32;
+                    }
+                    Some(("age", time)) => {
+                        batch.snapshot_age_max_ms = (duration(time) / 1_000) as u32;
                     }
                     Some(("version", number)) => {
                         version = Some(SchemaVersion(number.parse().expect("a number")));
@@ -606,7 +628,9 @@ fn setup(words: &[&str]) -> Setup {
         shards_per_group: 0,
         misconfigured: None,
         mutation: Mutation::None,
-        resend_after: 200_000,
+        channel: ChannelConfig::new(200_000),
+        record_rows_max: None,
+        clocks: BTreeMap::new(),
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");
@@ -618,7 +642,14 @@ fn setup(words: &[&str]) -> Setup {
             "workers" => setup.workers = count(),
             "shards" => setup.shards_per_group = count(),
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
-            "resend" => setup.resend_after = duration(value),
+            "resend" => setup.channel.resend_after = duration(value),
+            "rows" => setup.record_rows_max = Some(count()),
+            "window" => setup.channel.window_bytes = usize::from(count()),
+            "unacked" => setup.channel.unacked_bytes_max = usize::from(count()),
+            "clock" => {
+                let (node, ahead) = value.split_once('+').expect("clock=n3+7200s");
+                setup.clocks.insert(node_of(node), duration(ahead));
+            }
             "broken" => setup.mutation = mutation(value),
             other => panic!("a cluster has no {other}"),
         }

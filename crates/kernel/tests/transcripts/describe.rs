@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use protocol::control::{ControlOutcome, ControlState};
 use protocol::message::{Committed, Execute, Holds, ReadView, RecordKind, Write};
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
+use protocol::report::{
+    DeadlockMember, Holding, LockReport, LockedKey, LockedThing, Report, SessionReport, ShardLocks,
+};
 use protocol::request::Reply;
 use protocol::schema::SchemaChange;
 use protocol::{Message, Refusal};
@@ -196,9 +199,19 @@ impl Names {
                 if edges.is_empty() { "none".into() } else { edges.join(", ") }
             }
             Message::BreakDeadlock(m) => t(&m.transaction),
+            Message::DeadlockFound(m) => self.deadlock(&m.victim, &m.members),
+            Message::DeadlockQuery(m) => {
+                let names: Vec<String> = m.transactions.iter().map(t).collect();
+                names.join(", ")
+            }
+            Message::DeadlockAnswer(m) => {
+                let known =
+                    m.connections.iter().map(|(id, own)| format!("{} of {}", t(id), own.id));
+                known.collect::<Vec<_>>().join(", ")
+            }
             Message::StaleView(m) => format!("current is {}", m.current),
             Message::ReportRequest(m) => format!("{:?}", m.query),
-            Message::ReportAnswer(m) => format!("{:?}", m.report),
+            Message::ReportAnswer(m) => self.report(&m.report),
         }
     }
 
@@ -293,6 +306,7 @@ impl Names {
             }
             RecordKind::Prepare { home } => format!("PREPARE, home is shard {home}: {writes}"),
             RecordKind::Decision { commit: Some(ts) } => format!("DECISION committed at {ts:?}"),
+            RecordKind::Part { lower_bound } => format!("PART from {lower_bound:?}: {writes}"),
             RecordKind::Decision { commit: None } => "DECISION rolled back".into(),
         }
     }
@@ -322,11 +336,89 @@ impl Names {
             Reply::Reports(reports) => {
                 let all: Vec<String> = reports
                     .iter()
-                    .map(|(id, report)| format!("{}: {report:?}", node(*id)))
+                    .map(|(id, report)| format!("{}: {}", node(*id), self.report(report)))
                     .collect();
                 all.join("; ")
             }
         }
+    }
+}
+
+/// Reports.
+impl Names {
+    fn report(&self, report: &Report) -> String {
+        let parts: Vec<String> = match report {
+            Report::Locks(shards) => shards.iter().map(|shard| self.shard_locks(shard)).collect(),
+            Report::Holdings(shards) => {
+                let all = shards.iter().flat_map(|shard| {
+                    shard.holdings.iter().map(|holding| self.holding(shard.shard, holding))
+                });
+                all.collect()
+            }
+            Report::Sessions(m) => m.sessions.iter().map(|own| self.session(own)).collect(),
+            Report::Deadlocks(all) => {
+                all.iter().map(|m| self.deadlock(&m.victim, &m.members)).collect()
+            }
+            other => vec![format!("{other:?}")],
+        };
+        if parts.is_empty() { "nothing".into() } else { parts.join(" | ") }
+    }
+
+    fn shard_locks(&self, piece: &ShardLocks) -> String {
+        let locks: Vec<String> = piece.locks.iter().map(|lock| self.lock(lock)).collect();
+        let next = piece.next.map_or(String::new(), |next| format!(", go on at {next}"));
+        format!("shard {} has {}: {}{next}", piece.shard, piece.total, locks.join(", "))
+    }
+
+    fn lock(&self, lock: &LockReport) -> String {
+        let what = format!("{} {:?}", self.transaction(lock.transaction), lock.name);
+        let thing = self.locked(&lock.lock);
+        match &lock.wait {
+            None => format!("{what} {thing}"),
+            Some(wait) => {
+                let blocking = wait.blocked_by.iter();
+                let blocking = blocking
+                    .map(|own| format!("{} {:?}", self.transaction(own.transaction), own.name));
+                let blocking: Vec<String> = blocking.collect();
+                let whom = if blocking.is_empty() { "" } else { " for " };
+                let blocking = blocking.join(" and ");
+                format!("{what} {thing} waits {} us{whom}{blocking}", wait.age_us)
+            }
+        }
+    }
+
+    fn locked(&self, lock: &LockedThing) -> String {
+        let key = match &lock.key {
+            LockedKey::Values(values) => format!("{values:?}"),
+            other => format!("{other:?}"),
+        };
+        format!("{:?} of {}.{} {key}", lock.mode, self.table(lock.table), lock.index)
+    }
+
+    fn holding(&self, shard: ShardId, own: &Holding) -> String {
+        let wait = own.wait.as_ref().map_or(String::new(), |lock| format!(", {}", self.lock(lock)));
+        let transaction = self.transaction(own.transaction);
+        format!("shard {shard}: {transaction} {} locks, {} writes{wait}", own.locks, own.writes)
+    }
+
+    fn session(&self, session: &SessionReport) -> String {
+        let transaction = session.transaction.as_ref().map_or("no transaction".into(), |own| {
+            let tables = own.tables;
+            format!("{} of {} us, {tables} tables", self.transaction(own.id), own.age_us)
+        });
+        format!("{:?}, {transaction}", session.activity)
+    }
+
+    fn deadlock(&self, victim: &TransactionId, members: &[DeadlockMember]) -> String {
+        let members = members.iter().map(|member| {
+            let lock = member.lock.as_ref().map_or("?".into(), |lock| self.locked(lock));
+            let of = member.connection.as_ref().map_or(String::new(), |own| {
+                format!(" of {} ({})", own.id, own.statement.as_deref().unwrap_or("nothing"))
+            });
+            format!("{}{of} waits for {lock}", self.transaction(member.transaction))
+        });
+        let members: Vec<String> = members.collect();
+        format!("{}; victim {}", members.join(", "), self.transaction(*victim))
     }
 }
 

@@ -8,9 +8,11 @@ mod deadlock;
 mod ledger;
 mod lists;
 mod pages;
+mod ranges;
 mod registers;
 mod schema_changes;
 mod sequences;
+mod snapshots;
 mod unique;
 
 use std::future::Future;
@@ -53,4 +55,6 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "schema", make: schema_changes::make },
     Kind { name: "pages", make: pages::make },
     Kind { name: "lists", make: lists::make },
+    Kind { name: "snapshots", make: snapshots::make },
+    Kind { name: "ranges", make: ranges::make },
 ];

@@ -41,6 +41,7 @@ impl Binder<'_> {
         }
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => {
+                self.changes = Some(table.clone());
                 let mut bound_rows = Vec::with_capacity(rows.len());
                 for (number, row) in rows.iter().enumerate() {
                     // `VALUES ()` gives every column its default.
@@ -70,6 +71,7 @@ impl Binder<'_> {
                 InsertSource::Select(Box::new(select))
             }
         };
+        self.changes = Some(table.clone());
         let mode = if insert.replace {
             InsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
@@ -150,6 +152,7 @@ impl Binder<'_> {
             return Err(SqlError::not_supported("WITH"));
         }
         let (table, alias, hints) = self.single_table(&update.tables, "multi-table UPDATE")?;
+        self.changes = Some(table.clone());
         let scope_table = ScopeTable::of(&table, alias.as_deref());
         let assignments = {
             let scope = Scope::of(&scope_table, "field list");
@@ -182,6 +185,7 @@ impl Binder<'_> {
             return Err(SqlError::not_supported("multi-table DELETE"));
         }
         let (table, alias, hints) = self.single_table(&delete.tables, "multi-table DELETE")?;
+        self.changes = Some(table.clone());
         let scope_table = ScopeTable::of(&table, alias.as_deref());
         let target = self.change_target(
             table,
@@ -259,11 +263,11 @@ impl Binder<'_> {
 
     fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
-        if schema.is_some_and(crate::information_schema::is_schema) {
+        if let Some(schema) = schema.and_then(crate::information_schema::schema_named) {
             return Err(SqlError::new(
                 crate::error::code::ER_DBACCESS_DENIED_ERROR,
                 format!(
-                    "Access denied for user '{}' to database 'information_schema'",
+                    "Access denied for user '{}' to database '{schema}'",
                     self.session.current_user().replace('@', "'@'")
                 ),
             ));

@@ -25,13 +25,13 @@ impl Binder<'_> {
             ));
         }
         let slots = (first..self.slots.len())
-            .filter(|&slot| self.is_per_row(slot))
+            .filter(|&slot| self.is_per_row(slot) && !self.is_inner(slot))
             .map(|slot| u16::try_from(slot).expect("parameters are bounded"))
             .collect();
         Ok(Bound { expr, slots })
     }
 
-    fn is_per_row(&self, slot: usize) -> bool {
+    pub fn is_per_row(&self, slot: usize) -> bool {
         let slot = &self.slots[slot];
         slot.is_per_row() || (self.reads_per_row && matches!(slot, Slot::UserVariable(_)))
     }
@@ -199,10 +199,10 @@ impl Binder<'_> {
             ast::Expr::Default(None) => {
                 Err(SqlError::new(code::ER_PARSE_ERROR, "DEFAULT is not allowed here"))
             }
-            ast::Expr::Exists(_)
-            | ast::Expr::Subquery(_)
-            | ast::Expr::InSubquery { .. }
-            | ast::Expr::Quantified { .. } => Err(SqlError::not_supported("subquery")),
+            ast::Expr::Subquery(query) => self.subquery(query, scope),
+            ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => {
+                Err(SqlError::not_supported("subquery"))
+            }
             ast::Expr::Unsupported { feature } => Err(SqlError::not_supported(feature)),
         }
     }
@@ -245,6 +245,9 @@ impl Binder<'_> {
         if acts {
             return Err(SqlError::not_supported("assignment or SLEEP in a branch of IF or CASE"));
         }
+        if self.slots[first..].iter().any(|slot| matches!(slot, Slot::Subquery(_))) {
+            return Err(SqlError::not_supported("subquery in a branch of IF or CASE"));
+        }
         Ok(bound)
     }
 
@@ -267,14 +270,14 @@ impl Binder<'_> {
         let position = if scope.aliases_first {
             match scope.alias(name) {
                 Some(expr) => return self.alias(expr, name, scope),
-                None => scope.column(name)?,
+                None => scope.column(name).map_err(|error| self.unknown(name, error))?,
             }
         } else {
             match scope.column(name) {
                 Ok(position) => position,
                 Err(error) => match scope.alias(name) {
                     Some(expr) => return self.alias(expr, name, scope),
-                    None => return Err(error),
+                    None => return Err(self.unknown(name, error)),
                 },
             }
         };
@@ -395,6 +398,11 @@ impl Binder<'_> {
         use ast::BinaryOperator as A;
         if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (left, right) {
             return self.compare_rows(operator, left, right, scope);
+        }
+        if let (ast::Expr::Row(_), ast::Expr::Subquery(_))
+        | (ast::Expr::Subquery(_), ast::Expr::Row(_)) = (left, right)
+        {
+            return Err(SqlError::not_supported("subquery of several columns"));
         }
         if let (A::Add, ast::Expr::Interval { value, unit }) = (operator, left) {
             return self.interval(right, value, *unit, false, scope);

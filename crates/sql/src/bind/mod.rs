@@ -10,18 +10,22 @@
 //! | `expr`, `function` | expressions |
 //! | `rewrite` | walks over bound expressions |
 //! | `select`, `group` | SELECT |
+//! | `subquery` | SELECT as an operand |
 //! | `change` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `access` | which index finds the rows |
 //! | `table` | CREATE TABLE, CREATE INDEX: definitions |
+//! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
 
 pub mod access;
 mod change;
+mod create_select;
 mod expr;
 mod function;
 mod group;
 pub mod names;
 pub mod rewrite;
 mod select;
+mod subquery;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -33,7 +37,7 @@ use types::{Catalogue, Collation, ColumnType, IntWidth, Table, Value};
 
 use crate::error::SqlError;
 use crate::parser::ast;
-use crate::plan::{Bound, ParamKind, Plan, PlanKind, Slot};
+use crate::plan::{ParamKind, Plan, PlanKind, Slot};
 use crate::session::variables::SqlMode;
 
 pub use expr::{latin1_character, literal_value};
@@ -75,6 +79,12 @@ pub struct Binder<'a> {
     assigns: bool,
     /// Reads of user variables are supplied before each row.
     reads_per_row: bool,
+    /// Inside of subqueries: the tables of the statements around, from the outermost.
+    outer: Vec<Option<names::ScopeTable>>,
+    /// The slots of subqueries that are bound: supplied when those run, not with the statement's rows.
+    inner_slots: Vec<std::ops::Range<usize>>,
+    /// The table that the statement changes; a subquery must not read it.
+    changes: Option<Arc<Table>>,
 }
 
 impl<'a> Binder<'a> {
@@ -98,6 +108,9 @@ impl<'a> Binder<'a> {
             reusable: true,
             assigns: false,
             reads_per_row: false,
+            outer: Vec::new(),
+            inner_slots: Vec::new(),
+            changes: None,
         }
     }
 
@@ -118,14 +131,18 @@ impl<'a> Binder<'a> {
             }
             result => result?,
         };
-        Ok(Plan {
+        Ok(self.into_plan(kind))
+    }
+
+    fn into_plan(self, kind: PlanKind) -> Plan {
+        Plan {
             kind,
-            param_count: u16::try_from(self.param_kinds.len()).expect("checked above"),
+            param_count: u16::try_from(self.param_kinds.len()).expect("parameters are counted"),
             slots: self.slots,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             reusable: self.reusable,
             catalogue_version: self.catalogue.version,
-        })
+        }
     }
 
     fn statement(&mut self, statement: &ast::Statement) -> Result<PlanKind, SqlError> {
@@ -138,11 +155,14 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// A plan for one expression without columns: SET, DO, LIMIT of SHOW, KILL.
-    pub fn scalar(mut self, expr: &ast::Expr) -> Result<(Bound, Vec<Slot>), SqlError> {
+    /// A plan for expressions without columns: SET, DO, LIMIT of SHOW, KILL.
+    pub fn values(mut self, exprs: &[&ast::Expr]) -> Result<Plan, SqlError> {
         self.reads_per_row = true;
-        let bound = self.bound(expr, &names::Scope::empty("field list"))?;
-        Ok((bound, self.slots))
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            values.push(self.bound(expr, &names::Scope::empty("field list"))?);
+        }
+        Ok(self.into_plan(PlanKind::Values(values)))
     }
 
     /// A new slot; the parameter number that stands for it.
@@ -178,8 +198,8 @@ pub fn find_table(
         });
     }
     match catalogue.table(database, &name.name) {
-        Some(table) => Ok(table.clone()),
-        None => Err(SqlError::no_such_table(database, &name.name)),
+        Some(table) if !table::is_unfinished(&table.name) => Ok(table.clone()),
+        Some(_) | None => Err(SqlError::no_such_table(database, &name.name)),
     }
 }
 

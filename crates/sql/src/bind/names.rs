@@ -166,3 +166,47 @@ pub fn written(name: &ast::ColumnName) -> String {
     let parts = [name.schema.as_deref(), name.table.as_deref(), Some(name.column.as_str())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(".")
 }
+
+/// FOR UPDATE OF names tables as FROM does: by alias, or else by name; 3568 for others.
+pub fn check_locked_names(
+    query: &ast::Query,
+    from: &[ast::TableReference],
+    current: Option<&str>,
+) -> Result<(), SqlError> {
+    let mut named = Vec::new();
+    for reference in from {
+        named_tables(reference, &mut named);
+    }
+    for name in query.locking.iter().flat_map(|locking| &locking.of) {
+        let is_named = named.iter().any(|(schema, own)| {
+            let same_schema = |written: &String| {
+                schema.or(current).is_some_and(|schema| schema.eq_ignore_ascii_case(written))
+            };
+            *own == name.name && name.schema.as_ref().is_none_or(same_schema)
+        });
+        if !is_named {
+            return Err(SqlError::unresolved_table_lock(name.schema.as_deref(), &name.name));
+        }
+    }
+    Ok(())
+}
+
+/// The tables of FROM: (database as written, alias or name).
+fn named_tables<'a>(
+    reference: &'a ast::TableReference,
+    named: &mut Vec<(Option<&'a str>, &'a str)>,
+) {
+    let joined = reference.joins.iter().map(|join| &join.factor);
+    for factor in std::iter::once(&reference.first).chain(joined) {
+        match factor {
+            ast::TableFactor::Table { name, alias, .. } => {
+                named.push((name.schema.as_deref(), alias.as_deref().unwrap_or(&name.name)));
+            }
+            ast::TableFactor::Nested(inner) => {
+                inner.iter().for_each(|reference| named_tables(reference, named));
+            }
+            // Refused when FROM is bound.
+            ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {}
+        }
+    }
+}

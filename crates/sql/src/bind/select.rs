@@ -9,7 +9,7 @@ use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
 use super::group::{GroupRewrite, slot_expr_mut};
-use super::names::{Alias, GroupCollector, Scope, ScopeTable};
+use super::names::{Alias, GroupCollector, Scope, ScopeTable, check_locked_names};
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::{self, VirtualTable};
@@ -84,12 +84,8 @@ impl Binder<'_> {
                     return Err(SqlError::not_supported("PARTITION"));
                 }
                 let schema = name.schema.as_deref().or(self.environment.database.as_deref());
-                if let Some(schema) = schema
-                    && information_schema::is_schema(schema)
-                {
-                    let Some(table) = VirtualTable::by_name(&name.name) else {
-                        return Err(information_schema::unknown_table(&name.name));
-                    };
+                if let Some(schema) = schema.and_then(information_schema::schema_named) {
+                    let table = VirtualTable::find(schema, &name.name)?;
                     let scope = table.scope(alias.as_deref());
                     return Ok(From::Virtual(table, scope));
                 }
@@ -112,6 +108,7 @@ impl Binder<'_> {
         if select.with_rollup {
             return Err(SqlError::not_supported("WITH ROLLUP"));
         }
+        check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let from = self.from(&select.from)?;
         let (table, scope_table) = match &from {
             From::Nothing => (None, None),
@@ -379,6 +376,11 @@ impl Binder<'_> {
         let (shippable, local) = self.split_filter(filter);
         let mut access = access::choose(&table, shippable, &wanted, &allowed);
         access.local_filter = local;
+        if self.is_subquery() {
+            self.check_not_changed(&table)?;
+            // A scan takes the statement's snapshot; reads of keys may do without, and see something newer than the rest.
+            access.path.kind = PathKind::Range;
+        }
 
         let mut needed: Vec<u16> = Vec::new();
         let mut need = |expr: &Expr| {

@@ -16,6 +16,13 @@ use crate::parser::ast;
 /// The hidden primary key of a table that was given none.
 pub const ROW_ID_COLUMN: &str = "#rowid";
 
+/// How the names of tables begin that CREATE TABLE ... SELECT is filling: nobody may use them, nothing shows them.
+pub const UNFINISHED_PREFIX: &str = "#sql-";
+
+pub fn is_unfinished(table_name: &str) -> bool {
+    table_name.starts_with(UNFINISHED_PREFIX)
+}
+
 const NAME_LENGTH_MAX: usize = 64;
 const COMMENT_LENGTH_MAX: usize = 1024;
 const TABLE_COMMENT_LENGTH_MAX: usize = 2048;
@@ -105,6 +112,7 @@ pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
     let is_wrong = name.is_empty()
         || name.ends_with(' ')
         || name == ROW_ID_COLUMN
+        || (error == code::ER_WRONG_TABLE_NAME && is_unfinished(name))
         || name.chars().any(|character| character == '\0' || character > '\u{ffff}');
     if is_wrong {
         return Err(SqlError::new(error, format!("Incorrect {what} name '{name}'")));
@@ -112,11 +120,44 @@ pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// A column of a new table: written, or made by a SELECT.
+pub enum NewColumn<'a> {
+    Written(&'a ast::ColumnDefinition),
+    Derived(Column),
+}
+
+impl NewColumn<'_> {
+    fn name(&self) -> &str {
+        match self {
+            NewColumn::Written(definition) => &definition.name,
+            NewColumn::Derived(column) => &column.name,
+        }
+    }
+    fn written(&self) -> Option<&ast::ColumnDefinition> {
+        match self {
+            NewColumn::Written(definition) => Some(definition),
+            NewColumn::Derived(_) => None,
+        }
+    }
+}
+
 impl Binder<'_> {
     /// The table as it is to be created in `database`, whose collation is the default.
     pub fn table_definition(
         &mut self,
         create: &ast::CreateTable,
+        database: &str,
+        database_collation: Collation,
+    ) -> Result<Table, SqlError> {
+        let columns: Vec<_> = create.columns.iter().map(NewColumn::Written).collect();
+        self.table_of(create, &columns, database, database_collation)
+    }
+
+    /// The same for a table of these columns, in which those of `create` are.
+    pub fn table_of(
+        &mut self,
+        create: &ast::CreateTable,
+        columns: &[NewColumn<'_>],
         database: &str,
         database_collation: Collation,
     ) -> Result<Table, SqlError> {
@@ -138,7 +179,7 @@ impl Binder<'_> {
                 format!("Comment for table '{}' is too long (max = 2048)", create.name.name),
             ));
         }
-        if create.columns.is_empty() {
+        if columns.is_empty() {
             return Err(SqlError::new(
                 code::ER_TABLE_MUST_HAVE_COLUMNS,
                 "A table must have at least 1 column",
@@ -158,19 +199,21 @@ impl Binder<'_> {
             auto_increment: None,
             unique_of: None,
         };
-        for column in &create.columns {
-            check_name(&column.name, code::ER_WRONG_COLUMN_NAME, "column")?;
-            if table.column_named(&column.name).is_some() {
-                return Err(SqlError::duplicate_column(&column.name));
+        for column in columns {
+            check_name(column.name(), code::ER_WRONG_COLUMN_NAME, "column")?;
+            if table.column_named(column.name()).is_some() {
+                return Err(SqlError::duplicate_column(column.name()));
             }
-            let column = self.column_definition(column, collation)?;
-            table.columns.push(column);
+            table.columns.push(match column {
+                NewColumn::Written(definition) => self.column_definition(definition, collation)?,
+                NewColumn::Derived(column) => column.clone(),
+            });
         }
         if row::COLUMN_COUNT_MAX.min(4095) < table.columns.len() {
             return Err(SqlError::new(code::ER_TOO_MANY_FIELDS, "Too many columns"));
         }
         check_row_size(&table)?;
-        self.keys(create, &mut table)?;
+        self.keys(create, columns, &mut table)?;
         auto_increment(create, &mut table)?;
         check_partitioning(create, &table)?;
         Ok(table)
@@ -321,12 +364,17 @@ impl Binder<'_> {
         }
     }
 
-    fn keys(&mut self, create: &ast::CreateTable, table: &mut Table) -> Result<(), SqlError> {
+    fn keys(
+        &mut self,
+        create: &ast::CreateTable,
+        columns: &[NewColumn<'_>],
+        table: &mut Table,
+    ) -> Result<(), SqlError> {
         // The primary key: at a column or at the table, once.
         let mut primary: Option<Vec<IndexPart>> = None;
         let multiple = || SqlError::new(code::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined");
-        for (position, column) in create.columns.iter().enumerate() {
-            if column.primary_key {
+        for (position, column) in columns.iter().enumerate() {
+            if column.written().is_some_and(|written| written.primary_key) {
                 if primary.is_some() {
                     return Err(multiple());
                 }
@@ -345,8 +393,8 @@ impl Binder<'_> {
                 }
                 let parts = index_parts(table, definition)?;
                 for part in &parts {
-                    let written = &create.columns[usize::from(part.column)];
-                    if written.nullable == Some(true) {
+                    let written = columns[usize::from(part.column)].written();
+                    if written.is_some_and(|written| written.nullable == Some(true)) {
                         return Err(SqlError::new(
                             code::ER_PRIMARY_CANT_HAVE_NULL,
                             "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use \
@@ -405,8 +453,8 @@ impl Binder<'_> {
         });
         check_key_length(table, &table.indexes[0].parts)?;
         // Unique columns come first, as MySQL sorts them before plain keys; then the table's own, unique ones first.
-        for (position, column) in create.columns.iter().enumerate() {
-            if column.unique {
+        for (position, column) in columns.iter().enumerate() {
+            if column.written().is_some_and(|written| written.unique) {
                 let definition = ast::IndexDefinition {
                     kind: ast::IndexKind::Unique,
                     name: None,
@@ -465,9 +513,6 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<(), SqlError> {
     }
     if !create.checks.is_empty() {
         return Err(SqlError::not_supported("CHECK"));
-    }
-    if create.as_query.is_some() {
-        return Err(SqlError::not_supported("CREATE TABLE ... SELECT"));
     }
     Ok(())
 }

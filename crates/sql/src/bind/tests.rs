@@ -7,7 +7,7 @@ use types::{Catalogue, Collation, Database, IndexId, IndexKind, SchemaVersion, T
 use super::{Binder, Environment, SessionValues};
 use crate::SqlError;
 use crate::parser::{ast, parse_one};
-use crate::plan::{AccessPlan, ParamKind, PathKind, Plan, PlanKind, Source};
+use crate::plan::{AccessPlan, ParamKind, PathKind, Plan, PlanKind, Slot, Source};
 use crate::session::variables::SqlMode;
 
 struct Nobody;
@@ -121,7 +121,7 @@ fn path(catalogue: &Arc<Catalogue>, sql: &str) -> String {
         },
         PlanKind::Update(update) => described(&update.target.table, &update.target.access),
         PlanKind::Delete(delete) => described(&delete.target.table, &delete.target.access),
-        PlanKind::Insert(_) => panic!("{sql} has no path"),
+        PlanKind::Insert(_) | PlanKind::Values(_) => panic!("{sql} has no path"),
     }
 }
 
@@ -331,6 +331,29 @@ fn refusals() {
         let error = bind(&catalogue, sql, &[]).expect_err(sql);
         assert_eq!(error.code, code, "{sql}: {error}");
     }
+}
+
+/// A subquery reads by a scan, whatever keys it names: all of a statement then sees one snapshot. Its value is a constant
+/// for the statement around it, and what its own rows are supplied with is not supplied with those of that statement.
+#[test]
+fn subqueries() {
+    let catalogue = tables();
+    assert_eq!(
+        path(&catalogue, "select * from t where id = (select max(k) from t)"),
+        "PRIMARY keys 1"
+    );
+    let plan = bind(&catalogue, "select (select k from t where id = 5)", &[]).expect("bound");
+    let [Slot::Subquery(select)] = plan.slots.as_slice() else { panic!("{:?}", plan.slots) };
+    let Source::Table(source) = &select.source else { panic!("{:?}", select.source) };
+    assert_eq!(source.access.path.kind, PathKind::Range);
+    let plan = bind(&catalogue, "select (select k from t where sleep(k) = 0)", &[]).expect("bound");
+    let PlanKind::Select(select) = &plan.kind else { panic!("{:?}", plan.kind) };
+    assert_eq!(select.items[0].slots, [0u16; 0]);
+    let [Slot::Sleep(_), Slot::Subquery(inner)] = plan.slots.as_slice() else {
+        panic!("{:?}", plan.slots)
+    };
+    let Source::Table(source) = &inner.source else { panic!("{:?}", inner.source) };
+    assert_eq!(source.access.local_filter.as_ref().map(|own| own.slots.clone()), Some(vec![0]));
 }
 
 /// What SHOW CREATE TABLE says makes the same table again.

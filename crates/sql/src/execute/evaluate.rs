@@ -13,9 +13,6 @@ use crate::{SqlError, StatusFlags};
 const USER_VARIABLE_COUNT_MAX: usize = 10_000;
 const USER_VARIABLE_SIZE_MAX: usize = 1 << 20;
 
-/// Longest single wait of SLEEP(), so that KILL is noticed.
-const SLEEP_STEP_MS: u64 = 250;
-
 impl Session {
     /// Starts a statement: its parameters, the slots behind them, and what holds still while it runs.
     pub fn start_run<'p>(
@@ -31,7 +28,8 @@ impl Session {
         for slot in &plan.slots {
             params.push(self.statement_slot(slot, utc, now));
         }
-        Run { plan, params, now, time_zone_offset_seconds: offset, strict }
+        let wait = plan.wait_policy();
+        Run { plan, params, now, time_zone_offset_seconds: offset, strict, wait }
     }
 
     /// The statement's moment in UTC: the worker's clock, or what SET timestamp says.
@@ -64,7 +62,9 @@ impl Session {
             | Slot::Sleep(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
-            | Slot::NewValue { .. } => Value::Null,
+            | Slot::NewValue { .. }
+            // Put into the parameters by run_subqueries.
+            | Slot::Subquery(_) => Value::Null,
         }
     }
 
@@ -120,12 +120,9 @@ impl Session {
                     return Err(SqlError::wrong_arguments("sleep"));
                 }
                 // A year is for ever.
-                let mut remaining = (seconds.min(31_536_000.0) * 1000.0) as u64;
-                while 0 < remaining {
-                    self.check_killed()?;
-                    let step = remaining.min(SLEEP_STEP_MS);
-                    self.client.client().sleep_ms(step).await;
-                    remaining -= step;
+                let milliseconds = (seconds.min(31_536_000.0) * 1000.0) as u64;
+                if 0 < milliseconds {
+                    self.sleep_until_killed(milliseconds).await;
                 }
                 self.check_killed()?;
                 Ok(Value::Int(0))
@@ -160,7 +157,8 @@ impl Session {
             | Slot::SystemDate { .. }
             | Slot::LastInsertId
             | Slot::RowCount
-            | Slot::FoundRows => unreachable!("supplied once a statement"),
+            | Slot::FoundRows
+            | Slot::Subquery(_) => unreachable!("supplied once a statement"),
         }
     }
 

@@ -15,9 +15,11 @@ mod refusal;
 mod rows;
 mod select;
 mod sort;
+mod subquery;
 mod update;
 pub mod write;
 
+use client::WaitPolicy;
 use types::convert::SqlWarning;
 use types::expr::EvalContext;
 use types::{DateTime, Value};
@@ -41,6 +43,8 @@ pub struct Run<'p> {
     pub time_zone_offset_seconds: i32,
     /// A data change in strict mode: what would be a warning of an expression is an error.
     pub strict: bool,
+    /// NOWAIT or SKIP LOCKED, for what is being read now: a subquery waits, whatever the statement around it says.
+    pub wait: WaitPolicy,
 }
 
 impl Run<'_> {

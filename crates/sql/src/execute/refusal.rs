@@ -113,8 +113,9 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             format!("Got temporary error 4009 '{reason}' from SKARV"),
         ),
         Refusal::SnapshotTooOld => SqlError::new(
-            code::ER_TABLE_DEF_CHANGED,
-            "The transaction's snapshot is too old; restart the transaction",
+            code::ER_TRANSACTION_ROLLBACK_DURING_COMMIT,
+            "Snapshot too old: it was taken more than skarv_snapshot_age_max seconds ago, and the transaction was rolled back; \
+             run it again, or set skarv_snapshot_age_max higher before it begins",
         ),
         Refusal::Schema(error) => schema_error(error),
         Refusal::LimitReached(which) => SqlError::new(

@@ -20,6 +20,10 @@ use crate::session::variables::Isolation;
 /// Keys of one batch of key reads.
 const KEYS_PER_BATCH: usize = 1_000;
 
+/// Rows that a statement which sleeps over each asks a shard for at a time, under locks: as in InnoDB, rows it has not come
+/// to are free for others.
+const ROWS_PER_PIECE: usize = 1;
+
 /// What a statement wants of the rows.
 pub struct Wanted<'a> {
     pub table: &'a Arc<Table>,
@@ -43,6 +47,8 @@ pub enum Rows {
     Keys {
         keys: std::vec::IntoIter<Vec<u8>>,
         filter: Option<Expr>,
+        /// So many at a time.
+        count: usize,
     },
     Scan(Box<ScanCursor>),
 }
@@ -97,7 +103,10 @@ impl Session {
             ranges,
             reverse,
             filter,
-            output: ScanOutput::Rows { columns: wanted.columns.clone(), with_keys: wanted.ordered },
+            output: ScanOutput::Rows {
+                columns: wanted.columns.clone(),
+                with_keys: wanted.ordered || locks_slowly(run, wanted),
+            },
             limit: wanted.limit,
             lock: wanted.lock,
             resume: None,
@@ -114,20 +123,24 @@ impl Session {
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<(Rows, bool), Failure> {
         let (found, unusable) = self.find(run, wanted, warnings)?;
+        let slow = locks_slowly(run, wanted);
+        let count = if slow { ROWS_PER_PIECE } else { KEYS_PER_BATCH };
         let rows = match found {
             Found::Nothing => Rows::None,
-            Found::Keys(keys, filter) if keys.len() <= KEYS_PER_BATCH => {
+            Found::Keys(keys, filter) if keys.len() <= count => {
                 let commit = wanted.commit;
                 Rows::Ready(self.read_keys(run, wanted, keys, filter, commit, warnings).await?)
             }
-            Found::Keys(keys, filter) => Rows::Keys { keys: keys.into_iter(), filter },
+            Found::Keys(keys, filter) => Rows::Keys { keys: keys.into_iter(), filter, count },
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, wanted, entries, warnings).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
-                Rows::Keys { keys: keys.into_iter(), filter: wanted.access.filter.clone() }
+                let filter = wanted.access.filter.clone();
+                Rows::Keys { keys: keys.into_iter(), filter, count }
             }
             Found::Scan(scan) => {
-                let options = self.scan_options(run, wanted.ordered);
+                let mut options = self.scan_options(run, wanted.ordered);
+                options.piece = slow.then_some(ROWS_PER_PIECE as u64);
                 Rows::Scan(Box::new(self.client.scan(wanted.table, *scan, options)))
             }
         };
@@ -146,6 +159,8 @@ impl Session {
             wait: batch.wait,
             lock_ranges: batch.lock_ranges,
             refuse_changed: batch.refuse_changed,
+            snapshot_age_max_ms: batch.snapshot_age_max_ms,
+            piece: None,
         }
     }
 
@@ -169,8 +184,8 @@ impl Session {
                         return Ok(Some(batch));
                     }
                 }
-                Rows::Keys { keys, filter } => {
-                    let next: Vec<Vec<u8>> = keys.by_ref().take(KEYS_PER_BATCH).collect();
+                Rows::Keys { keys, filter, count } => {
+                    let next: Vec<Vec<u8>> = keys.by_ref().take(*count).collect();
                     if next.is_empty() {
                         *rows = Rows::None;
                         continue;
@@ -298,10 +313,11 @@ impl Session {
             strict: run.strict,
             time_zone_offset_seconds: run.time_zone_offset_seconds,
             lock_wait_timeout_ms: self.settings.lock_wait_timeout_seconds.saturating_mul(1000),
-            wait: run.plan.wait_policy(),
+            wait: run.wait,
             lock_ranges: self.transaction.isolation == Isolation::Serializable,
             refuse_changed: self.settings.strict_snapshot
                 && self.transaction.isolation == Isolation::RepeatableRead,
+            snapshot_age_max_ms: self.settings.snapshot_age_max_seconds.saturating_mul(1000),
         }
     }
 
@@ -319,6 +335,11 @@ impl Session {
             Err(refusal) => Err(self.refused(refusal)),
         }
     }
+}
+
+/// Is a row's lock long before the next one's, because SLEEP() is called in between?
+fn locks_slowly(run: &Run<'_>, wanted: &Wanted<'_>) -> bool {
+    wanted.lock != Lock::None && run.plan.sleeps()
 }
 
 /// The encoded primary key that an entry's row ends in.

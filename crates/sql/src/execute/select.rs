@@ -113,9 +113,11 @@ impl Session {
                     .await?;
             }
             Source::Virtual { table, filter } => {
-                let all = information_schema::rows(self, *table).await?;
+                let all = information_schema::rows(self, *table, warnings).await?;
                 let mut rows = Vec::with_capacity(all.len());
+                let mut pace = Pace::default();
                 for row in all {
+                    pace.row().await;
                     let holds = match filter {
                         Some(filter) => self.holds(run, filter, &row, warnings).await?,
                         None => true,
@@ -391,13 +393,13 @@ impl Session {
         let scan = match found {
             Found::Nothing => return Ok(groups),
             Found::Scan(scan) => Scan { output, ..*scan },
-            Found::Keys(keys, filter) => scan_of_keys(source, keys, filter, output),
+            Found::Keys(keys, filter) => scan_of_keys(&wanted, keys, filter, output),
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, &wanted, entries, warnings).await?;
                 if keys.is_empty() {
                     return Ok(groups);
                 }
-                scan_of_keys(source, keys, source.access.filter.clone(), output)
+                scan_of_keys(&wanted, keys, source.access.filter.clone(), output)
             }
         };
         let options = self.scan_options(run, false);
@@ -606,7 +608,7 @@ fn send_directly(
 
 /// Some keys of the primary key's index as ranges of one key each.
 fn scan_of_keys(
-    source: &TableSource,
+    wanted: &Wanted<'_>,
     keys: Vec<Vec<u8>>,
     filter: Option<types::Expr>,
     output: ScanOutput,
@@ -619,13 +621,13 @@ fn scan_of_keys(
         })
         .collect();
     Scan {
-        index: source.table.primary_key().id,
+        index: wanted.table.primary_key().id,
         ranges,
         reverse: false,
         filter,
         output,
         limit: None,
-        lock: source.lock,
+        lock: wanted.lock,
         resume: None,
         shard: None,
     }

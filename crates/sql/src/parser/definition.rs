@@ -108,6 +108,7 @@ impl Parser<'_> {
             partitioning: None,
             like: None,
             as_query: None,
+            on_duplicate: OnDuplicate::Fail,
         };
         let has_parens = self.at_kind(TokenKind::LeftParen);
         if self.accept("LIKE") || has_parens && self.next_is("LIKE") {
@@ -130,7 +131,11 @@ impl Parser<'_> {
         if self.accept_two("PARTITION", "BY") {
             table.partitioning = Some(self.partitioning()?);
         }
-        self.accept_any(&["IGNORE", "REPLACE"]);
+        if self.accept("IGNORE") {
+            table.on_duplicate = OnDuplicate::Ignore;
+        } else if self.accept("REPLACE") {
+            table.on_duplicate = OnDuplicate::Replace;
+        }
         self.accept("AS");
         if !self.at_end() {
             table.as_query = Some(Box::new(self.query()?));

@@ -227,6 +227,13 @@ fn tables() {
     assert!(
         create_table("CREATE TABLE t (a INT) ENGINE=x IGNORE AS SELECT 1 a").as_query.is_some()
     );
+    for (text, on_duplicate) in [
+        ("CREATE TABLE t AS SELECT 1", OnDuplicate::Fail),
+        ("CREATE TABLE t IGNORE SELECT 1", OnDuplicate::Ignore),
+        ("CREATE TABLE t (a INT) REPLACE AS SELECT 1 a", OnDuplicate::Replace),
+    ] {
+        assert_eq!(create_table(text).on_duplicate, on_duplicate, "{text}");
+    }
     assert!(create_table("CREATE TABLE t (SELECT 1)").as_query.is_some());
     assert!(create_table("CREATE TEMPORARY TABLE t (a INT)").temporary);
     for (method, sql) in [

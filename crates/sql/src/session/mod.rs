@@ -12,9 +12,11 @@
 //! | `run` | running a plan: retries, results, warnings |
 //! | `statement` | everything that has no plan |
 //! | `schema` | CREATE, DROP, ALTER, ... |
+//! | `create_select` | CREATE TABLE ... SELECT |
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
 
+mod create_select;
 mod prepared;
 mod query;
 mod run;
@@ -24,10 +26,11 @@ mod statement;
 mod transaction;
 pub mod variables;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use client::Refusal;
 use types::convert::{SqlWarning, WarningLevel, to_text};
@@ -133,6 +136,8 @@ struct KillState {
     running: Cell<bool>,
     query: Cell<bool>,
     connection: Cell<bool>,
+    /// Of a statement that sleeps.
+    sleeper: RefCell<Option<Waker>>,
 }
 
 /// Ends what a session runs, from another task of its worker (the session itself is borrowed by its statement).
@@ -150,6 +155,11 @@ impl KillHandle {
         }
         if self.state.running.get() {
             self.state.canceller.cancel();
+        }
+        // Taken out first: who is woken may ask for the next wake at once.
+        let sleeper = self.state.sleeper.borrow_mut().take();
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
         }
     }
     /// Was KILL CONNECTION called?
@@ -170,6 +180,7 @@ impl Session {
             running: Cell::new(false),
             query: Cell::new(false),
             connection: Cell::new(false),
+            sleeper: RefCell::default(),
         });
         let settings = Settings::default();
         let mut session = Session {
@@ -208,12 +219,13 @@ impl Session {
         };
         session.set_defaults()?;
         let now = session.client.client().wall_clock_micros();
-        let info = session.info.clone();
+        let (info, id) = (session.info.clone(), session.client.id());
         session.update_process(|process| {
             process.user.clone_from(&info.user);
             process.host.clone_from(&info.host);
             process.command = "Sleep";
             process.since_micros = now;
+            process.session = Some(id);
         });
         Ok(session)
     }
@@ -247,8 +259,8 @@ impl Session {
 
     /// A database's own spelling; 1049 if there is none.
     pub(crate) fn known_database(&self, name: &str) -> Result<String, SqlError> {
-        if crate::information_schema::is_schema(name) {
-            return Ok("information_schema".into());
+        if let Some(schema) = crate::information_schema::schema_named(name) {
+            return Ok(schema.into());
         }
         match self.catalogue().database(name) {
             Some(database) => Ok(database.name.clone()),
@@ -292,6 +304,20 @@ impl Session {
             return Err(SqlError::interrupted());
         }
         Ok(())
+    }
+
+    /// SLEEP(): over when the time is, or at once when the statement is killed.
+    pub(crate) async fn sleep_until_killed(&self, milliseconds: u64) {
+        let mut sleep = std::pin::pin!(self.client.client().sleep_ms(milliseconds));
+        std::future::poll_fn(|context| {
+            if self.check_killed().is_err() {
+                return Poll::Ready(());
+            }
+            self.kill.sleeper.replace(Some(context.waker().clone()));
+            sleep.as_mut().poll(context)
+        })
+        .await;
+        self.kill.sleeper.take();
     }
 
     /// What every command does first.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use types::expr::ResultType;
 use types::{ColumnType, Value};
 
-use super::query::{fits, has_plan};
+use super::query::{fits, has_plan, shown_text};
 use super::run::Outcome;
 use super::{PreparedInfo, Session, unknown_handler};
 use crate::bind::Environment;
@@ -23,6 +23,8 @@ const PREPARED_COUNT_MAX: usize = 16_382;
 
 pub struct Prepared {
     statement: Arc<ast::Statement>,
+    /// For the process list.
+    text: Box<str>,
     param_count: u16,
     /// The current database of PREPARE: names without one mean it for ever.
     database: Option<String>,
@@ -90,8 +92,13 @@ impl Session {
             ));
         }
         let database = self.environment.database.clone();
-        let mut prepared =
-            Prepared { statement: Arc::new(statement), param_count, database, plan: None };
+        let mut prepared = Prepared {
+            statement: Arc::new(statement),
+            text: shown_text(text).into(),
+            param_count,
+            database,
+            plan: None,
+        };
         let mut columns = Vec::new();
         if has_plan(&prepared.statement) {
             let kinds = vec![ParamKind::Unknown; usize::from(param_count)];
@@ -125,10 +132,14 @@ impl Session {
     ) {
         self.begin_command();
         Counters::add(&self.counters().questions, 1);
+        if let Some(prepared) = self.prepared.get(&statement_id) {
+            self.show_statement("Execute", &prepared.text);
+        }
         if let Err(error) = self.execute_prepared(statement_id, params, sink, false).await {
             self.note_error(&error);
             sink.error(&error);
         }
+        self.show_rest();
         self.end_command();
     }
 

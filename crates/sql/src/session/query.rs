@@ -29,21 +29,7 @@ impl Session {
         self.begin_command();
         let converted = self.to_utf8(text);
         let mut rest = converted.as_deref().unwrap_or(text);
-        let now = self.client.client().wall_clock_micros();
-        self.update_process(|process| {
-            process.command = "Query";
-            process.since_micros = now;
-            // The buffer is used again and again.
-            let shown = process.statement.get_or_insert_default();
-            shown.clear();
-            match std::str::from_utf8(&rest[..rest.len().min(SHOWN_LENGTH_MAX)]) {
-                Ok(text) => shown.push_str(text),
-                Err(error) => {
-                    let valid = &rest[..error.valid_up_to()];
-                    shown.push_str(std::str::from_utf8(valid).unwrap_or_default());
-                }
-            }
-        });
+        self.show_statement("Query", shown_text(rest));
         let mut is_first = true;
         loop {
             Counters::add(&self.counters().questions, 1);
@@ -58,10 +44,31 @@ impl Session {
             }
             is_first = false;
         }
+        self.show_rest();
+        self.end_command();
+    }
+
+    /// The process list shows that this runs from now on.
+    pub(super) fn show_statement(&self, command: &'static str, text: &str) {
+        let now = self.client.client().wall_clock_micros();
+        self.update_process(|process| {
+            process.command = command;
+            process.since_micros = now;
+            process.isolation = self.transaction.isolation;
+            process.read_only = self.transaction.read_only;
+            // The buffer is used again and again.
+            let shown = process.statement.get_or_insert_default();
+            shown.clear();
+            shown.push_str(text);
+        });
+    }
+    /// ... and that nothing does, since now.
+    pub(super) fn show_rest(&self) {
+        let now = self.client.client().wall_clock_micros();
         self.update_process(|process| {
             process.command = "Sleep";
+            process.since_micros = now;
         });
-        self.end_command();
     }
 
     /// The text in UTF-8, if the client writes in another character set and it matters.
@@ -255,6 +262,15 @@ impl Session {
                 other => literal_value(&other, collation),
             })
             .collect()
+    }
+}
+
+/// As much of a statement as the process list shows.
+pub(super) fn shown_text(text: &[u8]) -> &str {
+    let head = &text[..text.len().min(SHOWN_LENGTH_MAX)];
+    match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
     }
 }
 

@@ -10,7 +10,7 @@ use types::convert::SqlWarning;
 use types::{Value, ValueRef};
 
 use super::Session;
-use crate::execute::{Changed, Failure};
+use crate::execute::{Changed, Failure, Run};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
 use crate::{ColumnInfo, OkInfo, ResultSink, SqlError};
@@ -89,15 +89,7 @@ impl Session {
             self.client.next_statement();
             let mut warnings = Vec::new();
             let mut run = self.start_run(plan, params, strict);
-            let result = match &plan.kind {
-                PlanKind::Select(select) => self
-                    .run_select(&mut run, select, &mut watched, &mut warnings)
-                    .await
-                    .map(|sent| Changed { affected: sent, ..Changed::default() }),
-                PlanKind::Insert(insert) => self.run_insert(&mut run, insert, &mut warnings).await,
-                PlanKind::Update(update) => self.run_update(&mut run, update, &mut warnings).await,
-                PlanKind::Delete(delete) => self.run_delete(&mut run, delete, &mut warnings).await,
-            };
+            let result = self.run_kind(&mut run, &plan.kind, &mut watched, &mut warnings).await;
             params = run.params;
             params.truncate(usize::from(plan.param_count));
             let result = match result {
@@ -128,7 +120,27 @@ impl Session {
         }
     }
 
-    fn keep_warnings(&mut self, warnings: Vec<SqlWarning>) {
+    async fn run_kind(
+        &mut self,
+        run: &mut Run<'_>,
+        kind: &PlanKind,
+        sink: &mut dyn ResultSink,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Changed, Failure> {
+        self.run_subqueries(run, warnings).await?;
+        match kind {
+            PlanKind::Select(select) => self
+                .run_select(run, select, sink, warnings)
+                .await
+                .map(|sent| Changed { affected: sent, ..Changed::default() }),
+            PlanKind::Insert(insert) => self.run_insert(run, insert, warnings).await,
+            PlanKind::Update(update) => self.run_update(run, update, warnings).await,
+            PlanKind::Delete(delete) => self.run_delete(run, delete, warnings).await,
+            PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
+        }
+    }
+
+    pub(super) fn keep_warnings(&mut self, warnings: Vec<SqlWarning>) {
         if warnings.is_empty() {
             return;
         }
@@ -173,10 +185,7 @@ impl Session {
                         changed.duplicates
                     }
                 };
-                let info = format!(
-                    "Records: {}  Duplicates: {duplicates}  Warnings: {warning_count}",
-                    changed.records
-                );
+                let info = records_info(changed.records, duplicates, warning_count);
                 (changed.affected, if several { info } else { String::new() })
             }
             PlanKind::Update(_) => {
@@ -193,6 +202,7 @@ impl Session {
                 Counters::add(&counters.com_delete, 1);
                 (changed.affected, String::new())
             }
+            PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
         };
         self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
         let last_insert_id = match &plan.kind {
@@ -209,4 +219,9 @@ impl Session {
         self.fail_statement(&failure).await;
         failure.error
     }
+}
+
+/// What an INSERT of several rows tells.
+pub(super) fn records_info(records: u64, duplicates: u64, warnings: usize) -> String {
+    format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
 }

@@ -20,13 +20,18 @@ const DROP_WAIT_MS: u64 = 5;
 const DROP_WAIT_COUNT_MAX: u32 = 2_000;
 
 impl Session {
-    /// Runs a definition; the affected rows.
-    pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
+    /// What every definition does first: it ends the transaction that is open.
+    pub(super) async fn begin_definition(&mut self) -> Result<(), Failure> {
         // Also in a READ ONLY transaction, which MySQL refuses before it commits.
         if self.transaction.explicit && self.transaction.read_only {
             return Err(SqlError::read_only_transaction().into());
         }
-        self.commit_transaction().await?;
+        self.commit_transaction().await
+    }
+
+    /// Runs a definition; the affected rows.
+    pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
+        self.begin_definition().await?;
         match statement {
             Statement::CreateDatabase { name, if_not_exists, charset, collation } => {
                 self.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref())
@@ -76,13 +81,11 @@ impl Session {
     }
 
     fn refuse_information_schema(&self, name: &str) -> Result<(), SqlError> {
-        if !information_schema::is_schema(name) {
-            return Ok(());
-        }
+        let Some(schema) = information_schema::schema_named(name) else { return Ok(()) };
         Err(SqlError::new(
             code::ER_DBACCESS_DENIED_ERROR,
             format!(
-                "Access denied for user '{}'@'localhost' to database 'information_schema'",
+                "Access denied for user '{}'@'localhost' to database '{schema}'",
                 self.info.user
             ),
         ))
@@ -97,7 +100,10 @@ impl Session {
     }
 
     /// The database a new table goes to, as it is spelled.
-    fn target_database(&self, name: &ast::ObjectName) -> Result<(String, Collation), SqlError> {
+    pub(super) fn target_database(
+        &self,
+        name: &ast::ObjectName,
+    ) -> Result<(String, Collation), SqlError> {
         let written = match &name.schema {
             Some(schema) => schema.clone(),
             None => self.environment.database.clone().ok_or_else(SqlError::no_database)?,

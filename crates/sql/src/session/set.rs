@@ -10,52 +10,94 @@ use super::variables::{
 };
 use crate::bind::Binder;
 use crate::error::{SqlError, code};
-use crate::execute::Run;
+use crate::execute::{Failure, Run};
 use crate::parser::ast;
-use crate::plan::{ParamKind, Plan, PlanKind, SelectPlan, Source};
+use crate::plan::{Bound, ParamKind, Plan, PlanKind};
 
 impl Session {
-    /// The value of an expression that names no column: SET, KILL, DO.
+    /// The value of an expression that names no column: KILL.
     pub(crate) async fn scalar(&mut self, expr: &ast::Expr) -> Result<Value, SqlError> {
+        Ok(self.values(&[expr]).await?.remove(0))
+    }
+
+    /// The values of expressions that name no column: SET, DO. Their subqueries are a statement on rows: it sees one
+    /// snapshot or, as what it reads is kept, takes shared locks like INSERT ... SELECT; outside of a transaction it is one.
+    pub(crate) async fn values(&mut self, exprs: &[&ast::Expr]) -> Result<Vec<Value>, SqlError> {
         let params = self.statement_params.clone();
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-        let catalogue = self.catalogue();
-        let environment = self.environment.clone();
-        let (bound, slots) = {
-            let binder = Binder::new(&catalogue, &environment, &*self, &kinds);
-            binder.scalar(expr)?
-        };
-        let plan = scalar_plan(slots, kinds.len());
-        let mut run: Run<'_> = self.start_run(&plan, params, false);
+        let mut tries = 0;
+        loop {
+            let catalogue = self.catalogue();
+            let environment = self.environment.clone();
+            let plan = Binder::new(&catalogue, &environment, &*self, &kinds).values(exprs)?;
+            let has_subqueries = plan.has_subqueries();
+            let result = self.run_values(&plan, params.clone()).await;
+            let failure = match result {
+                Ok(values) => return Ok(values),
+                Err(failure) => failure,
+            };
+            if has_subqueries {
+                self.fail_statement(&failure).await;
+            }
+            if !failure.replan {
+                return Err(failure.error);
+            }
+            tries = self.after_replan(tries, plan.catalogue_version, &failure.error).await?;
+        }
+    }
+
+    async fn run_values(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Vec<Value>, Failure> {
+        let PlanKind::Values(bounds) = &plan.kind else { unreachable!("made for values") };
+        let has_subqueries = plan.has_subqueries();
+        if has_subqueries {
+            self.random_sequences.clear();
+            self.client.next_statement();
+        }
+        let mut run: Run<'_> = self.start_run(plan, params, false);
         let mut warnings = Vec::new();
-        let value = self.scalar_value(&mut run, &bound, &mut warnings).await;
+        let result = self.evaluate_values(&mut run, bounds, &mut warnings).await;
         self.warnings.extend(warnings);
-        value
+        let values = result?;
+        if has_subqueries {
+            self.finish_statement().await?;
+        }
+        Ok(values)
+    }
+
+    async fn evaluate_values(
+        &mut self,
+        run: &mut Run<'_>,
+        bounds: &[Bound],
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Vec<Value>, Failure> {
+        self.run_subqueries(run, warnings).await?;
+        let mut values = Vec::with_capacity(bounds.len());
+        for bound in bounds {
+            values.push(self.scalar_value(run, bound, warnings).await?);
+        }
+        Ok(values)
     }
 
     /// MySQL checks all items before it assigns any; here each value is computed before the first assignment, so that an
     /// expression that fails leaves nothing half set.
     pub(super) async fn set(&mut self, items: &[ast::SetItem]) -> Result<(), SqlError> {
-        let mut values = Vec::with_capacity(items.len());
-        for item in items {
-            values.push(match item {
-                ast::SetItem::UserVariable { value, .. } => {
-                    Some(NewValue::Value(self.scalar(value).await?))
-                }
-                ast::SetItem::SystemVariable { value, .. } => Some(match value {
-                    ast::SetValue::Default => NewValue::Default,
-                    ast::SetValue::Word(word) => NewValue::Word(word.clone()),
+        let exprs: Vec<&ast::Expr> = items.iter().filter_map(set_expr).collect();
+        let mut computed = self.values(&exprs).await?.into_iter();
+        let values: Vec<Option<NewValue>> = items
+            .iter()
+            .map(|item| match (set_expr(item), item) {
+                (Some(_), _) => computed.next().map(NewValue::Value),
+                (None, ast::SetItem::SystemVariable { value, .. }) => Some(match value {
                     // `SET x = latin1`: a bare name is a word.
-                    ast::SetValue::Expr(ast::Expr::Column(word)) if word.table.is_none() => {
+                    ast::SetValue::Expr(ast::Expr::Column(word)) => {
                         NewValue::Word(word.column.clone())
                     }
-                    ast::SetValue::Expr(expr) => NewValue::Value(self.scalar(expr).await?),
+                    ast::SetValue::Word(word) => NewValue::Word(word.clone()),
+                    ast::SetValue::Default | ast::SetValue::Expr(_) => NewValue::Default,
                 }),
-                ast::SetItem::Names { .. }
-                | ast::SetItem::CharacterSet { .. }
-                | ast::SetItem::Transaction { .. } => None,
-            });
-        }
+                (None, _) => None,
+            })
+            .collect();
         for (item, value) in items.iter().zip(values) {
             match (item, value) {
                 (ast::SetItem::UserVariable { name, .. }, Some(NewValue::Value(value))) => {
@@ -321,6 +363,9 @@ impl Session {
             "autocommit" => self.settings.autocommit = text == "ON",
             "sql_notes" => self.settings.sql_notes = text == "ON",
             "skarv_strict_snapshot" => self.settings.strict_snapshot = text == "ON",
+            "skarv_snapshot_age_max" => {
+                self.settings.snapshot_age_max_seconds = text.parse().unwrap_or(300);
+            }
             "innodb_lock_wait_timeout" => {
                 self.settings.lock_wait_timeout_seconds = text.parse().unwrap_or(50);
             }
@@ -620,29 +665,17 @@ fn number(name: &str, value: &NewValue) -> Result<u64, SqlError> {
     }
 }
 
-/// A plan that holds nothing but slots, for one expression.
-fn scalar_plan(slots: Vec<crate::plan::Slot>, param_count: usize) -> Plan {
-    Plan {
-        kind: PlanKind::Select(Box::new(SelectPlan {
-            columns: Vec::new(),
-            source: Source::Nothing { filter: None },
-            items: Vec::new(),
-            hidden_count: 0,
-            grouping: None,
-            distinct: false,
-            sort: Vec::new(),
-            limit: None,
-            calc_found_rows: false,
-            wait: client::WaitPolicy::Wait,
-            into_variables: Vec::new(),
-            simple_columns: None,
-            has_timestamps: false,
-            lookup: None,
-        })),
-        param_count: u16::try_from(param_count).expect("statements have few parameters"),
-        slots,
-        param_kinds: None,
-        reusable: false,
-        catalogue_version: types::SchemaVersion(0),
+/// The expression whose value an item of SET assigns.
+fn set_expr(item: &ast::SetItem) -> Option<&ast::Expr> {
+    match item {
+        ast::SetItem::UserVariable { value, .. } => Some(value),
+        ast::SetItem::SystemVariable { value, .. } => match value {
+            ast::SetValue::Expr(ast::Expr::Column(word)) if word.table.is_none() => None,
+            ast::SetValue::Expr(expr) => Some(expr),
+            ast::SetValue::Default | ast::SetValue::Word(_) => None,
+        },
+        ast::SetItem::Names { .. }
+        | ast::SetItem::CharacterSet { .. }
+        | ast::SetItem::Transaction { .. } => None,
     }
 }

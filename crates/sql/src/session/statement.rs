@@ -111,9 +111,7 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::Do(exprs) => {
-                for expr in exprs {
-                    self.scalar(expr).await?;
-                }
+                self.values(&exprs.iter().collect::<Vec<_>>()).await?;
                 if let Some(id) = self.statement_insert_id {
                     self.last_insert_id = id;
                 }
@@ -144,6 +142,21 @@ impl Session {
                 self.send(table, sink, more).await
             }
             Statement::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+            Statement::CreateTable(create) if create.as_query.is_some() => {
+                let (changed, info) = match self.create_table_select(create).await {
+                    Ok(created) => created,
+                    Err(failure) => return Err(self.fail(failure).await),
+                };
+                self.row_count = i64::try_from(changed.affected).unwrap_or(i64::MAX);
+                let ok = OkInfo {
+                    affected_rows: changed.affected,
+                    last_insert_id: changed.insert_id,
+                    info,
+                    ..self.ok_info(more)
+                };
+                sink.ok(&ok);
+                Ok(())
+            }
             Statement::Truncate { .. }
             | Statement::CreateDatabase { .. }
             | Statement::AlterDatabase { .. }

@@ -43,7 +43,8 @@ impl Session {
 
     /// The lock that reads take where the statement asks for this one. Inside a transaction at SERIALIZABLE plain reads take
     /// shared locks; a plain read that is its own transaction sees one snapshot, which is serializable already. What a
-    /// statement reads in order to write it elsewhere (INSERT ... SELECT) it locks from REPEATABLE READ on, as InnoDB does.
+    /// statement reads in order to keep it (INSERT ... SELECT, SET @v = (SELECT ...)) it locks from REPEATABLE READ on, as
+    /// InnoDB does.
     pub fn read_lock(&self, run: &Run<'_>, asked: Lock) -> Lock {
         let locks = match self.transaction.isolation {
             Isolation::ReadUncommitted | Isolation::ReadCommitted => false,

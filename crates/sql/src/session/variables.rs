@@ -213,6 +213,7 @@ pub static VARIABLES: &[Variable] = &[
     ),
     v("session_track_transaction_info", Both, Word(&["OFF", "STATE", "CHARACTERISTICS"])),
     v("show_create_table_verbosity", Both, Bool(false)),
+    v("skarv_snapshot_age_max", Both, int(300, 1, 4_000_000)),
     v("skarv_strict_snapshot", Both, Bool(false)),
     r("skip_networking", Bool(false)),
     v("slow_query_log", Global, Bool(false)),
@@ -474,6 +475,8 @@ pub struct Settings {
     pub kept: BTreeMap<&'static str, String>,
     /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
     pub strict_snapshot: bool,
+    /// skarv_snapshot_age_max: how old the snapshots that the session takes may get.
+    pub snapshot_age_max_seconds: u32,
     /// Grows with every change of `kept`.
     pub kept_version: u64,
 }
@@ -498,6 +501,7 @@ impl Default for Settings {
             timestamp_micros: None,
             kept: BTreeMap::new(),
             strict_snapshot: false,
+            snapshot_age_max_seconds: 300,
             kept_version: 1,
         }
     }

@@ -37,6 +37,9 @@ impl Session {
         let environment = self.environment.clone();
         let plan =
             crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
+        if plan.has_subqueries() {
+            return Err(SqlError::not_supported("EXPLAIN of a subquery"));
+        }
         let run = self.start_run(&plan, params.to_vec(), false);
         let counts = super::row_counts(self).await;
         let mut answer = Table::of_texts(&[
@@ -183,6 +186,7 @@ fn line_of(plan: &Plan) -> Line<'_> {
             };
             Line { select_type, table: Some(&insert.table), access: None, extra }
         }
+        PlanKind::Values(_) => unreachable!("SET and DO are not explained"),
         PlanKind::Update(update) => {
             let sorts = !update.target.sort.is_empty() && !update.target.access.delivers_order;
             Line {

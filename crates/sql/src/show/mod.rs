@@ -6,9 +6,11 @@
 //! | module | part |
 //! |---|---|
 //! | `create` | SHOW CREATE TABLE and DATABASE |
+//! | `engine` | SHOW ENGINE x STATUS |
 //! | `explain` | EXPLAIN |
 
 mod create;
+mod engine;
 mod explain;
 
 use std::collections::BTreeMap;
@@ -20,9 +22,10 @@ use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, T
 
 use crate::ColumnInfo;
 use crate::bind::names::{Scope, ScopeColumn, ScopeTable};
+use crate::bind::table::is_unfinished;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
-use crate::information_schema::{self, shown_indexes};
+use crate::information_schema::{self, VirtualTable, activity, shown_indexes};
 use crate::parser::ast;
 use crate::server::Counters;
 use crate::session::Session;
@@ -130,34 +133,8 @@ fn replica_count(session: &Session) -> u64 {
     shards.iter().map(|shard| shard.members.len() as u64).max().unwrap_or(1).max(1)
 }
 
-/// PROCESSLIST's rows.
-pub fn process_rows(session: &Session, full: bool) -> Vec<Vec<Value>> {
-    let now = session.client.client().wall_clock_micros();
-    session
-        .server
-        .processes()
-        .into_iter()
-        .map(|process| {
-            let seconds = now.saturating_sub(process.since_micros).max(0) / 1_000_000;
-            let is_running = process.command != "Sleep";
-            let statement = process.statement.filter(|_| is_running).map(|own| {
-                let limit = if full { 4096 } else { 100 };
-                own.chars().take(limit).collect::<String>()
-            });
-            let state = if process.command == "Query" { "executing" } else { "" };
-            vec![
-                Value::UInt(u64::from(process.id)),
-                text(&process.user),
-                text(&process.host),
-                process.database.map_or(Value::Null, text),
-                text(process.command),
-                Value::UInt(seconds as u64),
-                text(state),
-                statement.map_or(Value::Null, text),
-            ]
-        })
-        .collect()
-}
+/// Characters of a statement in SHOW PROCESSLIST, without FULL.
+const INFO_LENGTH_MAX: usize = 100;
 
 /// A default as DESCRIBE and COLUMN_DEFAULT show it.
 pub fn default_text(column: &Column) -> Option<String> {
@@ -209,7 +186,7 @@ impl Session {
                 let mut table = Table::of_texts(&["Database"]);
                 let mut names: Vec<String> =
                     self.catalogue().databases.values().map(|own| own.name.clone()).collect();
-                names.push(information_schema::NAME.into());
+                names.extend(information_schema::SCHEMAS.map(String::from));
                 names.sort();
                 for name in &names {
                     table.push_texts(&[name]);
@@ -303,9 +280,10 @@ impl Session {
             S::ProcessList { full } => {
                 let titles = ["#Id", "User", "Host", "db", "Command", "#Time", "State", "Info"];
                 let mut table = Table::of_texts(&titles);
-                for row in process_rows(self, *full) {
-                    table.push(row);
-                }
+                let length_max = if *full { usize::MAX } else { INFO_LENGTH_MAX };
+                let mut warnings = Vec::new();
+                table.rows = activity::processes(self, length_max, &mut warnings).await;
+                self.warnings = warnings;
                 Ok(table)
             }
             S::Engines => {
@@ -525,24 +503,26 @@ impl Session {
         name: &ast::ObjectName,
     ) -> Result<std::sync::Arc<types::Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
-        if schema.is_some_and(information_schema::is_schema) {
-            return match information_schema::VirtualTable::by_name(&name.name) {
-                Some(own) => Ok(std::sync::Arc::new(virtual_definition(own))),
-                None => Err(information_schema::unknown_table(&name.name)),
-            };
+        if let Some(schema) = schema.and_then(information_schema::schema_named) {
+            let own = VirtualTable::find(schema, &name.name)?;
+            return Ok(std::sync::Arc::new(virtual_definition(own)));
         }
         find_table(&self.catalogue(), self.environment.database.as_deref(), name)
     }
 
     fn table_names(&self, database: &str) -> Vec<(String, &'static str)> {
-        if information_schema::is_schema(database) {
-            return information_schema::VirtualTable::ALL
-                .into_iter()
-                .map(|own| (own.name().to_string(), "SYSTEM VIEW"))
-                .collect();
+        if let Some(schema) = information_schema::schema_named(database) {
+            let kind = information_schema::table_kind(schema);
+            let own = VirtualTable::ALL.into_iter().filter(|own| own.schema() == schema);
+            return own.map(|own| (own.name().to_string(), kind)).collect();
         }
         match self.catalogue().database(database) {
-            Some(own) => own.tables.keys().map(|name| (name.clone(), "BASE TABLE")).collect(),
+            Some(own) => own
+                .tables
+                .keys()
+                .filter(|name| !is_unfinished(name))
+                .map(|name| (name.clone(), "BASE TABLE"))
+                .collect(),
             None => Vec::new(),
         }
     }
@@ -580,6 +560,9 @@ impl Session {
             catalogue.database(&database).map(|own| own.tables.clone()).unwrap_or_default();
         for id in tables.values() {
             let Some(table) = catalogue.table_by_id(*id) else { continue };
+            if is_unfinished(&table.name) {
+                continue;
+            }
             let (rows, bytes) = counts.get(id).copied().unwrap_or((0, 0));
             let has_sequence = table.columns.iter().any(|column| {
                 !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
@@ -688,31 +671,6 @@ impl Session {
         Ok(table)
     }
 
-    /// SHOW ENGINE x STATUS: a line a node.
-    async fn engine_status(&mut self, engine: &str, what: &str) -> Result<Table, SqlError> {
-        if what != "STATUS" {
-            return Err(SqlError::not_supported(format!("SHOW ENGINE {engine} {what}")));
-        }
-        crate::bind::table::engine_name(engine)?;
-        let mut table = Table::of_texts(&["Type", "Name", "Status"]);
-        for (node, report) in self.client.report(None, ReportRequest::Status).await {
-            let status = match report {
-                Report::Status(own) => format!(
-                    "state={:?} view={} transactions_open={} locks_held={} commits={} aborts={}",
-                    own.state,
-                    own.view,
-                    own.transactions_open,
-                    own.locks_held,
-                    own.commits,
-                    own.aborts
-                ),
-                _ => "unreachable".to_string(),
-            };
-            table.push_texts(&["skarv", &format!("node {node}"), &status]);
-        }
-        Ok(table)
-    }
-
     /// DESCRIBE t [column or pattern].
     pub(crate) fn describe(
         &self,
@@ -814,7 +772,7 @@ fn index_table(table: &types::Table, row_count: u64) -> Table {
 }
 
 /// A table of information_schema as DESCRIBE sees it.
-fn virtual_definition(own: information_schema::VirtualTable) -> types::Table {
+fn virtual_definition(own: VirtualTable) -> types::Table {
     let scope = own.scope(None);
     types::Table {
         id: TableId(0),

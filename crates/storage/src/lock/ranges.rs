@@ -13,8 +13,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
-use types::{IndexId, TableId, TransactionId};
+use types::{IndexId, LockName, TableId, TransactionId};
 
+use super::view::{LockView, Locked, Rival};
 use super::{Acquired, Wait};
 use crate::partition::KeyRange;
 
@@ -27,11 +28,14 @@ pub(super) struct RangeLocks {
     queue: VecDeque<Waiting>,
     /// Entries that waited and were granted: until their owners' end, ranges behind them wait.
     admitted: Vec<Waiting>,
+    /// Numbers the ranges held, for those who look at them.
+    number_last: u64,
 }
 
 struct Held {
     range: KeyRange,
     owner: TransactionId,
+    number: u64,
 }
 
 struct Waiting {
@@ -170,7 +174,8 @@ impl RangeLocks {
                 return;
             }
         }
-        all.push(Held { range, owner: request.owner });
+        self.number_last += 1;
+        all.push(Held { range, owner: request.owner, number: self.number_last });
     }
 
     /// Does the owner hold a range that keeps this request waiting?
@@ -252,6 +257,79 @@ impl RangeLocks {
                 Wants::Entries(_) => self.admitted.push(request),
             }
         }
+    }
+
+    /// Ranges held, requests that wait and entries admitted.
+    pub fn count(&self) -> usize {
+        self.held.values().map(Vec::len).sum::<usize>() + self.queue.len() + self.admitted.len()
+    }
+
+    /// All of them, in that order.
+    pub fn views(&self) -> impl Iterator<Item = LockView<'_>> {
+        let held = self.held.iter().flat_map(|((table, index), held)| {
+            held.iter().map(|held| LockView {
+                owner: held.owner,
+                name: LockName::Range(held.number),
+                table: *table,
+                locked: Locked::Range(*index, &held.range),
+                token: None,
+            })
+        });
+        let waiting = self.queue.iter().map(|waiting| self.view(waiting, Some(waiting.token)));
+        held.chain(waiting).chain(self.admitted.iter().map(|waiting| self.view(waiting, None)))
+    }
+
+    /// The wait with this token.
+    pub fn view_of(&self, token: u64) -> Option<LockView<'_>> {
+        let waiting = self.queue.iter().find(|waiting| waiting.token == token)?;
+        Some(self.view(waiting, Some(token)))
+    }
+
+    fn view<'a>(&'a self, waiting: &'a Waiting, token: Option<u64>) -> LockView<'a> {
+        let locked = match &waiting.wants {
+            Wants::Range(index, range) => Locked::Range(*index, range),
+            Wants::Entries(entries) => {
+                // Of all the row's entries the one that meets a range.
+                let meets = |(index, key): &&(IndexId, Vec<u8>)| {
+                    let mut held = self.held.get(&(waiting.table, *index)).into_iter().flatten();
+                    held.any(|held| held.owner != waiting.owner && contains(&held.range, key))
+                };
+                let (index, key) = entries.iter().find(meets).unwrap_or(&entries[0]);
+                Locked::Entry(*index, key)
+            }
+        };
+        let name = LockName::Wait(waiting.token);
+        LockView { owner: waiting.owner, name, table: waiting.table, locked, token }
+    }
+
+    /// What stands in the way of a wait, the first so many; none if it is not here.
+    pub fn rivals(&self, token: u64, count_max: usize) -> Vec<Rival> {
+        let Some(place) = self.queue.iter().position(|waiting| waiting.token == token) else {
+            return Vec::new();
+        };
+        let request = &self.queue[place];
+        let entries: &[(IndexId, Vec<u8>)] = match &request.wants {
+            Wants::Entries(entries) => entries,
+            Wants::Range(..) => &[],
+        };
+        let held = entries.iter().flat_map(|(index, key)| {
+            let held = self.held.get(&(request.table, *index)).into_iter().flatten();
+            let others = held.filter(|held| held.owner != request.owner);
+            others.filter(|held| contains(&held.range, key)).map(|held| Rival {
+                owner: held.owner,
+                index: *index,
+                name: LockName::Range(held.number),
+            })
+        });
+        let earlier = self.admitted.iter().chain(self.queue.iter().take(place));
+        let earlier = earlier.filter(|earlier| {
+            request.excludes(earlier) && !self.is_kept_by(earlier, request.owner)
+        });
+        let earlier = earlier.map(|earlier| {
+            let view = self.view(earlier, None);
+            Rival { owner: view.owner, index: view.locked.index(), name: view.name }
+        });
+        held.chain(earlier).take(count_max).collect()
     }
 
     pub fn waits(&self) -> impl Iterator<Item = Wait> {

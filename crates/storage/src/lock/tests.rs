@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use types::{Address, Incarnation, NodeId, WorkerId};
+use types::{Address, Incarnation, LockName, NodeId, WorkerId};
 
 use super::*;
 use crate::random::Random;
@@ -234,8 +234,16 @@ fn locks_against_a_model() {
                     assert_eq!(locks.cancel(wait.token), expected);
                 }
                 8 if random.chance(40) => {
-                    let granted: BTreeSet<u64> =
-                        locks.release_all(owner(number)).into_iter().collect();
+                    let mut granted = BTreeSet::new();
+                    // All at once, or some at a time.
+                    let count = if random.chance(50) { usize::MAX } else { 2 };
+                    loop {
+                        let (some, is_all) = locks.release_some(owner(number), count);
+                        granted.extend(some);
+                        if is_all {
+                            break;
+                        }
+                    }
                     let rows: Vec<u8> = model.rows.keys().copied().collect();
                     let mut expected = BTreeSet::new();
                     for row in rows {
@@ -263,9 +271,66 @@ fn locks_against_a_model() {
     }
 }
 
+/// Every lock as (owner, name, waits), gathered a few places at a time.
+fn viewed(locks: &LockTable, at_once: usize) -> Vec<(TransactionId, LockName, bool)> {
+    let mut seen = Vec::new();
+    let mut from = Some(0);
+    while let Some(position) = from {
+        let enough = seen.len() + at_once;
+        from = locks.visit(position, at_once, &mut |view| {
+            seen.push((view.owner, view.name, view.token.is_some()));
+            seen.len() < enough
+        });
+    }
+    seen
+}
+
+/// What is looked at piece by piece is all there is, each once, and whoever waits is told for which locks.
+#[test]
+fn views_show_every_lock() {
+    let mut locks = LockTable::new();
+    locks.acquire(T, b"a", Shared, owner(1), 1);
+    locks.acquire(T, b"b", Exclusive, owner(1), 2);
+    locks.acquire(T, b"a", Shared, owner(2), 3);
+    locks.acquire(T, b"a", Exclusive, owner(3), 4);
+    locks.acquire(T, b"a", Shared, owner(4), 5);
+    let range = KeyRange::prefix(b"k");
+    locks.acquire_range(T, IndexId(1), &range, owner(1), 6);
+    locks.acquire_range(T, IndexId(1), &range, owner(2), 7);
+    let entries = vec![(IndexId(0), b"z".to_vec()), (IndexId(1), b"kk".to_vec())];
+    assert_eq!(locks.admit_entries(T, entries, owner(1), 8), Acquired::Waiting);
+    let expected = [
+        (owner(1), LockName::Row(0), false),
+        (owner(2), LockName::Row(0), false),
+        (owner(3), LockName::Wait(4), true),
+        (owner(4), LockName::Wait(5), true),
+        (owner(1), LockName::Row(1), false),
+        (owner(1), LockName::Range(1), false),
+        (owner(2), LockName::Range(2), false),
+        (owner(1), LockName::Wait(8), true),
+    ];
+    for at_once in 1..10 {
+        assert_eq!(viewed(&locks, at_once), expected, "{at_once} at once");
+    }
+    assert_eq!(locks.view_count(), expected.len());
+    let rival = |number, index, name| Rival { owner: owner(number), index: IndexId(index), name };
+    assert_eq!(locks.rivals(4, 9), [1, 2].map(|number| rival(number, 0, LockName::Row(0))));
+    assert_eq!(locks.rivals(5, 9), [rival(3, 0, LockName::Wait(4))]);
+    assert_eq!(locks.rivals(4, 1).len(), 1);
+    assert_eq!(locks.rivals(8, 9), [rival(2, 1, LockName::Range(2))]);
+    assert_eq!(locks.rivals(99, 9), []);
+    let wait = locks.view_of(8).expect("it waits");
+    assert!(matches!(wait.locked, Locked::Entry(IndexId(1), b"kk")), "{wait:?}");
+    assert!(matches!(locks.view_of(5).map(|view| view.locked), Some(Locked::Row(Shared, b"a"))));
+    // A place that is free again is passed over.
+    locks.release_all(owner(1));
+    assert_eq!(viewed(&locks, 2).len(), locks.view_count());
+}
+
 fn check(locks: &LockTable, model: &Model) {
     let holders: usize = model.rows.values().map(|(holders, _)| holders.len()).sum();
     assert_eq!(locks.lock_count(), holders);
+    assert_eq!(viewed(locks, 3).len(), locks.view_count());
     let mut waits: Vec<u64> =
         model.rows.values().flat_map(|(_, queue)| queue.iter().map(|waiter| waiter.0)).collect();
     waits.sort_unstable();

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::row::{RowLayout, encode_row, tests::typed};
 use crate::{
-    Collation, ColumnDefault, IndexKind, IndexState, IntWidth, SchemaVersion, TableId, TableState,
-    Value,
+    Collation, ColumnDefault, Date, DateTime, Decimal, IndexKind, IndexState, IntWidth,
+    SchemaVersion, TableId, TableState, Value,
 };
 
 const INT: ColumnType = ColumnType::Int { width: IntWidth::W4, unsigned: false };
@@ -214,4 +214,57 @@ proptest! {
             prop_assert!(prefix.iter().all(|&byte| byte == 0xff));
         }
     }
+}
+
+/// A key tells the values it was made of, a range's bound as many as it has, unless a sort key hides the string.
+#[test]
+fn keys_are_decoded() {
+    let mut table = table();
+    let (date, time) = (Date::new(2024, 2, 29).unwrap(), Time::from_micros(-5_000_000).unwrap());
+    let moment = DateTime::new(date, 23, 59, 58, 7).unwrap();
+    let small = ColumnType::Int { width: IntWidth::W3, unsigned: false };
+    let big = ColumnType::Int { width: IntWidth::W8, unsigned: true };
+    let binary_text = ColumnType::Varchar { length: 9, collation: Collation::Utf8mb40900Bin };
+    let decimal = ColumnType::Decimal { precision: 7, scale: 2, unsigned: false };
+    let values = [
+        (small.clone(), Value::Int(-8_388_608)),
+        (small, Value::Int(17)),
+        (big, Value::UInt(u64::MAX)),
+        (decimal, Value::Decimal(Decimal::from_parts(-1_234_560, 2))),
+        (ColumnType::Date, Value::Date(date)),
+        (ColumnType::Time { fsp: 0 }, Value::Time(time)),
+        (ColumnType::DateTime { fsp: 6 }, Value::DateTime(moment)),
+        (ColumnType::Varbinary { length: 9 }, Value::bytes(b"a\0\x01b")),
+        (binary_text, Value::text("a\0b", Collation::Utf8mb40900Bin)),
+        (INT, Value::Null),
+    ];
+    table.columns = values
+        .iter()
+        .map(|(column_type, _)| column("c", column_type.clone(), true, ColumnDefault::None))
+        .collect();
+    let all: Vec<u16> = (0..).take(values.len()).collect();
+    table.indexes = vec![index(0, IndexKind::Primary, &all), index(1, IndexKind::Ordinary, &[9])];
+    table.indexes[0].parts[1].descending = true;
+    let values: Vec<Value> = values.into_iter().map(|(_, value)| value).collect();
+    let references: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+    for count in 0..=values.len() {
+        let key = index_key_prefix(&table, &table.indexes[0], &references[..count]).unwrap();
+        let decoded = decode_key(&table, &table.indexes[0], &key);
+        assert_eq!(decoded.as_deref(), Some(&values[..count]));
+        // (The last part is NULL, one byte.)
+        if (1..values.len()).contains(&count) {
+            assert_eq!(decode_key(&table, &table.indexes[0], &key[..key.len() - 1]), None);
+        }
+    }
+    // An entry of another index ends in the primary key.
+    let mut entry = index_key_prefix(&table, &table.indexes[1], &[ValueRef::Null]).unwrap();
+    entry.extend(index_key_prefix(&table, &table.indexes[0], &references).unwrap());
+    let decoded = decode_key(&table, &table.indexes[1], &entry).unwrap();
+    assert_eq!((&decoded[0], &decoded[1..]), (&Value::Null, &values[..]));
+    // What hides its value, and bytes that are no key.
+    table.columns[9].column_type = NAME;
+    let name = [ValueRef::Text("a", Collation::Utf8mb40900AiCi)];
+    let key = index_key_prefix(&table, &table.indexes[1], &name).unwrap();
+    assert_eq!(decode_key(&table, &table.indexes[1], &key), None);
+    assert_eq!(decode_key(&table, &table.indexes[0], b"\x07\x00"), None);
 }

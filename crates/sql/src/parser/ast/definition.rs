@@ -18,6 +18,16 @@ pub struct CreateTable {
     pub like: Option<ObjectName>,
     /// CREATE TABLE t [AS] SELECT.
     pub as_query: Option<Box<Query>>,
+    /// IGNORE or REPLACE before the query: what becomes of rows whose key is taken.
+    pub on_duplicate: OnDuplicate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnDuplicate {
+    #[default]
+    Fail,
+    Ignore,
+    Replace,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -1,0 +1,59 @@
+//! Back-pressure: no new writes while a peer does not keep up.
+//!
+//! What a channel keeps for a peer that does not acknowledge is memory of this node. Transactions that begin by writing or
+//! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
+//! because its end frees locks; that adds a transaction a session at most. Plain reads go on.
+
+use std::collections::VecDeque;
+
+use protocol::op::Batch;
+use protocol::request::SessionId;
+
+use super::Coordinator;
+use super::execute::is_plain_read;
+use crate::worker::Context;
+
+/// Batches that have not begun.
+#[derive(Default)]
+pub(super) struct HeldBack {
+    batches: VecDeque<(SessionId, Batch)>,
+}
+
+impl HeldBack {
+    pub(super) fn push(&mut self, session: SessionId, batch: Batch) {
+        self.batches.push_back((session, batch));
+    }
+
+    /// Forgets a session's batch; was there one?
+    pub(super) fn take(&mut self, session: SessionId) -> bool {
+        let before = self.batches.len();
+        self.batches.retain(|(of, _)| *of != session);
+        self.batches.len() < before
+    }
+}
+
+impl Coordinator {
+    /// Would the batch add to what piles up? Who comes while others are held back queues behind them.
+    pub(super) fn must_wait(&self, batch: &Batch, context: &mut Context<'_>) -> bool {
+        let overloaded = context.channels.overloaded();
+        if overloaded.is_none() && self.held_back.batches.is_empty() {
+            return false;
+        }
+        let waits = batch.ops.iter().any(|op| !is_plain_read(&op.kind));
+        if waits && let Some(peer) = overloaded {
+            context.outbox.log.push(format!(
+                "node {} does not keep up with what it is sent: transactions that write wait to begin",
+                peer.node
+            ));
+        }
+        waits
+    }
+
+    /// Begins what was held back, as far as there is room again.
+    pub(super) fn begin_held_back(&mut self, context: &mut Context<'_>) {
+        while !self.held_back.batches.is_empty() && !context.channels.is_piling_up() {
+            let Some((session, batch)) = self.held_back.batches.pop_front() else { return };
+            self.execute(session, batch, context);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Long transactions: their ends in steps.
+//!
+//! A handler should take about a millisecond, however many rows a transaction has written, and a record must fit a frame.
+//! So what a commit, a prepare or a rollback does row by row is done some rows at a time, with a message of the worker to
+//! itself in between, behind which other work has its turn:
+//!
+//! ```text
+//!   primary   Active --Commit, Prepare--> Sending --Part, Part, ...--> the rest goes as if it were all
+//!             decided or rolled back --> ending: its rows some at a time, then its locks
+//!   backup    Part --> pending rows, like those of a PREPARE
+//!             decided --> ending, likewise
+//! ```
+//! The markers are set with the parts. A marker's bound is above every snapshot read until then, so older snapshots pass
+//! it, and the timestamp that comes at last is above it (R11). Readers of rows whose markers are set wait until the
+//! transaction has ended here; its locks last as long.
+
+use protocol::message::{Prepare, Record, RecordKind};
+use storage::RowHandle;
+use types::{ShardId, TableId, Timestamp, TransactionId};
+
+use super::shard::{Answer, Shard, TransactionState, WriteEntry};
+use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
+use crate::worker::Context;
+
+/// What a transaction was asked for, to go on with when its parts are sent, or its timestamp is here.
+pub(super) enum End {
+    Commit { participants: Vec<ShardId>, answer: Answer },
+    Prepare(Prepare),
+}
+
+/// A transaction that is decided, with the rows that do not show it yet. When there are none left its locks go.
+pub(super) struct Ending {
+    pub rows: EndingRows,
+    pub outcome: Outcome,
+}
+
+pub(super) enum EndingRows {
+    /// On the primary.
+    Written(Vec<WriteEntry>),
+    /// On a backup.
+    Applied(Vec<(TableId, RowHandle)>),
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Outcome {
+    Committed(Timestamp),
+    /// Rolled back after its markers were set.
+    Aborted,
+    /// Rolled back before.
+    Undone,
+}
+
+impl EndingRows {
+    fn len(&self) -> usize {
+        match self {
+            EndingRows::Written(writes) => writes.len(),
+            EndingRows::Applied(rows) => rows.len(),
+        }
+    }
+}
+
+impl Shard {
+    /// Must the transaction's end be done in steps?
+    pub(super) fn is_long(&self, transaction: TransactionId, context: &Context<'_>) -> bool {
+        let entry = &self.transactions[&transaction];
+        let rows = entry.writes.len() - entry.sent;
+        let is_long = rows > context.node.record_rows_max() || entry.bytes > RECORD_BYTES_MAX;
+        is_long && !self.backups.is_empty()
+    }
+
+    /// Begins the end of a long transaction.
+    pub(super) fn send_ahead(
+        &mut self,
+        transaction: TransactionId,
+        end: End,
+        context: &mut Context<'_>,
+    ) {
+        let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+        assert_eq!(entry.state, TransactionState::Active, "it ends once");
+        entry.state = TransactionState::Sending;
+        entry.end = Some(end);
+        self.sending.push(transaction);
+        self.go_on_later(context);
+    }
+
+    /// Sets some markers and sends their rows; with the last the transaction ends like a short one. Returns the lock waits
+    /// granted.
+    fn send_part(&mut self, transaction: TransactionId, context: &mut Context<'_>) -> Vec<u64> {
+        let lower_bound = Timestamp(self.marker_floor().0 + 1);
+        let entry = self.transactions.get_mut(&transaction).expect("sending until it ends");
+        let (mut end, mut bytes) = (entry.sent, 0);
+        let last =
+            entry.writes.len().min(entry.sent.saturating_add(context.node.record_rows_max()));
+        while end < last && bytes < RECORD_BYTES_MAX {
+            let write = &entry.writes[end];
+            entry.bytes -= write.bytes;
+            // What is sent is the row as it is now, which later writes may have made longer.
+            if write.first
+                && let Some(replica) = self.tables.get(&write.table)
+            {
+                bytes += replica.partition.pending_size(write.row);
+            }
+            end += 1;
+        }
+        let range = entry.sent..end;
+        self.mark(transaction, range.clone(), lower_bound);
+        let writes = self.writes_of(transaction, range);
+        self.transactions.get_mut(&transaction).expect("as above").sent = end;
+        let kind = RecordKind::Part { lower_bound };
+        let granted = self.append_record(Record { transaction, kind, writes }, None, context);
+        if !self.is_long(transaction, context) {
+            self.sending.retain(|other| *other != transaction);
+            let entry = self.transactions.get_mut(&transaction).expect("as above");
+            match entry.end.take().expect("set when it began") {
+                End::Commit { participants, answer } => {
+                    return [granted, self.commit_rest(transaction, participants, answer, context)]
+                        .concat();
+                }
+                End::Prepare(message) => self.prepare_rest(&message, context),
+            }
+        }
+        granted
+    }
+
+    /// Shows a decided transaction in its rows, or takes it out of them, and gives up its locks: at once if they are few.
+    /// Returns the lock waits granted.
+    pub(super) fn end_rows(
+        &mut self,
+        transaction: TransactionId,
+        rows: EndingRows,
+        outcome: Outcome,
+        context: &mut Context<'_>,
+    ) -> Vec<u64> {
+        let (granted, ended) = self.end_some(transaction, Ending { rows, outcome }, context);
+        if !ended {
+            self.go_on_later(context);
+        }
+        granted
+    }
+
+    /// A step of the end: some rows, or when there are none left some locks. Returns the lock waits granted, and whether
+    /// that was all; if not the rest is kept.
+    fn end_some(
+        &mut self,
+        transaction: TransactionId,
+        mut ending: Ending,
+        context: &mut Context<'_>,
+    ) -> (Vec<u64>, bool) {
+        let had_rows = ending.rows.len() > 0;
+        let mut granted = Vec::new();
+        if self.end_rows_some(&mut ending, context) {
+            if had_rows {
+                self.resume_readers(transaction, context);
+            }
+            let ended;
+            (granted, ended) = self.locks.release_some(transaction, context.node.record_rows_max());
+            if ended {
+                return (granted, true);
+            }
+        }
+        let before = self.endings.insert(transaction, ending);
+        assert!(before.is_none(), "a transaction ends once");
+        (granted, false)
+    }
+
+    /// The last written first, as undoing asks for. True if that was all.
+    fn end_rows_some(&mut self, ending: &mut Ending, context: &Context<'_>) -> bool {
+        let horizon = context.node.horizon();
+        for _ in 0..context.node.record_rows_max() {
+            let (table, row, undo) = match &mut ending.rows {
+                EndingRows::Written(writes) => match writes.pop() {
+                    Some(WriteEntry { table, row, undo, first, .. }) => {
+                        let undone = matches!(ending.outcome, Outcome::Undone);
+                        if !first && !undone {
+                            continue;
+                        }
+                        (table, row, Some(undo))
+                    }
+                    None => return true,
+                },
+                EndingRows::Applied(rows) => match rows.pop() {
+                    Some((table, row)) => (table, row, None),
+                    None => return true,
+                },
+            };
+            // A table dropped meanwhile takes its rows with it.
+            let Some(replica) = self.tables.get_mut(&table) else { continue };
+            match (ending.outcome, undo) {
+                (Outcome::Committed(ts), _) => replica.partition.commit(row, ts, horizon),
+                (Outcome::Undone, Some(undo)) => replica.partition.undo(undo),
+                (Outcome::Undone | Outcome::Aborted, _) => replica.partition.abort(row),
+            }
+        }
+        ending.rows.len() == 0
+    }
+
+    /// On a backup: a record that is about to be applied finds no row still pending for a transaction that has ended.
+    pub(super) fn end_before(&mut self, record: &Record, context: &mut Context<'_>) {
+        if self.endings.is_empty() {
+            return;
+        }
+        let owners = record.writes.iter().filter_map(|write| {
+            let partition = &self.tables.get(&write.table)?.partition;
+            Some(partition.state(partition.find(&write.key)?).pending?.owner)
+        });
+        let mut ended: Vec<TransactionId> = owners.collect();
+        ended.dedup();
+        for transaction in ended {
+            let Some(mut ending) = self.endings.remove(&transaction) else { continue };
+            while !self.end_rows_some(&mut ending, context) {}
+            self.resume_readers(transaction, context);
+        }
+    }
+
+    /// Is there a part to be sent, and not too much on its way? What arrives takes it up again.
+    fn may_send_part(&self) -> bool {
+        !self.sending.is_empty() && self.parts_in_flight < PARTS_IN_FLIGHT_MAX
+    }
+
+    /// Asks to be taken up again, behind what waits for this worker now.
+    pub(super) fn go_on_later(&mut self, context: &mut Context<'_>) {
+        let has_more = self.may_send_part() || !self.endings.is_empty();
+        if has_more && !self.goes_on {
+            self.goes_on = true;
+            context.go_on_later(self.id);
+        }
+    }
+
+    /// The next step of each transaction that ends in steps.
+    pub(super) fn go_on(&mut self, context: &mut Context<'_>) {
+        self.goes_on = false;
+        for transaction in self.sending.clone() {
+            // Another's step may have ended it.
+            if self.may_send_part() && self.sending.contains(&transaction) {
+                let granted = self.send_part(transaction, context);
+                self.resume(granted, context);
+            }
+        }
+        let endings: Vec<TransactionId> = self.endings.keys().copied().collect();
+        for transaction in endings {
+            if let Some(ending) = self.endings.remove(&transaction) {
+                let (granted, _) = self.end_some(transaction, ending, context);
+                self.resume(granted, context);
+            }
+        }
+        self.go_on_later(context);
+    }
+}

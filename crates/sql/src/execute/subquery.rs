@@ -1,0 +1,61 @@
+//! The values of subqueries, before the statement's first row.
+
+use std::pin::Pin;
+
+use types::convert::SqlWarning;
+use types::{Value, ValueRef};
+
+use super::{Failure, Run};
+use crate::SqlError;
+use crate::plan::Slot;
+use crate::result::{ColumnInfo, OkInfo, ResultSink};
+use crate::session::Session;
+
+impl Session {
+    /// Runs the statement's subqueries, inner ones first, and supplies their values. 1242 if one has several rows.
+    pub async fn run_subqueries(
+        &mut self,
+        run: &mut Run<'_>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        let plan = run.plan;
+        // An inner subquery got its slot before the one around it.
+        for (number, slot) in plan.slots.iter().enumerate() {
+            let Slot::Subquery(select) = slot else { continue };
+            let mut only = OnlyRow::default();
+            let found_rows = self.found_rows;
+            let around = std::mem::replace(&mut run.wait, select.wait);
+            let sent = self.run_select(run, select, &mut only, warnings).await?;
+            run.wait = around;
+            self.found_rows = found_rows;
+            if 1 < sent {
+                return Err(SqlError::subquery_rows().into());
+            }
+            let position = run.first_slot() + number;
+            run.params[position] = only.value.unwrap_or(Value::Null);
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the first row's column.
+#[derive(Default)]
+struct OnlyRow {
+    value: Option<Value>,
+}
+
+impl ResultSink for OnlyRow {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, values: &[ValueRef<'_>]) {
+        self.value.get_or_insert_with(|| values[0].to_value());
+    }
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
