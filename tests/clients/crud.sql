@@ -99,8 +99,10 @@ SELECT a.code, b.code FROM item a JOIN item b ON a.shelf = b.shelf AND a.id < b.
 SELECT a.id, b.id FROM item a LEFT JOIN item b ON b.id = a.id + 3 ORDER BY a.id;
 SELECT COUNT(*) FROM item a, item b, item c WHERE a.id = b.id AND b.shelf = c.shelf;
 
-SELECT '== subqueries' AS '==';
+SELECT '== subqueries of one value' AS '==';
 SELECT id FROM item WHERE price = (SELECT MAX(price) FROM item);
+
+SELECT '== subqueries' AS '==';
 SELECT id FROM item WHERE shelf IN (SELECT shelf FROM item WHERE quantity >= 40) ORDER BY id;
 SELECT id FROM item a WHERE EXISTS (SELECT 1 FROM item b WHERE b.shelf = a.shelf AND b.id <> a.id) ORDER BY id;
 SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM item GROUP BY shelf) counts GROUP BY n ORDER BY n;

@@ -1,5 +1,5 @@
 """Locks as a user sees them: waits and their ends, hot rows, savepoints, and who is freed when a session ends or is
-killed; the locking reads of statements that write, watched in performance_schema.data_locks.
+killed; the locking reads of statements that keep what they read.
 """
 
 import statistics
@@ -8,7 +8,7 @@ import time
 from cluster import wait_for
 from isolation import cluster_with
 from isolation_client import ANSWER_TIMEOUT, drive
-from isolation_script import BLOCKS_S, LEVELS, connect, is_skipped, keys_by_node
+from isolation_script import BLOCKS_S, LEVELS, connect, keys_by_node
 
 # From the end of a session or statement to the answer of who waited for its lock on another node; the middle of some.
 FREED_S_MAX = 0.1
@@ -17,8 +17,9 @@ FREED_S_WORST = 2.0
 CITIES = 4079
 READ_COMMITTED = next(level for level in LEVELS if level.name == "READ COMMITTED")
 REPEATABLE_READ = next(level for level in LEVELS if level.name == "REPEATABLE READ")
+SERIALIZABLE = next(level for level in LEVELS if level.name == "SERIALIZABLE")
 S_LOCKS = ("FROM performance_schema.data_locks WHERE OBJECT_SCHEMA = 'd' AND OBJECT_NAME = 'city' "
-           "AND LOCK_TYPE = 'RECORD' AND LOCK_MODE LIKE 'S%'")
+           "AND LOCK_TYPE = 'RECORD' AND LOCK_MODE = 'S,REC_NOT_GAP'")
 
 
 def timed(session, statement):
@@ -69,8 +70,6 @@ def test_lock_wait_timeout(environment):
 
 def test_nowait_skip_locked(environment):
     """NOWAIT gives 3572 at once and leaves the transaction open; SKIP LOCKED leaves out what others have locked."""
-    if is_skipped("NOWAIT and SKIP LOCKED", "NOWAIT", "SKIP LOCKED"):
-        return
     cluster, admin, here, there = cluster_with_rows(environment)
     everything = sorted(here + there)
     for level in (READ_COMMITTED, REPEATABLE_READ):
@@ -161,8 +160,6 @@ def test_hot_row(environment):
 
 def test_savepoints(environment):
     """SAVEPOINT, ROLLBACK TO, RELEASE: what is undone, what is kept, which names are known; over both nodes' rows."""
-    if is_skipped("savepoints", "SAVEPOINT"):
-        return
     cluster, admin, here, there = cluster_with_rows(environment)
     a, b, c = here[0], there[0], here[1]
     session = connect(cluster, 2, "session")
@@ -325,6 +322,128 @@ def test_kill(environment):
     assert sum(value // 100 for value in values) >= rounds, f"{values}: COMMIT after KILL QUERY wrote less"
 
 
+def thread_of(session):
+    [[id]] = session.query("SELECT PS_CURRENT_THREAD_ID()")
+    return id
+
+
+def test_seeing_locks(environment):
+    """Locks, waits, transactions and sessions of both nodes, seen from either."""
+    cluster, admin, here, there = cluster_with_rows(environment)
+    watchers = [connect(cluster, node, f"watcher of node {node}") for node in (2, 3)]
+    holder, waiter = connect(cluster, 2, "holder"), connect(cluster, 3, "waiter")
+    holding, waiting = thread_of(holder), thread_of(waiter)
+    assert len({holding, waiting, *map(thread_of, watchers)}) == 4, "a thread of one node is one of the other, too"
+    holder.query("BEGIN")
+    holder.query(f"UPDATE t SET value = 1 WHERE id IN ({here[0]}, {there[0]})")
+    holder.query(f"SELECT * FROM t WHERE id = {there[1]} FOR SHARE")
+    waiter.query("BEGIN")
+    update = f"UPDATE t SET value = 2 WHERE id = {there[0]}"
+    waits(waiter, update)
+    expected = sorted([
+        [holding, "TABLE", "IX", "GRANTED", None], [waiting, "TABLE", "IX", "GRANTED", None],
+        [holding, "RECORD", "X,REC_NOT_GAP", "GRANTED", str(here[0])],
+        [holding, "RECORD", "X,REC_NOT_GAP", "GRANTED", str(there[0])],
+        [holding, "RECORD", "S,REC_NOT_GAP", "GRANTED", str(there[1])],
+        [waiting, "RECORD", "X,REC_NOT_GAP", "WAITING", str(there[0])]], key=str)
+    for watcher in watchers:
+        rows = watcher.query("SELECT THREAD_ID, LOCK_TYPE, LOCK_MODE, LOCK_STATUS, LOCK_DATA "
+                             "FROM performance_schema.data_locks WHERE OBJECT_SCHEMA = 'd' AND OBJECT_NAME = 't'")
+        assert sorted(rows, key=str) == expected, f"{watcher.name}: {rows}"
+        [[requesting, asked, blocking, held]] = watcher.query(
+            "SELECT REQUESTING_THREAD_ID, REQUESTING_ENGINE_LOCK_ID, BLOCKING_THREAD_ID, BLOCKING_ENGINE_LOCK_ID "
+            "FROM performance_schema.data_lock_waits")
+        assert (requesting, blocking) == (waiting, holding), f"{watcher.name}: {requesting} waits for {blocking}"
+        for id, status in ((asked, "WAITING"), (held, "GRANTED")):
+            rows = watcher.query("SELECT LOCK_STATUS, LOCK_DATA FROM performance_schema.data_locks "
+                                 f"WHERE ENGINE_LOCK_ID = '{id}'")
+            assert rows == [[status, str(there[0])]], f"{watcher.name}: {id} is {rows}"
+        rows = watcher.query("SELECT trx_mysql_thread_id, trx_state, trx_rows_locked, trx_rows_modified, trx_query "
+                             "FROM information_schema.INNODB_TRX ORDER BY trx_state DESC")
+        assert rows == [[holding, "RUNNING", "3", "2", None], [waiting, "LOCK WAIT", "0", "0", update]], rows
+        states = {id: (state, info) for id, state, info in watcher.query(
+            "SELECT ID, STATE, INFO FROM information_schema.PROCESSLIST")}
+        assert states[holding] == ("", None), states
+        assert states[waiting] == ("waiting for row lock", update), states
+        assert {holding, waiting} < {row[0] for row in watcher.query("SHOW PROCESSLIST")}
+    holder.query("COMMIT")
+    assert waiter.answer(ANSWER_TIMEOUT).changed == 1
+    waiter.query("ROLLBACK")
+    for watcher in watchers:
+        assert watcher.query("SELECT COUNT(*) FROM performance_schema.data_locks") == [["0"]]
+    print("       locks, waits, transactions and sessions of both nodes are seen from either", flush=True)
+
+
+def test_many_locks(environment):
+    """More locks than one piece of a report has are all counted, and looking at them makes nobody wait long."""
+    cluster, admin = cluster_with(environment)
+    create_city(cluster, admin)
+    reader, watcher = connect(cluster, 2, "reader"), connect(cluster, 3, "watcher")
+    reader.query("BEGIN")
+    reader.query("SELECT * FROM city FOR SHARE")
+    answer, seconds = timed(watcher, f"SELECT COUNT(*) {S_LOCKS}")
+    assert answer.rows == [[str(CITIES)]], answer
+    assert watcher.query("SHOW WARNINGS") == []
+    print(f"       {CITIES} S locks of both nodes are counted in {1000 * seconds:.0f} ms", flush=True)
+    reader.query("COMMIT")
+    assert s_locks(watcher) == 0
+    if not environment.full:
+        return
+    # Of more than 100,000 locks of a node the rest is counted, and said to be missing.
+    while int(admin.query("SELECT COUNT(*) FROM city")[0][0]) < 260_000:
+        admin.query("INSERT INTO city (Name) SELECT Name FROM city LIMIT 40000", 60)
+    [[rows]] = admin.query("SELECT COUNT(*) FROM city")
+    reader.query("BEGIN")
+    reader.query("SELECT COUNT(*) FROM city FOR SHARE", 60)
+    answer = watcher.execute(f"SELECT COUNT(*) {S_LOCKS}", 120)
+    seconds = answer.at - watcher.sent_at
+    told = int(answer.rows[0][0])
+    [[level, code, message]] = watcher.query("SHOW WARNINGS")
+    assert (level, code) == ("Warning", "1105") and int(message.split()[0]) + told == int(rows), f"{told}: {message}"
+    assert 200_000 <= told < 210_000, told
+    print(f"       of {rows} S locks {told} are told in {1000 * seconds:.0f} ms: {message}", flush=True)
+    reader.query("COMMIT")
+
+
+def test_deadlock_record(environment):
+    """The last deadlocks, within a shard and over both nodes: who, with which statement, for which row, and the victim."""
+    cluster, admin, here, there = cluster_with_rows(environment)
+    watchers = [connect(cluster, node, f"watcher of node {node}") for node in (2, 3)]
+    for count, (first, second) in enumerate(((there[0], there[1]), (here[0], there[0])), 1):
+        older, younger = connect(cluster, 2, "older"), connect(cluster, 3, "younger")
+        older.query("BEGIN")
+        older.query(f"UPDATE t SET value = 1 WHERE id = {first}")
+        younger.query("BEGIN")
+        younger.query(f"UPDATE t SET value = 2 WHERE id = {second}")
+        statements = {older: f"UPDATE t SET value = 3 WHERE id = {second}",
+                      younger: f"UPDATE t SET value = 4 WHERE id = {first}"}
+        waits(older, statements[older])
+        younger.send(statements[younger])
+        answers = {session: session.answer(ANSWER_TIMEOUT) for session in statements}
+        assert sorted(str(answer.error) for answer in answers.values()) == ["1213", "None"], answers
+        # Whoever was chosen: clocks of two nodes say who is the younger.
+        expected = sorted([[thread_of(session), statements[session], "YES" if answers[session].error else "NO",
+                            "t", "PRIMARY", "X,REC_NOT_GAP", str(key)]
+                           for session, key in ((older, second), (younger, first))])
+        for watcher in watchers:
+            def newest():
+                return sorted(watcher.query(
+                    "SELECT THREAD_ID, QUERY, IS_VICTIM, OBJECT_NAME, INDEX_NAME, LOCK_MODE, LOCK_DATA "
+                    "FROM performance_schema.skarv_deadlocks ORDER BY DETECTED DESC LIMIT 2"), key=str)
+            wait_for("the deadlock is on record", lambda: newest() == expected, 5)
+            assert watcher.query("SELECT COUNT(DISTINCT DEADLOCK_ID) FROM performance_schema.skarv_deadlocks") == [
+                [str(count)]]
+            for engine in ("SKARV", "INNODB"):
+                [[kind, name, status]] = watcher.query(f"SHOW ENGINE {engine} STATUS")
+                for part in ("LATEST DETECTED DEADLOCK", *statements.values(), "*** WE ROLL BACK TRANSACTION",
+                             "index PRIMARY of table `d`.`t` lock_mode X,REC_NOT_GAP", "Oldest snapshot", "node 3: state"):
+                    assert part in status, f"{part} is not in {status}"
+        for session in statements:
+            session.query("ROLLBACK")
+            session.close()
+    print("       deadlocks within a shard and over both nodes are on record, seen from either", flush=True)
+
+
 def create_city(cluster, admin):
     """A table of 4,079 rows, as MySQL's sample database has one."""
     admin.query("CREATE TABLE city (ID INT NOT NULL AUTO_INCREMENT PRIMARY KEY, Name CHAR(35) NOT NULL DEFAULT '', "
@@ -338,100 +457,247 @@ def create_city(cluster, admin):
 
 
 def s_locks(session):
+    """The S locks of others on city as data_locks counts them: no fewer than rows that SKIP LOCKED leaves out."""
+    locked = CITIES - len(session.query("SELECT ID FROM city FOR UPDATE SKIP LOCKED"))
     [[count]] = session.query(f"SELECT COUNT(*) {S_LOCKS}")
+    # The reader has gone on in between.
+    assert int(count) >= locked, f"{count} S locks in data_locks, but {locked} rows that are locked"
     return int(count)
 
 
-def test_city_create_select(environment):
-    """CREATE TABLE ... SELECT locks what it reads, row by row, at REPEATABLE READ; nothing at READ COMMITTED."""
-    if is_skipped("city, CREATE TABLE ... SELECT", "CREATE TABLE ... SELECT",
-                  "performance_schema.data_locks"):
-        return
-    cluster, admin = cluster_with(environment)
-    create_city(cluster, admin)
+def watchers_of(cluster):
     watchers = [connect(cluster, node, f"watcher of node {node}") for node in (2, 3)]
     for watcher in watchers:
         watcher.query("SET SESSION innodb_lock_wait_timeout = 2")
-    statement = "CREATE TABLE copy SELECT * FROM city WHERE SLEEP(0.01) = 0"
+    return watchers
 
-    # At REPEATABLE READ: its S locks grow, on whichever node one looks, and who writes such a row waits in vain.
-    reader = connect(cluster, 2, "reader", level=REPEATABLE_READ)
-    [[id]] = reader.query("SELECT CONNECTION_ID()")
-    reader.send(statement)
+
+def update_city(watcher, key):
+    return timed(watcher, f"UPDATE city SET Population = Population + 1 WHERE ID = {key}")
+
+
+def watch_s_locks_grow(what, watchers):
+    """While a statement sleeps over each row: its S locks grow, whichever node looks, and who writes a row that has been
+    read waits in vain; nobody else waits for the sleeper."""
     counts = []
     deadline = time.monotonic() + 15
-    while len(set(counts)) < 5 and time.monotonic() < deadline:
+    while (len(set(counts)) < 5 or counts[-1] == 0) and time.monotonic() < deadline:
         time.sleep(0.2)
         counts.append(s_locks(watchers[len(counts) % 2]))
-    print(f"       city at REPEATABLE READ: S locks seen: {counts}", flush=True)
-    assert counts == sorted(counts) and len(set(counts)) >= 5 and counts[0] < CITIES, f"S locks do not grow: {counts}"
-    [[locked]] = watchers[1].query(f"SELECT LOCK_DATA {S_LOCKS} AND INDEX_NAME = 'PRIMARY' AND LOCK_STATUS = 'GRANTED' "
-                                   "AND LOCK_DATA <> 'supremum pseudo-record' LIMIT 1")
+    print(f"       {what}: S locks seen: {counts}", flush=True)
+    assert counts == sorted(counts) and len(set(counts)) >= 5, f"{what}: S locks do not grow: {counts}"
+    assert counts[-1] < CITIES // 2, f"{what}: rows are locked long before they are read: {counts}"
     for watcher in watchers:
-        answer, seconds = timed(watcher, f"UPDATE city SET Population = Population + 1 WHERE ID = {locked}")
-        assert answer.error == 1205 and 1.9 < seconds < 6, f"city {locked}: {answer} after {seconds} s"
-    if environment.full:
-        answer = reader.answer(300)
-        assert answer is not None and answer.error is None, f"{statement}: {answer}"
-        assert watchers[1].query("SELECT COUNT(*) FROM copy") == [[str(CITIES)]]
-        watchers[0].query("DROP TABLE copy")
-    else:
-        watchers[0].query(f"KILL QUERY {id}")
-        answer = reader.answer(ANSWER_TIMEOUT)
-        assert answer is not None and answer.error == 1317, f"{statement}, killed: {answer}"
-        assert watchers[1].query("SHOW TABLES LIKE 'copy'") == [], "a killed CREATE TABLE ... SELECT leaves its table"
-    wait_for("the S locks are gone", lambda: s_locks(watchers[1]) == 0, 5)
-    answer = watchers[1].execute(f"UPDATE city SET Population = Population + 1 WHERE ID = {locked}")
-    assert answer.changed == 1, answer
+        # Rows are read in the order of the primary key.
+        answer, seconds = update_city(watcher, 1)
+        assert answer.error == 1205 and 1.9 < seconds < 6, f"{what}: {answer} after {seconds} s"
+        answer, seconds = update_city(watcher, CITIES)
+        assert answer.changed == 1 and seconds < 1.5, f"{what}: a row not read yet: {answer} after {seconds} s"
+        assert watcher.query("SHOW TABLES LIKE 'copy'") == [], f"{what}: the table is seen before it has its rows"
 
-    # At READ COMMITTED: none of it.
-    reader = connect(cluster, 2, "reader", level=READ_COMMITTED)
-    [[id]] = reader.query("SELECT CONNECTION_ID()")
-    reader.send(statement)
+
+def watch_no_s_locks(what, reader, watchers):
+    """While a statement sleeps over each row at READ COMMITTED: no S lock, no wait."""
     for turn in range(8):
         time.sleep(0.2)
-        assert s_locks(watchers[turn % 2]) == 0, "S locks at READ COMMITTED"
-        key = locked if turn == 0 else 1 + turn * 500
-        answer, seconds = timed(watchers[turn % 2], f"UPDATE city SET Population = Population + 1 WHERE ID = {key}")
-        assert answer.changed == 1 and seconds < 1.5, f"{answer} after {seconds} s"
-    assert reader.is_waiting(0), f"{statement} has ended: {reader.answer(1)}"
-    watchers[0].query(f"KILL QUERY {id}")
+        assert s_locks(watchers[turn % 2]) == 0, f"{what}: S locks"
+        answer, seconds = update_city(watchers[turn % 2], 1 + turn * 500)
+        assert answer.changed == 1 and seconds < 1.5, f"{what}: {answer} after {seconds} s"
+    assert reader.is_waiting(0), f"{what} has ended: {reader.answer(1)}"
+    print(f"       {what}: no S lock, no wait", flush=True)
+
+
+def kill_query(killer, id, victim):
+    """KILL QUERY of a statement that sleeps; the seconds until it has ended."""
+    since = time.monotonic()
+    killer.query(f"KILL QUERY {id}")
+    answer = victim.answer(ANSWER_TIMEOUT)
+    assert answer is not None and answer.error == 1317, f"{victim.name}, killed: {answer}"
+    return answer.at - since
+
+
+def test_aggregates_of_keys(environment):
+    """What is counted by its keys is locked like what is counted by a scan, where the statement locks."""
+    cluster, admin, here, there = cluster_with_rows(environment)
+    admin.query("CREATE TABLE counts (count INT)")
+    waiter = connect(cluster, 3, "waiter")
+    waiter.query("SET SESSION innodb_lock_wait_timeout = 1")
+    count = f"SELECT COUNT(*) FROM t WHERE id IN ({here[0]}, {there[0]})"
+    for level, statement, locks in (
+        (REPEATABLE_READ, f"INSERT INTO counts {count}", True),
+        (READ_COMMITTED, f"INSERT INTO counts {count}", False),
+        (REPEATABLE_READ, f"SET @v = ({count})", True),
+        (READ_COMMITTED, f"SET @v = ({count})", False),
+        (SERIALIZABLE, count, True),
+        (REPEATABLE_READ, count, False),
+    ):
+        reader = connect(cluster, 2, "reader", level=level)
+        reader.query("BEGIN")
+        reader.query(statement)
+        for key in (here[0], there[0]):
+            answer = waiter.execute(f"UPDATE t SET value = value + 1 WHERE id = {key}")
+            assert answer.error == 1205 if locks else answer.changed == 1, f"{statement} at {level.name}: {answer}"
+        assert waiter.execute(f"UPDATE t SET value = value + 1 WHERE id = {here[1]}").changed == 1
+        reader.close()
+    print("       aggregates of rows found by keys: locked as by scans", flush=True)
+
+
+def test_kill_sleep(environment):
+    """KILL QUERY ends SLEEP() at once, not when it looks around next."""
+    cluster, _ = cluster_with(environment)
+    seconds = []
+    for turn in range(20 if environment.full else 8):
+        node = 2 + turn % 2
+        victim, killer = connect(cluster, node, "victim"), connect(cluster, node, "killer")
+        [[id]] = victim.query("SELECT CONNECTION_ID()")
+        victim.send("SELECT SLEEP(30)")
+        # Not in step with anything the server does regularly.
+        assert victim.is_waiting(0.03 + 0.041 * turn), "SLEEP(30) has ended"
+        seconds.append(kill_query(killer, id, victim))
+        victim.close()
+        killer.close()
+    middle = statistics.median(seconds)
+    print(f"       KILL QUERY ends SLEEP(30) after {1000 * middle:.1f} ms (worst {1000 * max(seconds):.1f})", flush=True)
+    assert middle <= FREED_S_MAX / 2, seconds
+
+
+def test_city_create_select(environment):
+    """CREATE TABLE ... SELECT locks what it reads, row by row, from REPEATABLE READ on; nothing at READ COMMITTED."""
+    cluster, admin = cluster_with(environment)
+    create_city(cluster, admin)
+    watchers = watchers_of(cluster)
+    statement = "CREATE TABLE copy SELECT * FROM city WHERE SLEEP(0.01) = 0"
+    killed = []
+    for level in (REPEATABLE_READ, SERIALIZABLE, READ_COMMITTED):
+        what = f"city, CREATE TABLE ... SELECT at {level.name}"
+        reader = connect(cluster, 2, "reader", level=level)
+        [[id]] = reader.query("SELECT CONNECTION_ID()")
+        reader.send(statement)
+        if level is READ_COMMITTED:
+            watch_no_s_locks(what, reader, watchers)
+        else:
+            watch_s_locks_grow(what, watchers)
+        if environment.full:
+            answer = reader.answer(300)
+            assert answer is not None and answer.changed == CITIES, f"{what}: {answer}"
+            for watcher in watchers:
+                assert watcher.query("SELECT COUNT(*) FROM copy") == [[str(CITIES)]]
+            admin.query("DROP TABLE copy")
+        else:
+            killed.append(kill_query(watchers[0], id, reader))
+        for watcher in watchers:
+            assert watcher.query("SHOW TABLES LIKE 'copy'") == [], f"{what}: a killed one leaves its table"
+            assert s_locks(watcher) == 0, f"{what}: a killed one leaves its locks"
+            assert update_city(watcher, 1)[0].changed == 1
+        # The whole of a small one.
+        reader.query("CREATE TABLE copy SELECT * FROM city WHERE ID <= 50 AND SLEEP(0.001) = 0")
+        for watcher in watchers:
+            assert watcher.query("SELECT COUNT(*), MIN(ID), MAX(ID) FROM copy") == [["50", "1", "50"]]
+            assert s_locks(watcher) == 0
+        reader.query("DROP TABLE copy")
+        reader.close()
+    if killed:
+        freed("KILL QUERY of a CREATE TABLE ... SELECT that sleeps", killed)
+
+
+def test_create_select_fails(environment):
+    """A CREATE TABLE ... SELECT that fails leaves neither table nor rows nor locks; one whose source is altered ends."""
+    cluster, admin = cluster_with(environment)
+    create_city(cluster, admin)
+    watchers = watchers_of(cluster)
+
+    def check(what):
+        for watcher in watchers:
+            tables = watcher.query("SHOW TABLES")
+            assert tables == [["city"]], f"{what} leaves {tables}"
+            wait_for(f"the locks of {what} are gone", lambda watcher=watcher: s_locks(watcher) == 0, 5)
+
+    # A lock it cannot have in time.
+    holder = connect(cluster, 3, "holder")
+    holder.query("BEGIN")
+    holder.query("UPDATE city SET Name = 'held' WHERE ID = 4000")
+    reader = connect(cluster, 2, "reader")
+    reader.query("SET SESSION innodb_lock_wait_timeout = 1")
+    reader.expect_error("CREATE TABLE copy SELECT * FROM city", 1205)
+    holder.query("ROLLBACK")
+    check("error 1205")
+    # A taken key, behind thousands of rows.
+    reader.expect_error("CREATE TABLE copy (PRIMARY KEY (Twice)) SELECT IF(ID = 4000, 1, ID) AS Twice FROM city", 1062)
+    check("error 1062")
+    # A connection that ends, and one that is killed.
+    for end in ("closed", "killed"):
+        reader = connect(cluster, 2, "reader")
+        [[id]] = reader.query("SELECT CONNECTION_ID()")
+        reader.send("CREATE TABLE copy SELECT * FROM city WHERE SLEEP(0.01) = 0")
+        wait_for("rows are locked", lambda: s_locks(watchers[0]) > 0, 10)
+        if end == "killed":
+            watchers[0].query(f"KILL CONNECTION {id}")
+        reader.close()
+        wait_for(f"the locks of a connection that was {end} are gone", lambda: s_locks(watchers[1]) == 0, 5)
+        check(f"a connection that was {end}")
+    # Somebody takes the name meanwhile.
+    reader = connect(cluster, 2, "reader")
+    reader.send("CREATE TABLE copy SELECT * FROM city WHERE ID <= 100 AND SLEEP(0.01) = 0")
+    watchers[1].query("CREATE TABLE copy (id INT PRIMARY KEY)")
     answer = reader.answer(ANSWER_TIMEOUT)
-    assert answer is not None and answer.error == 1317, f"{statement}, killed: {answer}"
-    print("       city at READ COMMITTED: no S lock, no wait", flush=True)
+    assert answer is not None and answer.error == 1050, f"the name is taken: {answer}"
+    assert watchers[0].query("SELECT COUNT(*) FROM copy") == [["0"]]
+    admin.query("DROP TABLE copy")
+    check("error 1050")
+    # The source is altered meanwhile: that waits for its reader, and not the reader for that.
+    reader.send("CREATE TABLE copy SELECT * FROM city WHERE ID <= 100 AND SLEEP(0.01) = 0")
+    wait_for("rows are locked", lambda: s_locks(watchers[0]) > 0, 10)
+    watchers[1].send("ALTER TABLE city ADD KEY by_name (Name)")
+    answer = reader.answer(ANSWER_TIMEOUT)
+    assert answer is not None and answer.changed == 100, f"the source is altered: {answer}"
+    answer = watchers[1].answer(ANSWER_TIMEOUT)
+    assert answer is not None and answer.error is None, f"ALTER TABLE of the source: {answer}"
+    assert watchers[1].query("SELECT COUNT(*) FROM copy") == [["100"]]
+    print("       CREATE TABLE ... SELECT that fails leaves nothing: errors 1205, 1062, 1050, disconnect, KILL", flush=True)
 
 
 def test_city_set_variable(environment):
-    """SET @v = (SELECT COUNT(*) ...) locks what it reads at REPEATABLE READ until COMMIT; nothing at READ COMMITTED."""
-    if is_skipped("city, SET @v = (SELECT COUNT(*) ...)", "SET @variable = (SELECT ...)",
-                  "performance_schema.data_locks"):
-        return
+    """SET @v = (SELECT COUNT(*) ...) locks what it reads, from REPEATABLE READ on, until COMMIT; nothing at READ
+    COMMITTED; SELECT ... INTO @v is a plain SELECT."""
     cluster, admin = cluster_with(environment)
     create_city(cluster, admin)
-    watcher = connect(cluster, 3, "watcher")
-    watcher.query("SET SESSION innodb_lock_wait_timeout = 2")
-    update = "UPDATE city SET Population = Population + 1 WHERE ID = 2000"
-    for level, locks in ((REPEATABLE_READ, True), (READ_COMMITTED, False)):
+    watchers = watchers_of(cluster)
+    killed = []
+    for level in (REPEATABLE_READ, SERIALIZABLE, READ_COMMITTED):
+        what = f"city, SET @v = (SELECT COUNT(*) ...) at {level.name}"
         reader = connect(cluster, 2, "reader", level=level)
+        [[id]] = reader.query("SELECT CONNECTION_ID()")
         reader.query("BEGIN")
         reader.query("SET @v = (SELECT COUNT(*) FROM city)")
         assert reader.query("SELECT @v") == [[str(CITIES)]]
-        count = s_locks(watcher)
-        answer, seconds = timed(watcher, update)
-        print(f"       SET @v = (SELECT COUNT(*) FROM city) at {level.name}: {count} S locks, an UPDATE: {answer}",
-              flush=True)
-        if locks:
-            assert count >= CITIES, f"{count} S locks at {level.name}"
-            assert answer.error == 1205 and 1.9 < seconds < 6, f"{answer} after {seconds} s"
+        count = s_locks(watchers[1])
+        answer, seconds = update_city(watchers[1], 2000)
+        print(f"       {what}: {count} S locks, an UPDATE: {answer}", flush=True)
+        if level is READ_COMMITTED:
+            assert count == 0, f"{what}: {count} S locks"
+            assert answer.changed == 1 and seconds < 1.5, f"{what}: {answer} after {seconds} s"
         else:
-            assert count == 0, f"{count} S locks at {level.name}"
-            assert answer.changed == 1 and seconds < 1.5, f"{answer} after {seconds} s"
-        # A plain SELECT into a variable is a plain SELECT: no locks at either level.
+            assert count == CITIES, f"{what}: {count} S locks"
+            assert answer.error == 1205 and 1.9 < seconds < 6, f"{what}: {answer} after {seconds} s"
         reader.query("COMMIT")
-        assert s_locks(watcher) == 0
-        reader.query("BEGIN")
-        reader.query("SELECT COUNT(*) INTO @v FROM city")
-        assert s_locks(watcher) == 0, f"SELECT ... INTO @v locks at {level.name}"
-        assert watcher.execute(update).changed == 1
-        reader.query("COMMIT")
+        assert s_locks(watchers[1]) == 0
+        # At SERIALIZABLE every SELECT in a transaction locks.
+        if level is not SERIALIZABLE:
+            reader.query("BEGIN")
+            reader.query("SELECT COUNT(*) INTO @v FROM city")
+            assert s_locks(watchers[1]) == 0, f"SELECT ... INTO @v locks at {level.name}"
+            assert update_city(watchers[1], 2000)[0].changed == 1
+            reader.query("COMMIT")
+        # Outside of a transaction it is one: its locks grow as it reads, and go with it.
+        reader.query("SET @v = 'before'")
+        reader.send("SET @v = (SELECT COUNT(*) FROM city WHERE SLEEP(0.01) = 0)")
+        if level is READ_COMMITTED:
+            watch_no_s_locks(what, reader, watchers)
+        else:
+            watch_s_locks_grow(what, watchers)
+        killed.append(kill_query(watchers[0], id, reader))
+        assert reader.query("SELECT @v") == [["before"]]
+        for watcher in watchers:
+            assert s_locks(watcher) == 0, f"{what}: a killed one leaves its locks"
         reader.close()
+    freed("KILL QUERY of a SET @v = (SELECT ...) that sleeps", killed)

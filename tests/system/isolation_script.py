@@ -9,21 +9,14 @@ from collections import namedtuple
 
 from isolation_client import ANSWER_TIMEOUT, Session
 
-# What the server does not have yet. What needs one of these is skipped with a line that says so; to be emptied.
-NOT_BUILT = {
-    "performance_schema.data_locks",
-    "CREATE TABLE ... SELECT",
-    "SET @variable = (SELECT ...)",
-}
-
 # column: which of a step's outcomes, and which of a case's marks.
-Level = namedtuple("Level", "name sql column needs")
+Level = namedtuple("Level", "name sql column strict")
 LEVELS = [
-    Level("READ UNCOMMITTED", "READ UNCOMMITTED", 0, None),
-    Level("READ COMMITTED", "READ COMMITTED", 0, None),
-    Level("REPEATABLE READ", "REPEATABLE READ", 1, None),
-    Level("REPEATABLE READ strict", "REPEATABLE READ", 2, "skarv_strict_snapshot"),
-    Level("SERIALIZABLE", "SERIALIZABLE", 3, "SERIALIZABLE"),
+    Level("READ UNCOMMITTED", "READ UNCOMMITTED", 0, False),
+    Level("READ COMMITTED", "READ COMMITTED", 0, False),
+    Level("REPEATABLE READ", "REPEATABLE READ", 1, False),
+    Level("REPEATABLE READ strict", "REPEATABLE READ", 2, True),
+    Level("SERIALIZABLE", "SERIALIZABLE", 3, False),
 ]
 
 # shards: of a and b, one or two. keys: of a, b, c and d. nodes: of session 1, 2 and 3. database: of the table t.
@@ -37,25 +30,13 @@ DEADLOCK_TIMEOUT = 10
 LOCK_WAIT_TIMEOUT = 2 * ANSWER_TIMEOUT
 
 
-def is_skipped(what, *needs):
-    """Says so when something that is needed is not built."""
-    missing = [need for need in needs if need in NOT_BUILT]
-    if missing:
-        print(f"       skipped {what}: not built: {', '.join(missing)}", flush=True)
-    return bool(missing)
-
-
-def levels_built():
-    return [level for level in LEVELS if not is_skipped(level.name, *filter(None, [level.needs]))]
-
-
 def connect(cluster, node, name="", database="d", level=None):
     session = Session(cluster.node(node)["socket"], name or f"a session of node {node}")
     session.query(f"USE {database}")
     session.query(f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_TIMEOUT}")
     if level is not None:
         session.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.sql}")
-        if level.needs == "skarv_strict_snapshot":
+        if level.strict:
             session.query("SET SESSION skarv_strict_snapshot = ON")
     return session
 

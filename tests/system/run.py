@@ -27,13 +27,14 @@ import clients
 import hostile
 import isolation
 import isolation_locks
+import judged_load
 import lifecycle
 import load
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, load]
 
 
 def tests():

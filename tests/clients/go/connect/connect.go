@@ -7,6 +7,7 @@ package connect
 import (
 	"crypto/tls"
 	"database/sql"
+	"database/sql/driver"
 	"flag"
 	"fmt"
 	"strings"
@@ -66,6 +67,15 @@ func Handshakes() int64 { return handshakes.Load() }
 
 // Open returns a pool for the database (which may be empty). change, if not nil, adjusts the driver's configuration.
 func (options Options) Open(database string, change func(*mysql.Config)) (*sql.DB, error) {
+	connector, err := options.Connector(database, change)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// Connector is Open for programs that hold single connections of the driver, without a pool.
+func (options Options) Connector(database string, change func(*mysql.Config)) (driver.Connector, error) {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.DBName = options.User, options.Password, database
 	config.Net, config.Addr = "tcp", fmt.Sprintf("%s:%d", options.Host, options.Port)
@@ -95,9 +105,5 @@ func (options Options) Open(database string, change func(*mysql.Config)) (*sql.D
 	if change != nil {
 		change(config)
 	}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
+	return mysql.NewConnector(config)
 }
