@@ -12,7 +12,7 @@
 //! At most a window of bytes is with the host and not acknowledged; the chunks behind it follow as acknowledgements come.
 //! So a link's queue stays bounded however much there is to say, also when the link comes back after a long time and
 //! everything unacknowledged must go again. A channel that has piled up much beyond its window is *overloaded*: the worker
-//! then begins no new statements until it has drained (see `worker`).
+//! then begins no transaction that writes until it has drained (see `coordinator::pressure`).
 //!
 //! ```text
 //!   unacked:  [ handed to the host, at most a window | waiting ]  <- flush
