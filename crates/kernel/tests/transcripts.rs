@@ -52,6 +52,8 @@ transcripts! {
         commit_index
         commit_index_travels_with_records
         home_elsewhere
+        joined
+        joined_three_members
         locks_without_writes
         long_transaction
         long_transaction_three_members

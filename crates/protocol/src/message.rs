@@ -320,8 +320,8 @@ wire_struct!(Record { transaction, kind, writes });
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// The decision, with its writes. Without a timestamp: the receiver, the only backup, is the sequencer and stamps it
-    /// (R = 2 fusion).
-    Commit { ts: Option<Timestamp>, participants: Vec<ShardId> },
+    /// (R = 2 fusion). It decides the joined transactions too, whose writes are among its own.
+    Commit { ts: Option<Timestamp>, participants: Vec<ShardId>, joined: Vec<TransactionId> },
     /// Writes whose decision is in another shard's log.
     Prepare { home: ShardId },
     /// The decision of a transaction prepared in this log; or that one of which parts were sent is rolled back.
@@ -330,7 +330,7 @@ pub enum RecordKind {
     Part { lower_bound: Timestamp },
 }
 wire_enum!(RecordKind {
-    0 => Commit { ts, participants },
+    0 => Commit { ts, participants, joined },
     1 => Prepare { home },
     2 => Decision { commit },
     3 => Part { lower_bound },

@@ -182,7 +182,11 @@ fn messages() -> Vec<Message> {
             commit_index: LogPosition(7),
             record: Record {
                 transaction,
-                kind: RecordKind::Commit { ts: None, participants: vec![shard] },
+                kind: RecordKind::Commit {
+                    ts: None,
+                    participants: vec![shard],
+                    joined: vec![transaction],
+                },
                 writes: vec![Write { table: TableId(5), key: Bytes(vec![1]), row: None }],
             },
         }),

@@ -343,6 +343,21 @@ impl LockTable {
         blocking
     }
 
+    /// The first waits, so many at most, of each row that `owner` has locked against everybody: in the order of its locks,
+    /// each row's in their order. None while there are ranges, which a writer of such a row may have to wait for, too.
+    pub fn waiting_behind(&self, owner: TransactionId, count_max: usize) -> Vec<Vec<u64>> {
+        if self.waits.is_empty() || !self.ranges.is_empty() {
+            return Vec::new();
+        }
+        let Some(entry) = self.find_owner(owner) else { return Vec::new() };
+        let held = self.owners[entry as usize].held.iter().map(|id| &self.locks[*id as usize]);
+        let own = held.filter(|lock| lock.mode_of(owner) == Some(LockMode::Exclusive));
+        let queues = own.filter(|lock| !lock.queue.is_empty());
+        queues
+            .map(|lock| lock.queue.iter().take(count_max).map(|waiter| waiter.token).collect())
+            .collect()
+    }
+
     /// All waits: for rows by token, then for ranges in the order of their queue.
     pub fn waits(&self) -> impl Iterator<Item = Wait> {
         let of_rows = self.waits.iter().map(|(&token, &(id, owner))| Wait {

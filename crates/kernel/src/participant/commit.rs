@@ -23,7 +23,7 @@ use types::wire::Bytes;
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
 use super::long::{End, EndingRows, Outcome};
-use super::shard::{Answer, InFlight, Shard, TransactionState};
+use super::shard::{Answer, CommitAsked, InFlight, Shard, TransactionState};
 use crate::node::{Mutation, NodeStatistics};
 use crate::worker::Context;
 
@@ -61,7 +61,7 @@ impl Shard {
         answer: Answer,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
-        let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+        let entry = &self.transactions[&transaction];
         assert_eq!(entry.state, TransactionState::Active, "commit is asked for once");
         if entry.writes.is_empty() && participants.is_empty() {
             self.transactions.remove(&transaction);
@@ -69,19 +69,22 @@ impl Shard {
             let rows = EndingRows::Written(Vec::new());
             return self.end_rows(transaction, rows, Outcome::Undone, context);
         }
+        let mut asked = CommitAsked { participants, answers: vec![(transaction, answer)] };
         if self.is_long(transaction, context) {
-            self.send_ahead(transaction, End::Commit { participants, answer }, context);
+            self.send_ahead(transaction, End::Commit(asked), context);
             return Vec::new();
         }
-        self.commit_rest(transaction, participants, answer, context)
+        if asked.participants.is_empty() {
+            asked.answers.extend(self.join_waiting(transaction, context));
+        }
+        self.commit_rest(transaction, asked, context)
     }
 
     /// The same, with what was not sent ahead.
     pub(super) fn commit_rest(
         &mut self,
         transaction: TransactionId,
-        participants: Vec<ShardId>,
-        answer: Answer,
+        asked: CommitAsked,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let granted = if context.node.mutation == Mutation::EarlyLockRelease {
@@ -96,17 +99,17 @@ impl Shard {
                 }
                 let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
                 entry.state = TransactionState::AwaitsTimestamp;
-                entry.end = Some(End::Commit { participants, answer });
+                entry.end = Some(End::Commit(asked));
                 context.wanted.timestamps.push((self.id, transaction));
                 granted
             }
             Stamp::Here(ts) => {
-                let mut now = self.log_commit(transaction, Some(ts), participants, answer, context);
+                let mut now = self.log_commit(transaction, Some(ts), asked, context);
                 now.extend(granted);
                 now
             }
             Stamp::AtBackup => {
-                let mut now = self.log_commit(transaction, None, participants, answer, context);
+                let mut now = self.log_commit(transaction, None, asked, context);
                 now.extend(granted);
                 now
             }
@@ -133,10 +136,8 @@ impl Shard {
     ) {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
-        let Some(End::Commit { participants, answer }) = entry.end.take() else {
-            unreachable!("set with the state")
-        };
-        let granted = self.log_commit(transaction, Some(ts), participants, answer, context);
+        let Some(End::Commit(asked)) = entry.end.take() else { unreachable!("set with the state") };
+        let granted = self.log_commit(transaction, Some(ts), asked, context);
         self.resume(granted, context);
     }
 
@@ -144,35 +145,32 @@ impl Shard {
         &mut self,
         transaction: TransactionId,
         ts: Option<Timestamp>,
-        participants: Vec<ShardId>,
-        answer: Answer,
+        asked: CommitAsked,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         self.set_markers(transaction, ts, TransactionState::Committing);
         if let Some(ts) = ts {
             self.check_timestamp(transaction, ts);
         }
-        // Told early: the coordinator's node is the only backup, so when it holds the record all members do.
+        let CommitAsked { participants, mut answers } = asked;
         let whole = participants.is_empty();
-        let kind = RecordKind::Commit { ts, participants };
-        let coordinator = transaction.coordinator;
-        let position = LogPosition(self.position.0 + 1);
-        let told = whole && self.backups.as_slice() == [coordinator.node];
+        let joined = answers.iter().skip(1).map(|(joined, _)| *joined).collect();
+        let kind = RecordKind::Commit { ts, participants, joined };
         if context.node.mutation == Mutation::AckBeforeReplication && whole {
-            self.send_answer(
-                transaction,
-                answer,
-                Committed::Decided(ts.unwrap_or_default()),
-                context,
-            );
-            return self.append(transaction, kind, None, context);
+            let committed = Committed::Decided(ts.unwrap_or_default());
+            self.send_answers(answers, committed, context);
+            return self.append(transaction, kind, Vec::new(), context);
         }
-        if told {
-            let granted = self.append(transaction, kind, None, context);
-            self.send_answer(transaction, answer, Committed::WhenHeld(position), context);
-            return granted;
-        }
-        self.append(transaction, kind, Some(answer), context)
+        // Told early: the coordinator's node is the only backup, so when it holds the record all members do.
+        let teller = match self.backups[..] {
+            [only] if whole => Some(only),
+            _ => None,
+        };
+        let is_told = |to: &TransactionId| Some(to.coordinator.node) == teller;
+        let told: Vec<_> = answers.extract_if(.., |(to, _)| is_told(to)).collect();
+        let granted = self.append(transaction, kind, answers, context);
+        self.send_answers(told, Committed::WhenHeld(self.position), context);
+        granted
     }
 
     /// R10, R11: no snapshot up to this timestamp was read without the transaction, and its epoch is not over.
@@ -229,7 +227,7 @@ impl Shard {
         &mut self,
         transaction: TransactionId,
         kind: RecordKind,
-        answer: Option<Answer>,
+        answers: Vec<(TransactionId, Answer)>,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let writes = match kind {
@@ -240,13 +238,13 @@ impl Shard {
                 self.writes_of(transaction, entry.sent..entry.writes.len())
             }
         };
-        self.append_record(Record { transaction, kind, writes }, answer, context)
+        self.append_record(Record { transaction, kind, writes }, answers, context)
     }
 
     pub(super) fn append_record(
         &mut self,
         record: Record,
-        answer: Option<Answer>,
+        answers: Vec<(TransactionId, Answer)>,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         self.position = LogPosition(self.position.0 + 1);
@@ -260,7 +258,7 @@ impl Shard {
             transaction,
             kind,
             missing: self.backups.clone(),
-            answer,
+            answers,
         });
         self.decide_held(context)
     }
@@ -291,17 +289,15 @@ impl Shard {
             assert!(record.position > self.commit_index);
             self.commit_index = record.position;
             match record.kind {
-                RecordKind::Commit { ts, .. } => {
+                RecordKind::Commit { ts, joined, .. } => {
                     let ts = ts.expect("stamped by now");
                     granted.extend(self.commit_rows(record.transaction, ts, context));
-                    if let Some(answer) = record.answer {
-                        let committed = Committed::Decided(ts);
-                        self.send_answer(record.transaction, answer, committed, context);
-                    }
+                    NodeStatistics::add(&context.node.statistics.commits, joined.len() as u64);
+                    self.send_answers(record.answers, Committed::Decided(ts), context);
                 }
                 RecordKind::Prepare { .. } => {
                     // Unless it was rolled back meanwhile, because it was lost elsewhere.
-                    if let Some(Answer::Prepare { request }) = record.answer
+                    if let [(_, Answer::Prepare { request })] = record.answers[..]
                         && self.transactions.contains_key(&record.transaction)
                     {
                         self.send_prepare_ok(record.transaction, request, None, context);
@@ -347,8 +343,9 @@ impl Shard {
         let kind = RecordKind::Prepare { home: message.home };
         let told = self.backups.as_slice() == [coordinator.node];
         let early = context.node.mutation == Mutation::VoteBeforeHeld;
-        let answer = (!told && !early).then_some(Answer::Prepare { request: message.request });
-        let granted = self.append(message.transaction, kind, answer, context);
+        let answer = (message.transaction, Answer::Prepare { request: message.request });
+        let answers = if told || early { Vec::new() } else { vec![answer] };
+        let granted = self.append(message.transaction, kind, answers, context);
         assert!(granted.is_empty(), "a prepare releases nothing");
         if early {
             self.send_prepare_ok(message.transaction, message.request, None, context);
@@ -397,7 +394,7 @@ impl Shard {
         commit: Option<Timestamp>,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
-        self.append(transaction, RecordKind::Decision { commit }, None, context)
+        self.append(transaction, RecordKind::Decision { commit }, Vec::new(), context)
     }
 
     fn roll_back(
@@ -416,6 +413,17 @@ impl Shard {
     /// The transaction ends while an operation of it waits: nobody wants its answer any more.
     fn drop_parked(&mut self, transaction: TransactionId) {
         self.parked.retain(|_, parked| parked.execute.transaction != transaction);
+    }
+
+    fn send_answers(
+        &self,
+        answers: Vec<(TransactionId, Answer)>,
+        committed: Committed,
+        context: &mut Context<'_>,
+    ) {
+        for (transaction, answer) in answers {
+            self.send_answer(transaction, answer, committed, context);
+        }
     }
 
     fn send_answer(

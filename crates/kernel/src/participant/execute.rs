@@ -168,7 +168,7 @@ impl Shard {
         }
     }
 
-    fn run_ops(
+    pub(super) fn run_ops(
         &mut self,
         execute: &Execute,
         progress: &mut Progress,

@@ -16,15 +16,15 @@
 
 use protocol::message::{Prepare, Record, RecordKind};
 use storage::RowHandle;
-use types::{ShardId, TableId, Timestamp, TransactionId};
+use types::{TableId, Timestamp, TransactionId};
 
-use super::shard::{Answer, Shard, TransactionState, WriteEntry};
+use super::shard::{CommitAsked, Shard, TransactionState, WriteEntry};
 use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
 use crate::worker::Context;
 
 /// What a transaction was asked for, to go on with when its parts are sent, or its timestamp is here.
 pub(super) enum End {
-    Commit { participants: Vec<ShardId>, answer: Answer },
+    Commit(CommitAsked),
     Prepare(Prepare),
 }
 
@@ -107,14 +107,13 @@ impl Shard {
         let writes = self.writes_of(transaction, range);
         self.transactions.get_mut(&transaction).expect("as above").sent = end;
         let kind = RecordKind::Part { lower_bound };
-        let granted = self.append_record(Record { transaction, kind, writes }, None, context);
+        let granted = self.append_record(Record { transaction, kind, writes }, Vec::new(), context);
         if !self.is_long(transaction, context) {
             self.sending.retain(|other| *other != transaction);
             let entry = self.transactions.get_mut(&transaction).expect("as above");
             match entry.end.take().expect("set when it began") {
-                End::Commit { participants, answer } => {
-                    return [granted, self.commit_rest(transaction, participants, answer, context)]
-                        .concat();
+                End::Commit(asked) => {
+                    return [granted, self.commit_rest(transaction, asked, context)].concat();
                 }
                 End::Prepare(message) => self.prepare_rest(&message, context),
             }

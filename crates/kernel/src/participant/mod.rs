@@ -12,12 +12,13 @@
 //!     +--Decide(none)--> (gone, undone)                              Replicate(Decision) -> committed or gone
 //! ```
 //! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (R11).
-//! Long transactions end in steps ([`long`]). Locks are held until the decision. An operation that must wait is parked
+//! Long transactions end in steps ([`long`]); a crowd that writes one row is decided together ([`join`]). Locks are held until the decision. An operation that must wait is parked
 //! with what it has done so far; the end of what it waits for takes it up again.
 
 mod check;
 mod commit;
 mod execute;
+mod join;
 mod long;
 mod parked;
 mod replicate;

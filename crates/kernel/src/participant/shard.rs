@@ -136,8 +136,8 @@ pub(super) struct InFlight {
     pub kind: RecordKind,
     /// Members that have not acknowledged it.
     pub missing: Vec<NodeId>,
-    /// Whom to tell when all members hold it; none if it was told already, or needs not be.
-    pub answer: Option<Answer>,
+    /// Whom to tell when all members hold it: not who was told already, or needs not be.
+    pub answers: Vec<(TransactionId, Answer)>,
 }
 
 impl InFlight {
@@ -146,6 +146,14 @@ impl InFlight {
     pub fn is_held(&self) -> bool {
         self.missing.is_empty() && !matches!(self.kind, RecordKind::Commit { ts: None, .. })
     }
+}
+
+/// A commit in this shard's log that was asked for.
+pub(super) struct CommitAsked {
+    /// Other shards where the transaction has written.
+    pub participants: Vec<ShardId>,
+    /// To its coordinator, and behind that to those of the transactions that have joined it.
+    pub answers: Vec<(TransactionId, Answer)>,
 }
 
 /// What a coordinator waits for.

@@ -296,13 +296,20 @@ impl Names {
             .collect();
         let writes = if writes.is_empty() { "nothing".into() } else { writes.join(", ") };
         match kind {
-            RecordKind::Commit { ts, participants } => {
+            RecordKind::Commit { ts, participants, joined } => {
                 let at = ts.map_or("to be stamped".into(), |ts| format!("at {ts:?}"));
                 let others = match participants.is_empty() {
                     true => String::new(),
                     false => format!(", also of shard {}", shards(participants)),
                 };
-                format!("COMMIT {at}{others}: {writes}")
+                let joined = match joined.as_slice() {
+                    [] => String::new(),
+                    joined => {
+                        let names: Vec<_> = joined.iter().map(|id| self.transaction(*id)).collect();
+                        format!(", joined by {}", names.join(", "))
+                    }
+                };
+                format!("COMMIT {at}{others}{joined}: {writes}")
             }
             RecordKind::Prepare { home } => format!("PREPARE, home is shard {home}: {writes}"),
             RecordKind::Decision { commit: Some(ts) } => format!("DECISION committed at {ts:?}"),

@@ -71,6 +71,24 @@ fn upgrades_go_first() {
     assert_eq!(locks.release_all(owner(2)), vec![20]);
 }
 
+/// Who stands behind an owner: behind the rows that it alone holds, in their order; nobody while there are ranges.
+#[test]
+fn waits_behind_an_owner() {
+    let mut locks = LockTable::new();
+    for (key, mode) in [(b"a", Exclusive), (b"b", Shared), (b"c", Exclusive), (b"d", Exclusive)] {
+        locks.acquire(T, key, mode, owner(1), 0);
+    }
+    for (token, key) in [(2, b"d"), (3, b"a"), (4, b"b"), (5, b"a"), (6, b"a")] {
+        assert_eq!(locks.acquire(T, key, Exclusive, owner(token), token), Acquired::Waiting);
+    }
+    assert_eq!(locks.waiting_behind(owner(1), 9), vec![vec![3, 5, 6], vec![2]]);
+    assert_eq!(locks.waiting_behind(owner(1), 2), vec![vec![3, 5], vec![2]]);
+    assert!(locks.waiting_behind(owner(2), 9).is_empty());
+    let all = KeyRange { lower: std::ops::Bound::Unbounded, upper: std::ops::Bound::Unbounded };
+    assert_eq!(locks.acquire_range(T, IndexId(0), &all, owner(7), 7), Acquired::Granted);
+    assert!(locks.waiting_behind(owner(1), 9).is_empty());
+}
+
 /// A wait that is given up lets pass those that queued behind it only.
 #[test]
 fn cancelled_waits_let_others_pass() {
