@@ -22,9 +22,6 @@ use crate::plan::Plan;
 /// Plans in both generations together. A plan is a few KiB: 1,024 are a few MiB a worker.
 pub const PLAN_COUNT_MAX: usize = 1_024;
 
-/// Statements with more literals are not worth an entry: a bulk INSERT's plan is as large as its text.
-pub const LITERAL_COUNT_MAX: usize = 512;
-
 type DigestKey = (u64, u64);
 
 struct Entry {

@@ -16,8 +16,9 @@ pub const HEIGHT_MAX: u32 = 200;
 /// bulk INSERT of 8-byte values stays below.
 pub const EXPRESSION_COUNT_MAX: u32 = 2_000_000;
 
-/// Most literals of a digest: a bulk INSERT of 1,600 rows by 10 columns. Longer ones are not worth a cache entry.
-pub const DIGEST_LITERAL_COUNT_MAX: usize = 16_384;
+/// Most literals of a digest. Statements with more are not worth a place among the plans: a bulk INSERT's plan is as large
+/// as its text, and looking for it would be another pass over that.
+pub const DIGEST_LITERAL_COUNT_MAX: usize = 512;
 
 /// Longest text in a syntax error's `near '...'`, in characters, as MySQL cuts it.
 pub const NEAR_LENGTH_MAX: usize = 80;

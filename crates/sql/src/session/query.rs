@@ -13,11 +13,13 @@ use crate::error::{SqlError, code};
 use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
 use crate::plan::{ParamKind, Plan};
-use crate::plan_cache::LITERAL_COUNT_MAX;
 use crate::server::Counters;
 
 /// Bytes of a statement that SHOW PROCESSLIST shows.
 const SHOWN_LENGTH_MAX: usize = 1_024;
+
+/// A text longer than this is parsed and bound in two turns: each takes about a tenth of a millisecond for so much.
+const BYTES_BETWEEN_YIELDS: usize = 32 << 10;
 
 /// How often a statement is bound again because its table's definition moved; the last tries wait for the new
 /// definition to arrive.
@@ -135,6 +137,9 @@ impl Session {
             }
             return Ok(end);
         }
+        if consumed > BYTES_BETWEEN_YIELDS {
+            client::task::yield_now().await;
+        }
         let more = end < text.len();
         self.statement_params.clear();
         Box::pin(self.statement(&statement, Vec::new(), sink, more)).await?;
@@ -189,7 +194,6 @@ impl Session {
         }
         let is_shareable = literals.is_some();
         let literals = literals.unwrap_or_default();
-        let small = literals.len() <= LITERAL_COUNT_MAX;
         let mut params = self.literal_values(literals)?;
         loop {
             let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
@@ -197,7 +201,6 @@ impl Session {
             if let Some(key) = key
                 && is_shareable
                 && plan.reusable
-                && small
             {
                 let mut cache = self.server.plan_cache(self.info.worker);
                 cache.insert(key, self.environment.clone(), plan.clone());
