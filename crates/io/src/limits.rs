@@ -66,8 +66,9 @@ pub const ACCEPT_PAUSE: u64 = 100_000;
 /// Clients whose deadlines are looked at once in so long.
 pub const CLIENT_CHECK_INTERVAL: u64 = 500_000;
 
-/// Answered requests are taken up again in the same turn so long, then the sockets get their turn.
-pub const SETTLE_TIME_MAX: u64 = 1_000;
+/// Answered requests are taken up again in the same turn so long, then the sockets get their turn: a long statement with its
+/// rows here takes about one step of its own, and not as many as fit.
+pub const SETTLE_TIME_MAX: u64 = 100;
 
 /// Statements that run at a shutdown may take so long.
 pub const SHUTDOWN_GRACE: u64 = 5_000_000;

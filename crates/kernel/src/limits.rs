@@ -55,8 +55,8 @@ pub const HELD_MESSAGES_MAX: usize = 65_536;
 
 /// Rows a scan looks at before it hands back what it has: about a millisecond, so that short statements pass.
 pub const SCAN_ROWS_VISITED_MAX: u32 = 4_096;
-/// The same for a scan under locks, whose rows all cost a lock and mostly come back as writes.
-pub const SCAN_ROWS_LOCKED_MAX: u32 = 512;
+/// The same for a scan under locks, whose rows all cost a lock and mostly come back as writes: a tenth of a millisecond.
+pub const SCAN_ROWS_LOCKED_MAX: u32 = 64;
 /// Bytes of rows in one scan answer.
 pub const SCAN_BYTES_MAX: usize = 1 << 20;
 /// Groups of a partial aggregate in one scan answer.
@@ -65,10 +65,11 @@ pub const SCAN_GROUPS_MAX: usize = 16_384;
 /// Operations in a batch: what a multi-row INSERT of 64 MiB of one-byte rows would bring, refused beyond.
 pub const BATCH_OPS_MAX: usize = u16::MAX as usize;
 
-/// Rows and bytes of a record, and rows of a transaction that are ended in one step: about a millisecond. The last row may go
-/// beyond, so a record is at most 64 MiB longer, which a frame takes.
-pub const RECORD_ROWS_MAX: usize = 512;
-pub const RECORD_BYTES_MAX: usize = 1 << 20;
+/// Rows and bytes of a record, and rows of a transaction that are ended in one step: about a tenth of a millisecond, because
+/// others wait behind several of these, at their coordinator, primary and backup. The last row may go beyond, so a record is
+/// at most 64 MiB longer, which a frame takes.
+pub const RECORD_ROWS_MAX: usize = 64;
+pub const RECORD_BYTES_MAX: usize = 256 << 10;
 /// Parts of a shard that not every member holds yet. The records of others wait behind these on the link, and behind their
 /// being applied: two keep both ends busy, more only add to that wait.
 pub const PARTS_IN_FLIGHT_MAX: usize = 2;
@@ -76,10 +77,9 @@ pub const PARTS_IN_FLIGHT_MAX: usize = 2;
 /// Transactions that one commit takes in. Each is a write and an answer: a tenth of a millisecond for all.
 pub const JOINED_MAX: usize = 64;
 
-/// Garbage rows looked at in one tick and shard: 2,000 take about a millisecond.
-pub const PRUNE_BUDGET: usize = 2_000;
-/// Rows an index build adds in one tick and shard.
-pub const INDEX_BUILD_ROWS: usize = 5_000;
+/// Versions dropped and index entries made in one step of a shard's housekeeping: a twentieth of a millisecond, which whoever
+/// waits behind it hardly notices.
+pub const UPKEEP_ROWS_MAX: usize = 64;
 
 /// Locks in one piece of a report: each is a row to be looked up, so a piece takes about a millisecond and, at 100 bytes a
 /// lock, 200 KB.

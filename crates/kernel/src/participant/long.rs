@@ -218,14 +218,14 @@ impl Shard {
 
     /// Asks to be taken up again, behind what waits for this worker now.
     pub(super) fn go_on_later(&mut self, context: &mut Context<'_>) {
-        let has_more = self.may_send_part() || !self.endings.is_empty();
+        let has_more = self.may_send_part() || !self.endings.is_empty() || self.has_upkeep;
         if has_more && !self.goes_on {
             self.goes_on = true;
             context.go_on_later(self.id);
         }
     }
 
-    /// The next step of each transaction that ends in steps.
+    /// The next step of each transaction that ends in steps, and of the housekeeping.
     pub(super) fn go_on(&mut self, context: &mut Context<'_>) {
         self.goes_on = false;
         for transaction in self.sending.clone() {
@@ -242,6 +242,15 @@ impl Shard {
                 self.resume(granted, context);
             }
         }
+        if self.has_upkeep {
+            self.has_upkeep = self.keep_house(context.node.horizon());
+        }
+        self.go_on_later(context);
+    }
+
+    /// Some housekeeping, and behind what waits for this worker the rest.
+    pub(super) fn upkeep(&mut self, context: &mut Context<'_>) {
+        self.has_upkeep |= self.keep_house(context.node.horizon());
         self.go_on_later(context);
     }
 }

@@ -12,7 +12,8 @@
 //!     +--Decide(none)--> (gone, undone)                              Replicate(Decision) -> committed or gone
 //! ```
 //! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (R11).
-//! Long transactions end in steps ([`long`]); a crowd that writes one row is decided together ([`join`]). Locks are held until the decision. An operation that must wait is parked
+//! Long transactions end in steps ([`long`]); a crowd that writes one row is decided together ([`join`]). Locks are held
+//! until the decision. An operation that must wait is parked
 //! with what it has done so far; the end of what it waits for takes it up again.
 
 mod check;
@@ -32,10 +33,9 @@ use protocol::Message;
 use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 
 use self::parked::WaitsFor;
-use crate::limits::{INDEX_BUILD_ROWS, PRUNE_BUDGET};
 use crate::worker::Context;
 
-/// The next step of the long transactions of a shard that this worker owns.
+/// The next step of the long transactions, and of the housekeeping, of a shard that this worker owns.
 pub fn go_on(shard: ShardId, context: &mut Context<'_>) {
     if let Some(mut shard) = context.node.shard(shard) {
         shard.go_on(context);
@@ -111,8 +111,7 @@ pub fn on_state(context: &mut Context<'_>) {
 pub fn on_tick(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.expire_parked(context);
-        shard.prune(context.node.horizon(), PRUNE_BUDGET);
-        shard.build_indexes(INDEX_BUILD_ROWS);
+        shard.upkeep(context);
     });
 }
 

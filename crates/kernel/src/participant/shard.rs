@@ -14,7 +14,7 @@ use types::{
 
 use super::long::{End, Ending};
 use super::parked::Parked;
-use crate::limits::WAITS_TOLD_IN_FULL_MAX;
+use crate::limits::{UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 
 /// One node's replica of a shard.
 pub struct Shard {
@@ -61,8 +61,10 @@ pub struct Shard {
     // On both.
     /// Long transactions that are decided, with the rows that do not show it yet.
     pub(super) endings: BTreeMap<TransactionId, Ending>,
-    /// The owner was asked to go on with long transactions.
+    /// The owner was asked to go on with long transactions and housekeeping.
     pub(super) goes_on: bool,
+    /// The last piece of housekeeping left some to be done at once.
+    pub(super) has_upkeep: bool,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -211,6 +213,7 @@ impl Shard {
             held_waiters: BTreeMap::new(),
             endings: BTreeMap::new(),
             goes_on: false,
+            has_upkeep: false,
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),
@@ -280,26 +283,28 @@ impl Shard {
         }
     }
 
-    pub(super) fn prune(&mut self, horizon: Timestamp, budget: usize) {
+    /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built. True if
+    /// there is more to do at once. Memory that runs out stops a build where it is; the schema change that waits for it is
+    /// given up by its session.
+    pub(super) fn keep_house(&mut self, horizon: Timestamp) -> bool {
+        let mut rows_left = UPKEEP_ROWS_MAX;
         for replica in self.tables.values_mut() {
-            if replica.partition.prunable() > 0 {
-                replica.partition.prune(horizon, budget);
+            let partition = &mut replica.partition;
+            if partition.prunable() > 0 {
+                rows_left -= partition.prune(horizon, rows_left).min(rows_left);
             }
-        }
-    }
-
-    /// Fills indexes that are being built, some rows a call. Memory that runs out stops the build where it is; the schema
-    /// change that waits for it is given up by its session.
-    pub(super) fn build_indexes(&mut self, rows_max: usize) {
-        for replica in self.tables.values_mut() {
-            let table = Arc::clone(replica.partition.table());
+            let table = Arc::clone(partition.table());
             for index in &table.indexes {
-                if !replica.partition.is_built(index.id) {
-                    let _: Result<_, storage::MemoryFull> =
-                        replica.partition.build_step(index.id, rows_max);
+                if rows_left > 0 && !partition.is_built(index.id) {
+                    let built = partition.build_step(index.id, rows_left);
+                    rows_left -= built.map_or(0, |progress| progress.rows);
                 }
             }
+            if rows_left == 0 {
+                return true;
+            }
         }
+        false
     }
 
     pub(super) fn indexes_built(&self) -> bool {

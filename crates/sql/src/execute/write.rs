@@ -15,8 +15,8 @@ use super::{Failure, Run};
 use crate::error::{SqlError, code};
 use crate::session::Session;
 
-/// Rows and bytes of one batch of writes.
-pub const ROWS_PER_BATCH: usize = 500;
+/// Rows and bytes of one batch of writes: a tenth of a millisecond here and where the rows are, which others wait behind.
+pub const ROWS_PER_BATCH: usize = 64;
 pub const BATCH_SIZE_MAX: usize = 1 << 20;
 
 pub fn key_too_long() -> SqlError {
