@@ -38,6 +38,8 @@ pub(crate) struct Sequence {
 
 /// The largest block: what a worker may leave unused.
 const BLOCK_MAX: u64 = 1024;
+/// Values of one statement that are worth a reservation of their own.
+const BULK_MIN: u64 = 64;
 /// Reservations closer together than this make the block double.
 const BLOCK_GROWS_WITHIN_US: u64 = 5_000;
 const SEQUENCES: TableId = TableId(1);
@@ -51,7 +53,8 @@ impl Session {
                 return Ok(first);
             }
             if let Some(block) = client.begin_reserving(table.id) {
-                break block.max(count);
+                // Who needs many takes just those: what would be left of a block is lost to the next one like it.
+                break if count < BULK_MIN { block.max(count) } else { count };
             }
             client.reserved(table.id).await;
         };

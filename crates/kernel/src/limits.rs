@@ -74,9 +74,6 @@ pub const RECORD_BYTES_MAX: usize = 256 << 10;
 /// being applied: two keep both ends busy, more only add to that wait.
 pub const PARTS_IN_FLIGHT_MAX: usize = 2;
 
-/// Transactions that one commit takes in. Each is a write and an answer: a tenth of a millisecond for all.
-pub const JOINED_MAX: usize = 64;
-
 /// Versions dropped and index entries made in one step of a shard's housekeeping: a twentieth of a millisecond, which whoever
 /// waits behind it hardly notices.
 pub const UPKEEP_ROWS_MAX: usize = 64;

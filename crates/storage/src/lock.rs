@@ -344,13 +344,18 @@ impl LockTable {
     }
 
     /// The first waits, so many at most, of each row that `owner` has locked against everybody: in the order of its locks,
-    /// each row's in their order. None while there are ranges, which a writer of such a row may have to wait for, too.
+    /// each row's in their order. None while there are ranges, which a writer of such a row may have to wait for, too, and
+    /// none behind an owner of more locks than that: looking at all of them would take too long.
     pub fn waiting_behind(&self, owner: TransactionId, count_max: usize) -> Vec<Vec<u64>> {
         if self.waits.is_empty() || !self.ranges.is_empty() {
             return Vec::new();
         }
         let Some(entry) = self.find_owner(owner) else { return Vec::new() };
-        let held = self.owners[entry as usize].held.iter().map(|id| &self.locks[*id as usize]);
+        let held = &self.owners[entry as usize].held;
+        if held.len() > count_max {
+            return Vec::new();
+        }
+        let held = held.iter().map(|id| &self.locks[*id as usize]);
         let own = held.filter(|lock| lock.mode_of(owner) == Some(LockMode::Exclusive));
         let queues = own.filter(|lock| !lock.queue.is_empty());
         queues

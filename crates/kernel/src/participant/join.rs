@@ -18,7 +18,6 @@ use types::TransactionId;
 use super::execute::Progress;
 use super::parked::Parked;
 use super::shard::{Answer, Shard};
-use crate::limits::JOINED_MAX;
 use crate::worker::Context;
 
 impl Shard {
@@ -30,9 +29,12 @@ impl Shard {
         context: &Context<'_>,
     ) -> Vec<(TransactionId, Answer)> {
         let mut joined = Vec::new();
-        for queue in self.locks.waiting_behind(leader, JOINED_MAX) {
+        for queue in self.locks.waiting_behind(leader, context.node.record_rows_max()) {
             for token in queue {
-                if joined.len() == JOINED_MAX {
+                // It stays one that ends in one step and whose record fits a frame, with a row of any length on top.
+                if self.transactions[&leader].writes.len() >= context.node.record_rows_max()
+                    || self.is_long(leader, context)
+                {
                     return joined;
                 }
                 match self.join(leader, token, context) {
@@ -54,12 +56,13 @@ impl Shard {
         if !can_join {
             return None;
         }
+        let last = self.transactions[&leader].writes.last().expect("the leader has written");
+        let next_statement = last.statement.checked_add(1)?;
         let mut parked = self.parked.remove(&token).expect("just looked");
         let execute = &mut parked.execute;
         let (transaction, statement) = (execute.transaction, execute.statement);
-        let last = self.transactions[&leader].writes.last().expect("the leader has written");
         execute.transaction = leader;
-        execute.statement = last.statement + 1;
+        execute.statement = next_statement;
         let mut progress = Progress::default();
         if self.run_ops(execute, &mut progress, context).is_err() {
             self.undo_from(leader, execute.statement);

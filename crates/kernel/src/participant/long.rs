@@ -185,7 +185,10 @@ impl Shard {
             // A table dropped meanwhile takes its rows with it.
             let Some(replica) = self.tables.get_mut(&table) else { continue };
             match (ending.outcome, undo) {
-                (Outcome::Committed(ts), _) => replica.partition.commit(row, ts, horizon),
+                (Outcome::Committed(ts), _) => {
+                    replica.partition.commit(row, ts, horizon);
+                    self.rows_committed += 1;
+                }
                 (Outcome::Undone, Some(undo)) => replica.partition.undo(undo),
                 (Outcome::Undone | Outcome::Aborted, _) => replica.partition.abort(row),
             }

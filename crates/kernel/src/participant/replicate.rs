@@ -116,6 +116,7 @@ impl Shard {
                         if let Some(replica) = self.tables.get_mut(&write.table) {
                             let change = change_of(write.row.as_deref());
                             replica.partition.apply_committed(&write.key, change, ts, horizon);
+                            self.rows_committed += 1;
                         }
                     }
                     // Last: it lets readers go on, who must find the rows above too.

@@ -65,6 +65,8 @@ pub struct Shard {
     pub(super) goes_on: bool,
     /// The last piece of housekeeping left some to be done at once.
     pub(super) has_upkeep: bool,
+    /// Rows of decided transactions since then.
+    pub(super) rows_committed: usize,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -214,6 +216,7 @@ impl Shard {
             endings: BTreeMap::new(),
             goes_on: false,
             has_upkeep: false,
+            rows_committed: 0,
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),
@@ -284,27 +287,27 @@ impl Shard {
     }
 
     /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built. True if
-    /// there is more to do at once. Memory that runs out stops a build where it is; the schema change that waits for it is
+    /// there is more to do at once. Each row that was committed since the last time leaves two versions to drop at most, so
+    /// garbage never outruns this. Memory that runs out stops a build where it is; the schema change that waits for it is
     /// given up by its session.
     pub(super) fn keep_house(&mut self, horizon: Timestamp) -> bool {
-        let mut rows_left = UPKEEP_ROWS_MAX;
+        let mut versions_left = UPKEEP_ROWS_MAX + 2 * std::mem::take(&mut self.rows_committed);
+        let mut entries_left = UPKEEP_ROWS_MAX;
         for replica in self.tables.values_mut() {
             let partition = &mut replica.partition;
-            if partition.prunable() > 0 {
-                rows_left -= partition.prune(horizon, rows_left).min(rows_left);
+            if versions_left > 0 && partition.prunable() > 0 {
+                versions_left =
+                    versions_left.saturating_sub(partition.prune(horizon, versions_left));
             }
             let table = Arc::clone(partition.table());
             for index in &table.indexes {
-                if rows_left > 0 && !partition.is_built(index.id) {
-                    let built = partition.build_step(index.id, rows_left);
-                    rows_left -= built.map_or(0, |progress| progress.rows);
+                if entries_left > 0 && !partition.is_built(index.id) {
+                    let built = partition.build_step(index.id, entries_left);
+                    entries_left -= built.map_or(0, |progress| progress.rows);
                 }
             }
-            if rows_left == 0 {
-                return true;
-            }
         }
-        false
+        versions_left == 0 || entries_left == 0
     }
 
     pub(super) fn indexes_built(&self) -> bool {

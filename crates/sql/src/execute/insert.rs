@@ -5,6 +5,7 @@
 //! share a key are never in the same round, so that the second one sees what the first one did.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use client::{Batch, Columns, Lock, Op, OpKind, OpResult};
@@ -45,6 +46,10 @@ struct Sequence {
     generated: BTreeMap<usize, u64>,
     last_explicit: Option<u64>,
     largest_explicit: u64,
+    /// Rows of the statement behind those at hand.
+    rows_after: usize,
+    /// Reserved for them already, so that the values of a statement follow each other.
+    reserved: Range<u64>,
 }
 
 impl Sequence {
@@ -114,6 +119,7 @@ impl Session {
                         new_rows.push(row);
                     }
                     let is_last = last == rows.len();
+                    sequence.rows_after = rows.len() - last;
                     self.insert_rows(
                         run,
                         plan,
@@ -160,6 +166,7 @@ impl Session {
                     }
                     let first_number = done as u64 + 1;
                     done += new_rows.len();
+                    sequence.rows_after = total - done;
                     self.insert_rows(
                         run,
                         plan,
@@ -313,6 +320,7 @@ impl Session {
             let largest = std::mem::take(&mut sequence.largest_explicit);
             let moved = self.client.auto_increment_at_least(table, largest).await;
             moved.map_err(|refusal| self.refused(refusal))?;
+            sequence.reserved.start = sequence.reserved.start.max(largest.saturating_add(1));
         }
         if sequence.pending.is_empty() {
             return Ok(());
@@ -321,8 +329,15 @@ impl Session {
         // A row that waits for two values (a hidden row id beside the AUTO_INCREMENT column) gets one for both.
         let mut rows_waiting = 1;
         rows_waiting += pending.windows(2).filter(|pair| pair[0].0 != pair[1].0).count() as u64;
-        let reserved = self.client.auto_increment(table, rows_waiting).await;
-        let mut next = reserved.map_err(|refusal| self.refused(refusal))?;
+        // Like InnoDB, for all rows at once when their number is known: those to come are taken to wait, too.
+        if sequence.reserved.end.saturating_sub(sequence.reserved.start) < rows_waiting {
+            let count = rows_waiting + sequence.rows_after as u64;
+            let first = self.client.auto_increment(table, count).await;
+            let first = first.map_err(|refusal| self.refused(refusal))?;
+            sequence.reserved = first..first.saturating_add(count);
+        }
+        let mut next = sequence.reserved.start;
+        sequence.reserved.start += rows_waiting;
         let mut last_row = pending[0].0;
         for (row, column) in pending {
             if row != last_row {
