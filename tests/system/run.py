@@ -29,12 +29,13 @@ import isolation
 import isolation_locks
 import judged_load
 import lifecycle
+import links
 import load
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, load]
 
 
 def tests():

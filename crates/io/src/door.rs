@@ -8,19 +8,23 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kernel::Time;
-use mio::net::{TcpListener, UnixListener};
+use mio::net::{TcpListener, TcpStream, UnixListener};
 use mio::{Interest, Registry, Token};
 use mysql::Transport;
 use slab::Slab;
+use types::NodeId;
 
 use crate::hello::{self, First, Hello};
 use crate::limits::{
     ACCEPT_PAUSE, ACCEPT_PER_TURN, HELLO_PENDING_MAX, HELLO_SIZE_MAX, HELLO_TIMEOUT,
 };
+use crate::link::tls_text;
 use crate::log::NodeLog;
 use crate::ports;
+use crate::secure::LinkKeys;
 use crate::stream::{Stream, Transfer};
 
 /// Sockets bound at the start of a node. Those of the nodes and of management listen already.
@@ -48,6 +52,8 @@ pub struct Door {
     mysql_tcp: Option<OwnedFd>,
     mysql_unix: Option<OwnedFd>,
     strangers: Slab<Stranger>,
+    /// Who comes to the node port must show that it belongs to the cluster.
+    keys: Option<Arc<LinkKeys>>,
     /// No accepting before.
     accept_after: Time,
     paths: Vec<PathBuf>,
@@ -87,6 +93,7 @@ impl Door {
     /// Takes the sockets over.
     pub fn open(
         sockets: BoundSockets,
+        keys: Option<Arc<LinkKeys>>,
         registry: &Registry,
         listener_token: fn(usize) -> Token,
         stranger_token: fn(usize) -> Token,
@@ -96,6 +103,7 @@ impl Door {
             mysql_tcp: sockets.mysql_tcp,
             mysql_unix: sockets.mysql_unix,
             strangers: Slab::new(),
+            keys,
             accept_after: 0,
             paths: sockets.paths,
             listener_token,
@@ -274,10 +282,32 @@ impl Door {
     ) {
         loop {
             let Some(stranger) = self.strangers.get_mut(index) else { return };
+            if let (Stream::Tcp(socket), Some(keys)) = (&stranger.stream, &self.keys) {
+                match begins_tls(socket) {
+                    None => return,
+                    Some(false) => {}
+                    Some(true) => {
+                        let Stranger { stream, from, deadline, received } =
+                            self.strangers.remove(index);
+                        let Stream::Tcp(socket) = stream else { unreachable!("just looked") };
+                        // The place is free: the same one is taken again, which the socket's token names.
+                        let Ok(secured) = keys.accept(socket) else { return };
+                        let stream = Stream::Secured(Box::new(secured));
+                        let place =
+                            self.strangers.insert(Stranger { stream, from, deadline, received });
+                        assert_eq!(place, index);
+                        continue;
+                    }
+                }
+            }
             let mut buffer = [0; HELLO_SIZE_MAX + 1];
             match stranger.stream.read(&mut buffer) {
                 Transfer::Bytes(size) => stranger.received.extend_from_slice(&buffer[..size]),
                 Transfer::Blocked => return,
+                Transfer::Ended(Some(error)) if error.kind() == ErrorKind::InvalidData => {
+                    let stranger = self.strangers.remove(index);
+                    return refuse(stranger, &tls_text(&error), log);
+                }
                 Transfer::Ended(_) => {
                     let stranger = self.strangers.remove(index);
                     return refuse(stranger, "it closed the connection before its hello", log);
@@ -286,11 +316,16 @@ impl Door {
             let reason = match hello::parse(&stranger.received) {
                 First::Incomplete => continue,
                 First::Hello(hello, size) if size == stranger.received.len() => {
-                    let mut stranger = self.strangers.remove(index);
-                    if registry.deregister(&mut stranger.stream).is_ok() {
-                        arrivals.push(Arrival::Link(stranger.stream, hello));
+                    match check_keys(&stranger.stream, self.keys.as_deref(), hello.from.node) {
+                        Err(reason) => reason,
+                        Ok(()) => {
+                            let mut stranger = self.strangers.remove(index);
+                            if registry.deregister(&mut stranger.stream).is_ok() {
+                                arrivals.push(Arrival::Link(stranger.stream, hello));
+                            }
+                            return;
+                        }
                     }
-                    return;
                 }
                 First::Hello(..) => "it goes on before its hello was answered".into(),
                 First::Refusal(_) => "it begins with a refusal".into(),
@@ -299,6 +334,29 @@ impl Door {
             let stranger = self.strangers.remove(index);
             return refuse(stranger, &reason, log);
         }
+    }
+}
+
+/// Does what has arrived begin a TLS handshake? None if nothing has.
+fn begins_tls(socket: &TcpStream) -> Option<bool> {
+    const HANDSHAKE: u8 = 0x16;
+    let mut first = [0];
+    match socket.peek(&mut first) {
+        Ok(size) => Some(size == 1 && first[0] == HANDSHAKE),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        // Reading will say it again.
+        Err(_) => Some(false),
+    }
+}
+
+/// May this be the node it says it is? At a unix socket the file system has asked already.
+fn check_keys(stream: &Stream, keys: Option<&LinkKeys>, node: NodeId) -> Result<(), String> {
+    match (stream, keys) {
+        (Stream::Secured(stream), Some(keys)) => keys.check_peer(stream, node),
+        (Stream::Tcp(_), Some(_)) => Err(format!(
+            "node {node} has no keys and this node has: give it those of the cluster (skarv keys)"
+        )),
+        (Stream::Tcp(_) | Stream::Unix(_) | Stream::Secured(_), _) => Ok(()),
     }
 }
 
@@ -338,6 +396,6 @@ fn transport_of(stream: &Stream, from: Option<SocketAddr>) -> Transport {
             let peer_is_local = peer.ip().is_loopback() || own.is_ok_and(|own| own == peer.ip());
             Transport::Tcp { peer_is_local, peer: peer.to_string() }
         }
-        (Stream::Tcp(_) | Stream::Unix(_), _) => Transport::UnixSocket,
+        (Stream::Tcp(_) | Stream::Unix(_) | Stream::Secured(_), _) => Transport::UnixSocket,
     }
 }

@@ -59,7 +59,7 @@ pub fn tls_config(
 }
 
 /// Whole or not at all, readable by the owner only from its first moment.
-fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let unfinished = path.with_extension("tmp");
     let _ = fs::remove_file(&unfinished);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;

@@ -8,8 +8,8 @@
 //! another version of the protocol or another configuration is named in the log and sent away. The first ten bytes are the
 //! same in every version. The one that connects speaks first; the other answers with its own hello, or with why not.
 //!
-//! This keeps out mistakes, not attackers: nodes do not authenticate each other, so their port belongs on a network of
-//! their own.
+//! This keeps out mistakes. Attackers are kept out by the keys of the cluster (`secure`); where there are none, the port of
+//! the nodes belongs on a network of their own.
 
 use protocol::PROTOCOL_VERSION;
 use protocol::control::ClusterConfig;
@@ -129,7 +129,7 @@ fn stranger(received: &[u8]) -> String {
     let guess = if [&b"GET "[..], b"POST", b"HEAD", b"PUT "].iter().any(|prefix| starts(prefix)) {
         "an HTTP client"
     } else if starts(&[0x16, 0x03]) {
-        "a TLS client"
+        "a TLS client, or a node that has keys where this one has none"
     } else if received.len() >= 5 && received[2] == 0 && received[3] <= 1 && received[0] >= 1 {
         // Three bytes of length, a sequence number of 0 or 1: a packet of the MySQL protocol.
         "a MySQL client (this is the port of the nodes among themselves, not the MySQL port)"

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! - [`worker`](self): the loop; `spin` decides whether it sleeps; `inbox` is how the others reach it.
-//! - `link` and `hello`: the connections between nodes, and what is checked before a frame is looked at.
+//! - `link`, `secure` and `hello`: the connections between nodes, and what is checked before a frame is looked at.
 //! - `front`: MySQL connections. `management`: the socket for tools. `door`: what listens, on worker 0.
 //! - `server` and `options`: start and end of a node. `files`, `log`, `clock`, `random`, `signals`, `panic`: the rest.
 //!
@@ -32,6 +32,7 @@ mod options;
 mod panic;
 mod ports;
 mod random;
+mod secure;
 mod server;
 mod signals;
 mod spin;
@@ -41,5 +42,6 @@ mod worker;
 
 pub use options::{NodeOptions, StartError};
 pub use panic::EXIT_CODE_PANIC;
+pub use secure::make_keys;
 pub use server::NodeServer;
 pub use tool::{ManagementError, management_request};

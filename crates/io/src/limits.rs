@@ -6,6 +6,9 @@ use std::time::Duration;
 /// tens of kilobytes a turn, and a multi-row INSERT should not take hundreds of calls.
 pub const READ_SIZE: usize = 256 * 1024;
 
+/// Bytes that a link inside TLS keeps encrypted ahead of its socket: what a `write` of a turn under load brings.
+pub const SECURED_BUFFER_SIZE: usize = 256 * 1024;
+
 /// Bytes taken from one client in one turn, so that a client that sends 64 MiB does not stop the others. Crate `mysql`
 /// accepts one read of at most 1 MiB beyond its mark.
 pub const CLIENT_READ_PER_TURN: usize = 1024 * 1024;

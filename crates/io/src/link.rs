@@ -17,7 +17,7 @@
 //! never with what a length announces.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ use crate::limits::{
     CONNECT_TIMEOUT, FRAME_SIZE_MAX, LINK_QUEUE_BYTES_MAX, LINK_UNACKED_TIMEOUT,
     RECONNECT_AFTER_MAX, RECONNECT_AFTER_MIN, WRITEV_CHUNKS_MAX,
 };
+use crate::secure::{LinkKeys, Secured};
 use crate::stream::{Stream, Transfer, ended_text};
 
 /// Buffers of cut-off frames are given back above this size.
@@ -44,6 +45,8 @@ pub struct Link {
     pub peer: Address,
     /// Where to connect, if this side does.
     connect_to: Option<LinkAddress>,
+    /// Over TCP, inside TLS.
+    keys: Option<Arc<LinkKeys>>,
     token: Token,
     state: State,
     /// Waiting: when to connect. Connecting and Greeting: when to give up.
@@ -99,12 +102,19 @@ pub enum Event {
 }
 
 impl Link {
-    /// `connect_to`: the peer's address if this side connects.
-    pub fn new(peer: Address, connect_to: Option<LinkAddress>, token: Token, now: Time) -> Link {
+    /// `connect_to`: the peer's address if this side connects. `keys`: for TCP, if the node has any.
+    pub fn new(
+        peer: Address,
+        connect_to: Option<LinkAddress>,
+        keys: Option<Arc<LinkKeys>>,
+        token: Token,
+        now: Time,
+    ) -> Link {
         let deadline = if connect_to.is_some() { now } else { Time::MAX };
         Link {
             peer,
             connect_to,
+            keys,
             token,
             state: State::Waiting,
             deadline,
@@ -255,6 +265,7 @@ impl Link {
         let (error, is_connected) = match stream {
             Stream::Tcp(stream) => (stream.take_error(), stream.peer_addr().is_ok()),
             Stream::Unix(stream) => (stream.take_error(), stream.peer_addr().is_ok()),
+            Stream::Secured(_) => unreachable!("secured when it is connected"),
         };
         if !matches!(error, Ok(None)) {
             return self.down(now, registry, "cannot connect".into());
@@ -263,21 +274,32 @@ impl Link {
             return Event::Nothing;
         }
         set_options(stream);
-        let bytes = hello::encode_hello(ours);
-        match stream.write(&bytes) {
-            Transfer::Bytes(size) if size == bytes.len() => {}
-            Transfer::Bytes(_) | Transfer::Blocked | Transfer::Ended(_) => {
-                return self.down(now, registry, "cannot send the hello".into());
-            }
-        }
-        if stream.reregister(registry, self.token, Interest::READABLE).is_err() {
-            return self.down(now, registry, "cannot watch the connection".into());
-        }
-        let State::Connecting(stream) = std::mem::replace(&mut self.state, State::Waiting) else {
-            unreachable!("by the caller")
+        let connecting = std::mem::replace(&mut self.state, State::Waiting);
+        let State::Connecting(stream) = connecting else { unreachable!("by the caller") };
+        let secured = match (stream, &self.keys) {
+            (Stream::Tcp(socket), Some(keys)) => keys.connect(socket, self.peer.node).map(secure),
+            (stream, _) => Ok(stream),
         };
+        let mut stream = match secured {
+            Ok(stream) => stream,
+            Err(reason) => return self.refused(now, registry, reason),
+        };
+        let bytes = hello::encode_hello(ours);
+        let sent = matches!(stream.write(&bytes), Transfer::Bytes(size) if size == bytes.len());
+        let watched = stream.reregister(registry, self.token, Interest::READABLE).is_ok();
         self.state = State::Greeting(stream);
-        Event::Nothing
+        match sent && watched {
+            true => Event::Nothing,
+            false => self.down(now, registry, "cannot send the hello".into()),
+        }
+    }
+
+    /// Somebody is there with whom there can be no link: nothing gets better soon.
+    fn refused(&mut self, now: Time, registry: &Registry, reason: String) -> Event {
+        self.down(now, registry, String::new());
+        self.reconnect_after = RECONNECT_AFTER_MAX;
+        self.deadline = now + RECONNECT_AFTER_MAX;
+        Event::Refused(reason)
     }
 
     fn on_greeted(
@@ -294,6 +316,9 @@ impl Link {
             match stream.read(&mut buffer[..missing]) {
                 Transfer::Bytes(size) => self.partial.extend_from_slice(&buffer[..size]),
                 Transfer::Blocked => return Event::Nothing,
+                Transfer::Ended(Some(error)) if error.kind() == ErrorKind::InvalidData => {
+                    return self.refused(now, registry, tls_text(&error));
+                }
                 Transfer::Ended(_) => {
                     return self.down(now, registry, "closed before its hello".into());
                 }
@@ -320,11 +345,7 @@ impl Link {
                     }
                 }
             };
-            self.down(now, registry, String::new());
-            // Nothing gets better soon.
-            self.reconnect_after = RECONNECT_AFTER_MAX;
-            self.deadline = now + RECONNECT_AFTER_MAX;
-            return Event::Refused(refused);
+            return self.refused(now, registry, refused);
         }
     }
 
@@ -370,7 +391,8 @@ impl Link {
         }
     }
     pub fn has_output(&self) -> bool {
-        !self.queue.is_empty() && !self.blocked
+        let has_pending = matches!(&self.state, State::Up(stream) if stream.has_pending());
+        (!self.queue.is_empty() || has_pending) && !self.blocked
     }
 
     /// Sends what the socket takes.
@@ -402,7 +424,12 @@ impl Link {
             }
             return self.on_blocked(now, registry);
         }
-        Event::Nothing
+        let State::Up(stream) = &mut self.state else { unreachable!("only then it has output") };
+        match stream.flush() {
+            Transfer::Bytes(_) => Event::Nothing,
+            Transfer::Blocked => self.on_blocked(now, registry),
+            Transfer::Ended(error) => self.down(now, registry, ended_text(error.as_ref())),
+        }
     }
 
     fn on_sent(&mut self, size: usize) {
@@ -479,9 +506,24 @@ fn frame_length(bytes: &[u8]) -> Result<Option<usize>, usize> {
     if length > FRAME_SIZE_MAX { Err(length) } else { Ok(Some(length)) }
 }
 
+fn secure(stream: Secured) -> Stream {
+    Stream::Secured(Box::new(stream))
+}
+
+/// Why TLS came to nothing, and what to do.
+pub fn tls_text(error: &std::io::Error) -> String {
+    format!(
+        "TLS between the nodes fails: {error}; every node needs keys of the same cluster's authority (skarv keys)"
+    )
+}
+
 /// No waiting for more to send with it, and an end to peers that vanished without a word.
 fn set_options(stream: &Stream) {
-    let Stream::Tcp(stream) = stream else { return };
+    let stream = match stream {
+        Stream::Tcp(stream) => stream,
+        Stream::Secured(stream) => &stream.socket,
+        Stream::Unix(_) => return,
+    };
     // Each is an improvement only; a kernel that lacks one is no reason to have no link.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_keepalive(stream, true);

@@ -120,6 +120,10 @@ pub enum StartError {
         path: PathBuf,
         reason: String,
     },
+    LinkKeys {
+        path: PathBuf,
+        reason: String,
+    },
     System {
         action: &'static str,
         reason: String,
@@ -156,6 +160,9 @@ impl std::fmt::Display for StartError {
                 "TLS with {}: {reason} (without the certificate and its key, new ones are made)",
                 path.display()
             ),
+            StartError::LinkKeys { path, reason } => {
+                write!(f, "keys for links between nodes, {}: {reason}", path.display())
+            }
             StartError::System { action, reason } => write!(f, "cannot {action}: {reason}"),
         }
     }

@@ -24,6 +24,7 @@ use crate::inbox::Inbox;
 use crate::limits::STACK_SIZE;
 use crate::log::NodeLog;
 use crate::options::{NodeOptions, StartError};
+use crate::secure::LinkKeys;
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
 
@@ -37,6 +38,8 @@ pub struct Shared {
     /// By worker.
     pub inboxes: Vec<Inbox>,
     pub config_hash: u64,
+    /// For links over TCP, if the node has any.
+    pub link_keys: Option<Arc<LinkKeys>>,
     pub started: Time,
     /// As bound.
     pub mysql_tcp: Option<SocketAddr>,
@@ -196,6 +199,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         log,
         inboxes,
         config_hash: hello::config_hash(&options.cluster),
+        link_keys: LinkKeys::load(&options.dir, options.cluster.cluster, options.node)?,
         started: clock::now(),
         mysql_tcp,
         links_up: AtomicUsize::new(0),
@@ -326,4 +330,12 @@ fn log_start(shared: &Shared) {
         options.memory_limit_bytes >> 20,
         options.node_addresses[&options.node],
     ));
+    let others = options.cluster.nodes.iter().filter(|node| node.id != options.node);
+    let over_tcp = others.filter(|node| !options.link_sockets.contains_key(&node.id)).count();
+    if over_tcp > 0 && shared.link_keys.is_none() {
+        shared.log.warn(
+            "links between the nodes are neither encrypted nor authenticated: keep their ports on a private network, or \
+             make keys for them (skarv keys)",
+        );
+    }
 }

@@ -6,10 +6,14 @@ use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 
+use crate::secure::Secured;
+
 #[derive(Debug)]
 pub enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    /// A link between nodes that have keys.
+    Secured(Box<Secured>),
 }
 
 /// What one call brought. Interrupted calls are repeated inside.
@@ -28,6 +32,7 @@ impl Stream {
             let result = match self {
                 Stream::Tcp(stream) => stream.read(buffer),
                 Stream::Unix(stream) => stream.read(buffer),
+                Stream::Secured(stream) => return stream.read(buffer),
             };
             match transfer(result, true) {
                 Some(transfer) => return transfer,
@@ -40,6 +45,9 @@ impl Stream {
             let result = match self {
                 Stream::Tcp(stream) => stream.write(bytes),
                 Stream::Unix(stream) => stream.write(bytes),
+                Stream::Secured(stream) => {
+                    return stream.write_vectored(&[io::IoSlice::new(bytes)]);
+                }
             };
             match transfer(result, false) {
                 Some(transfer) => return transfer,
@@ -52,11 +60,27 @@ impl Stream {
             let result = match self {
                 Stream::Tcp(stream) => stream.write_vectored(slices),
                 Stream::Unix(stream) => stream.write_vectored(slices),
+                Stream::Secured(stream) => return stream.write_vectored(slices),
             };
             match transfer(result, false) {
                 Some(transfer) => return transfer,
                 None => continue,
             }
+        }
+    }
+
+    /// Has it taken bytes that its socket has not?
+    pub fn has_pending(&self) -> bool {
+        match self {
+            Stream::Tcp(_) | Stream::Unix(_) => false,
+            Stream::Secured(stream) => stream.has_pending(),
+        }
+    }
+    /// Sends those.
+    pub fn flush(&mut self) -> Transfer {
+        match self {
+            Stream::Tcp(_) | Stream::Unix(_) => Transfer::Bytes(0),
+            Stream::Secured(stream) => stream.flush(),
         }
     }
 }
@@ -87,6 +111,7 @@ impl Source for Stream {
         match self {
             Stream::Tcp(stream) => stream.register(registry, token, interest),
             Stream::Unix(stream) => stream.register(registry, token, interest),
+            Stream::Secured(stream) => stream.socket.register(registry, token, interest),
         }
     }
     fn reregister(
@@ -98,12 +123,14 @@ impl Source for Stream {
         match self {
             Stream::Tcp(stream) => stream.reregister(registry, token, interest),
             Stream::Unix(stream) => stream.reregister(registry, token, interest),
+            Stream::Secured(stream) => stream.socket.reregister(registry, token, interest),
         }
     }
     fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.deregister(registry),
             Stream::Unix(stream) => stream.deregister(registry),
+            Stream::Secured(stream) => stream.socket.deregister(registry),
         }
     }
 }

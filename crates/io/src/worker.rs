@@ -131,6 +131,7 @@ impl Worker {
         let door = sockets.map(|sockets| {
             Door::open(
                 sockets,
+                shared.link_keys.clone(),
                 poll.registry(),
                 |index| token(LISTENER, index),
                 |index| token(STRANGER, index),
@@ -640,7 +641,7 @@ fn make_links(shared: &Shared, id: WorkerId, now: Time) -> Vec<Link> {
     let connects = |peer: &Address| own < peer.node;
     let link = |(index, peer): (usize, Address)| {
         let address = connects(&peer).then(|| link_address(options, peer.node));
-        Link::new(peer, address, token(LINK, index), now)
+        Link::new(peer, address, shared.link_keys.clone(), token(LINK, index), now)
     };
     assert!(usize::from(id.0) < shared.worker_count());
     peers.into_iter().enumerate().map(link).collect()

@@ -35,6 +35,14 @@ pub enum Command {
     /// configuration file.
     #[command(after_long_help = SERVER_HELP)]
     Server(ServerOptions),
+    /// Makes the keys by which the nodes of a cluster know each other.
+    ///
+    /// With them links between nodes over TCP are encrypted, and only nodes with keys of the same cluster can open them. Makes
+    /// what is missing: a certificate authority for the cluster (link-ca-cert.pem, link-ca-key.pem) and a pair for
+    /// each node of the configuration (nodeN-link-cert.pem, nodeN-link-key.pem). Give each node, in its --dir,
+    /// link-ca-cert.pem and its own pair; keep link-ca-key.pem to yourself, for nodes added later. `skarv up` does all of
+    /// that for its own directory. A node with keys refuses one without, so give them to all nodes before they start.
+    Keys(KeysOptions),
     /// The management client: what the nodes do and how they are.
     ///
     /// Without -e it reads commands from its input. HELP lists them. With several commands in -e, separated by ';',
@@ -117,6 +125,16 @@ pub struct ServerOptions {
 }
 
 #[derive(Args)]
+pub struct KeysOptions {
+    /// Directory for the keys; without --config also of config.json.
+    #[arg(long, value_name = "DIR", default_value = "./skarv-data")]
+    pub dir: PathBuf,
+    /// Configuration file of the cluster. [default: DIR/config.json]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub struct SimOptions {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
@@ -168,11 +186,12 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   id                1, 2, ...
   roles             voter (1, 3 or 5 nodes keep the control plane), data, sql (on data nodes)
   workers           optional; threads [default: 1]
-  address           IP:port for the other nodes; keep it on a private network
+  address           IP:port for the other nodes; without keys keep it on a private network
   mysql             optional, role sql; IP:port for clients
   socket            optional, role sql; a path, relative to --dir
 
-Run on each machine: skarv server --config FILE --node N"#;
+Run on each machine: skarv server --config FILE --node N
+With keys made by `skarv keys` in their directories the nodes encrypt their links and let in nobody else."#;
 
 #[cfg(test)]
 mod tests {

@@ -111,6 +111,20 @@ impl Config {
         dir.join("config.json")
     }
 
+    /// The configuration given, or else that of the directory; and where it is.
+    pub fn of(given: Option<&Path>, dir: &Path) -> Result<(PathBuf, Config), String> {
+        let path = given.map_or_else(|| Config::path_in(dir), Path::to_path_buf);
+        if given.is_none() && !path.exists() {
+            return Err(format!(
+                "there is no {}: `skarv up --dir {}` makes one, or give --config FILE (see `skarv server --help`)",
+                path.display(),
+                dir.display()
+            ));
+        }
+        let config = Config::read(&path)?;
+        Ok((path, config))
+    }
+
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Config, String> {
         let shown = path.display();

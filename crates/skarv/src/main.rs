@@ -12,6 +12,7 @@ mod config;
 mod console;
 mod desc;
 mod down;
+mod keys;
 mod machine;
 mod manage;
 mod mgm;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         cli::Command::Up(options) => up::run(&options),
         cli::Command::Down(options) => down::run(&options),
         cli::Command::Server(options) => server::run(&options),
+        cli::Command::Keys(options) => keys::run(&options),
         cli::Command::Mgm(options) => mgm::run(&options),
         cli::Command::Desc(options) => desc::run(&options),
         cli::Command::Sim(options) => sim::cli(options.arguments.into_iter()),

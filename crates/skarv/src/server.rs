@@ -1,6 +1,5 @@
 //! `skarv server`: one node as a process.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,8 +64,7 @@ fn tell_when_ready(server: &NodeServer, node: u16, ended: &AtomicBool) {
 /// What the node is started with, and its address for other nodes.
 fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::SocketAddr), String> {
     let dir = std::path::absolute(&options.dir).map_err(|error| error.to_string())?;
-    let path = config_path(options, &dir)?;
-    let config = Config::read(&path)?;
+    let (path, config) = Config::of(options.config.as_deref(), &dir)?;
     let node = config.node(options.node).ok_or_else(|| {
         let ids: Vec<String> = config.nodes.iter().map(|node| node.id.to_string()).collect();
         format!(
@@ -100,23 +98,10 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
     Ok((made, link))
 }
 
-fn config_path(options: &ServerOptions, dir: &Path) -> Result<PathBuf, String> {
-    if let Some(path) = &options.config {
-        return Ok(path.clone());
-    }
-    let path = Config::path_in(dir);
-    if path.exists() {
-        return Ok(path);
-    }
-    Err(format!(
-        "there is no {}: `skarv up --dir {}` makes one, or give --config FILE (see `skarv server --help`)",
-        path.display(),
-        options.dir.display()
-    ))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use clap::Parser;
 

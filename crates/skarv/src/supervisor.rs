@@ -126,6 +126,7 @@ impl<'a> Supervisor<'a> {
 
     fn start(&mut self, deadline: Instant) -> Result<(), StartFailure> {
         self.config.write(&Config::path_in(&self.dir)).map_err(StartFailure::Failed)?;
+        crate::keys::make(&self.config, &self.dir).map_err(StartFailure::Failed)?;
         self.status = Status::new(&self.config, &self.dir);
         self.status.supervisor_pid = Some(std::process::id());
         self.nodes.clear();

@@ -1,0 +1,231 @@
+"""Links between nodes over TCP: keys, what is refused for want of them, and what somebody on the wire sees."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+
+from cluster import free_ports, wait_for
+
+CLUSTER = "00000000000000ab"
+MARKER = "a-row-that-is-nobody-else's-business"
+
+
+class Wire:
+    """A proxy in front of a node's port, which keeps what every connection through it sent."""
+
+    def __init__(self, port, target):
+        self.target, self.sent, self.closed = target, [], False
+        self.listener = socket.create_server(("127.0.0.1", port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self.target), 5)
+            except OSError:
+                # The node is not there yet.
+                near.close()
+                continue
+            kept = bytearray()
+            self.sent.append(kept)
+            threading.Thread(target=self.pump, args=(near, far, kept), daemon=True).start()
+            threading.Thread(target=self.pump, args=(far, near, bytearray()), daemon=True).start()
+
+    def pump(self, source, target, kept):
+        try:
+            while data := source.recv(1 << 16):
+                kept += data
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+class Machines:
+    """Three nodes as if on three machines: each has a directory and a configuration file of its own."""
+
+    def __init__(self, environment, name):
+        self.environment, self.name, self.processes = environment, name, {}
+        first = free_ports(6)
+        self.ports = {id: first + id - 1 for id in (1, 2, 3)}
+        self.proxy_port = first + 3
+        self.mysql = {2: first + 4, 3: first + 5}
+        os.makedirs(environment.path(name))
+        for id in (1, 2, 3):
+            # What node 2 says to node 3 goes over the wire.
+            proxied = {3: self.proxy_port} if id == 2 else {}
+            self.write_config(id, {**self.ports, **proxied})
+
+    def dir(self, id):
+        return self.environment.path(self.name, f"n{id}")
+
+    def config(self, id):
+        return self.environment.path(self.name, f"n{id}.json")
+
+    def write_config(self, id, ports):
+        nodes = [{"id": 1, "roles": ["voter"], "address": f"127.0.0.1:{ports[1]}"}]
+        nodes += [{"id": other, "roles": ["voter", "data", "sql"], "address": f"127.0.0.1:{ports[other]}",
+                   "mysql": f"127.0.0.1:{self.mysql[other]}", "socket": "mysql.sock"} for other in (2, 3)]
+        with open(self.config(id), "w") as file:
+            json.dump({"cluster_id": CLUSTER, "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+
+    def make_keys(self, name="keys"):
+        """The keys of a cluster, in a directory of their own."""
+        dir = self.environment.path(self.name, name)
+        made = self.environment.run("keys", "--config", self.config(1), "--dir", dir)
+        assert made.returncode == 0 and made.stdout.count("made ") == 8, made
+        again = self.environment.run("keys", "--config", self.config(1), "--dir", dir)
+        assert again.returncode == 0 and "nothing is missing" in again.stdout, again
+        return dir
+
+    def give_keys(self, keys, id, of=None):
+        """What a node needs of them, and no more."""
+        os.makedirs(self.dir(id), exist_ok=True)
+        shutil.copy(f"{keys}/link-ca-cert.pem", self.dir(id))
+        for kind in ("cert", "key"):
+            shutil.copy(f"{keys}/node{of or id}-link-{kind}.pem", f"{self.dir(id)}/node{id}-link-{kind}.pem")
+
+    def start(self, *ids):
+        for id in ids:
+            self.processes[id] = self.environment.start("server", "--config", self.config(id), "--node", id,
+                                                        "--dir", self.dir(id))
+
+    def wait_ready(self):
+        for process in self.processes.values():
+            for line in process.stdout:
+                if "is ready" in line:
+                    break
+            else:
+                raise AssertionError(f"a node ended: {process.wait(10)}")
+
+    def sql(self, id, statement):
+        client = ["mariadb", "--no-defaults", "--user=root", f"--socket={self.dir(id)}/mysql.sock", "-NB"]
+        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    def log(self, id):
+        path = f"{self.dir(id)}/node{id}.log"
+        return open(path).read() if os.path.exists(path) else ""
+
+    def wait_for_log(self, id, text):
+        wait_for(f"node {id} says: {text}", lambda: text in self.log(id), 20)
+
+    def stop(self):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes.values():
+            process.wait(60)
+        self.processes = {}
+
+
+def serve(machines):
+    """A cluster over the wire works; what went over it from node 2 to node 3."""
+    wire = Wire(machines.proxy_port, machines.ports[3])
+    try:
+        machines.start(1, 2, 3)
+        machines.wait_ready()
+        machines.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, s LONGTEXT)")
+        machines.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, '{MARKER}')" for id in range(2000)))
+        # More than a link takes at once.
+        machines.sql(2, "INSERT INTO d.t VALUES (9000, REPEAT('x', 12000000)), (9001, REPEAT('y', 12000000))")
+        for id in (2, 3):
+            counted = machines.sql(id, "SELECT COUNT(*), SUM(LENGTH(s)) FROM d.t")
+            assert counted == f"2002\t{24_000_000 + 2000 * len(MARKER)}\n", counted
+        return list(map(bytes, wire.sent))
+    finally:
+        wire.close()
+
+
+def test_keys(environment):
+    """With keys nothing of a row can be read on the wire, and what went over it says nothing to a node a second time."""
+    plain = Machines(environment, "plain")
+    sent = serve(plain)
+    assert any(MARKER.encode() in bytes for bytes in sent), "the proxy sees nothing at all"
+    assert "neither encrypted nor authenticated" in plain.log(2)
+    plain.stop()
+    machines = Machines(environment, "keys")
+    keys = machines.make_keys()
+    for id in (1, 2, 3):
+        machines.give_keys(keys, id)
+    sent = serve(machines)
+    assert sum(map(len, sent)) > 1_000_000 and not any(MARKER.encode() in bytes for bytes in sent)
+    assert "neither encrypted" not in machines.log(2)
+    # A whole connection of node 2 once more.
+    for bytes in sent:
+        with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as again:
+            again.settimeout(10)
+            try:
+                again.sendall(bytes[:100_000])
+                while again.recv(4096):
+                    pass
+            except ConnectionError:
+                pass
+    machines.wait_for_log(3, "refused: TLS between the nodes fails")
+    for id in (2, 3):
+        assert machines.sql(id, "SELECT COUNT(*) FROM d.t") == "2002\n"
+    machines.stop()
+
+
+def test_strangers_without_keys(environment):
+    """Nodes without keys, or with those of another authority or another node, are refused; both sides say why."""
+    machines = Machines(environment, "mixed")
+    keys, others = machines.make_keys(), machines.make_keys("others")
+    machines.write_config(2, machines.ports)
+    # A pair that is another node's does not start.
+    machines.give_keys(keys, 3, of=2)
+    machines.start(3)
+    said = machines.processes[3].communicate(timeout=60)[0]
+    assert machines.processes[3].returncode == 1 and f"not one of node3.{CLUSTER}" in said, said
+    machines.give_keys(keys, 3)
+    machines.give_keys(others, 2)
+    machines.start(1, 2, 3)
+    # Node 1 has none and connects to both; node 2 has those of others and connects to node 3.
+    for id in (2, 3):
+        machines.wait_for_log(id, "node 1 has no keys and this node has")
+    machines.wait_for_log(1, "node 1 has no keys and this node has")
+    for id in (2, 3):
+        machines.wait_for_log(id, "TLS between the nodes fails: ")
+    assert "UnknownIssuer" in machines.log(2) + machines.log(3)
+    machines.stop()
+    # The other way round: who listens has none.
+    for id in (1, 2):
+        machines.give_keys(keys, id)
+    shutil.rmtree(machines.dir(3))
+    machines.start(1, 2, 3)
+    machines.wait_for_log(3, "a TLS client, or a node that has keys where this one has none")
+    machines.wait_for_log(2, "TLS between the nodes fails: ")
+    machines.stop()
+    # With the right ones all of them find each other.
+    machines.give_keys(keys, 3)
+    machines.start(1, 2, 3)
+    machines.wait_ready()
+    assert machines.sql(3, "SELECT 1") == "1\n"
+    machines.stop()
+
+
+def test_box_has_keys(environment):
+    """A cluster of `skarv up` has keys, and its node ports refuse who has none."""
+    cluster = environment.cluster()
+    assert os.path.exists(f"{cluster.dir}/link-ca-cert.pem")
+    address = json.load(open(f"{cluster.dir}/config.json"))["nodes"][1]["address"]
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 5) as stranger:
+        stranger.settimeout(20)
+        stranger.sendall(b"\x16\x03\x01\x02\x00" + bytes(512))
+        assert b"skarv-ln" not in stranger.recv(4096)
+    wait_for("node 2 says who came", lambda: "TLS between the nodes fails" in open(f"{cluster.dir}/node2.log").read(), 20)
+    assert cluster.sql(2, "SELECT 1") == [["1"]]
