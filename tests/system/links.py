@@ -5,12 +5,15 @@ import os
 import shutil
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import threading
 
 from cluster import free_ports, wait_for
 
 CLUSTER = "00000000000000ab"
+PROTOCOL_VERSION = 1
 MARKER = "a-row-that-is-nobody-elses-business"
 
 
@@ -202,9 +205,10 @@ def test_strangers_without_keys(environment):
     assert "invalid peer certificate" in machines.log(2) + machines.log(3)
     machines.stop()
     # The other way round: who listens has none.
+    for id in (1, 2, 3):
+        shutil.rmtree(machines.dir(id))
     for id in (1, 2):
         machines.give_keys(keys, id)
-    shutil.rmtree(machines.dir(3))
     machines.start(1, 2, 3)
     machines.wait_for_log(3, "a TLS client, or a node that has keys where this one has none")
     machines.wait_for_log(2, "TLS between the nodes fails: ")
@@ -215,6 +219,57 @@ def test_strangers_without_keys(environment):
     machines.wait_ready()
     assert machines.sql(3, "SELECT 1") == "1\n"
     machines.stop()
+
+
+def hello(sender):
+    """What a node says first; of another configuration than any."""
+    body = struct.pack("<QQQHHHHQ", int(CLUSTER, 16), 1, 0, sender, 0, 3, 0, 99)
+    return struct.pack("<I", 11 + len(body)) + b"skarv-ln" + struct.pack("<HB", PROTOCOL_VERSION, 1) + body
+
+
+def test_one_node_as_another(environment):
+    """Who has the keys of one node cannot speak as another; who has none of the cluster's does not get that far."""
+    machines = Machines(environment, "posing")
+    keys = machines.make_keys()
+    machines.give_keys(keys, 3)
+    machines.start(3)
+    machines.wait_for_log(3, "node 3 starts")
+
+    def context_with(certificates, key):
+        # One that is told of the authority would send its certificate too.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.load_cert_chain(certificates, key)
+        return context
+
+    def said_to(sender, of):
+        context = context_with(f"{keys}/node{of}-link-cert.pem", f"{keys}/node{of}-link-key.pem")
+        with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
+            with context.wrap_socket(plain) as secured:
+                secured.settimeout(20)
+                secured.sendall(hello(sender))
+                return secured.recv(4096)
+
+    assert b"another configuration" in said_to(1, of=1)
+    assert f"not one of node2.{CLUSTER}".encode() in said_to(2, of=1)
+    # Strangers with a chain of their own are not followed along it.
+    made = environment.path("stranger")
+    for name in ("one", "two"):
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+                   "-subj", f"/CN={name}", "-keyout", f"{made}-{name}.key", "-out", f"{made}-{name}.pem"]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    with open(f"{made}.pem", "w") as chain:
+        for name in ("one", "two"):
+            chain.write(open(f"{made}-{name}.pem").read())
+    context = context_with(f"{made}.pem", f"{made}-one.key")
+    with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
+        try:
+            with context.wrap_socket(plain) as secured:
+                secured.settimeout(20)
+                assert secured.recv(4096) == b""
+        except (ssl.SSLError, ConnectionError):
+            pass
+    machines.wait_for_log(3, "UnknownIssuer")
 
 
 def test_box_has_keys(environment):

@@ -21,10 +21,9 @@ use crate::hello::{self, First, Hello};
 use crate::limits::{
     ACCEPT_PAUSE, ACCEPT_PER_TURN, HELLO_PENDING_MAX, HELLO_SIZE_MAX, HELLO_TIMEOUT,
 };
-use crate::link::tls_text;
 use crate::log::NodeLog;
 use crate::ports;
-use crate::secure::LinkKeys;
+use crate::secure::{LinkKeys, tls_text};
 use crate::stream::{Stream, Transfer};
 
 /// Sockets bound at the start of a node. Those of the nodes and of management listen already.
@@ -197,7 +196,8 @@ impl Door {
         for index in late {
             let stranger = self.strangers.remove(index);
             let reason = if stranger.received.is_empty() {
-                "it says nothing; MySQL clients wait like that, for them there is the MySQL port"
+                "it says nothing, or does not finish its TLS handshake; MySQL clients wait like that, for them \
+                 there is the MySQL port"
             } else {
                 "its hello does not arrive"
             };
@@ -282,7 +282,9 @@ impl Door {
     ) {
         loop {
             let Some(stranger) = self.strangers.get_mut(index) else { return };
-            if let (Stream::Tcp(socket), Some(keys)) = (&stranger.stream, &self.keys) {
+            if stranger.received.is_empty()
+                && let (Stream::Tcp(socket), Some(keys)) = (&stranger.stream, &self.keys)
+            {
                 match begins_tls(socket) {
                     None => return,
                     Some(false) => {}

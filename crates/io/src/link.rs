@@ -35,7 +35,7 @@ use crate::limits::{
     CONNECT_TIMEOUT, FRAME_SIZE_MAX, LINK_QUEUE_BYTES_MAX, LINK_UNACKED_TIMEOUT,
     RECONNECT_AFTER_MAX, RECONNECT_AFTER_MIN, WRITEV_CHUNKS_MAX,
 };
-use crate::secure::{LinkKeys, Secured};
+use crate::secure::{LinkKeys, Secured, tls_text};
 use crate::stream::{Stream, Transfer, ended_text};
 
 /// Buffers of cut-off frames are given back above this size.
@@ -508,13 +508,6 @@ fn frame_length(bytes: &[u8]) -> Result<Option<usize>, usize> {
 
 fn secure(stream: Secured) -> Stream {
     Stream::Secured(Box::new(stream))
-}
-
-/// Why TLS came to nothing, and what to do.
-pub fn tls_text(error: &std::io::Error) -> String {
-    format!(
-        "TLS between the nodes fails: {error}; every node needs keys of the same cluster's authority (skarv keys)"
-    )
 }
 
 /// No waiting for more to send with it, and an end to peers that vanished without a word.

@@ -161,7 +161,8 @@ impl std::fmt::Display for StartError {
                 path.display()
             ),
             StartError::LinkKeys { path, reason } => {
-                write!(f, "keys for links between nodes, {}: {reason}", path.display())
+                let path = path.display();
+                write!(f, "keys for links between nodes, {path}: {reason} (skarv keys makes them)")
             }
             StartError::System { action, reason } => write!(f, "cannot {action}: {reason}"),
         }

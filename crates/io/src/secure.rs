@@ -7,7 +7,8 @@
 //!
 //! Unix sockets between the nodes of one directory go without: the file system says who may open them.
 //!
-//! rustls does the cryptography and knows no socket; a [`Secured`] moves its bytes and looks like any other stream.
+//! rustls does the cryptography and knows no socket; a [`Secured`] moves its bytes and looks like any other stream. Sessions
+//! are not resumed: links last, and every one proves itself anew.
 
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -19,10 +20,16 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName,
+    RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+};
 use types::{ClusterId, NodeId};
 
 use crate::files::write_private;
@@ -63,6 +70,10 @@ impl Files {
     }
 }
 
+/// The authority's name in its certificate and in those it signs: the same whatever the cluster, which the names of the nodes
+/// tell. A certificate made anew for the same key replaces the old one.
+const AUTHORITY: &str = "Skarv cluster authority";
+
 /// What a node's certificate is made out to.
 fn name_of(cluster: ClusterId, node: NodeId) -> String {
     format!("node{node}.{:016x}.skarv", cluster.0)
@@ -72,8 +83,9 @@ fn wrong(path: &Path) -> impl Fn(String) -> StartError + '_ {
     |reason| StartError::LinkKeys { path: path.into(), reason }
 }
 
-/// Makes what is missing of a cluster's keys in `dir`: the authority, and a pair for each node. The files made. With an
-/// authority's certificate but not its key nothing can be signed: an error if a node's pair is missing.
+/// Makes what is missing of a cluster's keys in `dir`: the authority, and a pair for each node; for all nodes if the authority is
+/// new. The files made. With an authority's certificate but not its key nothing can be signed: an error if a node's
+/// pair is missing.
 pub fn make_keys(
     dir: &Path,
     cluster: ClusterId,
@@ -82,16 +94,16 @@ pub fn make_keys(
     fs::create_dir_all(dir)
         .map_err(|error| StartError::Directory { path: dir.into(), reason: error.to_string() })?;
     let mut made = Vec::new();
-    let mut issuer = None;
-    for node in nodes {
+    let authority = Files::new(dir, NodeId(0));
+    let is_known = authority.authority_key.exists() || authority.authority.exists();
+    let lacks = |node: &NodeId| !is_known || !Files::new(dir, *node).are_of(cluster, *node);
+    let missing: Vec<NodeId> = nodes.into_iter().filter(lacks).collect();
+    if missing.is_empty() {
+        return Ok(made);
+    }
+    let issuer = &issuer(&authority, &mut made)?;
+    for node in missing {
         let files = Files::new(dir, node);
-        if files.are_of(cluster, node) {
-            continue;
-        }
-        if issuer.is_none() {
-            issuer = Some(authority(&files, cluster, &mut made)?);
-        }
-        let issuer = issuer.as_ref().expect("made just before");
         let refused = |error: rcgen::Error| wrong(&files.certificate)(error.to_string());
         let key = KeyPair::generate().map_err(refused)?;
         let mut params = CertificateParams::new([name_of(cluster, node)]).map_err(refused)?;
@@ -108,32 +120,33 @@ pub fn make_keys(
 }
 
 /// Who signs: from its key if that is there, else made.
-fn authority(
-    files: &Files,
-    cluster: ClusterId,
-    made: &mut Vec<PathBuf>,
-) -> Result<Issuer<'static, KeyPair>, StartError> {
+fn issuer(files: &Files, made: &mut Vec<PathBuf>) -> Result<Issuer<'static, KeyPair>, StartError> {
     let refused = |error: rcgen::Error| wrong(&files.authority_key)(error.to_string());
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, format!("Skarv cluster {:016x}", cluster.0));
+    params.distinguished_name.push(DnType::CommonName, AUTHORITY);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    if files.authority_key.exists() {
-        let pem = read_text(&files.authority_key)?;
-        return Ok(Issuer::new(params, KeyPair::from_pem(&pem).map_err(refused)?));
-    }
-    if files.authority.exists() {
+    let is_there = files.authority_key.exists();
+    if !is_there && files.authority.exists() {
         return Err(wrong(&files.authority_key)(format!(
             "it is missing, so that nothing can be signed by {}: put it back, or remove all link keys of the \
              cluster and make new ones",
             files.authority.display()
         )));
     }
-    let key = KeyPair::generate().map_err(refused)?;
-    let certificate = params.self_signed(&key).map_err(refused)?;
-    keep(&files.authority_key, key.serialize_pem().as_bytes(), made)?;
-    keep(&files.authority, certificate.pem().as_bytes(), made)?;
+    let key = match is_there {
+        true => KeyPair::from_pem(&read_text(&files.authority_key)?),
+        false => KeyPair::generate(),
+    };
+    let key = key.map_err(refused)?;
+    if !is_there {
+        keep(&files.authority_key, key.serialize_pem().as_bytes(), made)?;
+    }
+    if !files.authority.exists() {
+        let certificate = params.self_signed(&key).map_err(refused)?;
+        keep(&files.authority, certificate.pem().as_bytes(), made)?;
+    }
     Ok(Issuer::new(params, key))
 }
 
@@ -172,14 +185,16 @@ fn check_name(
 }
 
 impl LinkKeys {
-    /// The keys in a node's directory; none if there is no authority's certificate.
+    /// The keys in a node's directory; none if there are none at all. A part of them is an error: who has keys means to use
+    /// them.
     pub fn load(
         dir: &Path,
         cluster: ClusterId,
         node: NodeId,
     ) -> Result<Option<Arc<LinkKeys>>, StartError> {
         let files = Files::new(dir, node);
-        if !files.authority.exists() {
+        if ![&files.authority, &files.certificate, &files.key].into_iter().any(|file| file.exists())
+        {
             return Ok(None);
         }
         let mut roots = RootCertStore::empty();
@@ -198,18 +213,24 @@ impl LinkKeys {
                 .build()
                 .map_err(|error| wrong(&files.authority)(error.to_string()))?;
         let versions = &[&rustls::version::TLS13];
-        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
             .map_err(refused)?
-            .with_client_cert_verifier(verifier)
+            .with_client_cert_verifier(Arc::new(SignedDirectly(verifier)))
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(refused)?;
-        let client = ClientConfig::builder_with_provider(provider)
+        server.send_tls13_tickets = 0;
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+            .build()
+            .map_err(|error| wrong(&files.authority)(error.to_string()))?;
+        let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .map_err(refused)?
-            .with_root_certificates(roots)
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(SignedDirectly(verifier)))
             .with_client_auth_cert(chain, key)
             .map_err(refused)?;
+        client.resumption = Resumption::disabled();
         let (client, server) = (Arc::new(client), Arc::new(server));
         Ok(Some(Arc::new(LinkKeys { cluster, client, server })))
     }
@@ -235,6 +256,95 @@ impl LinkKeys {
         let certificate = chain.first().ok_or("it has shown no certificate")?;
         check_name(certificate, self.cluster, node)
     }
+}
+
+/// A verifier that takes a certificate only if the authority has signed it itself, as it has those of all nodes. Others come
+/// with a chain, and looking for a way through one that a stranger has made up takes as long as he likes.
+#[derive(Debug)]
+struct SignedDirectly<V: ?Sized>(Arc<V>);
+
+fn refuse_chain(intermediates: &[CertificateDer<'_>]) -> Result<(), rustls::Error> {
+    match intermediates.is_empty() {
+        true => Ok(()),
+        false => Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)),
+    }
+}
+
+type Signed = Result<HandshakeSignatureValid, rustls::Error>;
+
+impl ClientCertVerifier for SignedDirectly<dyn ClientCertVerifier> {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        refuse_chain(intermediates)?;
+        self.0.verify_client_cert(certificate, intermediates, now)
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Signed {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Signed {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+impl ServerCertVerifier for SignedDirectly<WebPkiServerVerifier> {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        refuse_chain(intermediates)?;
+        self.0.verify_server_cert(certificate, intermediates, name, ocsp, now)
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Signed {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Signed {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Why TLS came to nothing, and what to do.
+pub fn tls_text(error: &io::Error) -> String {
+    format!(
+        "TLS between the nodes fails: {error}; every node needs keys of the same cluster's authority (skarv keys), and \
+         its own address in the configuration"
+    )
 }
 
 /// A TCP connection inside TLS.
@@ -266,6 +376,10 @@ impl Secured {
                     continue;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // Without a word of TLS before: nodes end like that.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    return ended(filled, None);
+                }
                 Err(error) => return ended(filled, Some(error)),
             }
             match self.tls.read_tls(&mut self.socket) {
@@ -372,6 +486,12 @@ mod tests {
         read
     }
 
+    fn assert_speak(client: &LinkKeys, server: &LinkKeys) {
+        let (mut client, mut server) = connected(client, server);
+        client.write_vectored(&[IoSlice::new(b"hello")]);
+        assert_eq!(exchange([&mut client, &mut server]), [Ok(Vec::new()), Ok(b"hello".to_vec())]);
+    }
+
     /// Keys are made once; a node added later gets its pair from the same authority; files are the owner's alone.
     #[test]
     fn keys_are_made_once() {
@@ -388,9 +508,23 @@ mod tests {
         );
         assert_eq!(make_keys(dir.path(), CLUSTER, [NodeId(1), NodeId(3)]).unwrap().len(), 2);
         let (two, three) = (keys_of(dir.path(), CLUSTER, 2), keys_of(dir.path(), CLUSTER, 3));
-        let (mut client, mut server) = connected(&two, &three);
-        client.write_vectored(&[IoSlice::new(b"hello")]);
-        assert_eq!(exchange([&mut client, &mut server]), [Ok(Vec::new()), Ok(b"hello".to_vec())]);
+        assert_speak(&two, &three);
+        // The authority's certificate is made again from its key, and is the same to those it has signed.
+        fs::remove_file(dir.path().join("link-ca-cert.pem")).unwrap();
+        let error = LinkKeys::load(dir.path(), CLUSTER, NodeId(2)).err().unwrap().to_string();
+        assert!(error.contains("link-ca-cert.pem") && error.contains("skarv keys"), "{error}");
+        let made = make_keys(dir.path(), CLUSTER, [NodeId(2)]).unwrap();
+        assert_eq!(made[0], dir.path().join("link-ca-cert.pem"));
+        assert_speak(&keys_of(dir.path(), CLUSTER, 2), &three);
+        // For another cluster the same authority signs anew; a new authority does it for all nodes.
+        let other = ClusterId(77);
+        assert_eq!(make_keys(dir.path(), other, [NodeId(2), NodeId(3)]).unwrap().len(), 4);
+        assert_speak(&keys_of(dir.path(), other, 2), &keys_of(dir.path(), other, 3));
+        for name in ["link-ca-cert.pem", "link-ca-key.pem"] {
+            fs::remove_file(dir.path().join(name)).unwrap();
+        }
+        assert_eq!(make_keys(dir.path(), CLUSTER, [NodeId(2), NodeId(3)]).unwrap().len(), 6);
+        assert_speak(&keys_of(dir.path(), CLUSTER, 2), &keys_of(dir.path(), CLUSTER, 3));
         fs::remove_file(dir.path().join("link-ca-key.pem")).unwrap();
         let error = make_keys(dir.path(), CLUSTER, [NodeId(4)]).unwrap_err().to_string();
         assert!(error.contains("link-ca-key.pem") && error.contains("missing"), "{error}");

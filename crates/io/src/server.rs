@@ -330,9 +330,7 @@ fn log_start(shared: &Shared) {
         options.memory_limit_bytes >> 20,
         options.node_addresses[&options.node],
     ));
-    let others = options.cluster.nodes.iter().filter(|node| node.id != options.node);
-    let over_tcp = others.filter(|node| !options.link_sockets.contains_key(&node.id)).count();
-    if over_tcp > 0 && shared.link_keys.is_none() {
+    if shared.link_keys.is_none() {
         shared.log.warn(
             "links between the nodes are neither encrypted nor authenticated: keep their ports on a private network, or \
              make keys for them (skarv keys)",
