@@ -59,7 +59,7 @@ enum LocalContent {
     Message(Message),
     /// The node's control state is newer.
     StatePublished,
-    /// Long transactions of this shard are waiting for their next step.
+    /// Long transactions or the housekeeping of this shard are waiting for their next step.
     GoOn(ShardId),
 }
 
@@ -126,7 +126,8 @@ impl Context<'_> {
         self.outbox.local.push((to.worker, LocalMessage { from, content }));
     }
 
-    /// Has the owner of a shard of this node take up its long transactions, behind the work that waits for it now.
+    /// Has the owner of a shard of this node go on with its long transactions and its housekeeping, behind the work that
+    /// waits for it now.
     pub(crate) fn go_on_later(&mut self, shard: ShardId) {
         let owner = self.state.owner(shard, self.address.node);
         let message = LocalMessage { from: self.address, content: LocalContent::GoOn(shard) };

@@ -53,6 +53,7 @@ transcripts! {
         commit_index_travels_with_records
         home_elsewhere
         joined
+        joined_bounds
         joined_three_members
         locks_without_writes
         long_transaction
