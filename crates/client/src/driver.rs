@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     requests: RefCell<VecDeque<(SessionId, Request)>>,
     replies: RefCell<BTreeMap<SessionId, Slot>>,
     session_last: Cell<u64>,
+    /// Requests and reads of all sessions until now.
+    request_count: Cell<u64>,
     state: RefCell<Arc<ControlState>>,
     catalogue: RefCell<Arc<Catalogue>>,
     /// Unix time and the driver's monotonic clock, in microseconds, as of the input at hand.
@@ -67,6 +69,7 @@ impl Client {
             requests: RefCell::new(VecDeque::new()),
             replies: RefCell::new(BTreeMap::new()),
             session_last: Cell::new(0),
+            request_count: Cell::new(0),
             state: RefCell::new(state),
             catalogue: RefCell::new(catalogue),
             unix_micros: Cell::new(0),
@@ -115,6 +118,7 @@ impl Client {
         primary_key: &[u8],
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool {
+        self.count_request();
         let state = self.shared.state.borrow();
         self.shared.rows.read_latest(&state, table, primary_key, visit)
     }
@@ -141,7 +145,10 @@ impl Client {
     }
     /// Completes after so many milliseconds.
     pub async fn sleep_ms(&self, ms: u64) {
-        let deadline = self.now().saturating_add(ms.saturating_mul(1_000));
+        self.sleep_us(ms.saturating_mul(1_000)).await;
+    }
+    pub(crate) async fn sleep_us(&self, us: u64) {
+        let deadline = self.now().saturating_add(us);
         let number = self.shared.timer_last.get() + 1;
         self.shared.timer_last.set(number);
         let timer = Timer { shared: Rc::clone(&self.shared), key: (deadline, number) };
@@ -207,7 +214,14 @@ impl Client {
         self.shared.replies.borrow_mut().remove(&session);
         self.post(session, Request::Close);
     }
+    fn count_request(&self) {
+        self.shared.request_count.set(self.shared.request_count.get() + 1);
+    }
+    pub(crate) fn request_count(&self) -> u64 {
+        self.shared.request_count.get()
+    }
     pub(crate) fn post(&self, session: SessionId, request: Request) {
+        self.count_request();
         self.shared.requests.borrow_mut().push_back((session, request));
     }
     pub(crate) async fn reply(&self, session: SessionId) -> Reply {

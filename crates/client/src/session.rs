@@ -11,9 +11,16 @@ use types::{Catalogue, NodeId};
 
 use crate::driver::Client;
 
+/// Operations after which a transaction is a long one, that makes room for others.
+const LONG_TRANSACTION: usize = 4_096;
+/// It rests no longer than this at a time, in microseconds.
+const REST_MAX: u64 = 1_000;
+
 pub struct Session {
     client: Client,
     id: SessionId,
+    /// Of the transaction.
+    operation_count: usize,
     /// The statement of the transaction; counts on over transactions.
     statement: u32,
     in_transaction: bool,
@@ -37,7 +44,7 @@ impl Canceller {
 impl Session {
     pub(crate) fn new(client: Client, id: SessionId) -> Session {
         client.open(id);
-        Session { client, id, statement: 1, in_transaction: false, busy: false }
+        Session { client, id, operation_count: 0, statement: 1, in_transaction: false, busy: false }
     }
 
     pub fn id(&self) -> SessionId {
@@ -70,10 +77,18 @@ impl Session {
     pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
         let commit = batch.commit;
+        if !self.in_transaction {
+            self.operation_count = 0;
+        }
         self.in_transaction = true;
+        self.operation_count += batch.ops.len();
+        let (began, requests_before) = (self.client.now(), self.client.request_count());
         match self.request(Request::Execute(batch)).await {
             Reply::Executed(result) => {
                 self.in_transaction = !commit;
+                if LONG_TRANSACTION < self.operation_count {
+                    self.make_room(began, requests_before).await;
+                }
                 Ok(result)
             }
             Reply::Refused(refusal) => {
@@ -84,6 +99,15 @@ impl Session {
                 Err(refusal)
             }
             reply => unreachable!("{reply:?} to a batch"),
+        }
+    }
+
+    /// Rests as long as the last request took, if others of this worker asked for something meanwhile: a long transaction
+    /// would leave them half of what they need.
+    async fn make_room(&self, began: u64, requests_before: u64) {
+        if requests_before + 1 < self.client.request_count() {
+            let took = self.client.now() - began;
+            self.client.sleep_us(took.min(REST_MAX)).await;
         }
     }
 

@@ -330,6 +330,10 @@ fn log_start(shared: &Shared) {
         options.memory_limit_bytes >> 20,
         options.node_addresses[&options.node],
     ));
+    let began = clock::now();
+    shared.node.pool.fill();
+    let took = (clock::now() - began) / 1_000;
+    shared.log.info(&format!("the memory for rows is taken, which took {took} ms"));
     if shared.link_keys.is_none() {
         shared.log.warn(
             "links between the nodes are neither encrypted nor authenticated: keep their ports on a private network, or \

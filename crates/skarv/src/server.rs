@@ -90,9 +90,7 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
     for path in made.mysql_unix.iter().chain([&made.management_unix]).chain(own) {
         config::check_socket_path(path)?;
     }
-    if node.has(Role::Data) {
-        made.memory_limit_bytes = config.memory_bytes();
-    }
+    made.memory_limit_bytes = if node.has(Role::Data) { config.memory_bytes() } else { 0 };
     made.log_to_stderr = !options.child;
     made.stop_on_signals = true;
     Ok((made, link))

@@ -21,6 +21,7 @@ mod heap;
 mod lock;
 mod partition;
 mod pending;
+mod pieces;
 mod pool;
 #[cfg(test)]
 mod random;
@@ -32,4 +33,5 @@ pub use partition::{
     RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome,
 };
 pub use pending::{Pending, Phase};
+pub use pieces::Pieces;
 pub use pool::{MemoryFull, PAGE_SIZE, Page, PagePool};

@@ -28,6 +28,7 @@ use types::{IndexId, TableId, TransactionId};
 pub use self::ranges::Entries;
 use self::ranges::RangeLocks;
 pub use self::view::{LockView, Locked, Rival};
+use crate::Pieces;
 use crate::partition::KeyRange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,9 +66,9 @@ const SPARE_KEY_SIZE_MAX: usize = 256;
 
 #[derive(Default)]
 pub struct LockTable {
-    locks: Vec<Lock>,
+    locks: Pieces<Lock>,
     free: Vec<u32>,
-    by_key: HashTable<u32>,
+    by_key: ByKey,
     owners: Vec<Owner>,
     owners_free: Vec<u32>,
     by_owner: HashTable<u32>,
@@ -85,8 +86,20 @@ struct Lock {
     hash: u64,
     table: TableId,
     key: Vec<u8>,
-    holders: Vec<(TransactionId, LockMode)>,
+    holders: Holders,
     queue: VecDeque<Waiter>,
+}
+
+/// Who holds a lock, in the order in which they got it: nearly always one, who is kept here.
+#[derive(Default)]
+struct Holders {
+    first: Option<(TransactionId, LockMode)>,
+    others: Vec<(TransactionId, LockMode)>,
+}
+
+/// The locks in use by their hash: many small tables, because one that grows moves all it has.
+struct ByKey {
+    tables: Vec<HashTable<u32>>,
 }
 
 #[derive(Clone, Copy)]
@@ -117,13 +130,62 @@ fn owner_hash(owner: TransactionId) -> u64 {
     hash64(&bytes)
 }
 
+impl Holders {
+    fn iter(&self) -> impl Iterator<Item = (TransactionId, LockMode)> {
+        self.first.iter().chain(&self.others).copied()
+    }
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+    fn mode_mut(&mut self, owner: TransactionId) -> Option<&mut LockMode> {
+        let all = self.first.iter_mut().chain(&mut self.others);
+        all.filter(|(holder, _)| *holder == owner).map(|(_, mode)| mode).next()
+    }
+    fn push(&mut self, owner: TransactionId, mode: LockMode) {
+        match self.first {
+            None => self.first = Some((owner, mode)),
+            Some(_) => self.others.push((owner, mode)),
+        }
+    }
+    /// Removes one who is there.
+    fn remove(&mut self, owner: TransactionId) {
+        let place = self.iter().position(|(holder, _)| holder == owner);
+        match place.expect("a listed lock is held") {
+            0 => self.first = (!self.others.is_empty()).then(|| self.others.remove(0)),
+            place => _ = self.others.remove(place - 1),
+        }
+    }
+}
+
+impl ByKey {
+    /// A million locks are four thousand in each.
+    const TABLE_COUNT: usize = 256;
+
+    /// The bits that say which are not those that a table looks at.
+    fn table(&self, hash: u64) -> &HashTable<u32> {
+        &self.tables[(hash >> 40) as usize % ByKey::TABLE_COUNT]
+    }
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.tables.iter().map(HashTable::len).sum()
+    }
+    fn table_mut(&mut self, hash: u64) -> &mut HashTable<u32> {
+        &mut self.tables[(hash >> 40) as usize % ByKey::TABLE_COUNT]
+    }
+}
+impl Default for ByKey {
+    fn default() -> ByKey {
+        ByKey { tables: std::iter::repeat_with(HashTable::new).take(ByKey::TABLE_COUNT).collect() }
+    }
+}
+
 impl Lock {
     fn mode_of(&self, owner: TransactionId) -> Option<LockMode> {
-        self.holders.iter().find(|(holder, _)| *holder == owner).map(|&(_, mode)| mode)
+        self.holders.iter().find(|(holder, _)| *holder == owner).map(|(_, mode)| mode)
     }
     /// Whether no other holder stands in the way.
     fn is_compatible(&self, owner: TransactionId, mode: LockMode) -> bool {
-        self.holders.iter().all(|&(holder, held)| holder == owner || !mode.excludes(held))
+        self.holders.iter().all(|(holder, held)| holder == owner || !mode.excludes(held))
     }
     /// Where an upgrade queues: behind those that came before, ahead of everybody else.
     fn upgrade_place(&self) -> usize {
@@ -304,7 +366,6 @@ impl LockTable {
         let mut blocking: Vec<TransactionId> = lock
             .holders
             .iter()
-            .copied()
             .chain(ahead)
             .filter(|&(other, held)| other != owner && mode.excludes(held))
             .map(|(other, _)| other)
@@ -337,7 +398,7 @@ impl LockTable {
                 return blocking;
             }
         }
-        let holders = lock.holders.iter().copied();
+        let holders = lock.holders.iter();
         let others = holders.filter(|&(other, held)| other != owner && mode.excludes(held));
         blocking.extend(others.map(|(other, _)| other));
         blocking
@@ -390,7 +451,7 @@ impl LockTable {
             let lock = &self.locks[id as usize];
             lock.hash == hash && lock.table == table && lock.key == key
         };
-        self.by_key.find(hash, is_it).copied()
+        self.by_key.table(hash).find(hash, is_it).copied()
     }
     fn add_lock(&mut self, hash: u64, table: TableId, key: &[u8]) -> u32 {
         let id = self.free.pop().unwrap_or(self.locks.len() as u32);
@@ -406,7 +467,7 @@ impl LockTable {
         lock.key.clear();
         lock.key.extend_from_slice(key);
         let locks = &self.locks;
-        self.by_key.insert_unique(hash, id, |&other| locks[other as usize].hash);
+        self.by_key.table_mut(hash).insert_unique(hash, id, |&other| locks[other as usize].hash);
         id
     }
     fn drop_lock_if_idle(&mut self, id: u32) {
@@ -416,7 +477,7 @@ impl LockTable {
             return;
         }
         lock.in_use = false;
-        let entry = self.by_key.find_entry(lock.hash, |&other| other == id);
+        let entry = self.by_key.table_mut(lock.hash).find_entry(lock.hash, |&other| other == id);
         let Ok(entry) = entry else { panic!("a lock in use is in the table") };
         entry.remove();
         if SPARE_KEY_SIZE_MAX < lock.key.capacity() || SPARE_COUNT_MAX < self.free.len() {
@@ -424,9 +485,9 @@ impl LockTable {
         }
         self.free.push(id);
         if self.free.len() == self.locks.len() && SPARE_COUNT_MAX < self.locks.len() {
-            self.locks = Vec::new();
+            self.locks = Pieces::new();
             self.free = Vec::new();
-            self.by_key = HashTable::new();
+            self.by_key = ByKey::default();
         }
     }
 
@@ -467,19 +528,17 @@ impl LockTable {
     fn grant(&mut self, id: u32, owner: TransactionId, mode: LockMode) {
         let lock = &mut self.locks[id as usize];
         assert!(lock.is_compatible(owner, mode));
-        if let Some((_, held)) = lock.holders.iter_mut().find(|(holder, _)| *holder == owner) {
+        if let Some(held) = lock.holders.mode_mut(owner) {
             *held = mode.max(*held);
             return;
         }
-        lock.holders.push((owner, mode));
+        lock.holders.push(owner, mode);
         let entry = self.owner_entry(owner);
         self.owners[entry as usize].held.push(id);
         self.held_count += 1;
     }
     fn drop_holder(&mut self, id: u32, owner: TransactionId) {
-        let holders = &mut self.locks[id as usize].holders;
-        let place = holders.iter().position(|(holder, _)| *holder == owner);
-        holders.remove(place.expect("a listed lock is held"));
+        self.locks[id as usize].holders.remove(owner);
         self.held_count -= 1;
     }
     /// Grants from the head of the queue what can be granted; drops the lock when nobody is left.

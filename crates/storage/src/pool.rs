@@ -1,10 +1,15 @@
 //! The node's memory for rows and indexes: one pool of pages that all partitions of all threads take from.
 //!
-//! A page is counted when it is taken and uncounted when it is dropped; a few returned pages are kept for the next
-//! taker, the rest go back to the allocator at once, so that memory freed is memory returned. A tenth of the limit is
+//! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
+//! is. A pool that was filled has all its pages from the beginning and keeps them; another takes them from the allocator
+//! when they are wanted, and gives back all but a few. A tenth of the limit is
 //! kept back from ordinary writes: what must not fail any more (commit, rollback, a replica's apply, clean-up) takes
 //! from it, and passes the limit when even that is gone, because refusing there would lose an admitted transaction.
 //! The pool counts such pages, so that admission stops until they are back.
+//!
+//! A server fills its pool: memory that is taken from the system in the middle of a large change costs those beside it
+//! milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that does not
+//! have what the node was promised says so when the node starts, not when it is full of rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub const PAGE_SIZE: usize = 32 * 1024;
 pub(crate) type PageBytes = [u8; PAGE_SIZE];
 
-/// Pages kept for the next taker instead of going back to the allocator: 2 MiB, small beside any pool worth having.
+/// Pages that a pool which is not filled keeps for the next taker: 2 MiB, small beside any pool worth having.
 const SPARE_COUNT_MAX: usize = 64;
+
+/// The least page of memory that a system hands out, in bytes.
+const SYSTEM_PAGE_SIZE: usize = 4_096;
 
 /// The pool has no page for an ordinary write. The write changed nothing; deletes and commits still work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +55,14 @@ pub struct PagePool {
     freeing_count_max: u64,
     /// Pages taken or promised. May pass `page_count_max` by what the reserve could not cover.
     page_count: AtomicU64,
-    spare: Mutex<Vec<Box<PageBytes>>>,
+    spare: Mutex<Spare>,
+}
+
+/// Pages that nobody has.
+struct Spare {
+    pages: Vec<Box<PageBytes>>,
+    /// More than these go back to the allocator.
+    count_max: usize,
 }
 
 impl PagePool {
@@ -59,9 +74,27 @@ impl PagePool {
             ordinary_count_max: page_count_max - page_count_max.div_ceil(10),
             freeing_count_max: page_count_max - page_count_max.div_ceil(10) / 2,
             page_count: AtomicU64::new(0),
-            spare: Mutex::new(Vec::new()),
+            spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX }),
         })
     }
+    /// Takes all of the pool's memory from the system, now and for good. Takes about half a second for a gigabyte.
+    pub fn fill(&self) {
+        let mut spare = self.spare();
+        spare.count_max =
+            usize::try_from(self.page_count_max).expect("less than the address space");
+        let wanted = spare.count_max - self.used() as usize / PAGE_SIZE;
+        let missing = wanted.saturating_sub(spare.pages.len());
+        spare.pages.reserve_exact(missing);
+        for _ in 0..missing {
+            let mut bytes = new_page();
+            for at in (0..PAGE_SIZE).step_by(SYSTEM_PAGE_SIZE) {
+                // Memory is there when something was written to it; a zero that the compiler knows is left out.
+                bytes[at] = std::hint::black_box(0);
+            }
+            spare.pages.push(bytes);
+        }
+    }
+
     /// Bytes of the pages taken.
     pub fn used(&self) -> u64 {
         self.page_count.load(Ordering::Relaxed) * PAGE_SIZE as u64
@@ -105,24 +138,26 @@ impl PagePool {
         assert!(count <= before);
     }
     pub(crate) fn take_promised(&self) -> Box<PageBytes> {
-        if let Some(bytes) = self.spare().pop() {
-            return bytes;
-        }
-        // Through a vector: a 32 KiB array would be built on the stack first.
-        let bytes = vec![0u8; PAGE_SIZE].into_boxed_slice();
-        bytes.try_into().expect("PAGE_SIZE bytes were asked for")
+        let spare = self.spare().pages.pop();
+        spare.unwrap_or_else(new_page)
     }
     pub(crate) fn give_back(&self, bytes: Box<PageBytes>) {
         self.release_promised(1);
         let mut spare = self.spare();
-        if spare.len() < SPARE_COUNT_MAX {
-            spare.push(bytes);
+        if spare.pages.len() < spare.count_max {
+            spare.pages.push(bytes);
         }
     }
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Box<PageBytes>>> {
+    fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
         // A thread that panicked between push and pop leaves a usable list: it holds whole pages only.
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn new_page() -> Box<PageBytes> {
+    // Through a vector: a 32 KiB array would be built on the stack first.
+    let bytes = vec![0u8; PAGE_SIZE].into_boxed_slice();
+    bytes.try_into().expect("PAGE_SIZE bytes were asked for")
 }
 
 impl std::fmt::Debug for PagePool {
@@ -179,6 +214,20 @@ mod tests {
         assert!(pool.try_allocate().is_ok());
         drop(pages);
         assert_eq!(pool.used(), 0);
+    }
+
+    /// A filled pool has every page it may give, keeps those that come back, and drops what was beyond its limit.
+    #[test]
+    fn filled_pool_keeps_its_pages() {
+        let pool = PagePool::new(20 * PAGE_SIZE as u64);
+        let early = pool.try_allocate().expect("there is room");
+        pool.fill();
+        let spare_count = || pool.spare().pages.len();
+        assert_eq!(spare_count(), 19);
+        let pages: Vec<_> = (0..22).map(|_| pool.allocate_reserved()).collect();
+        assert_eq!(spare_count(), 0);
+        drop((early, pages));
+        assert_eq!((pool.used(), spare_count()), (0, 20));
     }
 
     /// Threads that race for the last pages never pass the limit, and all of them come back.

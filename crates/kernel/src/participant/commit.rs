@@ -18,7 +18,7 @@ use protocol::message::{
     Commit, CommitOk, Committed, Decide, ExecuteOk, Holds, Prepare, PrepareOk, Record, RecordKind,
     TransactionUnknown, Write,
 };
-use storage::PendingRow;
+use storage::{PendingRow, Pieces};
 use types::wire::Bytes;
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
@@ -66,7 +66,7 @@ impl Shard {
         if entry.writes.is_empty() && participants.is_empty() {
             self.transactions.remove(&transaction);
             self.send_answer(transaction, answer, Committed::No, context);
-            let rows = EndingRows::Written(Vec::new());
+            let rows = EndingRows::Written(Pieces::new());
             return self.end_rows(transaction, rows, Outcome::Undone, context);
         }
         let mut asked = CommitAsked { participants, answers: vec![(transaction, answer)] };
@@ -215,7 +215,7 @@ impl Shard {
         lower_bound: Timestamp,
     ) {
         let entry = &self.transactions[&transaction];
-        for write in entry.writes[range].iter().filter(|write| write.first) {
+        for write in entry.writes.range(range).filter(|write| write.first) {
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.set_committing(write.row, Some(lower_bound));
             }
@@ -266,7 +266,7 @@ impl Shard {
     /// The rows of some of the transaction's writes as they are now.
     pub(super) fn writes_of(&self, transaction: TransactionId, range: Range<usize>) -> Vec<Write> {
         let entry = &self.transactions[&transaction];
-        let rows = entry.writes[range].iter().filter(|write| write.first);
+        let rows = entry.writes.range(range).filter(|write| write.first);
         rows.filter_map(|write| {
             // A table dropped meanwhile takes its rows with it.
             let partition = &self.tables.get(&write.table)?.partition;

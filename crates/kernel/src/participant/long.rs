@@ -15,7 +15,7 @@
 //! transaction has ended here; its locks last as long.
 
 use protocol::message::{Prepare, Record, RecordKind};
-use storage::RowHandle;
+use storage::{Pieces, RowHandle};
 use types::{TableId, Timestamp, TransactionId};
 
 use super::shard::{CommitAsked, Shard, TransactionState, WriteEntry};
@@ -36,9 +36,9 @@ pub(super) struct Ending {
 
 pub(super) enum EndingRows {
     /// On the primary.
-    Written(Vec<WriteEntry>),
+    Written(Pieces<WriteEntry>),
     /// On a backup.
-    Applied(Vec<(TableId, RowHandle)>),
+    Applied(Pieces<(TableId, RowHandle)>),
 }
 
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use protocol::Message;
 use protocol::message::{
     CommitIndex, CommitOk, Committed, Record, RecordKind, Replicate, ReplicateOk,
 };
-use storage::{RowChange, RowHandle};
+use storage::{Pieces, RowChange, RowHandle};
 use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
 
 use super::long::{EndingRows, Outcome};
@@ -170,7 +170,7 @@ impl Shard {
     fn end_applied(
         &mut self,
         transaction: TransactionId,
-        rows: Vec<(TableId, RowHandle)>,
+        rows: Pieces<(TableId, RowHandle)>,
         commit: Option<Timestamp>,
         context: &mut Context<'_>,
     ) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protocol::control::{ControlState, MemberState};
 use protocol::message::{RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
-use storage::{LockTable, PagePool, Partition, RowHandle, Undo};
+use storage::{LockTable, PagePool, Partition, Pieces, RowHandle, Undo};
 use types::{
     Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table, TableId,
     Timestamp, TransactionId,
@@ -54,7 +54,7 @@ pub struct Shard {
     /// R >= 3: commits that not every member is known to hold yet, in order.
     pub(super) undecided: VecDeque<Undecided>,
     /// Transactions that are prepared, or of which parts have come, and their rows.
-    pub(super) prepared: BTreeMap<TransactionId, Vec<(TableId, RowHandle)>>,
+    pub(super) prepared: BTreeMap<TransactionId, Pieces<(TableId, RowHandle)>>,
     /// Coordinators of this node that wait until a record is here.
     pub(super) held_waiters: BTreeMap<LogPosition, Vec<HeldWaiter>>,
 
@@ -84,7 +84,7 @@ pub struct TableReplica {
 
 /// A transaction that holds locks or has written here.
 pub(super) struct ShardTransaction {
-    pub writes: Vec<WriteEntry>,
+    pub writes: Pieces<WriteEntry>,
     /// Bytes of keys and rows in `writes`, without those that were sent.
     pub bytes: usize,
     /// So many of `writes`, from the first, have their markers and went ahead in parts.
@@ -99,7 +99,7 @@ pub(super) struct ShardTransaction {
 impl ShardTransaction {
     pub fn new() -> ShardTransaction {
         ShardTransaction {
-            writes: Vec::new(),
+            writes: Pieces::new(),
             bytes: 0,
             sent: 0,
             state: TransactionState::Active,
@@ -172,7 +172,7 @@ pub(super) struct Undecided {
     pub position: LogPosition,
     pub transaction: TransactionId,
     pub ts: Timestamp,
-    pub rows: Vec<(TableId, RowHandle)>,
+    pub rows: Pieces<(TableId, RowHandle)>,
 }
 
 pub(super) struct HeldWaiter {

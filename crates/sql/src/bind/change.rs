@@ -21,6 +21,13 @@ type SingleTable = (Arc<Table>, Option<String>, Vec<ast::IndexHint>);
 
 impl Binder<'_> {
     pub fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
+        let mut plan = self.insert_head(insert)?;
+        while self.insert_rows(insert, &mut plan, usize::MAX)? {}
+        self.insert_tail(insert, plan)
+    }
+
+    /// The plan of an INSERT without its rows and what comes behind them.
+    pub fn insert_head(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
         if !insert.partitions.is_empty() {
             return Err(SqlError::not_supported("PARTITION"));
         }
@@ -40,29 +47,7 @@ impl Binder<'_> {
             columns = visible_columns(&table);
         }
         let source = match &insert.source {
-            ast::InsertSource::Values(rows) => {
-                self.changes = Some(table.clone());
-                let mut bound_rows = Vec::with_capacity(rows.len());
-                for (number, row) in rows.iter().enumerate() {
-                    // `VALUES ()` gives every column its default.
-                    let all_default = row.is_empty() && insert.columns.is_empty();
-                    if row.len() != columns.len() && !all_default {
-                        return Err(SqlError::value_count(number + 1));
-                    }
-                    let mut bound_row = Vec::with_capacity(row.len());
-                    for (value, column) in row.iter().zip(&columns) {
-                        bound_row.push(self.insert_value(value, *column, &table, &scope)?);
-                    }
-                    bound_rows.push(bound_row);
-                }
-                if rows.iter().all(Vec::is_empty) && insert.columns.is_empty() {
-                    columns.clear();
-                } else if rows.iter().any(Vec::is_empty) && !columns.is_empty() {
-                    let number = rows.iter().position(Vec::is_empty).unwrap_or(0);
-                    return Err(SqlError::value_count(number + 1));
-                }
-                InsertSource::Values(bound_rows)
-            }
+            ast::InsertSource::Values(rows) => InsertSource::Values(Vec::with_capacity(rows.len())),
             ast::InsertSource::Query(query) => {
                 let select = self.query(query)?;
                 if select.columns.len() != columns.len() {
@@ -72,7 +57,63 @@ impl Binder<'_> {
             }
         };
         self.changes = Some(table.clone());
-        let mode = if insert.replace {
+        Ok(InsertPlan {
+            layout: table.row_layout(),
+            table,
+            columns,
+            source,
+            mode: InsertMode::Insert,
+            ignore: insert.ignore,
+        })
+    }
+
+    /// Binds up to `row_count` more rows of VALUES; false when there are none left.
+    pub fn insert_rows(
+        &mut self,
+        insert: &ast::Insert,
+        plan: &mut InsertPlan,
+        row_count: usize,
+    ) -> Result<bool, SqlError> {
+        let InsertPlan { table, columns, source, .. } = plan;
+        let (ast::InsertSource::Values(rows), InsertSource::Values(bound_rows)) =
+            (&insert.source, source)
+        else {
+            return Ok(false);
+        };
+        let scope_table = ScopeTable::of(table, None);
+        let scope = Scope::of(&scope_table, "field list");
+        for row in rows[bound_rows.len()..].iter().take(row_count) {
+            // `VALUES ()` gives every column its default.
+            let all_default = row.is_empty() && insert.columns.is_empty();
+            if row.len() != columns.len() && !all_default {
+                return Err(SqlError::value_count(bound_rows.len() + 1));
+            }
+            let mut bound_row = Vec::with_capacity(row.len());
+            for (value, column) in row.iter().zip(&*columns) {
+                bound_row.push(self.insert_value(value, *column, table, &scope)?);
+            }
+            bound_rows.push(bound_row);
+        }
+        Ok(bound_rows.len() < rows.len())
+    }
+
+    /// Completes the plan.
+    pub fn insert_tail(
+        &mut self,
+        insert: &ast::Insert,
+        mut plan: InsertPlan,
+    ) -> Result<InsertPlan, SqlError> {
+        if let InsertSource::Values(rows) = &plan.source {
+            if rows.iter().all(Vec::is_empty) && insert.columns.is_empty() {
+                plan.columns.clear();
+            } else if rows.iter().any(Vec::is_empty) && !plan.columns.is_empty() {
+                let number = rows.iter().position(Vec::is_empty).unwrap_or(0);
+                return Err(SqlError::value_count(number + 1));
+            }
+        }
+        let InsertPlan { table, columns, .. } = &plan;
+        let scope_table = ScopeTable::of(table, None);
+        plan.mode = if insert.replace {
             InsertMode::Replace
         } else if insert.on_duplicate.is_empty() {
             InsertMode::Insert
@@ -86,7 +127,7 @@ impl Binder<'_> {
                     }
                     // By position in the table, so that a name finds its column.
                     let mut names = vec![String::new(); table.columns.len()];
-                    for (name, column) in alias.columns.iter().zip(&columns) {
+                    for (name, column) in alias.columns.iter().zip(columns) {
                         names[usize::from(*column)].clone_from(name);
                     }
                     names
@@ -98,16 +139,9 @@ impl Binder<'_> {
                 row_alias: row_alias.map(|alias| (alias.name.as_str(), names.as_slice())),
                 ..Scope::of(&scope_table, "field list")
             };
-            InsertMode::Update(self.assignments(&insert.on_duplicate, &table, &scope)?)
+            InsertMode::Update(self.assignments(&insert.on_duplicate, table, &scope)?)
         };
-        Ok(InsertPlan {
-            layout: table.row_layout(),
-            table,
-            columns,
-            source,
-            mode,
-            ignore: insert.ignore,
-        })
+        Ok(plan)
     }
 
     fn insert_value(

@@ -37,7 +37,7 @@ use types::{Catalogue, Collation, ColumnType, IntWidth, Table, Value};
 
 use crate::error::SqlError;
 use crate::parser::ast;
-use crate::plan::{ParamKind, Plan, PlanKind, Slot};
+use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, Slot};
 use crate::session::variables::SqlMode;
 
 pub use expr::{latin1_character, literal_value};
@@ -132,6 +132,11 @@ impl<'a> Binder<'a> {
             result => result?,
         };
         Ok(self.into_plan(kind))
+    }
+
+    /// A plan for the INSERT that was bound in parts. None if it must be bound again as a whole: see `plan`.
+    pub fn insert_plan(self, insert: InsertPlan) -> Option<Plan> {
+        (!self.assigns).then(|| self.into_plan(PlanKind::Insert(Box::new(insert))))
     }
 
     fn into_plan(self, kind: PlanKind) -> Plan {

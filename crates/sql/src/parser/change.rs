@@ -7,6 +7,13 @@ use super::lexer::TokenKind;
 impl Parser<'_> {
     /// INSERT or REPLACE.
     pub fn insert(&mut self) -> Parse<Statement> {
+        let mut insert = self.insert_head()?;
+        while self.insert_rows(&mut insert, usize::MAX)? {}
+        self.insert_tail(insert)
+    }
+
+    /// INSERT up to what it inserts: to before the first row, or behind the query.
+    pub fn insert_head(&mut self) -> Parse<Insert> {
         let replace = self.accept("REPLACE");
         if !replace {
             self.expect("INSERT")?;
@@ -25,29 +32,52 @@ impl Parser<'_> {
             self.expect_kind(TokenKind::RightParen)?;
         }
         let source = self.insert_source(&mut columns)?;
-        let mut row_alias = None;
-        let may_have_alias = !replace && matches!(source, InsertSource::Values(_));
-        if may_have_alias && self.accept("AS") {
-            let name = self.name()?;
-            row_alias = Some(RowAlias { name, columns: self.optional_names()? });
-        }
-        let mut on_duplicate = Vec::new();
-        if !replace && self.accept("ON") {
-            self.expect("DUPLICATE")?;
-            self.expect("KEY")?;
-            self.expect("UPDATE")?;
-            on_duplicate = self.assignments()?;
-        }
-        Ok(Statement::Insert(Box::new(Insert {
+        Ok(Insert {
             replace,
             ignore,
             table,
             partitions,
             columns,
             source,
-            row_alias,
-            on_duplicate,
-        })))
+            row_alias: None,
+            on_duplicate: Vec::new(),
+        })
+    }
+
+    /// Rows of VALUES, until so many bytes of text are behind. False when there are no more.
+    pub fn insert_rows(&mut self, insert: &mut Insert, byte_count: usize) -> Parse<bool> {
+        let InsertSource::Values(rows) = &mut insert.source else { return Ok(false) };
+        let end = self.token_start().saturating_add(byte_count);
+        loop {
+            // SET has given the only row.
+            let is_next = match rows.is_empty() {
+                true => true,
+                false => self.accept_kind(TokenKind::Comma),
+            };
+            if !is_next {
+                return Ok(false);
+            }
+            rows.push(self.insert_row()?);
+            if end <= self.token_start() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// What follows the rows or the query of INSERT.
+    pub fn insert_tail(&mut self, mut insert: Insert) -> Parse<Statement> {
+        let may_have_alias = !insert.replace && matches!(insert.source, InsertSource::Values(_));
+        if may_have_alias && self.accept("AS") {
+            let name = self.name()?;
+            insert.row_alias = Some(RowAlias { name, columns: self.optional_names()? });
+        }
+        if !insert.replace && self.accept("ON") {
+            self.expect("DUPLICATE")?;
+            self.expect("KEY")?;
+            self.expect("UPDATE")?;
+            insert.on_duplicate = self.assignments()?;
+        }
+        Ok(Statement::Insert(Box::new(insert)))
     }
 
     /// A column in an INSERT's list; a table's name before it is dropped.
@@ -67,7 +97,7 @@ impl Parser<'_> {
         let is_values = self.at("VALUE") || self.at("VALUES") && !self.next_is("ROW");
         if is_values {
             self.advance();
-            return Ok(InsertSource::Values(self.list(Self::insert_row)?));
+            return Ok(InsertSource::Values(Vec::new()));
         }
         Ok(InsertSource::Query(Box::new(self.query()?)))
     }

@@ -59,7 +59,7 @@ mod tests_hostile;
 pub use digest::{Digest, Digester, digest};
 pub use error::{ParseError, ParseErrorKind};
 
-use ast::{Literal, Statement};
+use ast::{Insert, Literal, Statement};
 use cursor::Parser;
 
 /// Parses the first statement of `sql`. Returns it and where the next one begins: past its semicolon and the blanks
@@ -69,6 +69,39 @@ pub fn parse_one(sql: &[u8]) -> Result<(Statement, usize), ParseError> {
     let statement = parser.statement()?;
     let consumed = parser.finish_statement()?;
     Ok((statement, consumed))
+}
+
+/// `parse_one` in turns, because the rows of one INSERT may be megabytes of text.
+pub struct Turns<'a> {
+    parser: Parser<'a>,
+    /// The INSERT whose rows are being parsed.
+    insert: Option<Insert>,
+}
+
+impl<'a> Turns<'a> {
+    pub fn new(sql: &'a [u8]) -> Result<Turns<'a>, ParseError> {
+        Ok(Turns { parser: Parser::new(sql)?, insert: None })
+    }
+
+    /// Parses on: up to about `byte_count` of an INSERT's rows, any other statement whole. What `parse_one` returns, when
+    /// that was all.
+    pub fn turn(&mut self, byte_count: usize) -> Result<Option<(Statement, usize)>, ParseError> {
+        let statement = match self.insert.take() {
+            None if matches!(self.parser.word(), "INSERT" | "REPLACE") => {
+                self.insert = Some(self.parser.insert_head()?);
+                return Ok(None);
+            }
+            None => self.parser.statement()?,
+            Some(mut insert) => {
+                if self.parser.insert_rows(&mut insert, byte_count)? {
+                    self.insert = Some(insert);
+                    return Ok(None);
+                }
+                self.parser.insert_tail(insert)?
+            }
+        };
+        Ok(Some((statement, self.parser.finish_statement()?)))
+    }
 }
 
 /// A statement with its literals replaced by `Expr::Param`.

@@ -19,11 +19,23 @@ fn on_small_stack(work: impl FnOnce() + Send + 'static) {
 fn exercise(sql: &[u8]) -> Result<(), ParseError> {
     let _ = digest(sql);
     let _ = parse_parametrised(sql);
-    let (statement, _) = parse_one(sql)?;
+    let parsed = parse_one(sql);
+    assert_eq!(in_turns(sql), parsed);
+    let (statement, _) = parsed?;
     let copy = statement.clone();
     assert_eq!(copy, statement);
     assert!(!format!("{statement:?}").is_empty());
     Ok(())
+}
+
+/// The statement as a session parses it: a row of an INSERT at a time.
+fn in_turns(sql: &[u8]) -> Result<(Statement, usize), ParseError> {
+    let mut turns = Turns::new(sql)?;
+    loop {
+        if let Some(parsed) = turns.turn(1)? {
+            return Ok(parsed);
+        }
+    }
 }
 
 /// Chains of AND and OR of any length are one node.

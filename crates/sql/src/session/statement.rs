@@ -1,14 +1,18 @@
 //! Statements without a plan: transactions, SET, SHOW, administration, definitions.
 
+use std::sync::Arc;
+
 use types::Value;
 use types::convert::{WarningLevel, to_integer};
 
 use super::Session;
 use super::query::has_plan;
 use super::run::Outcome;
+use crate::bind::Binder;
 use crate::error::{SqlError, code};
+use crate::execute::write::ROWS_PER_BATCH;
 use crate::parser::ast::{self, Statement};
-use crate::plan::ParamKind;
+use crate::plan::{ParamKind, Plan};
 use crate::server::Counters;
 use crate::show::Table as ShowTable;
 use crate::{KillKind, OkInfo, ResultSink};
@@ -194,7 +198,15 @@ impl Session {
         let mut tries = 0;
         loop {
             let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = std::sync::Arc::new(self.bind(statement, &kinds)?);
+            let plan = match statement {
+                Statement::Insert(insert) => self.bind_long_insert(insert, &kinds).await?,
+                _ => None,
+            };
+            let plan = match plan {
+                Some(plan) => plan,
+                None => self.bind(statement, &kinds)?,
+            };
+            let plan = Arc::new(plan);
             match self.run_plan(&plan, params, sink, more).await? {
                 Outcome::Done => return Ok(()),
                 Outcome::Replan(own, error) => {
@@ -203,6 +215,30 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Binds an INSERT of many rows, with turns of others in between. None for the others, and where it cannot be.
+    async fn bind_long_insert(
+        &self,
+        insert: &ast::Insert,
+        kinds: &[ParamKind],
+    ) -> Result<Option<Plan>, SqlError> {
+        let is_long = match &insert.source {
+            ast::InsertSource::Values(rows) => ROWS_PER_BATCH < rows.len(),
+            ast::InsertSource::Query(_) => false,
+        };
+        // Parameters of a statement prepared are few enough, or refused by `bind`.
+        if !is_long || !kinds.is_empty() {
+            return Ok(None);
+        }
+        let catalogue = self.catalogue();
+        let mut binder = Binder::new(&catalogue, &self.environment, self, kinds);
+        let mut plan = binder.insert_head(insert)?;
+        while binder.insert_rows(insert, &mut plan, ROWS_PER_BATCH)? {
+            client::task::yield_now().await;
+        }
+        let plan = binder.insert_tail(insert, plan)?;
+        Ok(binder.insert_plan(plan))
     }
 
     /// COMMIT AND CHAIN: a new transaction with the same characteristics.

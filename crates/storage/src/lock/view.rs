@@ -57,17 +57,15 @@ impl LockTable {
     ) -> Option<u64> {
         let mut wants_more = true;
         if from < RANGES_BEGIN {
-            let rows = self.locks.iter().enumerate().skip(from as usize);
-            for (place, _) in rows.take(places_max) {
+            let end = (from as usize).saturating_add(places_max);
+            for place in from as usize..self.locks.len().min(end) {
                 if !wants_more {
                     return Some(place as u64);
                 }
-                let id = place as u32;
-                for view in self.row_views(id) {
+                for view in self.row_views(place as u32) {
                     wants_more &= visit(view);
                 }
             }
-            let end = (from as usize).saturating_add(places_max);
             if end < self.locks.len() {
                 return Some(end as u64);
             }
@@ -94,7 +92,7 @@ impl LockTable {
         let held = lock
             .holders
             .iter()
-            .map(move |&(owner, mode)| view(owner, mode, LockName::Row(id), None));
+            .map(move |(owner, mode)| view(owner, mode, LockName::Row(id), None));
         held.chain(lock.queue.iter().map(move |waiter| {
             let name = LockName::Wait(waiter.token);
             view(waiter.owner, waiter.mode, name, Some(waiter.token))
@@ -119,7 +117,7 @@ impl LockTable {
         let place = place.expect("a wait is in its lock's queue");
         let mode = lock.queue[place].mode;
         let rival = |owner, name| Rival { owner, index: IndexId(0), name };
-        let holders = lock.holders.iter().map(|&(owner, mode)| (owner, mode, LockName::Row(id)));
+        let holders = lock.holders.iter().map(|(owner, mode)| (owner, mode, LockName::Row(id)));
         let ahead = lock.queue.iter().take(place);
         let ahead = ahead.map(|ahead| (ahead.owner, ahead.mode, LockName::Wait(ahead.token)));
         holders
