@@ -25,7 +25,7 @@ use std::sync::Arc;
 use protocol::Message;
 use protocol::envelope::{Header, encode_frame};
 use types::wire::Wire;
-use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
+use types::{Address, ClusterId, GroupId, Incarnation, Lineage, NodeId, View};
 
 use crate::limits::{
     ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, CHANNEL_WINDOW_BYTES,
@@ -226,6 +226,11 @@ impl Channels {
             channel.handed_bytes = 0;
             channel.hand_over(now, peer, self.config.window_bytes, outbox);
         }
+    }
+
+    /// Drops what was to be said to nodes that are over.
+    pub fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
+        self.channels.retain(|peer, _| !is_over(peer.node));
     }
 
     /// The boot that a peer's frames come from.

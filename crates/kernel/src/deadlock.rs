@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::Message;
 use protocol::message::{BreakDeadlock, DeadlockAnswer, DeadlockFound, WaitEdge, WaitEdges};
 use protocol::report::{DeadlockMember, DeadlockReport, LockedThing};
-use types::{Address, ShardId, TransactionId};
+use types::{Address, NodeId, ShardId, TransactionId};
 
 use crate::limits::{
     BREAK_DEADLOCK_AGAIN_US, DEADLOCK_MEMBERS_MAX, WAIT_EDGE_AGE_MIN_US, WAITS_LOOKED_AT_MAX,
@@ -73,6 +73,13 @@ impl Deadlock {
             self.has_reported_edges = !edges.is_empty();
             context.send(detector, Message::WaitEdges(WaitEdges { edges, locks }));
         }
+    }
+
+    /// The waits that nodes which are over have told of are over too.
+    pub(crate) fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
+        self.reports.retain(|from, _| !is_over(from.node));
+        // The next detector has heard nothing yet.
+        self.has_reported_edges = true;
     }
 
     pub(crate) fn on_wait_edges(

@@ -10,6 +10,15 @@ pub const RAFT_HEARTBEAT_TICKS: u32 = 5;
 /// A message that must be sent until it is answered (registration, schema change) goes out this often.
 pub const RESEND_INTERVAL_US: u64 = 100_000;
 
+/// A backup remembers commits of one shard so long, for coordinators whose answer was lost with the primary: they ask at
+/// once when they hear of its death.
+pub const COMMITS_KEPT_US: u64 = 10_000_000;
+/// Home remembers commits over several shards so long, for participants that lost their coordinator.
+pub const DECISIONS_KEPT_US: u64 = 60_000_000;
+
+/// The voters are told of a dead node again in so long: writes to its group wait for it.
+pub const DEAD_INTERVAL_US: u64 = 20_000;
+
 /// Wait edges older than this go to the deadlock detector: most waits end before (a commit takes well under a millisecond).
 pub const WAIT_EDGE_AGE_MIN_US: u64 = 10_000;
 

@@ -70,6 +70,16 @@ pub enum Mutation {
     NewTablesSkipped,
     /// Report no wait edges (breaks R26).
     DeadlocksIgnored,
+    /// Let a transaction go on whose writes were lost with a primary, if it was asked nothing when that died.
+    LostTransactionGoesOn,
+    /// Take over a primary without the transactions that are prepared there.
+    PreparedForgotten,
+    /// Roll back what is prepared, when its coordinator dies, without asking home (breaks R8).
+    InDoubtRolledBack,
+    /// Take a commit for lost, and run it again, because its answer was lost (breaks R16).
+    OutcomeNotAsked,
+    /// Take over the sequencer without a higher epoch (breaks R10).
+    EpochNotRaised,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -175,7 +185,10 @@ impl NodeShared {
         assert!(state.applied >= lock(&self.state).applied);
         if state.is_formed() {
             let sequencer = state.sequencer.expect("formed: has a sequencer");
-            self.sequence.fetch_max(Timestamp::new(sequencer.epoch, 0).0, Ordering::SeqCst);
+            let is_known =
+                lock(&self.state).is_formed() && self.mutation == Mutation::EpochNotRaised;
+            let epoch = if is_known { 1 } else { sequencer.epoch };
+            self.sequence.fetch_max(Timestamp::new(epoch, 0).0, Ordering::SeqCst);
             self.shards.get_or_init(|| {
                 let replica = |shard: ShardId| {
                     let group = state.group(state.group_of(shard));

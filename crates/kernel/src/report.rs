@@ -75,7 +75,8 @@ impl Reports {
             let query = ReportQuery { request, query: query.clone() };
             context.send(address, Message::ReportRequest(query));
         }
-        self.finish(request, context);
+        let state = context.state;
+        self.forget(|node| state.is_excluded(node), context);
     }
 
     pub(crate) fn on_report_answer(
@@ -89,6 +90,18 @@ impl Reports {
             *answer = Some(message.report);
         }
         self.finish(message.request, context);
+    }
+
+    /// Nodes that are over will not answer.
+    pub(crate) fn forget(&mut self, is_over: impl Fn(NodeId) -> bool, context: &mut Context<'_>) {
+        let requests: Vec<u64> = self.gathering.keys().copied().collect();
+        for request in requests {
+            let gathering = self.gathering.get_mut(&request).expect("just listed");
+            for (_, answer) in gathering.answers.iter_mut().filter(|(from, _)| is_over(from.node)) {
+                answer.get_or_insert(Report::Unreachable);
+            }
+            self.finish(request, context);
+        }
     }
 
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {

@@ -1,9 +1,10 @@
 //! The sequencer block: timestamps for snapshots and commits, and the horizon below which versions may go.
 //!
 //! One node is the sequencer: its counter, with its epoch in the high bits, orders all commits. Its own workers take from
-//! the counter directly; workers of other nodes ask, one request under way at a time, so that the cost is shared by all
-//! who wait. A snapshot must be granted after it was asked for (else it could miss a commit the asker has been told of), so
-//! whoever comes while a request is under way goes with the next.
+//! the counter directly (but what one had asked of another node before a takeover is asked for again); workers of other
+//! nodes ask, one request under way at a time, so that the cost is shared by all who wait. A snapshot must be granted after
+//! it was asked for (else it could miss a commit the asker has been told of), so whoever comes while a request is under way
+//! goes with the next.
 //!
 //! The horizon (R14): each worker reports its oldest snapshot. Grants that a report cannot know of yet are remembered here
 //! until a report says that they arrived, so the horizon never passes a snapshot on its way.
@@ -29,8 +30,8 @@ pub struct SequencerBlock {
     // As one who asks.
     request_last: u64,
     /// Who goes with the request under way, and who with the next.
-    snapshots_asked: Vec<SessionId>,
-    snapshots_waiting: Vec<SessionId>,
+    snapshots_asked: Vec<(SessionId, u64)>,
+    snapshots_waiting: Vec<(SessionId, u64)>,
     snapshot_granted_last: u64,
     timestamps_asked: VecDeque<(u64, Vec<(ShardId, TransactionId)>)>,
     report_next: Time,
@@ -70,9 +71,21 @@ impl SequencerBlock {
         }
     }
 
+    /// Sends in the view of the sequencer's group: who has not heard of its office yet does so first.
     fn send(&self, message: Message, context: &mut Context<'_>) {
         let sequencer = sequencer_address(context).expect("asked for only when views are formed");
-        context.send(sequencer, message);
+        let group = context.state.group_of_node(sequencer.node).expect("a data node");
+        context.send_in(group, sequencer, message);
+    }
+
+    /// Another sequencer has taken over: what the dead one was asked for and did not grant is asked for again, and what it
+    /// knew of open snapshots its successor hears from their nodes.
+    pub(crate) fn on_takeover(&mut self, context: &mut Context<'_>) {
+        self.snapshots_waiting.splice(0..0, self.snapshots_asked.drain(..));
+        let timestamps = self.timestamps_asked.drain(..).flat_map(|(_, asked)| asked).collect();
+        self.report_next = context.now;
+        let wanted = Wanted { timestamps, ..Wanted::default() };
+        self.on_wanted(wanted, context);
     }
 
     pub(crate) fn send_next_snapshot_request(&mut self, context: &mut Context<'_>) {
@@ -85,8 +98,11 @@ impl SequencerBlock {
         self.send(Message::SnapshotRequest(request), context);
     }
 
-    /// The sessions that the grant is for.
-    pub(crate) fn on_snapshot_granted(&mut self, message: &SnapshotGranted) -> Vec<SessionId> {
+    /// The sessions and requests that the grant is for.
+    pub(crate) fn on_snapshot_granted(
+        &mut self,
+        message: &SnapshotGranted,
+    ) -> Vec<(SessionId, u64)> {
         assert!(message.request <= self.request_last);
         self.snapshot_granted_last = message.request;
         std::mem::take(&mut self.snapshots_asked)
@@ -143,8 +159,7 @@ impl SequencerBlock {
 
     pub(crate) fn on_tick(&mut self, coordinator: &Coordinator, context: &mut Context<'_>) {
         let Some(sequencer) = sequencer_address(context) else { return };
-        let here = sequencer.node == context.address.node;
-        if !here && context.now >= self.report_next {
+        if context.now >= self.report_next {
             self.report_next = context.now + HORIZON_INTERVAL_US;
             let report = HorizonReport {
                 oldest: coordinator.oldest_snapshot(),
@@ -168,7 +183,7 @@ impl SequencerBlock {
         context.node.learn_cluster_time(time, context.now);
         let horizon = context.node.horizon();
         let here = context.address.node;
-        for node in context.node.config.data_nodes().into_iter().filter(|node| *node != here) {
+        for node in context.state.data_nodes().into_iter().filter(|node| *node != here) {
             let first = Address { node, worker: WorkerId(0) };
             context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon, time }));
         }
@@ -180,9 +195,8 @@ impl SequencerBlock {
             return Some(context.node.last_timestamp());
         }
         let mut horizon = context.node.oldest_snapshot();
-        let data_nodes = context.node.config.data_nodes();
-        for node in data_nodes.iter().filter(|node| **node != context.address.node) {
-            for address in workers_of(*node, context) {
+        for node in context.state.data_nodes() {
+            for address in workers_of(node, context) {
                 let reporter = self.reporters.get(&address).filter(|known| known.has_reported)?;
                 let mutant = context.node.mutation == Mutation::HorizonPassesGrants;
                 let unconfirmed =

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use protocol::Message;
 use protocol::control::ControlState;
 use protocol::envelope::{NO_GROUP, decode_header, decode_message};
-use protocol::message::StaleView;
 use protocol::request::{Reply, Request, SessionId};
-use types::{Address, GroupId, NodeId, ShardId, TransactionId, View, WorkerId};
+use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
 use crate::channel::{ChannelConfig, Channels, Identity, Received};
 use crate::control::Control;
@@ -45,6 +44,11 @@ pub enum Input<'a> {
     },
     /// `wake_at` has come.
     Tick,
+    /// The host knows for certain that this boot of another node is over: its process was reaped.
+    NodeDied {
+        node: NodeId,
+        incarnation: Incarnation,
+    },
 }
 
 /// What workers of one node exchange: messages as they are, not encoded.
@@ -81,7 +85,8 @@ pub struct Outbox {
 pub(crate) struct Wanted {
     /// Began to wait for a lock: a look for circles over the node's shards.
     pub circles: Vec<TransactionId>,
-    pub snapshots: Vec<SessionId>,
+    /// With their requests.
+    pub snapshots: Vec<(SessionId, u64)>,
     pub timestamps: Vec<(ShardId, TransactionId)>,
 }
 
@@ -134,8 +139,10 @@ impl Context<'_> {
         self.outbox.local.push((owner.worker, message));
     }
 
-    fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
-        if to == self.address {
+    pub(crate) fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
+        if self.state.is_excluded(to.node) {
+            // Nobody is there to hear it.
+        } else if to == self.address {
             self.queue.push_back((self.address, message));
         } else if to.node == self.address.node {
             let content = LocalContent::Message(message);
@@ -152,6 +159,22 @@ impl Context<'_> {
     }
 }
 
+/// What a block of this kernel may use: all but the blocks, so that it can be borrowed beside one of them.
+macro_rules! context {
+    ($kernel:ident, $now:expr, $outbox:expr) => {
+        Context {
+            now: $now,
+            address: $kernel.address,
+            node: &$kernel.node,
+            state: &$kernel.state,
+            queue: &mut $kernel.queue,
+            channels: &mut $kernel.channels,
+            wanted: &mut $kernel.wanted,
+            outbox: $outbox,
+        }
+    };
+}
+
 /// One worker's state machine.
 pub struct Kernel {
     address: Address,
@@ -163,7 +186,7 @@ pub struct Kernel {
     queue: VecDeque<(Address, Message)>,
     wanted: Wanted,
     /// Messages of views this worker has not heard of yet, in order of arrival (R2).
-    held: VecDeque<(Address, GroupId, View, Message)>,
+    held: VecDeque<((Address, GroupId, View), Message)>,
     tick_next: Time,
     /// Worker 0 only.
     control: Option<Control>,
@@ -239,6 +262,9 @@ impl Kernel {
             },
             Input::Request { session, request } => self.on_request(now, session, request, outbox),
             Input::Tick => self.on_tick(now, outbox),
+            Input::NodeDied { node, incarnation } => {
+                self.on_node_died(now, node, incarnation, outbox)
+            }
         }
         self.run_queue(now, outbox);
         self.channels.flush(now, outbox);
@@ -246,16 +272,7 @@ impl Kernel {
     }
 
     fn on_request(&mut self, now: Time, session: SessionId, request: Request, outbox: &mut Outbox) {
-        let mut context = Context {
-            now,
-            address: self.address,
-            node: &self.node,
-            state: &self.state,
-            queue: &mut self.queue,
-            channels: &mut self.channels,
-            wanted: &mut self.wanted,
-            outbox,
-        };
+        let mut context = context!(self, now, outbox);
         match request {
             Request::Report { node, query } => {
                 self.reports.ask(session, node, &query, &mut context);
@@ -269,16 +286,7 @@ impl Kernel {
         now: Time,
         outbox: &'a mut Outbox,
     ) -> (&'a mut Coordinator, Context<'a>) {
-        let context = Context {
-            now,
-            address: self.address,
-            node: &self.node,
-            state: &self.state,
-            queue: &mut self.queue,
-            channels: &mut self.channels,
-            wanted: &mut self.wanted,
-            outbox,
-        };
+        let context = context!(self, now, outbox);
         (&mut self.coordinator, context)
     }
 
@@ -296,16 +304,7 @@ impl Kernel {
             return;
         }
         let wanted = std::mem::take(&mut self.wanted);
-        let mut context = Context {
-            now,
-            address: self.address,
-            node: &self.node,
-            state: &self.state,
-            queue: &mut self.queue,
-            channels: &mut self.channels,
-            wanted: &mut self.wanted,
-            outbox,
-        };
+        let mut context = context!(self, now, outbox);
         if !wanted.circles.is_empty() {
             deadlock::on_waits_begun(&wanted.circles, &mut context);
         }
@@ -325,14 +324,8 @@ impl Kernel {
                 Received::Nothing => return,
                 Received::Deliver(messages) => {
                     for (header, message) in messages {
-                        self.on_arrived(
-                            now,
-                            header.from,
-                            header.group,
-                            header.view,
-                            message,
-                            outbox,
-                        );
+                        let header = (header.from, header.group, header.view);
+                        self.on_arrived(now, header, message, outbox);
                     }
                     return;
                 }
@@ -369,6 +362,9 @@ impl Kernel {
         {
             return Some(format!("node {} is not another node of this cluster", header.from.node));
         }
+        if self.state.excluded.get(&header.from.node) == Some(&header.incarnation) {
+            return Some(format!("node {} was excluded, and is over", header.from.node));
+        }
         match self.state.incarnations.get(&header.from.node) {
             Some(known) if *known != header.incarnation => Some(format!(
                 "node {} was restarted and is not a member any more",
@@ -379,27 +375,31 @@ impl Kernel {
         }
     }
 
+    /// A message of a live boot. What has left the views is refused by its boot, and who stays a primary stays it: so one of an
+    /// older view than this worker's is as good as one of this, but for what a coordinator asks for that has not heard of the
+    /// exclusion: its transaction may have lost locks.
     fn on_arrived(
         &mut self,
         now: Time,
-        from: Address,
-        group: GroupId,
-        view: View,
+        header: (Address, GroupId, View),
         message: Message,
         outbox: &mut Outbox,
     ) {
+        let (from, group, view) = header;
         if group != NO_GROUP {
             let current = self.state.groups.get(&group).map_or(View(0), |group| group.view);
             if view > current {
                 // Sent in a view this worker has not heard of: first the control state, then the message.
                 if self.held.len() < HELD_MESSAGES_MAX {
-                    self.held.push_back((from, group, view, message));
+                    self.held.push_back((header, message));
                 }
                 return;
             }
-            if view < current {
+            if view < current
+                && let Some(unknown) = participant::lost_with_its_view(&message)
+            {
                 let (_, mut context) = self.coordinator_and_context(now, outbox);
-                context.send(from, Message::StaleView(StaleView { current }));
+                context.send_for(unknown.shard, from, Message::TransactionUnknown(unknown));
                 return;
             }
         }
@@ -412,30 +412,59 @@ impl Kernel {
         if state.applied == self.state.applied {
             return;
         }
-        self.state = Arc::clone(&state);
+        let before = std::mem::replace(&mut self.state, Arc::clone(&state));
         outbox.state = Some(state);
-        for (from, group, view, message) in std::mem::take(&mut self.held) {
-            self.on_arrived(now, from, group, view, message, outbox);
+        let moved = self.take_over(now, &before, outbox);
+        for (header, message) in std::mem::take(&mut self.held) {
+            self.on_arrived(now, header, message, outbox);
         }
         let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
         // The shards first: a version is adopted when their new indexes are filled, which only they know of.
         participant::on_state(&mut context);
-        coordinator.on_state(&mut context);
+        coordinator.on_state(&moved, &mut context);
+    }
+
+    /// What a newer control state says of nodes that are gone. Returns the shards that have another primary than before.
+    fn take_over(&mut self, now: Time, before: &ControlState, outbox: &mut Outbox) -> Vec<ShardId> {
+        let state = Arc::clone(&self.state);
+        if state.excluded.len() == before.excluded.len() {
+            return Vec::new();
+        }
+        self.held.retain(|((from, ..), _)| !state.is_excluded(from.node));
+        self.channels.forget(|node| state.is_excluded(node));
+        if !before.is_formed() {
+            return Vec::new();
+        }
+        let mut context = context!(self, now, outbox);
+        // Whichever worker hears of it first does this for all: it must be done before one of them acts by the new views.
+        participant::on_exclusion(&mut context);
+        if state.sequencer != before.sequencer {
+            self.sequencer.on_takeover(&mut context);
+        }
+        self.deadlock.forget(|node| state.is_excluded(node));
+        self.reports.forget(|node| state.is_excluded(node), &mut context);
+        let moved = |shard: &ShardId| state.primary(*shard) != before.primary(*shard);
+        state.shards().filter(moved).collect()
+    }
+
+    fn on_node_died(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        incarnation: Incarnation,
+        outbox: &mut Outbox,
+    ) {
+        let mut context = context!(self, now, outbox);
+        let control = self.control.as_mut().expect("worker 0 is told");
+        if control.on_node_died(node, incarnation, &mut context) {
+            self.publish_state(now, outbox);
+        }
     }
 
     fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {
         self.tick_next = now + TICK_INTERVAL_US;
         let mut published = false;
-        let mut context = Context {
-            now,
-            address: self.address,
-            node: &self.node,
-            state: &self.state,
-            queue: &mut self.queue,
-            channels: &mut self.channels,
-            wanted: &mut self.wanted,
-            outbox,
-        };
+        let mut context = context!(self, now, outbox);
         if let Some(control) = &mut self.control {
             published |= control.on_tick(&mut context);
         }
@@ -464,16 +493,7 @@ impl Kernel {
     }
 
     fn on_message(&mut self, now: Time, from: Address, message: Message, outbox: &mut Outbox) {
-        let mut context = Context {
-            now,
-            address: self.address,
-            node: &self.node,
-            state: &self.state,
-            queue: &mut self.queue,
-            channels: &mut self.channels,
-            wanted: &mut self.wanted,
-            outbox,
-        };
+        let mut context = context!(self, now, outbox);
         let context = &mut context;
         let mut published = false;
         match message {
@@ -481,7 +501,8 @@ impl Kernel {
             | Message::RegisterNode(_)
             | Message::ChangeSchema(_)
             | Message::SchemaAdopted(_)
-            | Message::ControlCopy(_) => {
+            | Message::ControlCopy(_)
+            | Message::NodeDead(_) => {
                 if let Some(control) = &mut self.control {
                     published = control.on_message(from, message, context);
                 }
@@ -494,6 +515,7 @@ impl Kernel {
             Message::PrepareOk(m) => self.coordinator.on_prepare_ok(&m, context),
             Message::CommitOk(m) => self.coordinator.on_commit_ok(&m, context),
             Message::TransactionUnknown(m) => self.coordinator.on_transaction_unknown(&m, context),
+            Message::Outcome(m) => self.coordinator.on_outcome(&m, context),
             Message::BreakDeadlock(m) => self.coordinator.on_break_deadlock(&m, context),
 
             Message::Execute(_)
@@ -504,14 +526,16 @@ impl Kernel {
             | Message::Cancel(_)
             | Message::Replicate(_)
             | Message::ReplicateOk(_)
-            | Message::CommitIndex(_) => {
+            | Message::CommitIndex(_)
+            | Message::AskOutcome(_)
+            | Message::AskDecision(_) => {
                 participant::on_message(from, message, context);
             }
 
             Message::SnapshotRequest(m) => self.sequencer.on_snapshot_request(from, &m, context),
             Message::SnapshotGranted(m) => {
-                for session in self.sequencer.on_snapshot_granted(&m) {
-                    self.coordinator.on_snapshot(session, m.at, context);
+                for (session, request) in self.sequencer.on_snapshot_granted(&m) {
+                    self.coordinator.on_snapshot(session, request, m.at, context);
                 }
                 self.sequencer.send_next_snapshot_request(context);
             }
@@ -532,9 +556,6 @@ impl Kernel {
             Message::DeadlockQuery(m) => self.coordinator.on_deadlock_query(from, &m, context),
             Message::DeadlockAnswer(m) => self.deadlock.on_deadlock_answer(&m),
 
-            Message::StaleView(m) => {
-                context.outbox.log.push(format!("{from:?} is already in view {}", m.current));
-            }
             Message::ReportRequest(m) => {
                 let blocks = report::Blocks {
                     reports: &self.reports,

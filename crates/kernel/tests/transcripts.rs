@@ -84,9 +84,9 @@ transcripts! {
         views_are_formed_when_all_are_there;
     envelope:
         another_boot_of_a_peer
+        excluded_boot_is_refused
         future_view_waits
         restarted_node_is_no_member
-        stale_view_is_refused
         wrong_identity_is_refused;
     lock:
         a_wait_that_ends_is_no_deadlock
@@ -133,4 +133,18 @@ transcripts! {
         one_snapshot_request_at_a_time
         session_closes_before_its_snapshot_comes
         timestamps_after_locks;
+    takeover:
+        backup_dies
+        behind_the_exclusion
+        committed
+        dead_coordinator
+        ending_is_ended
+        idle_transaction
+        in_doubt
+        in_doubt_not_decided
+        last_member_stays
+        late_frame_of_the_dead
+        not_committed
+        prepared_taken_over
+        primary_dies;
 }

@@ -37,6 +37,7 @@ catalogue! {
     ChangeSchemaDone: "leader" -> "coordinator", "schema change", "in the log and adopted by every data node, or refused";
     SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition";
     ControlCopy: "leader" -> "node", "control plane", "the control state, for a node that is no voter";
+    NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
@@ -49,6 +50,9 @@ catalogue! {
     Decide: "coordinator" -> "primary", "commit", "the end on this shard: a timestamp, or rolled back";
     Cancel: "coordinator" -> "replica", "execution", "give up a request that waits";
     TransactionUnknown: "primary" -> "coordinator", "commit", "the transaction is gone here";
+    AskOutcome: "coordinator" -> "primary", "takeover", "is the commit that the dead primary was asked for in the log";
+    Outcome: "primary" -> "coordinator", "takeover", "committed, not and never, or forgotten";
+    AskDecision: "primary" -> "primary", "takeover", "home, how was this decided; answered by Decide, or not yet";
     Replicate: "primary" -> "backup", "replication", "one record of the shard's log";
     ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
     CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
@@ -63,7 +67,6 @@ catalogue! {
     DeadlockFound: "primary" -> "detector", "deadlock", "a circle within a shard, broken there: remember it";
     DeadlockQuery: "detector" -> "coordinator", "deadlock", "whose transactions are these";
     DeadlockAnswer: "coordinator" -> "detector", "deadlock", "their connections and statements";
-    StaleView: "worker" -> "worker", "views", "you sent in a view that is over";
     ReportRequest: "node" -> "node", "reports", "tell about yourself";
     ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, what transactions hold, or deadlocks";
 }

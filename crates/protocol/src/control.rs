@@ -91,6 +91,8 @@ pub struct ControlState {
     pub lineage: Lineage,
     /// The boot of each node that may take part (R5).
     pub incarnations: BTreeMap<NodeId, Incarnation>,
+    /// Boots that are over: whatever still comes from them is refused, and nothing is sent to them (R2, R5).
+    pub excluded: BTreeMap<NodeId, Incarnation>,
     pub groups: BTreeMap<GroupId, Group>,
     pub sequencer: Option<Sequencer>,
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
@@ -104,6 +106,7 @@ wire_struct!(ControlState {
     config,
     lineage,
     incarnations,
+    excluded,
     groups,
     sequencer,
     buckets,
@@ -175,11 +178,14 @@ pub enum ControlEntry {
     },
     /// Every node has stopped using the tables that were dropped: they go.
     RemoveDropped,
+    /// This boot of a node is over: it leaves its group's view, and others take up what it was.
+    ExcludeNode { node: NodeId, incarnation: Incarnation },
 }
 wire_enum!(ControlEntry {
     0 => RegisterNode { node, incarnation },
     1 => ChangeSchema { requester, incarnation, sequence, change },
     2 => RemoveDropped,
+    3 => ExcludeNode { node, incarnation },
 });
 
 impl ControlState {
@@ -189,6 +195,7 @@ impl ControlState {
             config,
             lineage: Lineage(1),
             incarnations: BTreeMap::new(),
+            excluded: BTreeMap::new(),
             groups: BTreeMap::new(),
             sequencer: None,
             buckets: Vec::new(),
@@ -200,6 +207,26 @@ impl ControlState {
     /// Do the first views exist?
     pub fn is_formed(&self) -> bool {
         self.sequencer.is_some()
+    }
+
+    pub fn is_excluded(&self, node: NodeId) -> bool {
+        self.excluded.contains_key(&node)
+    }
+    /// The data nodes that take part.
+    pub fn data_nodes(&self) -> Vec<NodeId> {
+        let mut nodes = self.config.data_nodes();
+        nodes.retain(|node| !self.is_excluded(*node));
+        nodes
+    }
+    /// May this boot be excluded, by what is known now? A node that is the last of its group may not: nobody has its rows. Of
+    /// a group of three or more nobody may yet: its backups' logs would have to be made equal first.
+    pub fn may_exclude(&self, node: NodeId, incarnation: Incarnation) -> bool {
+        let is_member = self.incarnations.get(&node) == Some(&incarnation);
+        let has_two = |group: GroupId| self.group(group).members.len() == 2;
+        is_member
+            && self.is_formed()
+            && !self.is_excluded(node)
+            && self.group_of_node(node).is_none_or(has_two)
     }
 
     pub fn shard_of(&self, bucket: BucketId) -> ShardId {

@@ -5,8 +5,8 @@
 
 use types::wire::Bytes;
 use types::{
-    LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId, Value, View, wire_enum,
-    wire_struct,
+    Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp, TransactionId,
+    Value, wire_enum, wire_struct,
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
@@ -24,6 +24,7 @@ pub enum Message {
     ChangeSchemaDone(ChangeSchemaDone),
     SchemaAdopted(SchemaAdopted),
     ControlCopy(ControlCopy),
+    NodeDead(NodeDead),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -37,6 +38,9 @@ pub enum Message {
     Decide(Decide),
     Cancel(Cancel),
     TransactionUnknown(TransactionUnknown),
+    AskOutcome(AskOutcome),
+    Outcome(Outcome),
+    AskDecision(AskDecision),
     // Replication: primary and backup.
     Replicate(Replicate),
     ReplicateOk(ReplicateOk),
@@ -54,23 +58,21 @@ pub enum Message {
     DeadlockFound(DeadlockFound),
     DeadlockQuery(DeadlockQuery),
     DeadlockAnswer(DeadlockAnswer),
-    // Views.
-    StaleView(StaleView),
     // Reports.
     ReportRequest(ReportQuery),
     ReportAnswer(ReportAnswer),
 }
 wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
-    4 => SchemaAdopted(m), 5 => ControlCopy(m),
+    4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
-    26 => Cancel(m), 27 => TransactionUnknown(m),
+    26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
     32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m),
     40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
     43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
     48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
-    53 => DeadlockAnswer(m), 52 => StaleView(m),
+    53 => DeadlockAnswer(m),
     56 => ReportRequest(m), 57 => ReportAnswer(m),
 });
 
@@ -111,6 +113,14 @@ pub struct ControlCopy {
     pub state: Bytes,
 }
 wire_struct!(ControlCopy { state });
+
+/// A node knows for certain that this boot of another is over; sent again until the control state says so.
+#[derive(Clone, Debug)]
+pub struct NodeDead {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+}
+wire_struct!(NodeDead { node, incarnation });
 
 /// Operations of one transaction on one shard.
 #[derive(Clone, Debug)]
@@ -289,6 +299,52 @@ pub struct Cancel {
 }
 wire_struct!(Cancel { transaction, request, shard });
 
+/// A coordinator asks the new primary what became of a commit that it had asked the dead one for.
+#[derive(Clone, Debug)]
+pub struct AskOutcome {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    /// It was to decide for other shards, too.
+    pub of_several: bool,
+    /// How long ago it was asked for.
+    pub age_us: u64,
+}
+wire_struct!(AskOutcome { transaction, request, shard, of_several, age_us });
+
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub transaction: TransactionId,
+    pub request: u64,
+    pub shard: ShardId,
+    pub known: KnownOutcome,
+}
+wire_struct!(Outcome { transaction, request, shard, known });
+
+/// What a shard's log says of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownOutcome {
+    Committed(Timestamp),
+    /// It is not in the log, and never will be.
+    Aborted,
+    /// It may have been, too long ago to be remembered.
+    Forgotten,
+}
+wire_enum!(KnownOutcome { 0 => Committed(ts), 1 => Aborted, 2 => Forgotten });
+
+/// A participant with a prepared transaction that nobody else will decide asks home; the answer is a `Decide`, or nothing
+/// while home does not know. Asked again until then.
+#[derive(Clone, Debug)]
+pub struct AskDecision {
+    pub transaction: TransactionId,
+    /// Home.
+    pub shard: ShardId,
+    pub participant: ShardId,
+    /// How long it has been prepared there.
+    pub age_us: u64,
+}
+wire_struct!(AskDecision { transaction, shard, participant, age_us });
+
 /// The shard does not know the transaction it was asked to go on with: it is gone here.
 #[derive(Clone, Debug)]
 pub struct TransactionUnknown {
@@ -458,13 +514,6 @@ pub struct DeadlockAnswer {
     pub connections: Vec<(TransactionId, Connection)>,
 }
 wire_struct!(DeadlockAnswer { connections });
-
-/// The receiver sent in a view that is over.
-#[derive(Clone, Debug)]
-pub struct StaleView {
-    pub current: View,
-}
-wire_struct!(StaleView { current });
 
 #[derive(Clone, Debug)]
 pub struct ReportQuery {

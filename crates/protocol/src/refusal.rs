@@ -12,8 +12,7 @@ pub enum Refusal {
     LockWaitTimeout,
     /// The row is locked, and the request said NOWAIT. The statement is undone; the transaction goes on.
     LockNotAvailable,
-    /// This transaction was chosen to break a deadlock, or its node group changed its view: it is rolled back; run it
-    /// again.
+    /// This transaction was chosen to break a deadlock: it is rolled back; run it again.
     Deadlock,
     /// The row was changed since the transaction's snapshot, and the session asked for strict snapshots: it is rolled
     /// back; run it again.
@@ -32,7 +31,7 @@ pub enum Refusal {
     NotNull { column: u16 },
     /// The statement was killed, or its session is ending. The statement is undone.
     Cancelled,
-    /// The transaction was ended from outside (its session was killed, its node left): nothing of it remains.
+    /// The transaction was lost with a node that held some of it: nothing of it remains; run it again.
     RolledBack,
     /// COMMIT was sent and its answer never came: it may be committed or not. Ask, never guess.
     OutcomeUnknown(TransactionId),

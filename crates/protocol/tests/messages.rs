@@ -176,6 +176,26 @@ fn messages() -> Vec<Message> {
         Message::Decide(Decide { transaction, shard, commit: None }),
         Message::Cancel(Cancel { transaction, request, shard }),
         Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
+        Message::NodeDead(NodeDead { node: NodeId(3), incarnation: Incarnation(9) }),
+        Message::AskOutcome(AskOutcome {
+            transaction,
+            request,
+            shard,
+            of_several: true,
+            age_us: 8,
+        }),
+        Message::Outcome(Outcome {
+            transaction,
+            request,
+            shard,
+            known: KnownOutcome::Committed(Timestamp(5)),
+        }),
+        Message::AskDecision(AskDecision {
+            transaction,
+            shard,
+            participant: ShardId(2),
+            age_us: 9,
+        }),
         Message::Replicate(Replicate {
             shard,
             position,
@@ -213,7 +233,6 @@ fn messages() -> Vec<Message> {
         }),
         Message::DeadlockQuery(DeadlockQuery { transactions: vec![transaction] }),
         Message::DeadlockAnswer(DeadlockAnswer { connections: vec![(transaction, connection())] }),
-        Message::StaleView(StaleView { current: View(2) }),
         Message::ReportRequest(ReportQuery {
             request,
             query: ReportRequest::Partitions { table: TableId(5) },

@@ -19,13 +19,17 @@ use std::sync::Arc;
 
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
-use protocol::message::{ChangeSchema, ChangeSchemaDone, ControlCopy, RegisterNode, SchemaAdopted};
+use protocol::message::{
+    ChangeSchema, ChangeSchemaDone, ControlCopy, NodeDead, RegisterNode, SchemaAdopted,
+};
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
 use types::{Address, Incarnation, NodeId, SchemaVersion, WorkerId};
 
 use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig};
-use crate::limits::{RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US};
+use crate::limits::{
+    DEAD_INTERVAL_US, RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US,
+};
 use crate::node::NodeShared;
 use crate::worker::{Context, Time};
 
@@ -39,6 +43,9 @@ pub struct Control {
     workers_adopted: BTreeMap<WorkerId, SchemaVersion>,
     adopted: SchemaVersion,
     adopted_next: Time,
+    /// Boots that are known to be over and not excluded, and when the voters are told again.
+    dead: BTreeMap<NodeId, Incarnation>,
+    dead_next: Time,
 
     // The leader's; others keep what they hear, in case they become it.
     nodes_adopted: BTreeMap<NodeId, SchemaVersion>,
@@ -75,6 +82,8 @@ impl Control {
             workers_adopted: BTreeMap::new(),
             adopted: SchemaVersion(0),
             adopted_next: 0,
+            dead: BTreeMap::new(),
+            dead_next: 0,
             nodes_adopted: BTreeMap::new(),
             queue: VecDeque::new(),
             proposed: 0,
@@ -95,9 +104,56 @@ impl Control {
         if context.now >= self.adopted_next {
             self.tell_adopted(context);
         }
+        if context.now >= self.dead_next {
+            self.tell_dead(context);
+        }
         let published = self.drive_raft(context);
         self.lead(context);
         self.drive_raft(context) || published
+    }
+
+    /// This boot of a node is over, and the host knows it for certain. True when the control state is newer than before.
+    pub(crate) fn on_node_died(
+        &mut self,
+        node: NodeId,
+        incarnation: Incarnation,
+        context: &mut Context<'_>,
+    ) -> bool {
+        self.dead.insert(node, incarnation);
+        self.tell_dead(context);
+        self.drive_raft(context)
+    }
+
+    /// Tells the voters of the dead: the leader excludes them, the others let it fall.
+    fn tell_dead(&mut self, context: &mut Context<'_>) {
+        let state = &self.state;
+        self.dead.retain(|node, incarnation| {
+            let is_current = |known: &Incarnation| known == incarnation;
+            !state.is_excluded(*node) && state.incarnations.get(node).is_none_or(is_current)
+        });
+        self.dead_next = context.now + DEAD_INTERVAL_US;
+        for (node, incarnation) in self.dead.clone() {
+            let message = NodeDead { node, incarnation };
+            self.on_node_dead(context.address, &message, context);
+            for voter in context.node.config.voters() {
+                if voter != context.address.node && voter != node {
+                    let address = Address { node: voter, worker: WorkerId(0) };
+                    context.send(address, Message::NodeDead(message.clone()));
+                }
+            }
+        }
+    }
+
+    fn on_node_dead(&mut self, from: Address, message: &NodeDead, context: &mut Context<'_>) {
+        let NodeDead { node, incarnation } = *message;
+        if !self.is_leader() {
+            return;
+        }
+        if self.state.may_exclude(node, incarnation) {
+            self.propose(&ControlEntry::ExcludeNode { node, incarnation }, context);
+        } else if self.state.is_excluded(node) {
+            self.send_copy(from.node, context);
+        }
     }
 
     /// True when the node's control state is newer than before.
@@ -119,6 +175,7 @@ impl Control {
             Message::ChangeSchema(m) => self.on_change_schema(from, m, context),
             Message::SchemaAdopted(m) => self.on_schema_adopted(from, &m, context),
             Message::ControlCopy(m) => return self.on_control_copy(from, &m, context),
+            Message::NodeDead(m) => self.on_node_dead(from, &m, context),
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
         let published = self.drive_raft(context);
@@ -263,7 +320,7 @@ impl Control {
             self.proposed = 0;
             return;
         }
-        let adopted = self.adopted_everywhere(context);
+        let adopted = self.adopted_everywhere();
         let (done, owed) = std::mem::take(&mut self.answers)
             .into_iter()
             .partition(|(_, _, version)| *version <= adopted);
@@ -293,8 +350,8 @@ impl Control {
     }
 
     /// The newest version that every data node has adopted.
-    fn adopted_everywhere(&self, context: &Context<'_>) -> SchemaVersion {
-        let nodes = context.node.config.data_nodes();
+    fn adopted_everywhere(&self) -> SchemaVersion {
+        let nodes = self.state.data_nodes();
         let adopted = nodes.iter().map(|node| self.nodes_adopted.get(node).copied());
         adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
     }
@@ -371,6 +428,7 @@ impl Control {
     }
 
     fn send_copy(&self, node: NodeId, context: &mut Context<'_>) {
+        // Voters have the log.
         if context.node.config.voters().contains(&node) {
             return;
         }

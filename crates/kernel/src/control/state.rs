@@ -4,7 +4,7 @@ use protocol::control::{
     ControlEntry, ControlOutcome, ControlState, Group, Member, MemberState, RequestRecord,
     Sequencer,
 };
-use types::{BUCKET_COUNT, GroupId, NodeId, ShardId, View};
+use types::{BUCKET_COUNT, GroupId, Incarnation, NodeId, ShardId, View};
 
 /// Applies one entry. The outcome is of a schema change that was not applied before.
 pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
@@ -41,6 +41,13 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             super::schema::remove_dropped(&mut state.catalogue);
             None
         }
+        ControlEntry::ExcludeNode { node, incarnation } => {
+            // Two may have proposed it, or the view may have changed since: what is not so any more does nothing.
+            if state.may_exclude(*node, *incarnation) {
+                exclude(state, *node, *incarnation);
+            }
+            None
+        }
     }
 }
 
@@ -71,11 +78,33 @@ fn form(state: &mut ControlState) {
     state.sequencer = Some(Sequencer { node: nodes[0], epoch: 1 });
 }
 
+/// Takes a node out of its group's view: every bucket keeps its shard, and the other member leads them all. The views of all
+/// groups are one higher: locks are gone with the node, so what a coordinator that has not heard of it does next, wherever that
+/// is, must not be done.
+fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
+    state.excluded.insert(node, incarnation);
+    for group in state.groups.values_mut() {
+        group.view = View(group.view.0 + 1);
+    }
+    let Some(id) = state.group_of_node(node) else { return };
+    let group = state.groups.get_mut(&id).expect("just found");
+    group.members.retain(|member| member.node != node);
+    let heir = group.members.first().expect("there were two").node;
+    for primary in group.primaries.values_mut().filter(|primary| **primary == node) {
+        *primary = heir;
+    }
+    let sequencer = state.sequencer.as_mut().expect("formed");
+    if sequencer.node == node {
+        // Its partner: whoever asked the dead one to stamp a record can stamp it then.
+        *sequencer = Sequencer { node: heir, epoch: sequencer.epoch + 1 };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use protocol::control::{ClusterConfig, NodeConfig};
-    use types::{ClusterId, Incarnation};
+    use types::ClusterId;
 
     fn config(data: u16, replicas: u16) -> ClusterConfig {
         let voter = NodeConfig { id: NodeId(1), voter: true, data: false, workers: 1 };
@@ -122,6 +151,38 @@ mod tests {
                 let buckets = state.buckets.iter().filter(|owner| **owner == shard).count();
                 assert!(buckets.abs_diff(share) <= 1);
             }
+        }
+    }
+
+    /// The partner leads what the excluded node led, and is the sequencer in the next epoch if that was it; all views are one
+    /// higher. Said twice, of another boot, of the last member or of one of three, it changes nothing.
+    #[test]
+    fn exclusion_leaves_the_partner() {
+        for (data, replicas) in [(2, 2), (4, 2), (3, 3), (2, 1)] {
+            let config = config(data, replicas);
+            let mut state = ControlState::new(config.clone(), crate::bootstrap_catalogue());
+            for node in config.data_nodes() {
+                let incarnation = Incarnation(u64::from(node.0));
+                apply(&mut state, &ControlEntry::RegisterNode { node, incarnation });
+            }
+            let exclude = |state: &mut ControlState, node: u16, boot: u64| {
+                let (node, incarnation) = (NodeId(node), Incarnation(boot));
+                apply(state, &ControlEntry::ExcludeNode { node, incarnation });
+                state.excluded.len()
+            };
+            assert_eq!(exclude(&mut state, 2, 99), 0, "another boot");
+            let count = usize::from(replicas == 2);
+            assert_eq!(exclude(&mut state, 2, 2), count, "{data} nodes, {replicas} replicas");
+            if count == 0 {
+                continue;
+            }
+            assert_eq!(exclude(&mut state, 2, 2), 1, "once");
+            assert_eq!(exclude(&mut state, 3, 3), 1, "the last of its group");
+            assert_eq!(state.sequencer, Some(Sequencer { node: NodeId(3), epoch: 2 }));
+            assert!(state.groups.values().all(|group| group.view == View(2)));
+            let led = state.group(GroupId(0)).primaries.values();
+            assert!(led.copied().all(|node| node == NodeId(3)));
+            assert_eq!(state.data_nodes().len(), usize::from(data) - 1);
         }
     }
 }

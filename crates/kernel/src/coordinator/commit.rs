@@ -11,7 +11,6 @@
 
 use protocol::Message;
 use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk};
-use protocol::op::BatchResult;
 use protocol::request::{Reply, SessionId};
 use types::{ShardId, Timestamp};
 
@@ -30,14 +29,9 @@ impl Coordinator {
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         entry.pending = Some(Pending {
-            request,
             phase: Phase::Executing,
-            waiting: Vec::new(),
-            results: BatchResult::default(),
-            refusal: None,
-            cancelled: None,
             commit: true,
-            asked: Asked::Commit,
+            ..Pending::new(request, Asked::Commit, context.now)
         });
         self.commit_transaction(session, context);
     }
@@ -127,6 +121,7 @@ impl Coordinator {
         let transaction = self.transaction(session).id;
         let pending = self.pending(session);
         pending.phase = Phase::Committing { participants: participants.clone() };
+        pending.commit_asked_at = context.now;
         pending.waiting = vec![shard];
         let request = pending.request;
         let commit = Commit { transaction, request, shard, participants, min_commit, epoch_max };
@@ -145,7 +140,11 @@ impl Coordinator {
                 }
             }
             Phase::Committing { .. } => self.on_home_committed(message, context),
-            Phase::Snapshot(_) | Phase::Executing | Phase::Undoing | Phase::Schema => {
+            Phase::Snapshot(_)
+            | Phase::Executing
+            | Phase::Undoing
+            | Phase::Asking { .. }
+            | Phase::Schema => {
                 panic!("no commit was asked for")
             }
         }

@@ -42,14 +42,9 @@ impl Coordinator {
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         let mut pending = Pending {
-            request,
             phase: Phase::Executing,
-            waiting: Vec::new(),
-            results: BatchResult::default(),
-            refusal: None,
-            cancelled: None,
             commit: batch.commit,
-            asked: Asked::Execute,
+            ..Pending::new(request, Asked::Execute, context.now)
         };
         let transaction = entry.transaction.as_ref().expect("begun above");
         let missing = transaction.snapshot.is_none() && needs_snapshot(&batch, context);
@@ -67,7 +62,7 @@ impl Coordinator {
         } else {
             pending.phase = Phase::Snapshot(Box::new(batch));
             entry.pending = Some(pending);
-            context.wanted.snapshots.push(session);
+            context.wanted.snapshots.push((session, request));
         }
     }
 
@@ -103,11 +98,14 @@ impl Coordinator {
     pub(crate) fn on_snapshot(
         &mut self,
         session: SessionId,
+        request: u64,
         at: Timestamp,
         context: &mut Context<'_>,
     ) {
         let Some(entry) = self.sessions.get_mut(&session) else { return };
-        let Some(pending) = entry.pending.as_mut() else { return };
+        // One that was granted for an earlier request is older than what the session has been told since.
+        let is_it = |pending: &&mut Pending| pending.request == request;
+        let Some(pending) = entry.pending.as_mut().filter(is_it) else { return };
         let Phase::Snapshot(_) = pending.phase else { return };
         let Phase::Snapshot(batch) = std::mem::replace(&mut pending.phase, Phase::Executing) else {
             unreachable!("just looked")
@@ -234,6 +232,7 @@ impl Coordinator {
             sends.push((part, node, commit));
         }
         let pending = self.pending(session);
+        pending.commits_at_once = matches!(sends[..], [(_, _, true)]);
         pending.results.results = vec![Vec::new(); count];
         pending.waiting = sends.iter().map(|(part, ..)| part.shard).collect();
         let request = pending.request;
@@ -347,6 +346,7 @@ impl Coordinator {
     fn executed(&mut self, session: SessionId, context: &mut Context<'_>) {
         let pending = self.pending(session);
         if pending.refusal.is_none() {
+            pending.has_results = true;
             if pending.commit {
                 self.commit_transaction(session, context);
             } else {
@@ -377,14 +377,9 @@ impl Coordinator {
         let transaction = entry.transaction.as_mut().expect("just looked");
         transaction.statement_shards = transaction.shards.clone();
         entry.pending = Some(Pending {
-            request,
             phase: Phase::Undoing,
-            waiting: Vec::new(),
-            results: BatchResult::default(),
-            refusal: None,
-            cancelled: None,
             commit: false,
-            asked: Asked::Undo,
+            ..Pending::new(request, Asked::Undo, context.now)
         });
         self.send_undo(session, statement, context);
     }

@@ -21,6 +21,7 @@ mod pressure;
 mod report;
 mod request;
 mod schema;
+mod takeover;
 
 use std::collections::BTreeMap;
 
@@ -54,6 +55,8 @@ struct Session {
     pending: Option<Pending>,
     /// The session is gone; its transaction is rolled back when the request in flight is done.
     closing: bool,
+    /// Its transaction was lost with a node while nothing was asked; the next request is told.
+    has_lost: bool,
 }
 
 /// A session's transaction, from its first batch to its end.
@@ -100,6 +103,12 @@ struct Pending {
     cancelled: Option<Refusal>,
     /// Commit when executed (an autocommit batch).
     commit: bool,
+    /// Its only shard was asked to commit with the operations.
+    commits_at_once: bool,
+    /// Every shard has executed.
+    has_results: bool,
+    /// When a shard was asked to commit.
+    commit_asked_at: Time,
     /// What the session asked: decides the answer.
     asked: Asked,
 }
@@ -126,9 +135,31 @@ enum Phase {
         participants: Vec<ShardId>,
     },
     /// This node, the only backup, must hold the record.
-    Held(#[allow(dead_code, reason = "names the record in a debugger")] LogPosition),
+    Held(LogPosition),
+    /// The new primary of the shard that was asked to commit is asked whether the old one did.
+    Asking {
+        participants: Vec<ShardId>,
+    },
     /// A schema change.
     Schema,
+}
+
+impl Pending {
+    fn new(request: u64, asked: Asked, now: Time) -> Pending {
+        Pending {
+            request,
+            phase: Phase::Executing,
+            waiting: Vec::new(),
+            results: BatchResult::default(),
+            refusal: None,
+            cancelled: None,
+            commit: false,
+            commits_at_once: false,
+            has_results: false,
+            commit_asked_at: now,
+            asked,
+        }
+    }
 }
 
 impl Coordinator {
@@ -177,6 +208,17 @@ impl Coordinator {
         if !context.state.is_formed() {
             let reason = "the cluster is starting: not every data node is there yet".to_string();
             context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
+            return;
+        }
+        if context.state.is_excluded(context.address.node) {
+            let reason =
+                "this node was excluded from the cluster: it must be restarted".to_string();
+            context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
+            return;
+        }
+        let entry = self.sessions.get_mut(&session).expect("just made");
+        if std::mem::take(&mut entry.has_lost) && !matches!(request, Request::Rollback) {
+            context.reply(session, Reply::Refused(Refusal::RolledBack));
             return;
         }
         match request {
@@ -247,6 +289,7 @@ impl Coordinator {
             | Phase::Undoing
             | Phase::Preparing { .. }
             | Phase::Committing { .. }
+            | Phase::Asking { .. }
             | Phase::Held(_) => pending.cancelled = Some(reason),
         }
     }
@@ -309,7 +352,11 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn on_state(&mut self, context: &mut Context<'_>) {
+    /// A newer control state, in which these shards have another primary than before.
+    pub(crate) fn on_state(&mut self, moved: &[ShardId], context: &mut Context<'_>) {
+        if !moved.is_empty() {
+            self.on_moved(moved, context);
+        }
         self.schema.on_state();
         self.adopt_schema(context);
     }
@@ -319,7 +366,8 @@ impl Coordinator {
         let snapshots = self.sessions.values().filter_map(|session| {
             session.transaction.as_ref().and_then(|transaction| transaction.snapshot)
         });
-        snapshots.filter(|snapshot| !snapshot.expired).map(|snapshot| snapshot.at).min()
+        let granted = snapshots.filter(|snapshot| !snapshot.expired && !snapshot.local);
+        granted.map(|snapshot| snapshot.at).min()
     }
 
     fn next_request(&mut self, session: SessionId) -> u64 {

@@ -89,9 +89,12 @@ impl Session {
             Some(Phase::Snapshot(_)) => Activity::WaitsForSnapshot,
             Some(Phase::Executing) => Activity::Executes,
             Some(Phase::Undoing) => Activity::Undoes,
-            Some(Phase::Preparing { .. } | Phase::Committing { .. } | Phase::Held(_)) => {
-                Activity::Commits
-            }
+            Some(
+                Phase::Preparing { .. }
+                | Phase::Committing { .. }
+                | Phase::Asking { .. }
+                | Phase::Held(_),
+            ) => Activity::Commits,
             Some(Phase::Schema) => Activity::ChangesSchema,
         };
         let transaction = self.transaction.as_ref().map(|transaction| transaction.report(now));

@@ -39,6 +39,22 @@ pub(super) fn send_decide(
     send_to_primary(shard, message, context);
 }
 
+/// Rolls the transaction back on a shard that may still have an operation of it before it: of this node's shards the owner may
+/// have been left one, so it is the owner who is told, behind that.
+pub(super) fn send_decide_behind(
+    shard: ShardId,
+    transaction: TransactionId,
+    context: &mut Context<'_>,
+) {
+    let owner = context.state.owner(shard, context.state.primary(shard));
+    if owner.node == context.address.node && owner != context.address {
+        let message = Message::Decide(Decide { transaction, shard, commit: None });
+        context.hand_over(owner, context.address, message);
+    } else {
+        send_decide(shard, transaction, None, context);
+    }
+}
+
 /// Waits are on the primary, except a plain read's on this node's own replica: both are told.
 pub(super) fn send_cancel(
     shard: ShardId,

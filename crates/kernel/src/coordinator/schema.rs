@@ -10,7 +10,6 @@ use protocol::Message;
 use protocol::Refusal;
 use protocol::control::ControlOutcome;
 use protocol::message::{ChangeSchema, ChangeSchemaDone, SchemaAdopted};
-use protocol::op::BatchResult;
 use protocol::request::{Reply, SessionId};
 use protocol::schema::SchemaChange;
 use types::{Address, SchemaVersion, WorkerId};
@@ -75,14 +74,9 @@ impl Coordinator {
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         assert!(entry.transaction.is_none(), "a schema change is no part of a transaction");
         entry.pending = Some(Pending {
-            request,
             phase: Phase::Schema,
-            waiting: Vec::new(),
-            results: BatchResult::default(),
-            refusal: None,
-            cancelled: None,
             commit: false,
-            asked: Asked::Commit,
+            ..Pending::new(request, Asked::Commit, context.now)
         });
         self.schema.sequence_last += 1;
         self.schema.asked.insert(self.schema.sequence_last, (session, change));

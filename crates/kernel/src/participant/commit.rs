@@ -289,10 +289,12 @@ impl Shard {
             assert!(record.position > self.commit_index);
             self.commit_index = record.position;
             match record.kind {
-                RecordKind::Commit { ts, joined, .. } => {
+                RecordKind::Commit { ts, ref joined, .. } => {
                     let ts = ts.expect("stamped by now");
+                    let joined_count = joined.len() as u64;
+                    self.remember(record.transaction, &record.kind, ts, context);
                     granted.extend(self.commit_rows(record.transaction, ts, context));
-                    NodeStatistics::add(&context.node.statistics.commits, joined.len() as u64);
+                    NodeStatistics::add(&context.node.statistics.commits, joined_count);
                     self.send_answers(record.answers, Committed::Decided(ts), context);
                 }
                 RecordKind::Prepare { .. } => {
@@ -319,7 +321,7 @@ impl Shard {
     ) -> Vec<u64> {
         let entry = self.transactions.remove(&transaction).expect("kept until it is decided");
         NodeStatistics::add(&context.node.statistics.commits, 1);
-        let rows = EndingRows::Written(entry.writes);
+        let rows = entry.into_rows();
         self.end_rows(transaction, rows, Outcome::Committed(ts), context)
     }
 
@@ -339,6 +341,9 @@ impl Shard {
     /// Prepares with what was not sent ahead.
     pub(super) fn prepare_rest(&mut self, message: &Prepare, context: &mut Context<'_>) {
         self.set_markers(message.transaction, None, TransactionState::Prepared);
+        let entry = self.transactions.get_mut(&message.transaction).expect("the caller looked");
+        entry.home = Some(message.home);
+        entry.prepared_at = context.now;
         let coordinator = message.transaction.coordinator;
         let kind = RecordKind::Prepare { home: message.home };
         let told = self.backups.as_slice() == [coordinator.node];
@@ -404,10 +409,11 @@ impl Shard {
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let entry = self.transactions.remove(&transaction).expect("the caller looked");
-        if !entry.writes.is_empty() {
+        let rows = entry.into_rows();
+        if rows.len() > 0 {
             NodeStatistics::add(&context.node.statistics.aborts, 1);
         }
-        self.end_rows(transaction, EndingRows::Written(entry.writes), outcome, context)
+        self.end_rows(transaction, rows, outcome, context)
     }
 
     /// The transaction ends while an operation of it waits: nobody wants its answer any more.

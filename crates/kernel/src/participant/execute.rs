@@ -192,6 +192,9 @@ impl Shard {
     /// lock is held until these operations are done or parked, so none goes meanwhile.
     fn check_snapshot(&self, execute: &Execute, context: &Context<'_>) -> Result<(), Stop> {
         let ReadView::Snapshot(at) = execute.read else { return Ok(()) };
+        if self.restamped.is_some_and(|(low, high)| low < at && at < high) {
+            return Err(Refusal::RolledBack.into());
+        }
         let mutant = context.node.mutation == Mutation::ReadBelowHorizon;
         let is_below = at < context.node.horizon() && !mutant;
         let reads = || execute.ops.iter().any(|(_, op)| !needs_transaction(&op.kind));

@@ -18,7 +18,7 @@ use protocol::message::{Prepare, Record, RecordKind};
 use storage::{Pieces, RowHandle};
 use types::{TableId, Timestamp, TransactionId};
 
-use super::shard::{CommitAsked, Shard, TransactionState, WriteEntry};
+use super::shard::{CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry};
 use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
 use crate::worker::Context;
 
@@ -51,10 +51,19 @@ pub(super) enum Outcome {
 }
 
 impl EndingRows {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             EndingRows::Written(writes) => writes.len(),
             EndingRows::Applied(rows) => rows.len(),
+        }
+    }
+}
+
+impl ShardTransaction {
+    pub(super) fn into_rows(self) -> EndingRows {
+        match self.applied.is_empty() {
+            true => EndingRows::Written(self.writes),
+            false => EndingRows::Applied(self.applied),
         }
     }
 }
@@ -163,7 +172,7 @@ impl Shard {
     }
 
     /// The last written first, as undoing asks for. True if that was all.
-    fn end_rows_some(&mut self, ending: &mut Ending, context: &Context<'_>) -> bool {
+    pub(super) fn end_rows_some(&mut self, ending: &mut Ending, context: &Context<'_>) -> bool {
         let horizon = context.node.horizon();
         for _ in 0..context.node.record_rows_max() {
             let (table, row, undo) = match &mut ending.rows {

@@ -26,13 +26,15 @@ mod replicate;
 mod report;
 mod scan;
 mod shard;
+mod takeover;
 
 pub use shard::Shard;
 
 use protocol::Message;
+use protocol::message::TransactionUnknown;
 use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 
-use self::parked::WaitsFor;
+use self::parked::{WaitsFor, needs_transaction};
 use crate::worker::Context;
 
 /// The next step of the long transactions, and of the housekeeping, of a shard that this worker owns.
@@ -56,6 +58,9 @@ pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
         return;
     };
     let replica = &mut *replica;
+    if replica.excluded.contains(&from.node) {
+        return;
+    }
     match message {
         Message::Execute(m) => replica.on_execute(*m, context),
         Message::Undo(m) => replica.on_undo(&m, context),
@@ -66,6 +71,8 @@ pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
         Message::Replicate(m) => replica.on_replicate(from, m, context),
         Message::ReplicateOk(m) => replica.on_replicate_ok(from, &m, context),
         Message::CommitIndex(m) => replica.on_commit_index(&m, context),
+        Message::AskOutcome(m) => replica.on_ask_outcome(&m, context),
+        Message::AskDecision(m) => replica.on_ask_decision(&m, context),
         _ => unreachable!("the worker sends only messages about shards here"),
     }
 }
@@ -81,8 +88,24 @@ fn shard_of(message: &Message) -> ShardId {
         Message::Replicate(m) => m.shard,
         Message::ReplicateOk(m) => m.shard,
         Message::CommitIndex(m) => m.shard,
+        Message::AskOutcome(m) => m.shard,
+        Message::AskDecision(m) => m.shard,
         _ => unreachable!("the worker sends only messages about shards here"),
     }
+}
+
+/// What a coordinator asks for that has not heard of an exclusion, if it goes on with a transaction: that may have lost locks
+/// with the node. The answer says that it is gone, and rolls it back.
+pub(crate) fn lost_with_its_view(message: &Message) -> Option<TransactionUnknown> {
+    let (transaction, request, shard) = match message {
+        Message::Execute(m) if m.ops.iter().any(|(_, op)| needs_transaction(&op.kind)) => {
+            (m.transaction, m.request, m.shard)
+        }
+        Message::Prepare(m) => (m.transaction, m.request, m.shard),
+        Message::Commit(m) => (m.transaction, m.request, m.shard),
+        _ => return None,
+    };
+    Some(TransactionUnknown { transaction, request, shard })
 }
 
 /// A commit timestamp that was asked for has come.
@@ -94,6 +117,15 @@ pub fn on_timestamp(
 ) {
     if let Some(mut replica) = context.node.shard(shard) {
         replica.on_timestamp(transaction, ts, context);
+    }
+}
+
+/// Nodes were excluded: on every shard of this node, before any of its workers acts by the new views.
+pub fn on_exclusion(context: &mut Context<'_>) {
+    for id in context.node.local_shards() {
+        if let Some(mut shard) = context.node.shard(id) {
+            shard.adopt_view(context);
+        }
     }
 }
 
@@ -111,6 +143,7 @@ pub fn on_state(context: &mut Context<'_>) {
 pub fn on_tick(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.expire_parked(context);
+        shard.on_takeover_tick(context);
         shard.upkeep(context);
     });
 }

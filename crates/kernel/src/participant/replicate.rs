@@ -40,7 +40,10 @@ impl Shard {
         message: Replicate,
         context: &mut Context<'_>,
     ) {
-        assert!(!self.is_primary, "a primary of this view takes no records");
+        if self.is_primary {
+            // Promoted meanwhile: the sender is dead, and nobody has been told that this member holds it.
+            return;
+        }
         assert!(message.position > self.received, "channels deliver once");
         self.early.insert(message.position, (from, message));
         self.take_early(context);
@@ -109,6 +112,7 @@ impl Shard {
                     context.node.next_timestamps(1)
                 });
                 self.epoch_max = self.epoch_max.max(ts.epoch());
+                self.remember(transaction, &record.kind, ts, context);
                 let mutant = context.node.mutation == Mutation::ShowBeforeHeld;
                 if self.member_count <= 2 || mutant {
                     let horizon = context.node.horizon();
@@ -120,11 +124,11 @@ impl Shard {
                         }
                     }
                     // Last: it lets readers go on, who must find the rows above too.
-                    if let Some(rows) = self.prepared.remove(&transaction) {
-                        self.end_applied(transaction, rows, Some(ts), context);
+                    if let Some(prepared) = self.prepared.remove(&transaction) {
+                        self.end_applied(transaction, prepared.rows, Some(ts), context);
                     }
                 } else {
-                    let mut rows = self.prepared.remove(&transaction).unwrap_or_default();
+                    let mut rows = self.prepared.remove(&transaction).unwrap_or_default().rows;
                     rows.extend(self.apply_pending(&record, Some(ts)));
                     self.undecided.push_back(Undecided { position, transaction, ts, rows });
                 }
@@ -132,19 +136,22 @@ impl Shard {
             }
             RecordKind::Part { lower_bound } => {
                 let rows = self.apply_pending(&record, Some(lower_bound));
-                self.prepared.entry(transaction).or_default().extend(rows);
+                self.prepared.entry(transaction).or_default().rows.extend(rows);
                 None
             }
-            RecordKind::Prepare { .. } => {
+            RecordKind::Prepare { home } => {
                 let rows = self.apply_pending(&record, None);
-                self.prepared.entry(transaction).or_default().extend(rows);
+                let prepared = self.prepared.entry(transaction).or_default();
+                prepared.rows.extend(rows);
+                prepared.home = Some(home);
+                prepared.prepared_at = context.now;
                 None
             }
             RecordKind::Decision { commit } => {
-                let rows = self.prepared.remove(&transaction);
+                let prepared = self.prepared.remove(&transaction);
                 // It may be rolled back before its first part was sent.
-                assert!(rows.is_some() || commit.is_none(), "prepared before decided");
-                self.end_applied(transaction, rows.unwrap_or_default(), commit, context);
+                assert!(prepared.is_some() || commit.is_none(), "prepared before decided");
+                self.end_applied(transaction, prepared.unwrap_or_default().rows, commit, context);
                 None
             }
         }
@@ -167,7 +174,7 @@ impl Shard {
         rows
     }
 
-    fn end_applied(
+    pub(super) fn end_applied(
         &mut self,
         transaction: TransactionId,
         rows: Pieces<(TableId, RowHandle)>,
@@ -215,6 +222,10 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         assert!(self.is_primary, "acknowledgements go to the primary of this view");
+        if !self.backups.contains(&from.node) {
+            // Excluded meanwhile: it is waited for no more.
+            return;
+        }
         assert!(message.position <= self.position, "nobody holds what was not written");
         for (position, ts) in &message.stamps {
             self.stamp_record(*position, *ts);
@@ -239,7 +250,7 @@ impl Shard {
     }
 
     /// The backup gave a record its timestamp.
-    fn stamp_record(&mut self, position: LogPosition, stamped: Timestamp) {
+    pub(super) fn stamp_record(&mut self, position: LogPosition, stamped: Timestamp) {
         let record = self.in_flight.iter_mut().find(|record| record.position == position);
         let record = record.expect("not decided before it is stamped");
         match &mut record.kind {

@@ -60,7 +60,7 @@ impl Shard {
         let holdings = told.map(|(transaction, entry)| Holding {
             transaction: *transaction,
             locks: self.locks.held_by(*transaction) as u64,
-            writes: entry.writes.iter().filter(|write| write.first).count() as u64,
+            writes: entry.row_count() as u64,
             wait: wait_of(*transaction),
         });
         ShardHoldings {

@@ -9,21 +9,27 @@ use protocol::op::BatchResult;
 use storage::{LockTable, PagePool, Partition, Pieces, RowHandle, Undo};
 use types::{
     Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table, TableId,
-    Timestamp, TransactionId,
+    Timestamp, TransactionId, View,
 };
 
 use super::long::{End, Ending};
 use super::parked::Parked;
+use super::takeover::Commits;
 use crate::limits::{UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::worker::Time;
 
 /// One node's replica of a shard.
 pub struct Shard {
-    // Fixed for the view.
     pub(super) id: ShardId,
+
+    // Fixed for the view.
+    pub(super) view: View,
     pub(super) is_primary: bool,
     /// On the primary: the other active members, in order of ids.
     pub(super) backups: Vec<NodeId>,
     pub(super) member_count: usize,
+    /// Nodes that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
+    pub(super) excluded: Vec<NodeId>,
     pool: Arc<PagePool>,
 
     // Rows.
@@ -41,6 +47,9 @@ pub struct Shard {
     pub(super) in_flight: VecDeque<InFlight>,
     /// Snapshots up to here were read without what commits from now on (R11). Only grows.
     pub(super) read_floor: Timestamp,
+    /// Commits in between were stamped anew after a takeover: what a snapshot of the sequencer before, from in between, should
+    /// see of them nobody knows.
+    pub(super) restamped: Option<(Timestamp, Timestamp)>,
     /// Long transactions whose parts are being sent.
     pub(super) sending: Vec<TransactionId>,
     /// Of `in_flight`.
@@ -54,7 +63,7 @@ pub struct Shard {
     /// R >= 3: commits that not every member is known to hold yet, in order.
     pub(super) undecided: VecDeque<Undecided>,
     /// Transactions that are prepared, or of which parts have come, and their rows.
-    pub(super) prepared: BTreeMap<TransactionId, Pieces<(TableId, RowHandle)>>,
+    pub(super) prepared: BTreeMap<TransactionId, Applied>,
     /// Coordinators of this node that wait until a record is here.
     pub(super) held_waiters: BTreeMap<LogPosition, Vec<HeldWaiter>>,
 
@@ -67,6 +76,8 @@ pub struct Shard {
     pub(super) has_upkeep: bool,
     /// Rows of decided transactions since then.
     pub(super) rows_committed: usize,
+    /// Commits that may be asked for after a takeover.
+    pub(super) commits: Commits,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -94,6 +105,22 @@ pub(super) struct ShardTransaction {
     pub min_commit: Timestamp,
     /// While its parts are sent, or it waits for its timestamp: what it was asked for.
     pub end: Option<End>,
+    /// Taken over from a dead primary: the rows it is prepared with, instead of `writes`.
+    pub applied: Pieces<(TableId, RowHandle)>,
+    /// Prepared: the shard whose log holds the decision, and since when.
+    pub home: Option<ShardId>,
+    pub prepared_at: Time,
+    /// Its coordinator may never say how it ended: prepared, home is asked; of parts only, it is rolled back.
+    pub is_in_doubt: bool,
+}
+
+/// On a backup: the rows of a transaction that is not decided.
+#[derive(Default)]
+pub(super) struct Applied {
+    pub rows: Pieces<(TableId, RowHandle)>,
+    /// Set by its PREPARE.
+    pub home: Option<ShardId>,
+    pub prepared_at: Time,
 }
 
 impl ShardTransaction {
@@ -105,7 +132,16 @@ impl ShardTransaction {
             state: TransactionState::Active,
             min_commit: Timestamp::ZERO,
             end: None,
+            applied: Pieces::new(),
+            home: None,
+            prepared_at: 0,
+            is_in_doubt: false,
         }
+    }
+
+    /// Rows it has written.
+    pub fn row_count(&self) -> usize {
+        self.applied.len() + self.writes.iter().filter(|write| write.first).count()
     }
 }
 
@@ -194,9 +230,12 @@ impl Shard {
         let is_primary = group.primaries[&id] == node;
         let mut shard = Shard {
             id,
+            view: group.view,
             is_primary,
             backups: members.iter().copied().filter(|member| *member != node).collect(),
             member_count: members.len(),
+            excluded: Vec::new(),
+            restamped: None,
             pool: Arc::clone(pool),
             schema_version: SchemaVersion(0),
             table_id_next: TableId(0),
@@ -217,6 +256,7 @@ impl Shard {
             goes_on: false,
             has_upkeep: false,
             rows_committed: 0,
+            commits: Commits::default(),
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),

@@ -113,6 +113,8 @@ pub struct Cluster {
     pub now: Time,
     pub nodes: BTreeMap<NodeId, Arc<NodeShared>>,
     pub kernels: BTreeMap<Address, Kernel>,
+    /// Boots that are over.
+    dead: BTreeMap<NodeId, Incarnation>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
     /// What `deliver_all` leaves where it is.
@@ -139,6 +141,7 @@ impl Cluster {
             now: 1_000_000,
             nodes: BTreeMap::new(),
             kernels: BTreeMap::new(),
+            dead: BTreeMap::new(),
             links: BTreeMap::new(),
             locals: BTreeMap::new(),
             held: Vec::new(),
@@ -181,6 +184,21 @@ impl Cluster {
             self.kernels.insert(Address { node: id, worker }, kernel);
         }
         self.nodes.insert(id, shared);
+    }
+
+    /// A node's process ends. What it has sent is on its way, what it was sent arrives nowhere.
+    pub fn die(&mut self, id: NodeId) {
+        let node = self.nodes.remove(&id).expect("it lives");
+        self.dead.insert(id, node.incarnation);
+        self.kernels.retain(|address, _| address.node != id);
+        self.locals.retain(|(from, _), _| from.node != id);
+    }
+
+    /// A node's host learns that another node's process has ended.
+    pub fn tell_death(&mut self, dead: NodeId, at: NodeId) {
+        let incarnation = self.dead[&dead];
+        let worker = Address { node: at, worker: WorkerId(0) };
+        self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
 
     /// What a node's clock shows.
@@ -310,7 +328,8 @@ impl Cluster {
     fn step(&mut self, at: Address, input: Input<'_>, hops: u32) {
         let mut outbox = Outbox::default();
         let now = self.clock(at.node);
-        let kernel = self.kernels.get_mut(&at).expect("a worker of this cluster");
+        // The dead hear nothing.
+        let Some(kernel) = self.kernels.get_mut(&at) else { return };
         kernel.step(now, input, &mut outbox);
         if let Some(state) = outbox.state {
             for (id, table) in &state.catalogue.tables {

@@ -31,6 +31,8 @@
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
 //! restart n3               node 3 boots anew
+//! die n3                   node 3's process ends; what it has sent is on its way
+//! dead n3 n2               node 2's host tells its node that node 3's process has ended
 //! busy n2 on|off           workers find the shards of others always, or never, busy
 //! show Kind, hide Kind     which messages are written down (housekeeping is not)
 //! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
@@ -149,6 +151,12 @@ impl Player {
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().start(node);
             }
+            "die" => {
+                let node = node_of(rest[0]);
+                self.sessions.retain(|_, session| session.at.node != node);
+                self.cluster().die(node);
+            }
+            "dead" => self.cluster().tell_death(node_of(rest[0]), node_of(rest[1])),
             "busy" => {
                 let per_mille = if rest[1] == "on" { 1_000 } else { 0 };
                 self.cluster().nodes[&node_of(rest[0])].set_contention(per_mille, 1);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
-use protocol::message::{Committed, Execute, Holds, ReadView, RecordKind, Write};
+use protocol::message::{Committed, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write};
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
     DeadlockMember, Holding, LockReport, LockedKey, LockedThing, Report, SessionReport, ShardLocks,
@@ -162,6 +162,18 @@ impl Names {
             },
             Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
+            Message::NodeDead(m) => format!("node {}", m.node),
+            Message::AskOutcome(m) => format!("{} shard {}", t(&m.transaction), m.shard),
+            Message::Outcome(m) => {
+                let known = match m.known {
+                    KnownOutcome::Committed(ts) => format!("committed at {}", ts.0),
+                    other => format!("{other:?}"),
+                };
+                format!("{} shard {}: {known}", t(&m.transaction), m.shard)
+            }
+            Message::AskDecision(m) => {
+                format!("{} home {} for shard {}", t(&m.transaction), m.shard, m.participant)
+            }
             Message::Replicate(m) => format!(
                 "shard {} #{} (all hold {}): {} {}",
                 m.shard,
@@ -209,7 +221,6 @@ impl Names {
                     m.connections.iter().map(|(id, own)| format!("{} of {}", t(id), own.id));
                 known.collect::<Vec<_>>().join(", ")
             }
-            Message::StaleView(m) => format!("current is {}", m.current),
             Message::ReportRequest(m) => format!("{:?}", m.query),
             Message::ReportAnswer(m) => self.report(&m.report),
         }

@@ -1,0 +1,269 @@
+//! Takeover: a node of the cluster is excluded, and what it was is taken up by others (protocol.md 3.1, 3.5).
+//!
+//! What a shard does when the control state says that a node is gone, before anything else is done in the new view:
+//!
+//! | the node was | then this shard                                                                              |
+//! |--------------|----------------------------------------------------------------------------------------------|
+//! | its primary  | is the primary: every record here is committed, prepared transactions are armed again         |
+//! | its backup   | waits for it no more: what only it did not hold is decided, what it was to stamp is stamped    |
+//! | coordinator  | rolls back what was not asked to commit; what is prepared is in doubt                        |
+//!
+//! A transaction in doubt asks its home again and again how it was decided, and holds its rows until it is told. Home knows
+//! because it remembers the commits of its log: those over several shards for [`DECISIONS_KEPT_US`], on every member. What was
+//! told to a dead primary only is asked by its coordinator in the same way; for that a backup remembers all commits of the
+//! last [`COMMITS_KEPT_US`].
+//!
+//! A commit that is not remembered was never made: what this shard had of the transaction is gone, so it never will be. The asker
+//! says for how long it may have been decided, and when that is longer than commits are remembered, nothing is said.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use protocol::Message;
+use protocol::message::{AskDecision, AskOutcome, Decide, KnownOutcome, Outcome, RecordKind};
+use storage::LockMode;
+use types::{LogPosition, ShardId, Timestamp, TransactionId};
+
+use super::parked::WaitsFor;
+use super::shard::{Shard, ShardTransaction, TransactionState};
+use crate::limits::{COMMITS_KEPT_US, DECISIONS_KEPT_US};
+use crate::node::Mutation;
+use crate::worker::{Context, Time};
+
+/// Commits of a shard's log that may be asked for.
+#[derive(Default)]
+pub(super) struct Commits {
+    /// Of one shard only: on a backup, and on what has been one.
+    single: VecDeque<(Time, TransactionId, Timestamp)>,
+    /// The same, in order: made when the first is asked for, because a primary adds none.
+    single_by_id: Option<BTreeMap<TransactionId, Timestamp>>,
+    /// Of several shards, this one being home.
+    decisions: BTreeMap<TransactionId, Timestamp>,
+    decided: VecDeque<(Time, TransactionId)>,
+}
+
+impl Commits {
+    fn find_single(&mut self, transaction: TransactionId) -> Option<Timestamp> {
+        let Commits { single, single_by_id, .. } = self;
+        let by_id = single_by_id
+            .get_or_insert_with(|| single.iter().map(|(_, own, ts)| (*own, *ts)).collect());
+        by_id.get(&transaction).copied()
+    }
+
+    fn expire(&mut self, now: Time) {
+        while let Some((at, transaction, _)) = self.single.front()
+            && at.saturating_add(COMMITS_KEPT_US) < now
+        {
+            if let Some(by_id) = &mut self.single_by_id {
+                by_id.remove(transaction);
+            }
+            self.single.pop_front();
+        }
+        while let Some((at, transaction)) = self.decided.front()
+            && at.saturating_add(DECISIONS_KEPT_US) < now
+        {
+            self.decisions.remove(transaction);
+            self.decided.pop_front();
+        }
+    }
+}
+
+/// What it means that a commit is not remembered that may have been made so long ago.
+fn not_found(age_us: u64, kept_us: Time) -> KnownOutcome {
+    // Clocks of two nodes run nearly as fast, and messages take a moment.
+    match age_us < kept_us / 10 * 9 {
+        true => KnownOutcome::Aborted,
+        false => KnownOutcome::Forgotten,
+    }
+}
+
+impl Shard {
+    /// Remembers a commit of the log.
+    pub(super) fn remember(
+        &mut self,
+        transaction: TransactionId,
+        kind: &RecordKind,
+        ts: Timestamp,
+        context: &Context<'_>,
+    ) {
+        let RecordKind::Commit { participants, joined, .. } = kind else { return };
+        if !participants.is_empty() {
+            self.commits.decisions.insert(transaction, ts);
+            self.commits.decided.push_back((context.now, transaction));
+        } else if !self.is_primary {
+            let all = std::iter::once(transaction).chain(joined.iter().copied());
+            self.commits.single.extend(all.map(|id| (context.now, id, ts)));
+        }
+    }
+
+    /// Takes over the view and the exclusions of the worker's control state.
+    pub(super) fn adopt_view(&mut self, context: &mut Context<'_>) {
+        self.excluded = context.state.excluded.keys().copied().collect();
+        let group = context.state.group(context.state.group_of(self.id));
+        let here = context.address.node;
+        if group.view > self.view && group.members.iter().any(|member| member.node == here) {
+            self.view = group.view;
+            let members = group.members.iter().map(|member| member.node);
+            let backups: Vec<_> = members.filter(|member| *member != here).collect();
+            let has_lost = backups.len() < self.backups.len();
+            self.backups = backups;
+            self.member_count = group.members.len();
+            if self.is_primary && has_lost {
+                self.forget_backups(context);
+            } else if !self.is_primary && group.primaries[&self.id] == here {
+                self.promote(context);
+            }
+        }
+        self.end_orphans(context);
+    }
+
+    /// On a primary whose backup is gone.
+    fn forget_backups(&mut self, context: &mut Context<'_>) {
+        let backups = self.backups.clone();
+        let mut unstamped = Vec::new();
+        for record in &mut self.in_flight {
+            record.missing.retain(|member| backups.contains(member));
+            if matches!(record.kind, RecordKind::Commit { ts: None, .. }) {
+                unstamped.push((record.position, record.transaction));
+            }
+        }
+        for (position, transaction) in unstamped {
+            // Only the sequencer was asked to stamp what it backs up, and its partner has taken over from it. It may have done
+            // so, and granted a snapshot behind it, before it died: such a snapshot cannot be told what it should see.
+            let ts = context.node.next_timestamps(1);
+            let floor = self.transactions[&transaction].min_commit;
+            let (low, high) = self.restamped.unwrap_or((floor, ts));
+            self.restamped = Some((low.min(floor), high.max(ts)));
+            self.stamp_record(position, ts);
+        }
+        let granted = self.decide_held(context);
+        self.resume(granted, context);
+        self.go_on_later(context);
+    }
+
+    /// On a backup that becomes the primary. Whatever was acknowledged is here, because nothing is without this member.
+    fn promote(&mut self, context: &mut Context<'_>) {
+        assert!(self.undecided.is_empty(), "with two members a record is decided when it is here");
+        self.is_primary = true;
+        // What came early waits for a record that nobody has, or for its schema: it was not acknowledged.
+        self.early.clear();
+        self.held_waiters.clear();
+        // Rows that still show a transaction as undecided have no locks to keep writers away.
+        for (transaction, mut ending) in std::mem::take(&mut self.endings) {
+            while !self.end_rows_some(&mut ending, context) {}
+            self.resume_readers(transaction, context);
+        }
+        self.position = self.received;
+        self.commit_index = self.received;
+        for (transaction, prepared) in std::mem::take(&mut self.prepared) {
+            if context.node.mutation == Mutation::PreparedForgotten {
+                self.end_applied(transaction, prepared.rows, None, context);
+                continue;
+            }
+            for (table, row) in prepared.rows.iter() {
+                let (table, row) = (*table, *row);
+                let Some(replica) = self.tables.get(&table) else { continue };
+                let key = replica.partition.key_of(row).into_owned();
+                self.token_last += 1;
+                let token = self.token_last;
+                self.locks.acquire(table, &key, LockMode::Exclusive, transaction, token);
+            }
+            let mut entry = ShardTransaction::new();
+            entry.state = match prepared.home {
+                Some(_) => TransactionState::Prepared,
+                // Its parts came, and nothing that ends them: it will be rolled back as an orphan.
+                None => TransactionState::Sending,
+            };
+            entry.home = prepared.home;
+            entry.prepared_at = prepared.prepared_at;
+            entry.applied = prepared.rows;
+            entry.is_in_doubt = true;
+            self.transactions.insert(transaction, entry);
+        }
+        self.begin_parked(WaitsFor::Records, context);
+    }
+
+    /// Rolls back what nobody can commit any more, and asks for the decision of what somebody may have committed.
+    fn end_orphans(&mut self, context: &mut Context<'_>) {
+        let is_dead = |id: &TransactionId| context.state.is_excluded(id.coordinator.node);
+        let mutant = context.node.mutation == Mutation::InDoubtRolledBack;
+        let mut lost = Vec::new();
+        for (id, entry) in &mut self.transactions {
+            let is_orphan = is_dead(id) || entry.is_in_doubt;
+            match entry.state {
+                TransactionState::Active | TransactionState::Sending if is_orphan => lost.push(*id),
+                TransactionState::Prepared if is_orphan && mutant => lost.push(*id),
+                TransactionState::Prepared if is_orphan => entry.is_in_doubt = true,
+                _ => {}
+            }
+        }
+        for transaction in lost {
+            self.on_decide(&Decide { transaction, shard: self.id, commit: None }, context);
+        }
+        // Plain reads of dead coordinators: nobody waits for their answers.
+        self.parked.retain(|_, parked| !is_dead(&parked.execute.transaction));
+        self.ask_decisions(context);
+    }
+
+    /// Asks the homes of the transactions in doubt.
+    pub(super) fn ask_decisions(&mut self, context: &mut Context<'_>) {
+        let in_doubt = self.transactions.iter().filter(|(_, entry)| entry.is_in_doubt);
+        let asked: Vec<(TransactionId, ShardId, Time)> = in_doubt
+            .filter_map(|(id, entry)| Some((*id, entry.home?, entry.prepared_at)))
+            .collect();
+        for (transaction, home, prepared_at) in asked {
+            let age_us = context.now.saturating_sub(prepared_at);
+            let ask = AskDecision { transaction, shard: home, participant: self.id, age_us };
+            let primary = context.state.primary(home);
+            context.send_to_replica(home, primary, Message::AskDecision(ask));
+        }
+    }
+
+    /// Forgets old commits, and asks again for what is in doubt.
+    pub(super) fn on_takeover_tick(&mut self, context: &mut Context<'_>) {
+        self.commits.expire(context.now);
+        self.ask_decisions(context);
+    }
+
+    /// As home.
+    pub(super) fn on_ask_decision(&mut self, message: &AskDecision, context: &mut Context<'_>) {
+        let AskDecision { transaction, participant, age_us, .. } = *message;
+        if !self.is_primary || self.transactions.contains_key(&transaction) {
+            return;
+        }
+        let commit = self.commits.decisions.get(&transaction).copied();
+        if commit.is_none() && not_found(age_us, DECISIONS_KEPT_US) == KnownOutcome::Forgotten {
+            let shard = self.id;
+            context.outbox.log.push(format!(
+                "{transaction:?} is in doubt on {participant:?}, for longer than {shard:?} remembers what it decided"
+            ));
+            return;
+        }
+        let decide = Decide { transaction, shard: participant, commit };
+        let primary = context.state.primary(participant);
+        context.send_to_replica(participant, primary, Message::Decide(decide));
+    }
+
+    /// As the new primary of a shard whose old one was asked to commit.
+    pub(super) fn on_ask_outcome(&mut self, message: &AskOutcome, context: &mut Context<'_>) {
+        let AskOutcome { transaction, request, shard, of_several, age_us } = *message;
+        let (found, kept_us) = match of_several {
+            true => (self.commits.decisions.get(&transaction).copied(), DECISIONS_KEPT_US),
+            false => (self.commits.find_single(transaction), COMMITS_KEPT_US),
+        };
+        let known = match found {
+            _ if context.node.mutation == Mutation::OutcomeNotAsked => KnownOutcome::Aborted,
+            Some(ts) => KnownOutcome::Committed(ts),
+            None => not_found(age_us, kept_us),
+        };
+        if known == KnownOutcome::Aborted {
+            self.on_decide(&Decide { transaction, shard, commit: None }, context);
+        }
+        let outcome = Message::Outcome(Outcome { transaction, request, shard, known });
+        context.send_for(shard, transaction.coordinator, outcome);
+    }
+
+    /// Is the record of this position here, now that nobody sends it any more?
+    pub(crate) fn has_received(&self, position: LogPosition) -> bool {
+        self.received >= position
+    }
+}
