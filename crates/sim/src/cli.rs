@@ -20,6 +20,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --seed S           run this seed only, and print what it stands for
   --trace            with --seed: print everything that happens
   --twice            run each seed twice; the two histories must be equal
+  --crashes          every world whose rows have replicas loses a node
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -48,6 +49,11 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::StatementNotUndone,
     Mutation::NewTablesSkipped,
     Mutation::DeadlocksIgnored,
+    Mutation::LostTransactionGoesOn,
+    Mutation::PreparedForgotten,
+    Mutation::InDoubtRolledBack,
+    Mutation::OutcomeNotAsked,
+    Mutation::EpochNotRaised,
 ];
 
 #[derive(Clone)]
@@ -59,6 +65,7 @@ struct Arguments {
     trace: bool,
     twice: bool,
     stop: bool,
+    crashes: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -87,6 +94,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         trace: false,
         twice: false,
         stop: false,
+        crashes: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -108,6 +116,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--trace" => parsed.trace = true,
             "--twice" => parsed.twice = true,
             "--stop" => parsed.stop = true,
+            "--crashes" => parsed.crashes = true,
             "--mutation" => {
                 let name = value()?;
                 let found = MUTATIONS.iter().find(|mutation| format!("{mutation:?}") == name);
@@ -182,8 +191,11 @@ fn cpu_time() -> Duration {
 }
 
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
-    let options =
+    let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
+    if arguments.crashes {
+        options = options.with_crash();
+    }
     if arguments.one {
         println!("{options:#?}");
     }
@@ -236,10 +248,11 @@ fn print_failure(
         Mutation::None => String::new(),
         mutation => format!(" --mutation {mutation:?}"),
     };
+    let crashes = if arguments.crashes { " --crashes" } else { "" };
     let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
     println!(
         "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \
-         --seed {seed} --seconds {}{mutation} --trace",
+         --seed {seed} --seconds {}{mutation}{crashes} --trace",
         outcome.simulated, arguments.seconds
     );
 }

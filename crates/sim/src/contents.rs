@@ -1,5 +1,5 @@
-//! What is in the cluster when nothing moves any more, read from the replicas themselves, and the oracles over it: all
-//! replicas of a shard are equal, indexes are those of the rows, nothing is left behind, memory is free again.
+//! What is in the cluster when nothing moves any more, read from the replicas that are left, and the oracles over it: all
+//! replicas of a shard are equal, one is primary, indexes are those of the rows, nothing is left behind, memory is free again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -63,6 +63,11 @@ pub fn examine(world: &World, catalogue: Arc<Catalogue>) -> Result<Contents, Str
     }
     let mut keyed: BTreeMap<TableId, BTreeMap<Vec<u8>, Vec<u8>>> = BTreeMap::new();
     let mut memory: BTreeMap<TableId, Vec<(String, u64, u64)>> = BTreeMap::new();
+    let options = &world.options;
+    let group_count = options.shape.data_nodes() / options.shape.replicas();
+    if shards.len() != usize::from(group_count * options.shards_per_group) {
+        return Err(format!("{} shards have a replica", shards.len()));
+    }
     for (id, members) in &shards {
         check_members(*id, members)?;
         for node in members {
@@ -108,6 +113,11 @@ fn all_keys() -> KeyRange {
 }
 
 fn check_members(id: ShardId, members: &[&Arc<NodeShared>]) -> Result<(), String> {
+    let primary = |node: &&&Arc<NodeShared>| node.shard(id).is_some_and(|s| s.is_primary());
+    let primary_count = members.iter().filter(primary).count();
+    if primary_count != 1 {
+        return Err(format!("shard {id} has {primary_count} primaries"));
+    }
     let (first, others) = members.split_first().expect("a shard has a replica");
     let sums = |node: &Arc<NodeShared>| -> BTreeMap<TableId, (u64, u128)> {
         let shard = node.shard(id).expect("listed as local");

@@ -9,8 +9,9 @@
 //! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
-//! with the same sources. Not simulated: disks, crashes and restarts of nodes (nothing is on disk yet), clocks that run
-//! at different speeds.
+//! with the same sources. A world may lose one node for good ([`options::Crash`]). Not simulated: disks (nothing is on disk
+//! yet), restarts of nodes, the loss of a second one, a node that is given up while it lives, clocks that run at different
+//! speeds.
 
 pub mod bulletin;
 pub mod cli;

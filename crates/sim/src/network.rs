@@ -2,7 +2,8 @@
 //! the world's faults say, is cut and comes back.
 //!
 //! A connection has a generation: frames of an older one are gone with it. While it is down, what is sent is lost; the
-//! kernels' channels send it again when it is up.
+//! kernels' channels send it again when it is up. When the node at one side dies, its connections end: what was under way
+//! arrives or is lost, and they never open again.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,19 @@ pub struct Network {
 
 #[derive(Debug)]
 struct Connection {
-    is_up: bool,
+    state: ConnectionState,
     generation: u64,
     /// When the last frame of each direction (from the smaller address; from the larger) arrives: none passes it unless
     /// reordering is on.
     arrives_last: [Time; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ConnectionState {
+    Down,
+    Up,
+    /// A side has died: nothing is sent any more, and what was under way may still arrive.
+    Ended,
 }
 
 /// A connection that was closed and may be opened again.
@@ -40,41 +49,55 @@ impl Network {
         let mut network = Network::default();
         for low in workers {
             for high in workers.iter().filter(|high| low.node < high.node) {
-                let connection = Connection { is_up: false, generation: 0, arrives_last: [0, 0] };
+                let state = ConnectionState::Down;
+                let connection = Connection { state, generation: 0, arrives_last: [0, 0] };
                 network.connections.insert((*low, *high), connection);
             }
         }
         network
     }
 
+    /// The connections that have not ended.
     pub fn ids(&self) -> Vec<ConnectionId> {
         let id = |(pair, connection): (&(Address, Address), &Connection)| ConnectionId {
             low: pair.0,
             high: pair.1,
             generation: connection.generation,
         };
-        self.connections.iter().map(id).collect()
+        let connections = self.connections.iter();
+        let lasting = connections.filter(|(_, c)| c.state != ConnectionState::Ended);
+        lasting.map(id).collect()
     }
 
     pub fn is_up(&self, id: ConnectionId) -> bool {
-        self.connections[&(id.low, id.high)].is_up
+        self.connections[&(id.low, id.high)].state == ConnectionState::Up
     }
 
     /// Closes a connection; what is under way on it is lost. The id to open it with.
     pub fn cut(&mut self, id: ConnectionId) -> ConnectionId {
         let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
-        connection.is_up = false;
+        assert_ne!(connection.state, ConnectionState::Ended);
+        connection.state = ConnectionState::Down;
         connection.generation += 1;
         ConnectionId { generation: connection.generation, ..id }
     }
 
-    /// Opens a connection, unless it was cut again since or is up.
+    /// Ends a connection for ever, because a side has died. What is under way on it arrives as planned, or is lost.
+    pub fn end(&mut self, id: ConnectionId, arrives: bool) {
+        let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
+        assert_ne!(connection.state, ConnectionState::Ended);
+        connection.state = ConnectionState::Ended;
+        connection.generation += u64::from(!arrives);
+    }
+
+    /// Opens a connection, unless it was cut again since, is up or has ended.
     pub fn open(&mut self, id: ConnectionId) -> bool {
         let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
-        if connection.is_up || connection.generation != id.generation {
+        let is_down = connection.state == ConnectionState::Down;
+        if !is_down || connection.generation != id.generation {
             return false;
         }
-        connection.is_up = true;
+        connection.state = ConnectionState::Up;
         connection.arrives_last = [0, 0];
         true
     }
@@ -90,7 +113,7 @@ impl Network {
     ) -> (u64, Vec<Time>) {
         let pair = if from < to { (from, to) } else { (to, from) };
         let connection = self.connections.get_mut(&pair).expect("every pair is connected");
-        if !connection.is_up || random.chance(faults.loss_per_mille) {
+        if connection.state != ConnectionState::Up || random.chance(faults.loss_per_mille) {
             return (connection.generation, Vec::new());
         }
         let arrives_last = &mut connection.arrives_last[usize::from(from > to)];
@@ -112,6 +135,33 @@ impl Network {
     pub fn delivers(&self, from: Address, to: Address, generation: u64) -> bool {
         let pair = if from < to { (from, to) } else { (to, from) };
         let connection = &self.connections[&pair];
-        connection.is_up && connection.generation == generation
+        connection.state != ConnectionState::Down && connection.generation == generation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{NodeId, WorkerId};
+
+    use super::*;
+
+    /// An ended connection takes nothing any more and never opens; what was under way arrives if it is to, and only then.
+    #[test]
+    fn ended_connections() {
+        let [low, high] = [1, 2].map(|node| Address { node: NodeId(node), worker: WorkerId(0) });
+        for arrives in [true, false] {
+            let mut network = Network::new(&[low, high]);
+            let mut random = Random::new(1);
+            let id = network.ids()[0];
+            assert!(network.open(id));
+            let (generation, arrivals) = network.send(0, low, high, &Faults::NONE, &mut random);
+            assert_eq!(arrivals.len(), 1);
+            network.end(id, arrives);
+            assert_eq!(network.delivers(low, high, generation), arrives);
+            assert_eq!(network.send(1, high, low, &Faults::NONE, &mut random).1, []);
+            assert!(!network.open(id));
+            assert!(!network.is_up(id));
+            assert_eq!(network.ids(), []);
+        }
     }
 }

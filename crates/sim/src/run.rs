@@ -1,8 +1,8 @@
 //! One world from its beginning to the judgement.
 //!
 //! The cluster forms, tables are made and filled, the sessions work under the seed's faults; then the faults are healed
-//! and everything must come to rest within seconds. What is left is looked at on every replica and read once more by
-//! sessions on every worker.
+//! and everything must come to rest within seconds. A node may be lost meanwhile: then all this is asked of the others.
+//! What is left is looked at on every replica and read once more by sessions on every worker.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +14,8 @@ use kernel::Time;
 use types::{Collation, IndexState};
 
 use crate::contents::{self, Contents};
-use crate::options::{MILLISECOND, Options, SECOND};
-use crate::stage::{Actor, Stage};
+use crate::options::{Faults, MILLISECOND, Options, SECOND};
+use crate::stage::{AVAILABLE_MAX, Actor, Stage};
 use crate::tables::{self, DATABASE};
 use crate::workload::{KINDS, Work};
 use crate::world::{Counts, World};
@@ -124,8 +124,9 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         note(outcome, world, stage);
     }
     stage.stop();
-    world.heal();
     failures(stage)?;
+    check_available(world, stage)?;
+    world.heal();
     if !world.run_until(FINISH_MAX, |world| world.task_count() == 0) {
         failures(stage)?;
         let restless = contents::restless(world).unwrap_or_else(|| "all shards rest".into());
@@ -156,6 +157,26 @@ fn failures(stage: &Stage) -> Result<(), String> {
         [] => Ok(()),
         failures => Err(failures.join("\n  ")),
     }
+}
+
+/// With a node lost some time ago, whoever is left gets what he asks for.
+fn check_available(world: &World, stage: &Stage) -> Result<(), String> {
+    let Some(lost) = world.lost().get() else { return Ok(()) };
+    let Some((host, at)) = stage.longest_unserved() else { return Ok(()) };
+    let unserved = world.now().saturating_sub(at.max(lost.told_at));
+    if available_max(&world.options.faults) < unserved {
+        return Err(format!(
+            "on {host:?} nothing was acknowledged for {unserved} us, since node {} is lost",
+            lost.node
+        ));
+    }
+    Ok(())
+}
+
+/// Links that are down, slow or lose much keep a transaction longer than a lost node does.
+fn available_max(faults: &Faults) -> Time {
+    let of_loss = u64::from(faults.loss_per_mille) * 10 * MILLISECOND;
+    AVAILABLE_MAX + 2 * faults.cut_max + 20 * faults.delay.high + of_loss
 }
 
 /// Makes the database and the tables, and fills them, through a session.
@@ -206,6 +227,7 @@ fn set_up(
 }
 
 fn start(world: &mut World, stage: &Rc<Stage>, works: &[(&str, u32, Rc<dyn Work>)]) {
+    world.plan_crash();
     let mut actors = 0;
     for (_, count, work) in works {
         let mut index = 0;
@@ -213,7 +235,7 @@ fn start(world: &mut World, stage: &Rc<Stage>, works: &[(&str, u32, Rc<dyn Work>
             for host in world.hosts() {
                 let random = world.random().fork();
                 let client = world.client(host);
-                let actor = Actor::new(actors, index, client, random, Rc::clone(stage));
+                let actor = Actor::new(actors, index, host, client, random, Rc::clone(stage));
                 world.spawn(host, work.session(actor));
                 actors += 1;
                 index += 1;

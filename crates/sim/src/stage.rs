@@ -4,6 +4,7 @@
 //! failure, and number what happens so that histories have an order that is finer than the clock.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
@@ -12,17 +13,23 @@ use std::task::Poll;
 
 use client::{Canceller, Client, Refusal, Session};
 use kernel::Time;
-use types::Table;
+use types::{Address, NodeId, Table};
 
 use crate::bulletin::Bulletin;
-use crate::options::MILLISECOND;
+use crate::options::{MILLISECOND, SECOND};
 use crate::random::Random;
 use crate::tables;
-use crate::world::World;
+use crate::world::{Lost, World};
+
+/// After the loss of a node has been told, work that it was in the way of goes on within this.
+pub const AVAILABLE_MAX: Time = 2 * SECOND;
 
 pub struct Stage {
     clock: Rc<Cell<Time>>,
     stopping: Cell<bool>,
+    lost: Rc<Cell<Option<Lost>>>,
+    /// When each actor last had what it asked for, and where it is.
+    served: RefCell<BTreeMap<u64, (Address, Time)>>,
     failures: RefCell<Vec<String>>,
     event_last: Cell<u64>,
     /// Told when a node's schema is newer, and what sessions tell each other.
@@ -32,6 +39,8 @@ pub struct Stage {
     pub transactions: Cell<u64>,
     pub refusals: Cell<u64>,
     pub is_mild: bool,
+    /// The world loses a node some time.
+    pub has_crash: bool,
     pub think_max: Time,
 }
 
@@ -42,12 +51,15 @@ impl Stage {
             clock: world.clock(),
             schema_news: world.schema_news(),
             news: world.news(),
+            lost: world.lost(),
+            served: RefCell::default(),
             stopping: Cell::new(false),
             failures: RefCell::new(Vec::new()),
             event_last: Cell::new(0),
             transactions: Cell::new(0),
             refusals: Cell::new(0),
             is_mild: options.faults.are_mild(),
+            has_crash: options.crash.is_some(),
             think_max: options.think_max,
         })
     }
@@ -73,6 +85,41 @@ impl Stage {
     pub fn failures(&self) -> Vec<String> {
         self.failures.borrow().clone()
     }
+    /// The node that has crashed.
+    pub fn lost_node(&self) -> Option<NodeId> {
+        self.lost.get().map(|lost| lost.node)
+    }
+    /// By when everything must be as before the crash, if there was one.
+    fn available_at(&self) -> Option<Time> {
+        self.lost.get().map(|lost| lost.told_at + AVAILABLE_MAX)
+    }
+    /// How long somebody has waited who asked then, without the time in which a lost node may be the reason.
+    pub fn waited_since(&self, asked: Time) -> Time {
+        let from = self.available_at().map_or(asked, |available_at| asked.max(available_at));
+        self.now().saturating_sub(from)
+    }
+    /// Is this what the loss of a node does to requests? Where answers come within milliseconds, it does so for a time
+    /// only.
+    pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
+        let may_be = matches!(
+            refusal,
+            Refusal::RolledBack | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_)
+        );
+        let is_time = |at: Time| !self.is_mild || self.now() <= at;
+        may_be && self.available_at().is_some_and(is_time)
+    }
+    /// The longest wait on nodes that are alive: (where, since when). Where answers come within milliseconds it is the wait
+    /// of one actor, else of all on a worker: one of them may wait for long for the locks of others.
+    pub fn longest_unserved(&self) -> Option<(Address, Time)> {
+        let mut last: BTreeMap<(Address, Option<u64>), Time> = BTreeMap::new();
+        for (actor, (host, at)) in self.served.borrow().iter() {
+            if Some(host.node) != self.lost_node() {
+                let of = last.entry((*host, self.is_mild.then_some(*actor))).or_insert(*at);
+                *of = (*of).max(*at);
+            }
+        }
+        last.into_iter().map(|((host, _), at)| (host, at)).min_by_key(|(_, at)| *at)
+    }
     /// Numbers the calls and returns of a history.
     pub fn next_event(&self) -> u64 {
         self.event_last.set(self.event_last.get() + 1);
@@ -86,6 +133,8 @@ pub struct Actor {
     pub id: u64,
     /// Among the actors that do the same kind of work, from 0.
     pub index: u64,
+    /// The worker it is on.
+    host: Address,
     pub client: Client,
     pub random: Random,
     pub stage: Rc<Stage>,
@@ -103,8 +152,28 @@ pub enum Disturbance {
 }
 
 impl Actor {
-    pub fn new(id: u64, index: u64, client: Client, random: Random, stage: Rc<Stage>) -> Actor {
-        Actor { id, index, client, random, stage, values_made: 0 }
+    pub fn new(
+        id: u64,
+        index: u64,
+        host: Address,
+        client: Client,
+        random: Random,
+        stage: Rc<Stage>,
+    ) -> Actor {
+        let actor = Actor { id, index, host, client, random, stage, values_made: 0 };
+        actor.served();
+        actor
+    }
+
+    /// It has what it asked for, or asks for nothing.
+    pub fn served(&self) {
+        self.stage.served.borrow_mut().insert(self.id, (self.host, self.stage.now()));
+    }
+
+    /// A transaction has ended with an acknowledgement.
+    pub fn acknowledged(&self) {
+        self.stage.transactions.set(self.stage.transactions.get() + 1);
+        self.served();
     }
 
     pub fn table(&self, name: &str) -> Arc<Table> {
@@ -116,6 +185,14 @@ impl Actor {
     pub async fn think(&mut self) {
         let pause = self.random.below(self.stage.think_max) / MILLISECOND;
         self.client.sleep_ms(pause).await;
+    }
+
+    /// In a world that loses a node: thinks now and then in the middle of a transaction, so that some are asked nothing when
+    /// the node dies.
+    pub async fn hesitate(&mut self) {
+        if self.stage.has_crash && self.random.chance(200) {
+            self.think().await;
+        }
     }
 
     /// A number that nobody else in this world has.
@@ -159,16 +236,13 @@ impl Actor {
         disturbance: Disturbance,
         lock_wait_ms: u32,
     ) {
-        let Err(refusal) = outcome else {
-            self.stage.transactions.set(self.stage.transactions.get() + 1);
-            return;
-        };
+        let Err(refusal) = outcome else { return self.acknowledged() };
         self.stage.refusals.set(self.stage.refusals.get() + 1);
         let expected = match refusal {
             Refusal::Deadlock => true,
             Refusal::LockWaitTimeout => lock_wait_ms < 50_000,
             Refusal::Cancelled => matches!(disturbance, Disturbance::Kill(_)),
-            _ => false,
+            refusal => self.stage.is_due_to_crash(refusal),
         };
         if !expected {
             self.stage.fail(format!("{what}: refused with {refusal:?}"));
@@ -205,6 +279,11 @@ pub async fn disturbed<T>(
         Poll::Pending
     })
     .await
+}
+
+/// Does nobody know what became of the work? Its session was dropped, or its answer was lost with a node.
+pub fn is_unheard<T>(outcome: &Option<Result<T, Refusal>>) -> bool {
+    matches!(outcome, None | Some(Err(Refusal::OutcomeUnknown(_))))
 }
 
 /// A session to go on with: the same one, rolled back, or a new one when it was dropped in the middle.

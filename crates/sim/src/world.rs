@@ -7,6 +7,9 @@
 //! A worker is what it is in the real program: a kernel, and on data nodes a client with the tasks of its sessions. The
 //! world does what the worker's loop does there, and nothing a kernel could not meet there: links lose frames only
 //! because they say so, workers of one node hear each other in order.
+//!
+//! A node may be lost ([`crate::options::Crash`]): from one event to the next its workers and their tasks are gone, frames
+//! it has sent may still arrive, and some time later each of the other nodes is told.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,7 +28,7 @@ use types::{Address, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::network::{ConnectionId, Network};
-use crate::options::{Faults, MILLISECOND, Options};
+use crate::options::{CRASH_TOLD_SPREAD, Crash, Faults, MILLISECOND, Options};
 use crate::random::Random;
 
 /// A node's memory: far more than any workload takes.
@@ -45,10 +48,13 @@ pub struct World {
     schema_news: Rc<Bulletin>,
     /// What the sessions tell each other.
     news: Rc<Bulletin>,
+    /// The node that has crashed, for tasks to see.
+    lost: Rc<Cell<Option<Lost>>>,
     event_last: u64,
     events: BTreeMap<(Time, u64), Event>,
     random: Random,
     network: Network,
+    /// Those that are alive, and their workers.
     nodes: BTreeMap<NodeId, Arc<NodeShared>>,
     workers: BTreeMap<Address, Worker>,
     trace: Trace,
@@ -76,6 +82,14 @@ struct SessionHost {
     executor: Executor,
 }
 
+/// A crash that has happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    pub node: NodeId,
+    /// By then every other node has been told.
+    pub told_at: Time,
+}
+
 #[derive(Default, Clone, Copy, Debug)]
 pub struct Counts {
     pub events: u64,
@@ -83,6 +97,7 @@ pub struct Counts {
     pub frames_lost: u64,
     pub frames_doubled: u64,
     pub cuts: u64,
+    pub crashes: u64,
 }
 
 enum Event {
@@ -103,6 +118,26 @@ enum Event {
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
+    Crash(Crash),
+    /// A worker is told of the crash.
+    NodeDied {
+        to: Address,
+        node: NodeId,
+        incarnation: Incarnation,
+    },
+}
+
+impl Event {
+    /// The worker it happens at, if it happens at one.
+    fn worker(&self) -> Option<Address> {
+        match self {
+            Event::Tick(address) | Event::Timer(address) => Some(*address),
+            Event::Frame { to, .. } | Event::Local { to, .. } | Event::NodeDied { to, .. } => {
+                Some(*to)
+            }
+            Event::Open(_) | Event::Cut | Event::Crash(_) => None,
+        }
+    }
 }
 
 struct Trace {
@@ -166,6 +201,7 @@ impl World {
             clock: Rc::new(Cell::new(0)),
             schema_news: Rc::default(),
             news: Rc::default(),
+            lost: Rc::default(),
             event_last: 0,
             events: BTreeMap::new(),
             network: Network::new(&addresses),
@@ -205,19 +241,26 @@ impl World {
     pub fn news(&self) -> Rc<Bulletin> {
         Rc::clone(&self.news)
     }
+    pub fn lost(&self) -> Rc<Cell<Option<Lost>>> {
+        Rc::clone(&self.lost)
+    }
     pub fn trace_hash(&self) -> u64 {
         self.trace.hash
     }
     pub fn log(&self) -> &[String] {
         &self.log
     }
+    /// The nodes that are alive.
     pub fn nodes(&self) -> impl Iterator<Item = &Arc<NodeShared>> {
         self.nodes.values()
     }
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
-    /// The workers that have sessions.
+    pub fn is_alive(&self, node: NodeId) -> bool {
+        self.nodes.contains_key(&node)
+    }
+    /// The workers that have sessions, of nodes that are alive.
     pub fn hosts(&self) -> Vec<Address> {
         let hosts = self.workers.iter().filter(|(_, worker)| worker.session.is_some());
         hosts.map(|(address, _)| *address).collect()
@@ -228,7 +271,7 @@ impl World {
     pub fn kernel(&self, address: Address) -> &Kernel {
         &self.workers[&address].kernel
     }
-    /// Can every node serve?
+    /// Can every node that is alive serve?
     pub fn is_ready(&self) -> bool {
         self.workers.values().all(|worker| worker.kernel.is_ready())
     }
@@ -249,6 +292,13 @@ impl World {
     pub fn task_count(&self) -> usize {
         let hosts = self.workers.values().filter_map(|worker| worker.session.as_ref());
         hosts.map(|host| host.executor.len()).sum()
+    }
+
+    /// The sessions begin to work: the crash will come when it is due.
+    pub fn plan_crash(&mut self) {
+        if let Some(crash) = self.options.crash.clone() {
+            self.schedule(self.now + crash.at, Event::Crash(crash));
+        }
     }
 
     /// Ends all faults: links come up and stay up, and lose nothing any more.
@@ -308,6 +358,9 @@ impl World {
     fn happen(&mut self, event: Event) {
         self.counts.events += 1;
         self.trace.add(self.now);
+        if event.worker().is_some_and(|worker| !self.is_alive(worker.node)) {
+            return;
+        }
         match event {
             Event::Tick(address) => {
                 self.trace.add(1 << 32 | key_of(address));
@@ -350,6 +403,13 @@ impl World {
                 }
             }
             Event::Cut => self.cut_some_connection(),
+            Event::Crash(crash) => self.crash(&crash),
+            Event::NodeDied { to, node, incarnation } => {
+                self.trace.add(9 << 32 | key_of(to));
+                self.print(to, || format!("told that node {node} has died"));
+                self.step(to, Input::NodeDied { node, incarnation });
+                self.settle(to);
+            }
         }
     }
 
@@ -372,6 +432,32 @@ impl World {
             self.schedule(at, Event::Open(closed));
         }
         self.plan_cut();
+    }
+
+    /// The node's workers and the tasks on them are gone; the others are told later.
+    fn crash(&mut self, crash: &Crash) {
+        let failed = crash.node;
+        let mut random = Random::new(crash.seed);
+        self.counts.crashes += 1;
+        self.trace.add(8 << 32 | u64::from(failed.0));
+        self.print(Address { node: failed, worker: WorkerId(0) }, || "the node dies".into());
+        for id in self.network.ids() {
+            if id.low.node == failed || id.high.node == failed {
+                self.network.end(id, random.chance(500));
+            }
+        }
+        self.workers.retain(|address, _| address.node != failed);
+        let shared = self.nodes.remove(&failed).expect("a node dies once");
+        let told_first = self.now + crash.told_after;
+        let survivors: Vec<NodeId> = self.nodes.keys().copied().collect();
+        for survivor in survivors {
+            let to = Address { node: survivor, worker: WorkerId(0) };
+            let at = told_first + random.below(CRASH_TOLD_SPREAD);
+            let incarnation = shared.incarnation;
+            self.schedule(at, Event::NodeDied { to, node: failed, incarnation });
+        }
+        let told_at = told_first + CRASH_TOLD_SPREAD;
+        self.lost.set(Some(Lost { node: failed, told_at }));
     }
 
     /// One step of a worker's kernel, and what it asks for.

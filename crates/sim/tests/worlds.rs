@@ -3,7 +3,7 @@
 
 use kernel::Mutation;
 use sim::cli::MUTATIONS;
-use sim::options::{Faults, Shape};
+use sim::options::{Faults, MILLISECOND, SECOND, Shape};
 use sim::{Options, run};
 
 /// The first seeds that stand for this shape.
@@ -50,6 +50,37 @@ fn triples() {
     check_shape(Shape::Triple);
 }
 
+/// Shapes with a partner for each data node, each with the loss of a node.
+#[test]
+fn losses() {
+    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
+        for options in seeds_of(shape, 5, 6) {
+            expect_success(&options.with_crash());
+        }
+    }
+}
+
+/// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
+#[test]
+fn crashes_of_seeds() {
+    let mut met = std::collections::BTreeSet::new();
+    for seed in 0..300 {
+        let options = Options::of_seed(seed, 10).with_crash();
+        let Some(crash) = &options.crash else {
+            assert!(matches!(options.shape, Shape::Single | Shape::Triple), "seed {seed}");
+            continue;
+        };
+        assert!((SECOND..=8 * SECOND).contains(&crash.at), "seed {seed}");
+        assert!((200..=50 * MILLISECOND).contains(&crash.told_after), "seed {seed}");
+        let nodes = options.cluster_config().nodes;
+        let voters_left = nodes.iter().filter(|node| node.voter && node.id != crash.node).count();
+        assert!(0 < voters_left, "seed {seed}");
+        met.insert((format!("{:?}", options.shape), crash.node));
+    }
+    // Two data nodes; three voters, two of them with data; four data nodes.
+    assert_eq!(met.len(), 2 + 3 + 4, "{met:?}");
+}
+
 /// Each kind of work, alone, without faults.
 #[test]
 fn each_kind_of_work() {
@@ -76,8 +107,15 @@ fn equal_seeds_are_equal_histories() {
 
 /// Seeds until one fails because the rule is broken.
 fn seeds_to_find(mutation: Mutation) -> Option<u64> {
-    // Three members are of one seed in seven.
-    let seeds_max = if mutation == Mutation::ShowBeforeHeld { 400 } else { 60 };
+    let seeds_max = match mutation {
+        // Three members are of one seed in seven.
+        Mutation::ShowBeforeHeld => 400,
+        // A node must die in the moment between two messages.
+        Mutation::PreparedForgotten | Mutation::InDoubtRolledBack | Mutation::OutcomeNotAsked => {
+            400
+        }
+        _ => 60,
+    };
     let failed = (0..seeds_max).find(|seed| {
         let options = match mutation {
             // Only those who make tables and write to them at once meet it.
@@ -85,12 +123,26 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             // A read must be on its way for longer than its snapshot's age.
             Mutation::ReadBelowHorizon => Options::of_seed(*seed, 3).with_work(&["snapshots"], 3),
             Mutation::ShowBeforeHeld => Options::of_seed(*seed, 3).with_work(&["registers"], 4),
+            // Half of a transaction is left, which a bank misses.
+            Mutation::PreparedForgotten | Mutation::InDoubtRolledBack => {
+                Options::of_seed(*seed, 3).with_work(&["bank", "ledger"], 4).with_crash()
+            }
+            Mutation::LostTransactionGoesOn
+            | Mutation::OutcomeNotAsked
+            | Mutation::EpochNotRaised => {
+                Options::of_seed(*seed, 3).with_work(&["ledger", "counters"], 4).with_crash()
+            }
             _ => Options::of_seed(*seed, 3),
         };
         if mutation == Mutation::ShowBeforeHeld && options.shape != Shape::Triple {
             return false;
         }
-        run(&Options { mutation, ..options }, false).failure.is_some()
+        let is_found = run(&Options { mutation, ..options.clone() }, false).failure.is_some();
+        if is_found && options.crash.is_some() {
+            // It is the broken rule that fails, not the loss of a node.
+            expect_success(&options);
+        }
+        is_found
     });
     failed.map(|seed| seed + 1)
 }

@@ -1,25 +1,35 @@
 //! Rows that come and go: at the end all are deleted, and the memory they took is free again.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Refusal, Session};
 use types::wire::Bytes;
-use types::{IndexKind, Table, ValueRef};
+use types::{IndexKind, NodeId, Table, ValueRef};
 
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::Actor;
+use crate::stage::{Actor, Disturbance};
 use crate::tables::{
     autocommit, constant, delete, encoded, integers, key, update, with_bytes, with_index,
 };
 
 const NAME: &str = "churn";
+const LOCK_WAIT_MS: u32 = 50_000;
 
-struct Churn;
+/// The rows of each actor that may be there, by its node and its id: asked for, and not known to be deleted. Whoever is
+/// left deletes those of a node that is lost.
+type Rows = BTreeMap<(NodeId, u64), Vec<i64>>;
+
+struct Churn {
+    rows: Rc<RefCell<Rows>>,
+}
 
 pub fn make(_random: &mut Random) -> Box<dyn Work> {
-    Box::new(Churn)
+    Box::new(Churn { rows: Rc::default() })
 }
 
 impl Work for Churn {
@@ -31,7 +41,7 @@ impl Work for Churn {
         Vec::new()
     }
     fn session(&self, actor: Actor) -> Task {
-        Box::pin(run(actor))
+        Box::pin(run(actor, Rc::clone(&self.rows)))
     }
     fn check(&self, contents: &Contents) -> Result<(), String> {
         match contents.numbers(NAME).len() {
@@ -41,22 +51,36 @@ impl Work for Churn {
     }
 }
 
-async fn run(mut actor: Actor) {
+async fn run(mut actor: Actor, rows: Rc<RefCell<Rows>>) {
     let table = actor.table(NAME);
     let mut session = actor.client.session();
-    let mut own: Vec<i64> = Vec::new();
+    let owner = (actor.client.node(), actor.id);
+    rows.borrow_mut().insert(owner, Vec::new());
     while !actor.stage.is_stopping() {
         actor.think().await;
-        let outcome = turn(&mut actor, &table, &mut session, &mut own).await;
-        actor.ended("churn", &outcome, crate::stage::Disturbance::None, 50_000);
+        let outcome = turn(&mut actor, &table, &mut session, owner, &rows).await;
+        actor.ended("churn", &outcome, Disturbance::None, LOCK_WAIT_MS);
     }
-    while !own.is_empty() {
-        let some = own.split_off(own.len().saturating_sub(200));
-        let ops = some.iter().map(|id| delete(&table, *id)).collect();
-        session.next_statement();
-        let outcome = session.execute(autocommit(ops, 50_000)).await.map(|_| ());
-        actor.ended("churn", &outcome, crate::stage::Disturbance::None, 50_000);
+    adopt_rows(&actor, owner, &rows);
+    while !rows.borrow()[&owner].is_empty() {
+        let outcome = delete_last(&table, &mut session, owner, &rows, 200).await;
+        actor.ended("churn", &outcome, Disturbance::None, LOCK_WAIT_MS);
+        if outcome.is_err() {
+            actor.client.sleep_ms(20).await;
+        }
     }
+}
+
+/// Takes over the rows that nobody else is left to delete.
+fn adopt_rows(actor: &Actor, owner: (NodeId, u64), rows: &RefCell<Rows>) {
+    let mut rows = rows.borrow_mut();
+    let lost = actor.stage.lost_node();
+    let orphans: Vec<i64> = rows
+        .iter_mut()
+        .filter(|((node, _), _)| Some(*node) == lost)
+        .flat_map(|(_, rows)| std::mem::take(rows))
+        .collect();
+    rows.get_mut(&owner).expect("inserted first").extend(orphans);
 }
 
 /// Some rows more, or changed, or less. Nobody else touches them.
@@ -64,11 +88,11 @@ async fn turn(
     actor: &mut Actor,
     table: &Arc<Table>,
     session: &mut Session,
-    own: &mut Vec<i64>,
+    owner: (NodeId, u64),
+    rows: &RefCell<Rows>,
 ) -> Result<(), Refusal> {
     let count = actor.random.between(1, 30) as usize;
-    session.next_statement();
-    match actor.random.below(3) {
+    let ops = match actor.random.below(3) {
         0 => {
             let ids: Vec<i64> = (0..count).map(|_| actor.unique_value()).collect();
             let filler = vec![7u8; actor.random.logarithmic(1, 4_000) as usize];
@@ -78,19 +102,33 @@ async fn turn(
                 let kind = client::OpKind::Insert { key: key(table, *id), row };
                 client::Op { table: table.id, version: table.version, kind }
             };
-            session.execute(autocommit(ids.iter().map(insert).collect(), 50_000)).await?;
-            own.extend(ids);
+            rows.borrow_mut().get_mut(&owner).expect("inserted first").extend(&ids);
+            ids.iter().map(insert).collect()
         }
         1 => {
-            let some = own.iter().rev().take(count);
-            let ops = some.map(|id| update(table, *id, 1, constant(*id % 11), None)).collect();
-            session.execute(autocommit(ops, 50_000)).await?;
+            let rows = rows.borrow();
+            let some = rows[&owner].iter().rev().take(count);
+            some.map(|id| update(table, *id, 1, constant(*id % 11), None)).collect()
         }
-        _ => {
-            let some = own.split_off(own.len().saturating_sub(count));
-            let ops = some.iter().map(|id| delete(table, *id)).collect();
-            session.execute(autocommit(ops, 50_000)).await?;
-        }
-    }
+        _ => return delete_last(table, session, owner, rows, count).await,
+    };
+    session.next_statement();
+    session.execute(autocommit(ops, LOCK_WAIT_MS)).await?;
+    Ok(())
+}
+
+/// Deletes so many of the owner's rows, or of what may be rows: a refused insert is asked to be deleted too.
+async fn delete_last(
+    table: &Arc<Table>,
+    session: &mut Session,
+    owner: (NodeId, u64),
+    rows: &RefCell<Rows>,
+    count: usize,
+) -> Result<(), Refusal> {
+    let left = rows.borrow()[&owner].len().saturating_sub(count);
+    let ops = rows.borrow()[&owner][left..].iter().map(|id| delete(table, *id)).collect();
+    session.next_statement();
+    session.execute(autocommit(ops, LOCK_WAIT_MS)).await?;
+    rows.borrow_mut().get_mut(&owner).expect("inserted first").truncate(left);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Counters that are counted up in every way there is: no increment is lost, none counts twice.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use types::Table;
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, disturbed, next_session};
+use crate::stage::{Actor, disturbed, is_unheard, next_session};
 use crate::tables::{autocommit, batch, integers, matched, plus, put, read, row_read, update};
 
 const NAME: &str = "counters";
 
-/// Increments that were acknowledged, and ones whose end nobody heard.
+/// Increments that were acknowledged, and ones that were asked to commit and whose end nobody has heard.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     acknowledged: i64,
@@ -73,19 +73,24 @@ async fn run(actor: Actor, tallies: Rc<RefCell<Vec<Tally>>>) {
             ids.push(second);
         }
         let stage = Rc::clone(&actor.stage);
-        let work = increment(&mut actor, &table, &mut session, &ids, lock_wait_ms);
+        let is_asked = Cell::new(false);
+        // Noted before the commit is asked for: this task may end with its node.
+        let ask = || {
+            is_asked.set(true);
+            for id in &ids {
+                tallies.borrow_mut()[*id].unheard += 1;
+            }
+        };
+        let work = increment(&mut actor, &table, &mut session, &ids, lock_wait_ms, ask);
         let outcome = disturbed(disturbance, &client, canceller, work).await;
         for id in &ids {
             let tally = &mut tallies.borrow_mut()[*id];
-            match &outcome {
-                Some(Ok(found)) => {
-                    tally.acknowledged += 1;
-                    if !found {
-                        stage.fail(format!("counter {id} was not there"));
-                    }
+            tally.unheard -= i64::from(is_asked.get() && !is_unheard(&outcome));
+            if let Some(Ok(found)) = &outcome {
+                tally.acknowledged += 1;
+                if !found {
+                    stage.fail(format!("counter {id} was not there"));
                 }
-                Some(Err(_)) => {}
-                None => tally.unheard += 1,
             }
         }
         if let Some(outcome) = &outcome {
@@ -96,19 +101,21 @@ async fn run(actor: Actor, tallies: Rc<RefCell<Vec<Tally>>>) {
     }
 }
 
-/// One more on each of the counters; false if one was not there.
+/// One more on each of the counters; false if one was not there. Calls `ask` when the commit is about to be asked for.
 async fn increment(
     actor: &mut Actor,
     table: &Arc<Table>,
     session: &mut Session,
     ids: &[usize],
     lock_wait_ms: u32,
+    ask: impl FnOnce(),
 ) -> Result<bool, Refusal> {
     let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
     session.next_statement();
     if actor.random.chance(500) {
         let ops: Vec<_> = ids.iter().map(|id| update(table, *id, 1, plus(1, 1), None)).collect();
         let count = ops.len();
+        ask();
         let result = session.execute(autocommit(ops, lock_wait_ms)).await?;
         return Ok((0..count).all(|position| matched(&result, position)));
     }
@@ -127,6 +134,7 @@ async fn increment(
         let ops = vec![put(table, &[id, row[1] + 1])];
         session.execute(batch(ops, ReadAt::Transaction, lock_wait_ms)).await?;
     }
+    ask();
     session.commit().await?;
     Ok(true)
 }

@@ -2,7 +2,6 @@
 //!
 //! Every circle is broken within a moment, by a `Deadlock` and nothing else; who keeps to the order never gets one.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Lock, ReadAt, Refusal, Session};
@@ -12,7 +11,7 @@ use super::{Task, Work};
 use crate::contents::Contents;
 use crate::options::SECOND;
 use crate::random::Random;
-use crate::stage::Actor;
+use crate::stage::{Actor, Disturbance};
 use crate::tables::{batch, integers, key, plus, read, update};
 
 const NAME: &str = "deadlock";
@@ -51,12 +50,10 @@ async fn run(mut actor: Actor) {
         let in_order = actor.index % 4 == 3;
         let ids = if in_order { draw_in_order(&mut actor) } else { draw_pair(&mut actor, &table) };
         let outcome = lock_all(&mut actor, &table, &mut session, &ids).await;
-        let stage = Rc::clone(&actor.stage);
-        match &outcome {
-            Ok(()) => stage.transactions.set(stage.transactions.get() + 1),
-            Err(Refusal::Deadlock) if !in_order => stage.refusals.set(stage.refusals.get() + 1),
-            Err(refusal) => stage.fail(format!("locking {ids:?} was refused with {refusal:?}")),
+        if in_order && matches!(outcome, Err(Refusal::Deadlock)) {
+            actor.stage.fail(format!("locking {ids:?} was a deadlock"));
         }
+        actor.ended(&format!("locking {ids:?}"), &outcome, Disturbance::None, LOCK_WAIT_MS);
         session.rollback().await;
         session.next_statement();
     }
@@ -94,7 +91,7 @@ async fn lock_all(
         };
         let asked = actor.stage.now();
         let outcome = session.execute(batch(vec![op], ReadAt::Transaction, LOCK_WAIT_MS)).await;
-        let waited = actor.stage.now() - asked;
+        let waited = actor.stage.waited_since(asked);
         if actor.stage.is_mild && waited > SECOND {
             actor.stage.fail(format!("the lock of row {id} took {waited} us: {outcome:?}"));
         }

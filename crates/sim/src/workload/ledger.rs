@@ -13,7 +13,7 @@ use types::Table;
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, disturbed, next_session};
+use crate::stage::{Actor, disturbed, is_unheard, next_session};
 use crate::tables::{
     autocommit, batch, constant, delete, insert, integers, read, row_read, update,
 };
@@ -27,8 +27,10 @@ type State = BTreeMap<i64, Option<i64>>;
 struct Remembered {
     /// What was acknowledged last of every entry.
     known: State,
-    /// Transactions nobody heard the end of; their entries are not touched again.
-    unheard: Vec<State>,
+    /// Transactions that were asked to commit and nobody has heard the end of, by number; if nobody will, their entries are
+    /// not touched again.
+    unheard: BTreeMap<u64, State>,
+    number_last: u64,
 }
 
 struct Ledger {
@@ -54,7 +56,7 @@ impl Work for Ledger {
             contents.numbers(NAME).into_iter().map(|row| (row[0], row[1])).collect();
         let remembered = self.remembered.borrow();
         let mut expected = remembered.known.clone();
-        for unheard in &remembered.unheard {
+        for unheard in remembered.unheard.values() {
             let happened =
                 unheard.iter().filter(|(id, payload)| left.get(*id).copied() == **payload).count();
             let before = unheard.keys().filter(|id| {
@@ -79,11 +81,26 @@ impl Work for Ledger {
     }
 }
 
+impl Remembered {
+    /// A transaction is about to be asked to commit: its task may end with its node.
+    fn asked(&mut self, wanted: &State) -> u64 {
+        self.number_last += 1;
+        self.unheard.insert(self.number_last, wanted.clone());
+        self.number_last
+    }
+    fn heard(&mut self, number: u64) {
+        self.unheard.remove(&number).expect("asked before");
+    }
+}
+
 struct Writer {
     actor: Actor,
     table: Arc<Table>,
+    remembered: Rc<RefCell<Remembered>>,
     /// This writer's entries.
     own: State,
+    /// The transaction under way, once it is asked to commit.
+    asked: Option<u64>,
     lock_wait_ms: u32,
 }
 
@@ -91,7 +108,8 @@ async fn run(actor: Actor, remembered: Rc<RefCell<Remembered>>) {
     let table = actor.table(NAME);
     let client = actor.client.clone();
     let mut session = client.session();
-    let mut writer = Writer { actor, table, own: State::new(), lock_wait_ms: 0 };
+    let own = State::new();
+    let mut writer = Writer { actor, table, remembered, own, asked: None, lock_wait_ms: 0 };
     while !writer.actor.stage.is_stopping() {
         writer.actor.think().await;
         writer.lock_wait_ms = writer.actor.draw_lock_wait_ms();
@@ -100,24 +118,27 @@ async fn run(actor: Actor, remembered: Rc<RefCell<Remembered>>) {
         let wanted = writer.draw_changes();
         let work = writer.write(&mut session, &wanted);
         let outcome = disturbed(disturbance, &client, canceller, work).await;
-        match &outcome {
-            Some(Ok(Ended::Committed)) => {
-                writer.own.extend(wanted.clone());
-                remembered.borrow_mut().known.extend(wanted.clone());
-            }
-            Some(Ok(Ended::RolledBack) | Err(_)) => {}
-            None => {
-                writer.own.retain(|id, _| !wanted.contains_key(id));
-                remembered.borrow_mut().unheard.push(wanted.clone());
-            }
+        let is_heard = !is_unheard(&outcome);
+        if let Some(number) = writer.asked.take()
+            && is_heard
+        {
+            writer.remembered.borrow_mut().heard(number);
+        }
+        if !is_heard {
+            writer.own.retain(|id, _| !wanted.contains_key(id));
+        }
+        if let Some(Ok(Ended::Committed)) = &outcome {
+            writer.own.extend(wanted.clone());
+            writer.remembered.borrow_mut().known.extend(wanted.clone());
         }
         if let Some(outcome) = &outcome {
             let result = outcome.as_ref().map(|_| ()).map_err(Refusal::clone);
             writer.actor.ended("ledger", &result, disturbance, writer.lock_wait_ms);
         }
         session = next_session(&client, session, &outcome).await;
-        if outcome.is_some()
+        if is_heard
             && let Err(refusal) = writer.read_back(&mut session, &wanted).await
+            && !writer.actor.stage.is_due_to_crash(&refusal)
         {
             writer.actor.stage.fail(format!("reading the ledger was refused: {refusal:?}"));
         }
@@ -167,19 +188,26 @@ impl Writer {
         let ops = self.ops(changes);
         session.next_statement();
         if self.actor.random.chance(500) {
+            self.ask(changes);
             session.execute(autocommit(ops, self.lock_wait_ms)).await?;
             return Ok(Ended::Committed);
         }
         for op in ops {
             session.next_statement();
             session.execute(batch(vec![op], ReadAt::Transaction, self.lock_wait_ms)).await?;
+            self.actor.hesitate().await;
         }
         if self.actor.random.chance(200) {
             session.rollback().await;
             return Ok(Ended::RolledBack);
         }
+        self.ask(changes);
         session.commit().await?;
         Ok(Ended::Committed)
+    }
+
+    fn ask(&mut self, changes: &State) {
+        self.asked = Some(self.remembered.borrow_mut().asked(changes));
     }
 
     /// Nobody else changes these: what was acknowledged, or was there before what was refused, is what is read.

@@ -401,6 +401,8 @@ impl User {
         let ops = steps.iter().map(|step| self.op(*step)).collect();
         let result = match self.request(session, ops, commit).await {
             Ok(result) => result,
+            // It may have happened: what it read is not known, and its elements may be seen.
+            Err(Refusal::OutcomeUnknown(id)) => return Err(Refusal::OutcomeUnknown(id)),
             Err(refusal) => {
                 self.returned(None);
                 return Err(refusal);

@@ -13,7 +13,7 @@ use super::{Task, Work};
 use crate::contents::Contents;
 use crate::linearizability::{self, Call, Operation};
 use crate::random::Random;
-use crate::stage::{Actor, Disturbance, disturbed, next_session};
+use crate::stage::{Actor, Disturbance, disturbed, is_unheard, next_session};
 use crate::tables::{
     autocommit, batch, compare, constant, delete, deleted, insert, integers, matched, put, read,
     row_read, update,
@@ -25,6 +25,8 @@ const VALUE: u16 = 1;
 /// Sessions are dropped in the middle of a write so often only: a write that was never answered may take effect at any
 /// later time, and each doubles what the search for an explanation must look at.
 const DROPS_MAX: u32 = 6;
+/// The same where a crash leaves more such writes.
+const DROPS_MAX_WITH_CRASH: u32 = 1;
 
 struct Registers {
     /// A history for each.
@@ -95,7 +97,8 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, drops: Rc<Cel
         let mut disturbance = user.actor.draw_disturbance();
         if let Disturbance::Drop(after) = disturbance {
             drops.set(drops.get() + 1);
-            if drops.get() > DROPS_MAX {
+            let with_crash = user.actor.stage.has_crash;
+            if drops.get() > if with_crash { DROPS_MAX_WITH_CRASH } else { DROPS_MAX } {
                 disturbance = Disturbance::Kill(after);
             }
         }
@@ -103,9 +106,9 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, drops: Rc<Cel
         let outcome = disturbed(disturbance, &client, canceller, user.operate(&mut session)).await;
         if let Some(outcome) = &outcome {
             user.actor.ended("register", outcome, disturbance, user.lock_wait_ms);
-            if outcome.is_err() {
-                user.forget();
-            }
+        }
+        if !is_unheard(&outcome) {
+            user.forget();
         }
         // What was under way when the session was dropped stays in the history without an answer.
         user.open.borrow_mut().clear();
@@ -120,10 +123,14 @@ async fn listen(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
     let user = User { actor, table, histories, lock_wait_ms: 50_000, open: Rc::default() };
     let stage = Rc::clone(&user.actor.stage);
     while !stage.is_stopping() {
-        let Some(id) = user.actor.news_within(&stage.news, 100).await else { continue };
+        let Some(id) = user.actor.news_within(&stage.news, 100).await else {
+            user.actor.served();
+            continue;
+        };
         session.next_statement();
         let outcome = user.read(&mut session, id as usize, Lock::None).await;
         user.actor.ended("register", &outcome, Disturbance::None, user.lock_wait_ms);
+        user.forget();
     }
 }
 
@@ -154,7 +161,7 @@ impl User {
         }
     }
 
-    /// What is open was refused: it has not happened. It stays as a read that saw nothing in particular.
+    /// What is open, if anything, was refused: it has not happened. It stays as a read that saw nothing in particular.
     fn forget(&self) {
         for (id, position) in std::mem::take(&mut *self.open.borrow_mut()) {
             self.histories.borrow_mut()[id][position].operation = Operation::Read { seen: None };
@@ -280,17 +287,16 @@ impl User {
         let Operation::Read { seen } = self.seen(&result, 0) else { unreachable!("as made") };
         self.actor.client.sleep_ms(self.actor.random.below(4)).await;
         self.returned(&[Operation::Read { seen }]);
-        // From here on the write may happen; the lock is held since before.
-        self.called(id, Operation::Exchange { seen, new });
         session.next_statement();
         let write =
             batch(vec![put(&self.table, &[key, new])], ReadAt::Transaction, self.lock_wait_ms);
         session.execute(write).await?;
         if self.actor.random.chance(200) {
             session.rollback().await;
-            self.forget();
             return Ok(());
         }
+        // From here on the write may happen; the lock is held since before.
+        self.called(id, Operation::Exchange { seen, new });
         session.commit().await?;
         self.returned(&[Operation::Exchange { seen, new }]);
         Ok(())

@@ -54,6 +54,8 @@ impl Work for SchemaChanges {
 async fn change(mut actor: Actor) {
     let mut session = actor.client.session();
     let mut made = 0;
+    // A change was refused because a node was lost: it may be made some time all the same, and be in the way of others.
+    let mut is_unsure = false;
     while !actor.stage.is_stopping() {
         actor.client.sleep_ms(actor.random.logarithmic(1, 100)).await;
         let outcome = match actor.random.below(6) {
@@ -64,7 +66,11 @@ async fn change(mut actor: Actor) {
                 change_table(&mut actor, &mut session, made).await
             }
         };
-        actor.ended("schema change", &outcome, Disturbance::None, LOCK_WAIT_MS);
+        match &outcome {
+            Err(Refusal::Schema(_)) if is_unsure => {}
+            outcome => actor.ended("schema change", outcome, Disturbance::None, LOCK_WAIT_MS),
+        }
+        is_unsure |= outcome.is_err_and(|refusal| actor.stage.is_due_to_crash(&refusal));
     }
 }
 

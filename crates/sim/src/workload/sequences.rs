@@ -12,7 +12,7 @@ use types::Table;
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, disturbed, next_session};
+use crate::stage::{Actor, disturbed, is_unheard, next_session};
 use crate::tables::{autocommit, insert, integers, with_auto_increment};
 
 const NAME: &str = "sequence";
@@ -22,6 +22,7 @@ const MIXED: &str = "sequence_mixed";
 #[derive(Default)]
 struct Values {
     acknowledged: BTreeSet<i64>,
+    /// Asked for, and nobody has heard what became of it.
     unheard: BTreeSet<i64>,
 }
 
@@ -76,14 +77,16 @@ async fn run(mut actor: Actor, values: Rc<RefCell<Values>>) {
             if mixed {
                 insert_mixed(&mut actor, &tables[1], &mut session, &mut largest[1]).await
             } else {
-                insert_next(&mut actor, &tables[0], &mut session, &mut largest[0], &reserved).await
+                let largest = &mut largest[0];
+                insert_next(&mut actor, &tables[0], &mut session, largest, &reserved, &values).await
             }
         };
         let outcome = disturbed(disturbance, &client, canceller, work).await;
-        match &outcome {
-            Some(Ok(())) => values.borrow_mut().acknowledged.extend(reserved.borrow().iter()),
-            Some(Err(_)) => {}
-            None => values.borrow_mut().unheard.extend(reserved.borrow().iter()),
+        if !is_unheard(&outcome) {
+            values.borrow_mut().unheard.retain(|id| !reserved.borrow().contains(id));
+        }
+        if let Some(Ok(())) = &outcome {
+            values.borrow_mut().acknowledged.extend(reserved.borrow().iter());
         }
         if let Some(outcome) = &outcome {
             actor.ended("sequence", outcome, disturbance, 50_000);
@@ -101,6 +104,7 @@ async fn insert_next(
     session: &mut Session,
     largest: &mut i64,
     reserved: &RefCell<Vec<i64>>,
+    values: &RefCell<Values>,
 ) -> Result<(), Refusal> {
     let count = if actor.random.chance(200) { actor.random.between(2, 5) } else { 1 };
     let first = session.auto_increment(table, count).await? as i64;
@@ -110,6 +114,8 @@ async fn insert_next(
     let ids: Vec<i64> = (first..).take(count as usize).collect();
     *largest = first + count as i64 - 1;
     reserved.borrow_mut().extend(&ids);
+    // Before they are written: this task may end with its node.
+    values.borrow_mut().unheard.extend(&ids);
     let ops = ids.iter().map(|id| insert(table, &[*id, actor.id as i64])).collect();
     session.next_statement();
     session.execute(autocommit(ops, 50_000)).await?;
