@@ -59,6 +59,7 @@ run "unit and model tests" cargo test --quiet --locked --workspace --no-fail-fas
 run "release build" cargo build --quiet --release --locked -p skarv
 if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
+    run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi
 

@@ -47,7 +47,8 @@ def test_hot_row(environment):
 
 def test_bank(environment):
     """Transfers by 32 sessions at each level: the sum never differs, every acknowledged transfer is there once."""
-    cluster = environment.cluster()
+    # Nothing is deleted, and a minute of each level leaves several million transfers.
+    cluster = environment.cluster("data", "--memory", "2G" if environment.full else "256M")
     seconds = 60 if environment.full else 3
     judged(environment, cluster, "bank", ["account", "transfer"], 5 * seconds, "--seconds", seconds)
 

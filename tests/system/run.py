@@ -31,11 +31,12 @@ import judged_load
 import lifecycle
 import links
 import load
+import takeover
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, load]
 
 
 def tests():

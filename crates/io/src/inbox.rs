@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use kernel::LocalMessage;
 use mysql::Transport;
+use types::{Incarnation, NodeId};
 
 use crate::hello::Hello;
 use crate::limits::INBOX_ITEMS_MAX;
@@ -23,6 +24,11 @@ pub enum Item {
     Link {
         stream: Stream,
         hello: Hello,
+    },
+    /// For worker 0: whoever looks after the processes has reaped that of this boot.
+    NodeDied {
+        node: NodeId,
+        incarnation: Incarnation,
     },
 }
 

@@ -15,10 +15,11 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use serde_json::{Map, Value, json};
 use slab::Slab;
-use types::{Catalogue, IndexKind, NodeId};
+use types::{Catalogue, Incarnation, IndexKind, NodeId};
 
 use crate::clock;
 use crate::front::{Noted, Polled};
+use crate::inbox::Item;
 use crate::limits::{MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_LINE_MAX};
 use crate::server::Shared;
 use crate::stream::{Stream, Transfer};
@@ -169,6 +170,7 @@ async fn answer_request(
             "ok": true,
             "node": shared.options.node.0,
             "pid": std::process::id(),
+            "incarnation": incarnation_text(shared.node.incarnation),
             "ready": shared.is_ready(),
         })),
         "status" => Ok(status(shared, client).await),
@@ -180,15 +182,36 @@ async fn answer_request(
             };
             partitions(client, database, table).await
         }
+        "node_died" => {
+            let node = request.get("node").and_then(Value::as_u64);
+            let node = node.and_then(|id| u16::try_from(id).ok()).map(NodeId);
+            let boot = text("incarnation").and_then(|text| u64::from_str_radix(text, 16).ok());
+            let (Some(node), Some(boot)) = (node, boot) else {
+                return Err("node_died needs \"node\" and \"incarnation\"".into());
+            };
+            if shared.options.cluster.node(node).is_none() || node == shared.options.node {
+                return Err(format!("node {node} is not another node of this cluster"));
+            }
+            shared.log.info(&format!(
+                "node {node} is dead: its process (incarnation {boot:016x}) was reaped"
+            ));
+            shared.inboxes[0].push(Item::NodeDied { node, incarnation: Incarnation(boot) });
+            Ok(json!({ "ok": true }))
+        }
         "stop" => {
             shared.log.info("stop: asked for on the management socket");
             shared.begin_shutdown();
             Ok(json!({ "ok": true }))
         }
         other => Err(format!(
-            "unknown command {other:?}: ping, status, memory, tables, partitions and stop are known"
+            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died and stop are known"
         )),
     }
+}
+
+/// As the logs write it.
+fn incarnation_text(incarnation: Incarnation) -> String {
+    format!("{:016x}", incarnation.0)
 }
 
 async fn status(shared: &Shared, client: &Client) -> Value {
@@ -200,7 +223,7 @@ async fn status(shared: &Shared, client: &Client) -> Value {
     json!({
         "node": options.node.0,
         "pid": std::process::id(),
-        "incarnation": format!("{:016x}", shared.node.incarnation.0),
+        "incarnation": incarnation_text(shared.node.incarnation),
         "version": options.version_text,
         "ready": shared.is_ready(),
         "uptime_seconds": (clock::now() - shared.started) / 1_000_000,

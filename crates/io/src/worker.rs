@@ -260,6 +260,9 @@ impl Worker {
                 Item::Local(message) => self.step(Input::Local(message)),
                 Item::Client(stream, transport) => self.add_client(stream, transport),
                 Item::Link { stream, hello } => self.on_link_accepted(stream, &hello),
+                Item::NodeDied { node, incarnation } => {
+                    self.step(Input::NodeDied { node, incarnation });
+                }
             }
         }
     }

@@ -241,6 +241,8 @@ static STATES: &[(u16, &str)] = &[
     (3152, "42000"),
     (3572, "HY000"),
     (3819, "HY000"),
+    // Skarv's own: transaction resolution unknown.
+    (50_807, "08007"),
 ];
 
 /// Errors whose SQLSTATE is HY000 need no line; the few above that have one are there to be found by a reader.
@@ -275,6 +277,7 @@ mod tests {
             (1213, "40001"),
             (3101, "40000"),
             (1317, "70100"),
+            (50_807, "08007"),
             (65000, HY000),
         ] {
             assert_eq!(of(code), state);

@@ -56,6 +56,8 @@ struct NodeProcess {
     child: Option<Child>,
     started_at: Instant,
     ready: bool,
+    /// The boot of the process that is a member of the cluster, as the node said it when it was ready.
+    incarnation: Option<String>,
     restart_at: Option<Instant>,
     restart_pause: Duration,
 }
@@ -143,6 +145,7 @@ impl<'a> Supervisor<'a> {
                 child: Some(child),
                 started_at: Instant::now(),
                 ready: false,
+                incarnation: None,
                 restart_at: None,
                 restart_pause: RESTART_PAUSE_MIN,
             });
@@ -227,6 +230,7 @@ impl<'a> Supervisor<'a> {
         let of_this_process = answer["pid"].as_u64() == self.nodes[index].pid().map(u64::from);
         if of_this_process && answer["ready"] == json!(true) {
             self.nodes[index].ready = true;
+            self.nodes[index].incarnation = answer["incarnation"].as_str().map(str::to_owned);
             self.learn_port(index);
         }
         Ok(())
@@ -297,6 +301,7 @@ impl<'a> Supervisor<'a> {
         let now = Instant::now();
         let id = self.nodes[index].id;
         if let Some((pid, exit)) = self.nodes[index].reap() {
+            self.tell_death(index);
             self.status.nodes[index].pid = None;
             self.write_status();
             self.console.warn(&format!("node {id} (process {pid}) ended, {}", ending(exit)));
@@ -334,6 +339,22 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Tells the other nodes that this one's process is over: they need not wait until they find out by its silence, nor for a
+    /// lease that it might still act by. Each is told by a thread of its own, as one of them may not answer.
+    fn tell_death(&mut self, index: usize) {
+        let Some(incarnation) = self.nodes[index].incarnation.take() else { return };
+        let dead = self.nodes[index].id;
+        let message = json!({"command": "node_died", "node": dead, "incarnation": incarnation});
+        let living = self.nodes.iter().filter(|node| node.child.is_some()).map(|node| node.id);
+        let living: Vec<u16> = living.collect();
+        let told = self.status.nodes.iter().filter(|node| living.contains(&node.id));
+        for socket in told.map(|node| node.management_socket.clone()) {
+            let message = message.clone();
+            // Whoever is not told hears of it from the others.
+            std::thread::spawn(move || manage::request(&socket, &message));
+        }
+    }
+
     /// What the death of a node means in this release, and what to do.
     fn advice(&self, id: u16) -> String {
         let Some(node) = self.config.node(id) else { return String::new() };
@@ -347,17 +368,26 @@ impl<'a> Supervisor<'a> {
                  back, {again}"
             );
         }
+        let runs = |id: u16| self.nodes.iter().any(|node| node.id == id && node.child.is_some());
         let mates = self.config.data_nodes().filter(|other| {
-            other.id != id && self.config.group_of(other.id) == self.config.group_of(id)
+            other.id != id
+                && self.config.group_of(other.id) == self.config.group_of(id)
+                && runs(other.id)
         });
         let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
+        let mates = mates.join(", ");
         if mates.is_empty() {
-            return format!("node {id} held the only copy of its rows: they are lost; {again}");
+            return format!("node {id} held the last copy of its rows: they are lost; {again}");
+        }
+        if self.config.replicas > 2 {
+            return format!(
+                "this release takes over for node groups of two only: reads go on at the other nodes, but writes to node {id}'s \
+                 group wait without end; copy what you need from node {mates} and then: {again}"
+            );
         }
         format!(
-            "this release cannot take a data node back: reads go on at the other nodes, but writes to its node group wait \
-             without end; copy what you need from node {} and then: {again}",
-            mates.join(", ")
+            "node {mates} takes over its rows, with every change that was acknowledged; this release cannot take a data node back, \
+             so one copy is left: copy what you need, and then: {again}"
         )
     }
 
@@ -503,6 +533,7 @@ mod tests {
             child: None,
             started_at: now,
             ready: true,
+            incarnation: None,
             restart_at: None,
             restart_pause: RESTART_PAUSE_MIN,
         };

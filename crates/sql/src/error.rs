@@ -90,7 +90,9 @@ pub mod code {
     pub const ER_PRIMARY_CANT_HAVE_NULL: u16 = 1171;
     pub const ER_TOO_MANY_ROWS: u16 = 1172;
     pub const ER_KEY_DOES_NOT_EXITS: u16 = 1176;
-    pub const ER_ERROR_DURING_COMMIT: u16 = 1180;
+    /// Skarv's own: COMMIT, or a statement that commits, was sent to a node that died, and its outcome cannot be known. The
+    /// connection is closed, so that no driver goes on or tries again as if nothing had been done.
+    pub const ER_TRANSACTION_OUTCOME_UNKNOWN: u16 = 50_807;
     pub const ER_ERROR_DURING_ROLLBACK: u16 = 1181;
     pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
     pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;

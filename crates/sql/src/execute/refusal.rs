@@ -101,11 +101,11 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             code::ER_LOCK_DEADLOCK,
             "The transaction was rolled back by the cluster; try restarting transaction",
         ),
-        Refusal::OutcomeUnknown(transaction) => SqlError::new(
-            code::ER_ERROR_DURING_COMMIT,
+        Refusal::OutcomeUnknown(transaction) => SqlError::fatal(
+            code::ER_TRANSACTION_OUTCOME_UNKNOWN,
             format!(
-                "Got error 4012 - 'the answer to COMMIT was lost: transaction {transaction:?} may be committed or \
-                 not' during COMMIT"
+                "A node died before it answered: transaction {transaction:?} may be committed or not; look before you run it \
+                 again. The connection is closed"
             ),
         ),
         Refusal::Unavailable(reason) => SqlError::new(
@@ -143,5 +143,26 @@ fn schema_error(error: SchemaError) -> SqlError {
             code::ER_GET_TEMPORARY_ERRMSG,
             format!("Got temporary error 707 'too many: {what}' from SKARV"),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{Address, Incarnation, NodeId, TransactionId, WorkerId};
+
+    /// A driver must not go on, nor try again by itself, when nobody knows what became of a commit; the error names it.
+    #[test]
+    fn an_unknown_outcome_ends_the_connection() {
+        let transaction = TransactionId {
+            coordinator: Address { node: NodeId(3), worker: WorkerId(1) },
+            incarnation: Incarnation(0xabcd),
+            sequence: 77,
+        };
+        let catalogue = Catalogue::default();
+        let error = error_of(Refusal::OutcomeUnknown(transaction), &catalogue);
+        assert!(error.fatal && error.message.contains(&format!("{transaction:?}")), "{error:?}");
+        let known = error_of(Refusal::RolledBack, &catalogue);
+        assert_eq!((known.code, known.fatal), (code::ER_LOCK_DEADLOCK, false));
     }
 }
