@@ -272,6 +272,31 @@ fn refuse_chain(intermediates: &[CertificateDer<'_>]) -> Result<(), rustls::Erro
 
 type Signed = Result<HandshakeSignatureValid, rustls::Error>;
 
+/// What both verifiers leave to the one inside.
+macro_rules! signatures_as_inside {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Signed {
+            self.0.verify_tls12_signature(message, certificate, signed)
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Signed {
+            self.0.verify_tls13_signature(message, certificate, signed)
+        }
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.supported_verify_schemes()
+        }
+    };
+}
+
 impl ClientCertVerifier for SignedDirectly<dyn ClientCertVerifier> {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         self.0.root_hint_subjects()
@@ -285,25 +310,7 @@ impl ClientCertVerifier for SignedDirectly<dyn ClientCertVerifier> {
         refuse_chain(intermediates)?;
         self.0.verify_client_cert(certificate, intermediates, now)
     }
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Signed {
-        self.0.verify_tls12_signature(message, certificate, signed)
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Signed {
-        self.0.verify_tls13_signature(message, certificate, signed)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
+    signatures_as_inside!();
 }
 
 impl ServerCertVerifier for SignedDirectly<WebPkiServerVerifier> {
@@ -318,25 +325,7 @@ impl ServerCertVerifier for SignedDirectly<WebPkiServerVerifier> {
         refuse_chain(intermediates)?;
         self.0.verify_server_cert(certificate, intermediates, name, ocsp, now)
     }
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Signed {
-        self.0.verify_tls12_signature(message, certificate, signed)
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Signed {
-        self.0.verify_tls13_signature(message, certificate, signed)
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
+    signatures_as_inside!();
 }
 
 /// Why TLS came to nothing, and what to do.
