@@ -9,7 +9,7 @@
 //!
 //! A server fills its pool: memory that is taken from the system in the middle of a large change costs those beside it
 //! milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that does not
-//! have what the node was promised says so when the node starts, not when it is full of rows.
+//! have what the node was promised shows it when the node starts, not when it is full of rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,7 +77,8 @@ impl PagePool {
             spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX }),
         })
     }
-    /// Takes all of the pool's memory from the system, now and for good. Takes about half a second for a gigabyte.
+    /// Takes all of the pool's memory from the system, now and for good. Took 75 ms for a gigabyte where it was measured
+    /// (a virtual machine with huge pages).
     pub fn fill(&self) {
         let mut spare = self.spare();
         spare.count_max =
