@@ -31,7 +31,7 @@ class Worker:
         # Increments that may have happened or not.
         self.unknown = dict.fromkeys(self.ids, 0)
         self.random = random.Random(number)
-        self.script, self.changes, self.asked, self.rows = [], [], None, None
+        self.script, self.changes, self.asked = [], [], None
         self.count, self.rolled_back, self.longest = 0, 0, 0.0
         self.begin = begin
 
@@ -92,9 +92,11 @@ class Worker:
             f"{self.session.name}: row {id} is {value}; {least} acknowledged, {self.unknown[id]} unknown")
 
 
-def kill_under_load(environment, name, victim):
+def kill_under_load(environment, name, victim, mark):
     """One cluster, one kill. The longest wait of a statement on a node that lives, in seconds."""
     cluster = environment.cluster(name, "--no-restart")
+    line = cluster.mgm("SHOW").stdout.splitlines()[victim - 1]
+    assert line.startswith(f"id={victim} ") and mark in line, f"not {mark}: {line}"
     survivors = [node for node in (2, 3) if node != victim]
     cluster.sql(survivors[0], "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
     values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
@@ -152,11 +154,11 @@ def kill_under_load(environment, name, victim):
     return max(worker.longest for worker in living), counts
 
 
-def kills(environment, victim, what):
+def kills(environment, victim, what, mark):
     rounds = 20 if environment.full else 2
     pauses, done, rolled_back = [], 0, 0
     for number in range(rounds):
-        pause, (count, refused) = kill_under_load(environment, f"{what}-{number}", victim)
+        pause, (count, refused) = kill_under_load(environment, f"{what}-{number}", victim, mark)
         pauses.append(pause)
         done, rolled_back = done + count, rolled_back + refused
     median, worst = statistics.median(pauses), max(pauses)
@@ -167,14 +169,14 @@ def kills(environment, victim, what):
 
 def test_data_node(environment):
     """kill -9 of a data node under load: every acknowledged change is there, nothing stale is read, clients hardly wait."""
-    kills(environment, 3, "data node")
+    kills(environment, 3, "data node", "data")
 
 
 def test_sequencer(environment):
     """The same for the data node that is the sequencer."""
-    kills(environment, 2, "sequencer")
+    kills(environment, 2, "sequencer", "sequencer")
 
 
 def test_voter(environment):
     """The same for the voter, who leads the control plane."""
-    kills(environment, 1, "voter")
+    kills(environment, 1, "voter", "*")
