@@ -138,7 +138,9 @@ transcripts! {
         behind_the_exclusion
         committed
         dead_coordinator
+        decide_behind_its_operation
         ending_is_ended
+        forgotten
         idle_transaction
         in_doubt
         in_doubt_not_decided
@@ -146,5 +148,8 @@ transcripts! {
         late_frame_of_the_dead
         not_committed
         prepared_taken_over
-        primary_dies;
+        primary_dies
+        record_of_another_shard
+        snapshot_of_an_earlier_request
+        stamped_twice;
 }

@@ -234,7 +234,7 @@ impl Shard {
             is_primary,
             backups: members.iter().copied().filter(|member| *member != node).collect(),
             member_count: members.len(),
-            excluded: Vec::new(),
+            excluded: state.excluded.keys().copied().collect(),
             restamped: None,
             pool: Arc::clone(pool),
             schema_version: SchemaVersion(0),

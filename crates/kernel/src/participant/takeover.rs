@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use protocol::Message;
 use protocol::message::{AskDecision, AskOutcome, Decide, KnownOutcome, Outcome, RecordKind};
-use storage::LockMode;
+use storage::{Acquired, LockMode};
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
 use super::parked::WaitsFor;
@@ -164,8 +164,9 @@ impl Shard {
                 let Some(replica) = self.tables.get(&table) else { continue };
                 let key = replica.partition.key_of(row).into_owned();
                 self.token_last += 1;
-                let token = self.token_last;
-                self.locks.acquire(table, &key, LockMode::Exclusive, transaction, token);
+                let (mode, token) = (LockMode::Exclusive, self.token_last);
+                let acquired = self.locks.acquire(table, &key, mode, transaction, token);
+                assert_eq!(acquired, Acquired::Granted, "one transaction writes a row at a time");
             }
             let mut entry = ShardTransaction::new();
             entry.state = match prepared.home {
@@ -206,6 +207,9 @@ impl Shard {
 
     /// Asks the homes of the transactions in doubt.
     pub(super) fn ask_decisions(&mut self, context: &mut Context<'_>) {
+        if self.excluded.is_empty() {
+            return;
+        }
         let in_doubt = self.transactions.iter().filter(|(_, entry)| entry.is_in_doubt);
         let asked: Vec<(TransactionId, ShardId, Time)> = in_doubt
             .filter_map(|(id, entry)| Some((*id, entry.home?, entry.prepared_at)))
