@@ -192,3 +192,85 @@ impl Drop for Session {
         self.client.close(self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use protocol::control::{ClusterConfig, ControlState};
+    use protocol::op::{Op, OpKind};
+    use protocol::request::LocalRows;
+    use types::wire::Bytes;
+    use types::{ClusterId, SchemaVersion, Table, TableId};
+
+    use super::*;
+    use crate::task::Executor;
+
+    struct NoRows;
+
+    impl LocalRows for NoRows {
+        fn read_latest(
+            &self,
+            _state: &ControlState,
+            _table: &Table,
+            _key: &[u8],
+            _visit: &mut dyn FnMut(Option<&[u8]>),
+        ) -> bool {
+            false
+        }
+    }
+
+    fn batch(count: usize) -> Batch {
+        let kind = OpKind::Delete { key: Bytes(vec![1]), filter: None };
+        let op = Op { table: TableId(2), version: SchemaVersion(1), kind };
+        Batch { ops: vec![op; count], ..Batch::default() }
+    }
+
+    /// Executes a batch that is answered 300 microseconds later; how long it is until the session goes on after that.
+    fn rest(operations: usize, others_ask: bool) -> u64 {
+        let config = ClusterConfig {
+            cluster: ClusterId(1),
+            nodes: Vec::new(),
+            replicas: 1,
+            shards_per_group: 1,
+        };
+        let state = Arc::new(ControlState::new(config, Catalogue::default()));
+        let client = Client::new(NodeId(2), state, Arc::new(NoRows), 1);
+        let mut executor = Executor::new();
+        let done = Rc::new(Cell::new(false));
+        let (mut session, told) = (client.session(), Rc::clone(&done));
+        executor.spawn(Box::pin(async move {
+            session.execute(batch(operations)).await.expect("executed");
+            told.set(true);
+        }));
+        executor.run();
+        let (id, _) = client.take_request().expect("the batch");
+        if others_ask {
+            let mut other = client.session();
+            executor.spawn(Box::pin(async move {
+                let _ = other.execute(batch(1)).await;
+            }));
+            executor.run();
+        }
+        client.set_clock(0, 300);
+        client.deliver(id, Reply::Executed(BatchResult::default()));
+        for rested in 0..10_000 {
+            client.set_clock(0, 300 + rested);
+            client.wake_timers();
+            executor.run();
+            if done.get() {
+                return rested;
+            }
+        }
+        panic!("it rests for ever")
+    }
+
+    /// A long transaction rests as long as it worked, while others ask for something; a short one never does.
+    #[test]
+    fn long_transactions_make_room() {
+        assert_eq!(rest(LONG_TRANSACTION + 1, true), 300);
+        assert_eq!(rest(LONG_TRANSACTION + 1, false), 0);
+        assert_eq!(rest(LONG_TRANSACTION, true), 0);
+    }
+}
