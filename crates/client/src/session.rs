@@ -13,8 +13,10 @@ use crate::driver::Client;
 
 /// Operations after which a transaction is a long one, that makes room for others.
 const LONG_TRANSACTION: usize = 4_096;
+/// It rests this many times as long as each of its requests took: others have most of the time.
+const REST_FACTOR: u64 = 2;
 /// It rests no longer than this at a time, in microseconds.
-const REST_MAX: u64 = 1_000;
+const REST_MAX: u64 = 2_000;
 
 pub struct Session {
     client: Client,
@@ -102,12 +104,12 @@ impl Session {
         }
     }
 
-    /// Rests as long as the last request took, if others of this worker asked for something meanwhile: a long transaction
-    /// would leave them half of what they need.
+    /// Rests after a request, if others of this worker asked for something meanwhile: a long transaction would leave them
+    /// half of what they need.
     async fn make_room(&self, began: u64, requests_before: u64) {
         if requests_before + 1 < self.client.request_count() {
             let took = self.client.now() - began;
-            self.client.sleep_us(took.min(REST_MAX)).await;
+            self.client.sleep_us((REST_FACTOR * took).min(REST_MAX)).await;
         }
     }
 
@@ -266,10 +268,10 @@ mod tests {
         panic!("it rests for ever")
     }
 
-    /// A long transaction rests as long as it worked, while others ask for something; a short one never does.
+    /// A long transaction rests twice as long as it worked, while others ask for something; a short one never does.
     #[test]
     fn long_transactions_make_room() {
-        assert_eq!(rest(LONG_TRANSACTION + 1, true), 300);
+        assert_eq!(rest(LONG_TRANSACTION + 1, true), 600);
         assert_eq!(rest(LONG_TRANSACTION + 1, false), 0);
         assert_eq!(rest(LONG_TRANSACTION, true), 0);
     }
