@@ -24,6 +24,7 @@ mod files;
 mod front;
 mod hello;
 mod inbox;
+mod journal;
 mod limits;
 mod link;
 mod log;
@@ -41,7 +42,7 @@ mod tool;
 mod worker;
 
 pub use options::{NodeOptions, StartError};
-pub use panic::EXIT_CODE_PANIC;
+pub use panic::{EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
 pub use secure::make_keys;
 pub use server::NodeServer;
 pub use tool::{ManagementError, management_request};

@@ -267,11 +267,13 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         commits,
         aborts,
         messages_sent,
+        fills,
     } = status;
     let state = match state {
         NodeState::Starting => "starting",
         NodeState::Started => "started",
         NodeState::Down => "down",
+        NodeState::Joining => "joining",
     };
     put("state", json!(state));
     put("view", json!(view.0));
@@ -283,6 +285,13 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
     put("commits", json!(commits));
     put("aborts", json!(aborts));
     put("messages_sent", json!(messages_sent));
+    if let Some(fills) = fills {
+        put("fills_node", json!(fills.node.0));
+        put("fills_rows", json!(fills.rows));
+        put("fills_rows_expected", json!(fills.rows_expected));
+        put("fills_bytes", json!(fills.bytes));
+        put("fills_microseconds", json!(fills.microseconds));
+    }
     Value::Object(fields)
 }
 

@@ -12,7 +12,7 @@ use types::NodeId;
 pub struct NodeOptions {
     pub cluster: ClusterConfig,
     pub node: NodeId,
-    /// The node's files; made if absent: `node{N}.log`, `.lock`, `-cert.pem`, `-key.pem`.
+    /// The node's files; made if absent: `node{N}.log`, `.lock`, `.control`, `-cert.pem`, `-key.pem`.
     pub dir: PathBuf,
     /// Where MySQL clients connect. Port 0: the system chooses.
     pub mysql_tcp: Option<SocketAddr>,
@@ -28,6 +28,8 @@ pub struct NodeOptions {
     /// What `SELECT VERSION()` answers.
     pub version_text: String,
     pub max_connections: u32,
+    /// The cluster begins anew: what is left of the one before in the node's directory goes.
+    pub initial: bool,
     /// Besides the log file.
     pub log_to_stderr: bool,
     /// SIGTERM and SIGINT end the node gracefully, a second one at once.
@@ -56,6 +58,7 @@ impl NodeOptions {
             memory_limit_bytes: 256 << 20,
             version_text: sql::ServerConfig::default().version_text,
             max_connections: 10_000,
+            initial: false,
             log_to_stderr: false,
             stop_on_signals: false,
             mutation: Mutation::None,

@@ -10,6 +10,16 @@ use crate::log::NodeLog;
 /// What the process ends with when a worker has panicked.
 pub const EXIT_CODE_PANIC: i32 = 70;
 
+/// What the process ends with when the cluster has excluded it: started again it comes back.
+pub const EXIT_CODE_EXCLUDED: i32 = 71;
+
+/// Ends the process at once: nothing that is on its way to a client may go out any more.
+pub fn end_process(log: &NodeLog, reason: &str, code: i32) -> ! {
+    log.panic(reason);
+    eprintln!("skarv: error: {reason}");
+    std::process::exit(code)
+}
+
 thread_local! {
     static LOG_OF_WORKER: RefCell<Option<Arc<NodeLog>>> = const { RefCell::new(None) };
 }

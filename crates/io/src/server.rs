@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use kernel::{NodeShared, Time};
+use kernel::{Boot, NodeShared, Time};
 use mio::{Poll, Waker};
 use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -21,6 +21,7 @@ use types::{Incarnation, WorkerId};
 
 use crate::door::BoundSockets;
 use crate::inbox::Inbox;
+use crate::journal::FileJournal;
 use crate::limits::STACK_SIZE;
 use crate::log::NodeLog;
 use crate::options::{NodeOptions, StartError};
@@ -184,9 +185,18 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         polls.push(poll);
         inboxes.push(Inbox::new(waker));
     }
+    if options.initial {
+        FileJournal::remove(&options.dir, options.node)?;
+    }
+    let journal = FileJournal::open(&options.dir, options.node)?;
+    let boot = Boot {
+        node: options.node,
+        incarnation: Incarnation(random::nonzero_u64()),
+        home: journal.home,
+        journal: Arc::new(journal),
+    };
     let node = NodeShared::new(
-        options.node,
-        Incarnation(random::nonzero_u64()),
+        boot,
         options.cluster.clone(),
         options.memory_limit_bytes,
         options.mutation,

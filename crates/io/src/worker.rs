@@ -36,6 +36,7 @@ use crate::limits::{
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
 use crate::options::NodeOptions;
+use crate::panic::{self, EXIT_CODE_EXCLUDED};
 use crate::server::Shared;
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
@@ -443,7 +444,7 @@ impl Worker {
                     "link {own:?} - {peer:?} up (incarnation {:016x})",
                     incarnation.0
                 ));
-                self.step(Input::LinkUp(peer));
+                self.step(Input::LinkUp { peer, incarnation });
             }
             link::Event::Down(reason) => {
                 self.count_link_down();
@@ -474,6 +475,9 @@ impl Worker {
             self.flush_local();
             for line in self.outbox.log.drain(..) {
                 self.shared.log.warn_limited(&line);
+            }
+            if let Some(reason) = self.outbox.ends.take() {
+                panic::end_process(&self.shared.log, &reason, EXIT_CODE_EXCLUDED);
             }
             // Sending may wake tasks that waited for room, and with them the whole turns on.
             let mut flushed = self.front.flush(self.now, self.poll.registry());

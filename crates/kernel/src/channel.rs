@@ -24,8 +24,9 @@ use std::sync::Arc;
 
 use protocol::Message;
 use protocol::envelope::{Header, encode_frame};
+use protocol::message::Excluded;
 use types::wire::Wire;
-use types::{Address, ClusterId, GroupId, Incarnation, Lineage, NodeId, View};
+use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 
 use crate::limits::{
     ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, CHANNEL_WINDOW_BYTES,
@@ -161,17 +162,22 @@ impl Channels {
             Some(_) => {}
         }
         channel.on_acknowledged(now, header.acknowledged);
-        if header.sequence == 0 || header.sequence <= channel.received {
+        if header.sequence == 0 {
+            // An acknowledgement, or the one message that is not numbered.
+            let notice = message.filter(|message| matches!(message, Message::Excluded(_)));
+            return notice
+                .map_or(Received::Nothing, |notice| Received::Deliver(vec![(header, notice)]));
+        }
+        if header.sequence <= channel.received {
             // A duplicate means that our acknowledgement was lost: say it again.
-            if header.sequence != 0 {
-                channel.received_acknowledged =
-                    channel.received_acknowledged.min(channel.received - 1);
-            }
+            channel.received_acknowledged = channel.received_acknowledged.min(channel.received - 1);
             return Received::Nothing;
         }
         if header.sequence > channel.received + 1 {
-            if channel.early.len() < CHANNEL_EARLY_MAX {
-                channel.early.insert(header.sequence, (header, message));
+            channel.early.insert(header.sequence, (header, message));
+            if channel.early.len() > CHANNEL_EARLY_MAX {
+                // What is farthest ahead is needed last.
+                channel.early.pop_last();
             }
             return Received::Nothing;
         }
@@ -183,6 +189,15 @@ impl Channels {
             deliver.extend(message.map(|m| (header, m)));
         }
         Received::Deliver(deliver)
+    }
+
+    /// Says to whoever is at the other end that its boot is over: beside any channel, as there is none with it any more.
+    pub fn tell_excluded(&self, peer: Address, incarnation: Incarnation, outbox: &mut Outbox) {
+        let header = self.identity.header(peer, protocol::envelope::NO_GROUP, View(0), 0, 0);
+        let mut bytes = Vec::new();
+        let message = Message::Excluded(Excluded { incarnation });
+        append_frame(&header, Some(&message), &mut bytes);
+        outbox.frames.push((peer, Arc::new(bytes)));
     }
 
     /// Hands what was queued to the host, as far as the window allows.
@@ -218,19 +233,37 @@ impl Channels {
         }
     }
 
-    /// The link to a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again.
-    pub fn on_link_up(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
-        if let Some(channel) = self.channels.get_mut(&peer) {
-            channel.resends = 0;
-            channel.handed = 0;
-            channel.handed_bytes = 0;
-            channel.hand_over(now, peer, self.config.window_bytes, outbox);
-        }
+    /// The link to a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again. What was
+    /// to be said to another boot of the peer is not for this one: the channel begins anew.
+    pub fn on_link_up(
+        &mut self,
+        now: Time,
+        peer: Address,
+        incarnation: Incarnation,
+        outbox: &mut Outbox,
+    ) {
+        // What this turn of the host was about to send goes again if it still may, and is not for another boot.
+        outbox.frames.retain(|(to, _)| *to != peer);
+        self.bind(peer, incarnation);
+        let window_bytes = self.config.window_bytes;
+        let channel = self.channel(peer);
+        channel.resends = 0;
+        channel.handed = 0;
+        channel.handed_bytes = 0;
+        channel.hand_over(now, peer, window_bytes, outbox);
     }
 
-    /// Drops what was to be said to nodes that are over.
-    pub fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
-        self.channels.retain(|peer, _| !is_over(peer.node));
+    /// What is sent to this peer from now on is for that boot of it, and nothing else is.
+    pub fn bind(&mut self, peer: Address, incarnation: Incarnation) {
+        if self.peer_incarnation(peer).is_some_and(|known| known != incarnation) {
+            self.channels.remove(&peer);
+        }
+        self.channel(peer).peer_incarnation = Some(incarnation);
+    }
+
+    /// Drops what was to be said to peers that are over, by their boots; none is known where no link was ever up.
+    pub fn forget(&mut self, is_over: impl Fn(Address, Option<Incarnation>) -> bool) {
+        self.channels.retain(|peer, channel| !is_over(*peer, channel.peer_incarnation));
     }
 
     /// The boot that a peer's frames come from.

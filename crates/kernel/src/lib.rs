@@ -30,5 +30,8 @@ pub mod sequencer;
 mod worker;
 
 pub use channel::ChannelConfig;
-pub use node::{Mutation, NodeShared, NodeStatistics, SEQUENCES_TABLE, bootstrap_catalogue};
+pub use node::{
+    Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, SEQUENCES_TABLE,
+    bootstrap_catalogue,
+};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

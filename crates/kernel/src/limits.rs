@@ -59,7 +59,7 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// a 25 MB/s replication stream.
 pub const CHANNEL_UNACKED_BYTES_MAX: usize = 256 << 20;
 
-/// Messages held until this worker's copy of the control state has caught up.
+/// Messages held until this worker has heard of their view or boot; beyond this their frames are refused, and come again.
 pub const HELD_MESSAGES_MAX: usize = 65_536;
 
 /// Rows a scan looks at before it hands back what it has: about a millisecond, so that short statements pass.
@@ -86,6 +86,17 @@ pub const PARTS_IN_FLIGHT_MAX: usize = 2;
 /// Versions dropped and index entries made in one step of a shard's housekeeping: a twentieth of a millisecond, which whoever
 /// waits behind it hardly notices.
 pub const UPKEEP_ROWS_MAX: usize = 64;
+/// A record of a copy has so many rows, or, but for the last of them, so many bytes.
+pub const FILL_ROWS_MAX: usize = 64;
+pub const FILL_BYTES_MAX: usize = 64 << 10;
+/// A record of decisions has so many.
+pub const FILL_DECISIONS_MAX: usize = 1_024;
+/// So many records of what it is filled with are on their way to a learner.
+pub const FILL_RECORDS_IN_FLIGHT_MAX: usize = 2;
+/// When a shard is asked for more than so much in a tick, others want it: then so many of these records are sent in a tick, one
+/// on its way.
+pub const FILL_ASKED_FEW: u64 = 4;
+pub const FILL_RECORDS_WHEN_BUSY: u32 = 24;
 
 /// Locks in one piece of a report: each is a row to be looked up, so a piece takes about a millisecond and, at 100 bytes a
 /// lock, 200 KB.

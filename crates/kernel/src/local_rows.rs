@@ -26,6 +26,6 @@ impl LocalRows for NodeShared {
             && state.is_formed()
             && self
                 .try_shard(state.shard_of(bucket_of(hash64(key))))
-                .is_some_and(|replica| replica.show_latest(table, key, visit))
+                .is_some_and(|mut replica| replica.show_latest(table, key, visit))
     }
 }

@@ -11,7 +11,7 @@ use protocol::control::{ClusterConfig, ControlState};
 use protocol::request::Connections;
 use storage::PagePool;
 use types::{
-    Catalogue, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
+    Catalogue, Collation, Column, ColumnDefault, ColumnType, Home, Incarnation, Index, IndexId,
     IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId,
     TableState, Timestamp,
 };
@@ -80,13 +80,54 @@ pub enum Mutation {
     OutcomeNotAsked,
     /// Take over the sequencer without a higher epoch (breaks R10).
     EpochNotRaised,
+    /// Promote a learner whose acknowledgement nobody waits for (breaks R7).
+    LearnerNotAwaited,
+    /// Copy rows to a learner without what is prepared.
+    PreparedNotCopied,
+    /// Do not tell a learner how transactions were decided whose home it is (breaks R8).
+    DecisionsNotTold,
+    /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
+    WorkerBehind,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
 
+/// Where a voter keeps what it must not forget (R24).
+pub trait Journal: Send + Sync {
+    /// The record is durable when this returns. A host that cannot write ends the process: a voter that forgets must not vote
+    /// (R17).
+    fn append(&self, record: &[u8]);
+    /// All records, as they were appended.
+    fn read(&self) -> Vec<Vec<u8>>;
+}
+
+/// One that lasts as long as the process: for simulated nodes and tests, whose processes do not end with their nodes.
+#[derive(Default)]
+pub struct MemoryJournal(Mutex<Vec<Vec<u8>>>);
+
+impl Journal for MemoryJournal {
+    fn append(&self, record: &[u8]) {
+        lock(&self.0).push(record.to_vec());
+    }
+    fn read(&self) -> Vec<Vec<u8>> {
+        lock(&self.0).clone()
+    }
+}
+
+/// Which node this is, and which boot of it.
+pub struct Boot {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+    /// Of the directory that the journal is in.
+    pub home: Home,
+    pub journal: Arc<dyn Journal>,
+}
+
 pub struct NodeShared {
     pub node: NodeId,
     pub incarnation: Incarnation,
+    pub home: Home,
+    pub(crate) journal: Arc<dyn Journal>,
     pub config: ClusterConfig,
     pub pool: Arc<PagePool>,
     pub mutation: Mutation,
@@ -150,16 +191,18 @@ impl NodeStatistics {
 
 impl NodeShared {
     pub fn new(
-        node: NodeId,
-        incarnation: Incarnation,
+        boot: Boot,
         config: ClusterConfig,
         memory_limit_bytes: u64,
         mutation: Mutation,
     ) -> Arc<NodeShared> {
         let state = ControlState::new(config.clone(), bootstrap_catalogue());
+        let Boot { node, incarnation, home, journal } = boot;
         Arc::new(NodeShared {
             node,
             incarnation,
+            home,
+            journal,
             config,
             pool: PagePool::new(memory_limit_bytes),
             mutation,

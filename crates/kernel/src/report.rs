@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use protocol::Message;
 use protocol::message::{ReportAnswer, ReportQuery};
 use protocol::report::{
-    MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest, ShardHoldings,
-    ShardLocks, TableMemory,
+    FillReport, MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest,
+    ShardHoldings, ShardLocks, TableMemory,
 };
 use protocol::request::{Reply, SessionId};
 use types::{Address, NodeId, ShardId, TableId, View, WorkerId};
@@ -219,12 +219,20 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
     let statistics = &context.node.statistics;
     let registered = state.incarnations.get(&here) == Some(&context.node.incarnation);
     let group = state.group_of_node(here);
+    let fills = shards.iter().filter_map(|id| context.node.shard(*id)?.fill_report(context.now));
+    let fills = fills.reduce(|all, one| FillReport {
+        rows: all.rows + one.rows,
+        rows_expected: all.rows_expected + one.rows_expected,
+        bytes: all.bytes + one.bytes,
+        microseconds: all.microseconds.max(one.microseconds),
+        ..all
+    });
     NodeStatus {
         node: here,
-        state: if state.is_formed() && registered {
-            NodeState::Started
-        } else {
-            NodeState::Starting
+        state: match state.is_formed() && registered {
+            true if state.is_active(here, context.node.incarnation) => NodeState::Started,
+            true => NodeState::Joining,
+            false => NodeState::Starting,
         },
         view: group.map_or(View(0), |group| state.group(group).view),
         control_leader,
@@ -235,5 +243,6 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
         commits: statistics.commits.load(Ordering::Relaxed),
         aborts: statistics.aborts.load(Ordering::Relaxed),
         messages_sent: statistics.messages_sent.load(Ordering::Relaxed),
+        fills,
     }
 }

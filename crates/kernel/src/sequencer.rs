@@ -88,6 +88,11 @@ impl SequencerBlock {
         self.on_wanted(wanted, context);
     }
 
+    /// Boots of these nodes are over: what they had open is closed, and the next ones have not reported yet.
+    pub(crate) fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
+        self.reporters.retain(|from, _| !is_over(from.node));
+    }
+
     pub(crate) fn send_next_snapshot_request(&mut self, context: &mut Context<'_>) {
         if !self.snapshots_asked.is_empty() || self.snapshots_waiting.is_empty() {
             return;

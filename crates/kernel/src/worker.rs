@@ -34,8 +34,11 @@ pub struct KernelConfig {
 pub enum Input<'a> {
     /// One frame from the worker of another node, without its length.
     Frame(&'a [u8]),
-    /// The link to that worker is up, for the first time or again.
-    LinkUp(Address),
+    /// The link to that worker is up, for the first time or again, and this boot of its node is at the other end.
+    LinkUp {
+        peer: Address,
+        incarnation: Incarnation,
+    },
     /// From another worker of this node.
     Local(LocalMessage),
     Request {
@@ -54,8 +57,15 @@ pub enum Input<'a> {
 /// What workers of one node exchange: messages as they are, not encoded.
 #[derive(Debug)]
 pub struct LocalMessage {
-    from: Address,
+    from: Origin,
     content: LocalContent,
+}
+
+/// Whose message it is: a worker of one boot of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub address: Address,
+    pub boot: Incarnation,
 }
 
 #[derive(Debug)]
@@ -78,6 +88,8 @@ pub struct Outbox {
     pub log: Vec<String>,
     /// The control state this worker acts by is newer than at the step before.
     pub state: Option<Arc<ControlState>>,
+    /// This boot was excluded: the process must end, whatever it is about. Says why, and what to do.
+    pub ends: Option<String>,
 }
 
 /// What handlers need from other blocks, asked for when they are done.
@@ -96,13 +108,31 @@ pub struct Context<'a> {
     pub address: Address,
     pub node: &'a NodeShared,
     pub state: &'a Arc<ControlState>,
-    pub(crate) queue: &'a mut VecDeque<(Address, Message)>,
+    pub(crate) queue: &'a mut VecDeque<(Origin, Message)>,
     pub(crate) channels: &'a mut Channels,
     pub(crate) wanted: &'a mut Wanted,
     pub outbox: &'a mut Outbox,
 }
 
 impl Context<'_> {
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { address: self.address, boot: self.node.incarnation }
+    }
+
+    /// The same by another control state.
+    pub(crate) fn by_state<'b>(&'b mut self, state: &'b Arc<ControlState>) -> Context<'b> {
+        Context {
+            now: self.now,
+            address: self.address,
+            node: self.node,
+            state,
+            queue: self.queue,
+            channels: self.channels,
+            wanted: self.wanted,
+            outbox: self.outbox,
+        }
+    }
+
     /// Sends a message that belongs to no group's view.
     pub fn send(&mut self, to: Address, message: Message) {
         self.send_in(NO_GROUP, to, message);
@@ -118,14 +148,14 @@ impl Context<'_> {
     pub fn send_to_replica(&mut self, shard: ShardId, node: NodeId, message: Message) {
         let owner = self.state.owner(shard, node);
         if node == self.address.node {
-            self.queue.push_back((self.address, message));
+            self.queue.push_back((self.origin(), message));
         } else {
             self.send_for(shard, owner, message);
         }
     }
 
     /// Leaves a message to another worker of this node, as it came.
-    pub(crate) fn hand_over(&mut self, to: Address, from: Address, message: Message) {
+    pub(crate) fn hand_over(&mut self, to: Address, from: Origin, message: Message) {
         assert_eq!(to.node, self.address.node, "only workers of one node share its shards");
         let content = LocalContent::Message(message);
         self.outbox.local.push((to.worker, LocalMessage { from, content }));
@@ -135,22 +165,37 @@ impl Context<'_> {
     /// waits for it now.
     pub(crate) fn go_on_later(&mut self, shard: ShardId) {
         let owner = self.state.owner(shard, self.address.node);
-        let message = LocalMessage { from: self.address, content: LocalContent::GoOn(shard) };
+        let message = LocalMessage { from: self.origin(), content: LocalContent::GoOn(shard) };
         self.outbox.local.push((owner.worker, message));
     }
 
     pub(crate) fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
-        if self.state.is_excluded(to.node) {
-            // Nobody is there to hear it.
-        } else if to == self.address {
-            self.queue.push_back((self.address, message));
+        if to == self.address {
+            self.queue.push_back((self.origin(), message));
         } else if to.node == self.address.node {
             let content = LocalContent::Message(message);
-            self.outbox.local.push((to.worker, LocalMessage { from: self.address, content }));
-        } else {
+            self.outbox.local.push((to.worker, LocalMessage { from: self.origin(), content }));
+        } else if self.reaches(to, is_for_strangers(&message)) {
             let view = if group == NO_GROUP { View(0) } else { self.state.group(group).view };
             NodeStatistics::add(&self.node.statistics.messages_sent, 1);
             self.channels.send(to, group, view, &message);
+        }
+    }
+
+    /// Does what is sent to this worker now come to the boot of its node that takes part, or to a stranger that may hear it?
+    /// Another boot of the node must not hear it.
+    fn reaches(&mut self, to: Address, strangers_too: bool) -> bool {
+        let there = self.channels.peer_incarnation(to);
+        match (there, self.state.incarnations.get(&to.node)) {
+            (Some(there), _) if strangers_too => !self.state.is_over(there),
+            (Some(there), Some(member)) if there == *member => true,
+            // It was started again, and is not let in yet.
+            (Some(there), Some(_)) if !self.state.is_over(there) => false,
+            (_, Some(member)) => {
+                self.channels.bind(to, *member);
+                true
+            }
+            (_, None) => !self.state.is_excluded(to.node),
         }
     }
 
@@ -175,6 +220,41 @@ macro_rules! context {
     };
 }
 
+/// What a message came with.
+#[derive(Clone, Copy)]
+struct Arrived {
+    from: Origin,
+    group: GroupId,
+    view: View,
+}
+
+impl Arrived {
+    fn of(header: &protocol::envelope::Header) -> Arrived {
+        let from = Origin { address: header.from, boot: header.incarnation };
+        Arrived { from, group: header.group, view: header.view }
+    }
+}
+
+/// What a boot that has not been let in may say and be told.
+fn is_for_strangers(message: &Message) -> bool {
+    matches!(message, Message::Raft(_) | Message::RegisterNode(_) | Message::ControlCopy(_))
+}
+
+/// The transaction that its coordinator is told of.
+fn coordinated(message: &Message) -> Option<TransactionId> {
+    match message {
+        Message::ExecuteOk(m) => Some(m.transaction),
+        Message::ExecuteRefused(m) => Some(m.transaction),
+        Message::UndoOk(m) => Some(m.transaction),
+        Message::PrepareOk(m) => Some(m.transaction),
+        Message::CommitOk(m) => Some(m.transaction),
+        Message::TransactionUnknown(m) => Some(m.transaction),
+        Message::Outcome(m) => Some(m.transaction),
+        Message::BreakDeadlock(m) => Some(m.transaction),
+        _ => None,
+    }
+}
+
 /// One worker's state machine.
 pub struct Kernel {
     address: Address,
@@ -183,10 +263,10 @@ pub struct Kernel {
     state: Arc<ControlState>,
     channels: Channels,
     /// Messages of this node still to be handled in this step.
-    queue: VecDeque<(Address, Message)>,
+    queue: VecDeque<(Origin, Message)>,
     wanted: Wanted,
-    /// Messages of views this worker has not heard of yet, in order of arrival (R2).
-    held: VecDeque<((Address, GroupId, View), Message)>,
+    /// Messages of views or of boots that this worker has not heard of yet, in order of arrival (R2).
+    held: VecDeque<(Arrived, Message)>,
     tick_next: Time,
     /// Worker 0 only.
     control: Option<Control>,
@@ -243,15 +323,18 @@ impl Kernel {
     }
     /// Can this node serve: views formed, this node in one?
     pub fn is_ready(&self) -> bool {
-        self.state.is_formed()
-            && self.state.incarnations.get(&self.address.node) == Some(&self.node.incarnation)
+        self.state.is_formed() && self.state.is_active(self.address.node, self.node.incarnation)
     }
 
     /// Handles one input to its end.
     pub fn step(&mut self, now: Time, input: Input<'_>, outbox: &mut Outbox) {
         match input {
             Input::Frame(frame) => self.on_frame(now, frame, outbox),
-            Input::LinkUp(peer) => self.channels.on_link_up(now, peer, outbox),
+            // A boot that is over takes nobody's channel.
+            Input::LinkUp { incarnation, .. } if self.state.is_over(incarnation) => {}
+            Input::LinkUp { peer, incarnation } => {
+                self.channels.on_link_up(now, peer, incarnation, outbox);
+            }
             Input::Local(message) => match message.content {
                 LocalContent::Message(content) => self.queue.push_back((message.from, content)),
                 LocalContent::StatePublished => self.adopt_state(now, outbox),
@@ -315,17 +398,26 @@ impl Kernel {
     fn on_frame(&mut self, now: Time, frame: &[u8], outbox: &mut Outbox) {
         let decoded = decode_header(frame).and_then(|header| {
             if let Some(reason) = self.refuse_header(&header) {
+                if self.state.is_over(header.incarnation) && header.sequence != 0 {
+                    self.channels.tell_excluded(header.from, header.incarnation, outbox);
+                }
                 return Ok(Err(reason));
             }
             decode_message(frame).map(|message| Ok((header, message)))
         });
         let reason = match decoded {
+            Ok(Ok((header, Some(message))))
+                if self.held.len() >= HELD_MESSAGES_MAX
+                    && self.must_wait(&Arrived::of(&header), &message) =>
+            {
+                // Not acknowledged, so it comes again.
+                return;
+            }
             Ok(Ok((header, message))) => match self.channels.receive(now, header, message) {
                 Received::Nothing => return,
                 Received::Deliver(messages) => {
                     for (header, message) in messages {
-                        let header = (header.from, header.group, header.view);
-                        self.on_arrived(now, header, message, outbox);
+                        self.on_arrived(now, Arrived::of(&header), message, outbox);
                     }
                     return;
                 }
@@ -362,46 +454,42 @@ impl Kernel {
         {
             return Some(format!("node {} is not another node of this cluster", header.from.node));
         }
-        if self.state.excluded.get(&header.from.node) == Some(&header.incarnation) {
-            return Some(format!("node {} was excluded, and is over", header.from.node));
+        let is_over = self.state.is_over(header.incarnation);
+        is_over.then(|| format!("this boot of node {} was excluded, and is over", header.from.node))
+    }
+
+    /// Of a node that was here before, and a boot of it that is not let in as far as this worker knows?
+    fn is_stranger(&self, from: Origin) -> bool {
+        let node = from.address.node;
+        match self.state.incarnations.get(&node) {
+            Some(member) => *member != from.boot,
+            None => self.state.is_excluded(node),
         }
-        match self.state.incarnations.get(&header.from.node) {
-            Some(known) if *known != header.incarnation => Some(format!(
-                "node {} was restarted and is not a member any more",
-                header.from.node
-            )),
-            // Not registered here yet: the control plane's own messages bring that about; others wait for it below.
-            Some(_) | None => None,
-        }
+    }
+
+    /// Is it of a view, or a boot, that this worker has not heard of? First the control state, then the message.
+    fn must_wait(&self, arrived: &Arrived, message: &Message) -> bool {
+        let known = self.state.groups.get(&arrived.group).map_or(View(0), |group| group.view);
+        let is_newer = arrived.group != NO_GROUP && arrived.view > known;
+        is_newer || self.is_stranger(arrived.from) && !is_for_strangers(message)
     }
 
     /// A message of a live boot. What has left the views is refused by its boot, and who stays a primary stays it: so one of an
     /// older view than this worker's is as good as one of this, but for what a coordinator asks for that has not heard of the
     /// exclusion: its transaction may have lost locks.
-    fn on_arrived(
-        &mut self,
-        now: Time,
-        header: (Address, GroupId, View),
-        message: Message,
-        outbox: &mut Outbox,
-    ) {
-        let (from, group, view) = header;
-        if group != NO_GROUP {
-            let current = self.state.groups.get(&group).map_or(View(0), |group| group.view);
-            if view > current {
-                // Sent in a view this worker has not heard of: first the control state, then the message.
-                if self.held.len() < HELD_MESSAGES_MAX {
-                    self.held.push_back((header, message));
-                }
-                return;
-            }
-            if view < current
-                && let Some(unknown) = participant::lost_with_its_view(&message)
-            {
-                let (_, mut context) = self.coordinator_and_context(now, outbox);
-                context.send_for(unknown.shard, from, Message::TransactionUnknown(unknown));
-                return;
-            }
+    fn on_arrived(&mut self, now: Time, arrived: Arrived, message: Message, outbox: &mut Outbox) {
+        let Arrived { from, group, view } = arrived;
+        if self.must_wait(&arrived, &message) {
+            self.held.push_back((arrived, message));
+            return;
+        }
+        let known = self.state.groups.get(&group);
+        if known.is_some_and(|group| view < group.lost_in)
+            && let Some(unknown) = participant::lost_with_its_view(&message)
+        {
+            let (_, mut context) = self.coordinator_and_context(now, outbox);
+            context.send_for(unknown.shard, from.address, Message::TransactionUnknown(unknown));
+            return;
         }
         self.queue.push_back((from, message));
     }
@@ -415,8 +503,8 @@ impl Kernel {
         let before = std::mem::replace(&mut self.state, Arc::clone(&state));
         outbox.state = Some(state);
         let moved = self.take_over(now, &before, outbox);
-        for (header, message) in std::mem::take(&mut self.held) {
-            self.on_arrived(now, header, message, outbox);
+        for (arrived, message) in std::mem::take(&mut self.held) {
+            self.on_arrived(now, arrived, message, outbox);
         }
         let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
         // The shards first: a version is adopted when their new indexes are filled, which only they know of.
@@ -424,26 +512,40 @@ impl Kernel {
         coordinator.on_state(&moved, &mut context);
     }
 
-    /// What a newer control state says of nodes that are gone. Returns the shards that have another primary than before.
+    /// What a newer control state says of nodes that are gone or come back. Returns the shards that have another primary than
+    /// before.
     fn take_over(&mut self, now: Time, before: &ControlState, outbox: &mut Outbox) -> Vec<ShardId> {
         let state = Arc::clone(&self.state);
-        if state.excluded.len() == before.excluded.len() {
+        let views = |state: &ControlState| -> Vec<View> {
+            state.groups.values().map(|group| group.view).collect()
+        };
+        if state.excluded.len() == before.excluded.len() && views(&state) == views(before) {
             return Vec::new();
         }
-        self.held.retain(|((from, ..), _)| !state.is_excluded(from.node));
-        self.channels.forget(|node| state.is_excluded(node));
+        self.held.retain(|(arrived, _)| !state.is_over(arrived.from.boot));
+        let is_over =
+            |node: NodeId| before.incarnations.get(&node).is_some_and(|boot| state.is_over(*boot));
+        self.channels.forget(|peer, boot| match boot {
+            Some(boot) => state.is_over(boot),
+            None => is_over(peer.node),
+        });
         if !before.is_formed() {
             return Vec::new();
         }
         let mut context = context!(self, now, outbox);
         // Whichever worker hears of it first does this for all: it must be done before one of them acts by the new views.
-        participant::on_exclusion(&mut context);
+        participant::on_views(&mut context);
+        self.sequencer.forget(is_over);
         if state.sequencer != before.sequencer {
             self.sequencer.on_takeover(&mut context);
         }
-        self.deadlock.forget(|node| state.is_excluded(node));
-        self.reports.forget(|node| state.is_excluded(node), &mut context);
-        let moved = |shard: &ShardId| state.primary(*shard) != before.primary(*shard);
+        self.deadlock.forget(is_over);
+        self.reports.forget(is_over, &mut context);
+        // Also when the same node leads again, as another boot.
+        let moved = |shard: &ShardId| {
+            let led = before.primary(*shard);
+            state.primary(*shard) != led || is_over(led)
+        };
         state.shards().filter(moved).collect()
     }
 
@@ -485,14 +587,19 @@ impl Kernel {
     fn publish_state(&mut self, now: Time, outbox: &mut Outbox) {
         let workers = self.node.config.node(self.address.node).map_or(1, |node| node.workers);
         for worker in 1..workers {
-            let message =
-                LocalMessage { from: self.address, content: LocalContent::StatePublished };
+            let from = Origin { address: self.address, boot: self.node.incarnation };
+            let message = LocalMessage { from, content: LocalContent::StatePublished };
             outbox.local.push((WorkerId(worker), message));
         }
         self.adopt_state(now, outbox);
     }
 
-    fn on_message(&mut self, now: Time, from: Address, message: Message, outbox: &mut Outbox) {
+    fn on_message(&mut self, now: Time, origin: Origin, message: Message, outbox: &mut Outbox) {
+        if coordinated(&message).is_some_and(|id| id.incarnation != self.node.incarnation) {
+            // An answer to the boot before.
+            return;
+        }
+        let from = origin.address;
         let mut context = context!(self, now, outbox);
         let context = &mut context;
         let mut published = false;
@@ -502,9 +609,19 @@ impl Kernel {
             | Message::ChangeSchema(_)
             | Message::SchemaAdopted(_)
             | Message::ControlCopy(_)
-            | Message::NodeDead(_) => {
+            | Message::NodeDead(_)
+            | Message::LearnerReady(_) => {
                 if let Some(control) = &mut self.control {
                     published = control.on_message(from, message, context);
+                }
+            }
+            Message::Excluded(m) => {
+                if m.incarnation == self.node.incarnation {
+                    context.outbox.ends = Some(format!(
+                        "node {} was taken for dead and excluded by the cluster, as node {} says: this process ends; started \
+                         again it is filled, and serves",
+                        context.address.node, from.node
+                    ));
                 }
             }
             Message::ChangeSchemaDone(m) => self.coordinator.on_change_schema_done(&m, context),
@@ -527,9 +644,10 @@ impl Kernel {
             | Message::Replicate(_)
             | Message::ReplicateOk(_)
             | Message::CommitIndex(_)
+            | Message::JoinMarker(_)
             | Message::AskOutcome(_)
             | Message::AskDecision(_) => {
-                participant::on_message(from, message, context);
+                participant::on_message(origin, message, context);
             }
 
             Message::SnapshotRequest(m) => self.sequencer.on_snapshot_request(from, &m, context),

@@ -72,21 +72,24 @@ transcripts! {
         two_shards_sequencer_elsewhere
         vote_waits_for_record;
     control:
+        answers_of_earlier_boots
+        copies_of_a_new_leader
         dropped_rows_go_after_adoption
         index_is_adopted_when_built
         leader_among_three_voters
+        leader_dies
         misconfigured_node_is_not_let_in
         newer_schema_overtakes
         one_schema_change_at_a_time
         schema_change_is_done_once
         schema_change_waits_for_its_table
         transactions_keep_their_definition
-        views_are_formed_when_all_are_there;
+        views_are_formed_when_all_are_there
+        votes_of_a_lost_directory;
     envelope:
         another_boot_of_a_peer
         excluded_boot_is_refused
         future_view_waits
-        restarted_node_is_no_member
         wrong_identity_is_refused;
     lock:
         a_wait_that_ends_is_no_deadlock
@@ -123,6 +126,30 @@ transcripts! {
         snapshot_bounds_the_commit
         strict_snapshot
         whole_transactions_only;
+    rejoin:
+        answer_to_the_boot_before
+        unsent_row_is_not_copied
+        age_of_the_prepared
+        marker_first
+        restart_before_the_views
+        rewritten_row_is_copied
+        snapshot_of_a_deleted_row
+        boots_begin_anew
+        copy_in_the_log
+        decisions_are_told
+        directory_lost
+        held_until_let_in
+        last_copy_stays
+        late_messages
+        learner_dies
+        learner_is_awaited
+        node_comes_back
+        outcome_from_before
+        prepared_is_copied
+        restart_says_it
+        snapshot_from_before
+        worker_behind
+        parts_are_copied;
     report:
         deadlocks_are_remembered
         locks_of_all_nodes;
@@ -151,5 +178,7 @@ transcripts! {
         primary_dies
         record_of_another_shard
         snapshot_of_an_earlier_request
-        stamped_twice;
+        same_node_again
+        stamped_twice
+        taken_for_dead;
 }

@@ -38,6 +38,8 @@ catalogue! {
     SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition";
     ControlCopy: "leader" -> "node", "control plane", "the control state, for a node that is no voter";
     NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
+    LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and is waited for; repeated until it is promoted";
+    Excluded: "node" -> "node", "views", "your boot is over: end; not numbered";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
@@ -56,6 +58,7 @@ catalogue! {
     Replicate: "primary" -> "backup", "replication", "one record of the shard's log";
     ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
     CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
+    JoinMarker: "primary" -> "learner", "replication", "the log that follows begins here";
     SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";
     SnapshotGranted: "sequencer" -> "worker", "timestamps", "the snapshot timestamp";
     TimestampRequest: "worker" -> "sequencer", "timestamps", "commit timestamps are needed; all locks are held";

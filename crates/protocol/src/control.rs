@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use types::wire::Bytes;
 use types::{
-    Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Incarnation, Lineage, NodeId,
-    ShardId, View, WorkerId, wire_enum, wire_struct,
+    Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Home, Incarnation, Lineage,
+    NodeId, ShardId, View, WorkerId, wire_enum, wire_struct,
 };
 
 use crate::schema::{SchemaChange, SchemaError};
@@ -89,10 +89,15 @@ pub struct ControlState {
     pub applied: u64,
     pub config: ClusterConfig,
     pub lineage: Lineage,
-    /// The boot of each node that may take part (R5).
+    /// The boot of each node that takes part (R5).
     pub incarnations: BTreeMap<NodeId, Incarnation>,
     /// Boots that are over: whatever still comes from them is refused, and nothing is sent to them (R2, R5).
-    pub excluded: BTreeMap<NodeId, Incarnation>,
+    pub excluded: BTreeMap<Incarnation, NodeId>,
+    /// The directory that each node keeps its identity in. One process at a time has it, so a second boot from it means that
+    /// the first is over.
+    pub homes: BTreeMap<NodeId, Home>,
+    /// The directories that hold the voters' votes. A voter without its own has forgotten them, and is none any more (R5).
+    pub voter_homes: BTreeMap<NodeId, Home>,
     pub groups: BTreeMap<GroupId, Group>,
     pub sequencer: Option<Sequencer>,
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
@@ -107,6 +112,8 @@ wire_struct!(ControlState {
     lineage,
     incarnations,
     excluded,
+    homes,
+    voter_homes,
     groups,
     sequencer,
     buckets,
@@ -118,11 +125,24 @@ wire_struct!(ControlState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     pub view: View,
+    /// The view in which locks were lost last, with a node of this group or of another.
+    pub lost_in: View,
     pub members: Vec<Member>,
     /// The primary of each of the group's shards, all changed together with the view.
     pub primaries: BTreeMap<ShardId, NodeId>,
 }
-wire_struct!(Group { view, members, primaries });
+wire_struct!(Group { view, lost_in, members, primaries });
+
+impl Group {
+    pub fn active(&self) -> impl Iterator<Item = NodeId> {
+        let active = self.members.iter().filter(|member| member.state == MemberState::Active);
+        active.map(|member| member.node)
+    }
+    pub fn learner(&self) -> Option<NodeId> {
+        let learner = self.members.iter().find(|member| member.state == MemberState::Learner);
+        learner.map(|member| member.node)
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -136,7 +156,7 @@ wire_struct!(Member { node, incarnation, state });
 pub enum MemberState {
     /// Holds every acknowledged record of the group; counted for every acknowledgement.
     Active,
-    /// Being filled; answers nothing.
+    /// Being filled: it gets every record, and answers nothing.
     Learner,
 }
 wire_enum!(MemberState { 0 => Active, 1 => Learner });
@@ -168,8 +188,9 @@ wire_enum!(ControlOutcome { 0 => Done(version), 1 => Refused(error) });
 /// An entry of the control-plane log.
 #[derive(Clone, Debug)]
 pub enum ControlEntry {
-    /// A node's boot. When the last data node of the configuration is there, the first views are formed.
-    RegisterNode { node: NodeId, incarnation: Incarnation },
+    /// A node's boot. When the last data node of the configuration is there, the first views are formed. A data node whose boot
+    /// before was excluded comes back as a learner of its group.
+    RegisterNode { node: NodeId, incarnation: Incarnation, home: Home },
     ChangeSchema {
         requester: Address,
         incarnation: Incarnation,
@@ -180,12 +201,15 @@ pub enum ControlEntry {
     RemoveDropped,
     /// This boot of a node is over: it leaves its group's view, and others take up what it was.
     ExcludeNode { node: NodeId, incarnation: Incarnation },
+    /// The learner holds what the active members hold, and every acknowledgement waits for it: it is active.
+    PromoteNode { node: NodeId, incarnation: Incarnation },
 }
 wire_enum!(ControlEntry {
-    0 => RegisterNode { node, incarnation },
+    0 => RegisterNode { node, incarnation, home },
     1 => ChangeSchema { requester, incarnation, sequence, change },
     2 => RemoveDropped,
     3 => ExcludeNode { node, incarnation },
+    4 => PromoteNode { node, incarnation },
 });
 
 impl ControlState {
@@ -196,6 +220,8 @@ impl ControlState {
             lineage: Lineage(1),
             incarnations: BTreeMap::new(),
             excluded: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            voter_homes: BTreeMap::new(),
             groups: BTreeMap::new(),
             sequencer: None,
             buckets: Vec::new(),
@@ -209,8 +235,20 @@ impl ControlState {
         self.sequencer.is_some()
     }
 
+    /// Is the node's last boot over, and no other one let in since?
     pub fn is_excluded(&self, node: NodeId) -> bool {
-        self.excluded.contains_key(&node)
+        !self.incarnations.contains_key(&node)
+            && self.excluded.values().any(|excluded| *excluded == node)
+    }
+    pub fn is_over(&self, incarnation: Incarnation) -> bool {
+        self.excluded.contains_key(&incarnation)
+    }
+    /// Is this boot of a node a member that counts, or of a node that has no rows?
+    pub fn is_active(&self, node: NodeId, incarnation: Incarnation) -> bool {
+        let is_active = |group: &Group| group.active().any(|active| active == node);
+        let has_no_rows = self.config.node(node).is_some_and(|config| !config.data);
+        self.incarnations.get(&node) == Some(&incarnation)
+            && (has_no_rows || self.groups.values().any(is_active))
     }
     /// The data nodes that take part.
     pub fn data_nodes(&self) -> Vec<NodeId> {
@@ -218,15 +256,21 @@ impl ControlState {
         nodes.retain(|node| !self.is_excluded(*node));
         nodes
     }
-    /// May this boot be excluded, by what is known now? A node that is the last of its group may not: nobody has its rows. Of
-    /// a group of three or more nobody may yet: its backups' logs would have to be made equal first.
+    /// May this boot be excluded, by what is known now? The last active member of its group may not: nobody else has its rows.
+    /// Of a group of three or more nobody may yet: its backups' logs would have to be made equal first.
     pub fn may_exclude(&self, node: NodeId, incarnation: Incarnation) -> bool {
-        let is_member = self.incarnations.get(&node) == Some(&incarnation);
-        let has_two = |group: GroupId| self.group(group).members.len() == 2;
-        is_member
-            && self.is_formed()
-            && !self.is_excluded(node)
-            && self.group_of_node(node).is_none_or(has_two)
+        let is_there = self.incarnations.get(&node) == Some(&incarnation);
+        let may_lose = |id: GroupId| {
+            let group = self.group(id);
+            let is_active = group.active().any(|active| active == node);
+            !is_active || group.active().count() == 2
+        };
+        is_there && self.group_of_node(node).is_none_or(may_lose)
+    }
+    /// May it be promoted?
+    pub fn may_promote(&self, node: NodeId, incarnation: Incarnation) -> bool {
+        let member = Member { node, incarnation, state: MemberState::Learner };
+        self.groups.values().any(|group| group.members.contains(&member))
     }
 
     pub fn shard_of(&self, bucket: BucketId) -> ShardId {
@@ -266,6 +310,8 @@ impl ControlState {
 /// A message of the control plane's consensus, as its library encodes it.
 #[derive(Clone, Debug)]
 pub struct RaftMessage {
+    /// Where the sender keeps its votes.
+    pub home: Home,
     pub payload: Bytes,
 }
-wire_struct!(RaftMessage { payload });
+wire_struct!(RaftMessage { home, payload });

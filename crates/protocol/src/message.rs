@@ -5,8 +5,8 @@
 
 use types::wire::Bytes;
 use types::{
-    Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp, TransactionId,
-    Value, wire_enum, wire_struct,
+    Home, Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp,
+    TransactionId, Value, wire_enum, wire_struct,
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
@@ -25,6 +25,8 @@ pub enum Message {
     SchemaAdopted(SchemaAdopted),
     ControlCopy(ControlCopy),
     NodeDead(NodeDead),
+    LearnerReady(LearnerReady),
+    Excluded(Excluded),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -45,6 +47,7 @@ pub enum Message {
     Replicate(Replicate),
     ReplicateOk(ReplicateOk),
     CommitIndex(CommitIndex),
+    JoinMarker(JoinMarker),
     // Timestamps.
     SnapshotRequest(SnapshotRequest),
     SnapshotGranted(SnapshotGranted),
@@ -65,10 +68,11 @@ pub enum Message {
 wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
+    7 => LearnerReady(m), 8 => Excluded(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
-    32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m),
+    32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m), 35 => JoinMarker(m),
     40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
     43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
     48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
@@ -81,8 +85,9 @@ wire_enum!(Message {
 pub struct RegisterNode {
     /// A digest of the sender's configuration: nodes that were configured differently refuse each other.
     pub config_digest: u64,
+    pub home: Home,
 }
-wire_struct!(RegisterNode { config_digest });
+wire_struct!(RegisterNode { config_digest, home });
 
 /// A node asks the leader for a schema change; sent again, with the same sequence, until it is answered.
 #[derive(Clone, Debug)]
@@ -121,6 +126,23 @@ pub struct NodeDead {
     pub incarnation: Incarnation,
 }
 wire_struct!(NodeDead { node, incarnation });
+
+/// A primary says that the learner of its group holds this shard, and that it tells nobody of a commit without it; sent again
+/// until the control state says that it is promoted.
+#[derive(Clone, Debug)]
+pub struct LearnerReady {
+    pub shard: ShardId,
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+}
+wire_struct!(LearnerReady { shard, node, incarnation });
+
+/// The answer to frames of a boot that is over, if it lives all the same: it must end. Not numbered, and lost like any frame.
+#[derive(Clone, Debug)]
+pub struct Excluded {
+    pub incarnation: Incarnation,
+}
+wire_struct!(Excluded { incarnation });
 
 /// Operations of one transaction on one shard.
 #[derive(Clone, Debug)]
@@ -384,13 +406,54 @@ pub enum RecordKind {
     Decision { commit: Option<Timestamp> },
     /// Some writes of a transaction whose COMMIT or PREPARE follows, at `lower_bound` or later.
     Part { lower_bound: Timestamp },
+    /// For the learner: how some transactions ended that this shard, their home, has decided. Of no transaction.
+    Decisions { decided: Vec<(TransactionId, Timestamp)> },
+    /// For the learner: some rows as they are at this place in the log; what a snapshot below `complete_from` should see of them
+    /// is not there. Of no transaction.
+    Copy { table: TableId, rows: Vec<CopiedRow>, complete_from: Timestamp },
+    /// For the learner: its rows of these keys, at this place in the log, must be these. Of no transaction.
+    Verify { table: TableId, after: Option<Bytes>, up_to: Option<Bytes>, sum: RowsSum },
 }
 wire_enum!(RecordKind {
     0 => Commit { ts, participants, joined },
     1 => Prepare { home },
     2 => Decision { commit },
     3 => Part { lower_bound },
+    4 => Copy { table, rows, complete_from },
+    5 => Verify { table, after, up_to, sum },
+    6 => Decisions { decided },
 });
+
+/// What the log has made of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedRow {
+    pub key: Bytes,
+    /// The newest committed version; none if it is deleted, or not there yet.
+    pub committed: Option<(Timestamp, Bytes)>,
+    /// What a transaction that is not decided has made of it.
+    pub pending: Option<CopiedPending>,
+}
+wire_struct!(CopiedRow { key, committed, pending });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedPending {
+    pub transaction: TransactionId,
+    /// Prepared: the shard whose log holds the decision. None: only parts of it have been sent.
+    pub home: Option<ShardId>,
+    /// How long it has been prepared.
+    pub age_us: u64,
+    /// None: it deletes the row.
+    pub row: Option<Bytes>,
+}
+wire_struct!(CopiedPending { transaction, home, age_us, row });
+
+/// Rows, and a sum over the hashes of their keys, rows and timestamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowsSum {
+    pub rows: u64,
+    pub hash: u64,
+}
+wire_struct!(RowsSum { rows, hash });
 
 /// The new row of a key, or none if it is deleted.
 #[derive(Clone, Debug)]
@@ -418,6 +481,16 @@ pub struct CommitIndex {
     pub position: LogPosition,
 }
 wire_struct!(CommitIndex { shard, position });
+
+/// To a learner: the log that it gets begins behind `position` (R6). What came before it is in the copy.
+#[derive(Clone, Debug)]
+pub struct JoinMarker {
+    pub shard: ShardId,
+    pub position: LogPosition,
+    /// The highest sequencer epoch the shard has seen (R10).
+    pub epoch_max: u16,
+}
+wire_struct!(JoinMarker { shard, position, epoch_max });
 
 /// A worker needs a snapshot timestamp. One request is under way at a time.
 #[derive(Clone, Debug)]

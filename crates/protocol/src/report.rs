@@ -115,6 +115,8 @@ pub struct NodeStatus {
     pub commits: u64,
     pub aborts: u64,
     pub messages_sent: u64,
+    /// What it sends to a node of its group that came back.
+    pub fills: Option<FillReport>,
 }
 wire_struct!(NodeStatus {
     node,
@@ -128,6 +130,7 @@ wire_struct!(NodeStatus {
     commits,
     aborts,
     messages_sent,
+    fills,
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,8 +139,24 @@ pub enum NodeState {
     Started,
     /// In the configuration, not heard of.
     Down,
+    /// Back, and being filled.
+    Joining,
 }
-wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down });
+wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down, 3 => Joining });
+
+/// How far a learner is filled, of the shards that the sender leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FillReport {
+    pub node: NodeId,
+    pub rows: u64,
+    /// As many rows as there are now.
+    pub rows_expected: u64,
+    /// Of keys and rows sent.
+    pub bytes: u64,
+    /// Since it began.
+    pub microseconds: u64,
+}
+wire_struct!(FillReport { node, rows, rows_expected, bytes, microseconds });
 
 /// One worker's sessions.
 #[derive(Clone, Debug, Default)]

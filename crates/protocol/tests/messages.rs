@@ -18,6 +18,13 @@ use types::expr::{Aggregate, AggregateFunction, BinaryOp};
 use types::wire::{Bytes, Wire};
 use types::*;
 
+/// A record that a learner is filled with.
+fn filling(kind: RecordKind) -> Message {
+    let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
+    let (position, commit_index) = (LogPosition(9), LogPosition(8));
+    Message::Replicate(Replicate { shard: ShardId(3), position, commit_index, record })
+}
+
 fn transaction() -> TransactionId {
     TransactionId {
         coordinator: Address { node: NodeId(2), worker: WorkerId(1) },
@@ -101,8 +108,8 @@ fn messages() -> Vec<Message> {
         warnings: vec![],
     };
     vec![
-        Message::Raft(RaftMessage { payload: Bytes(vec![1, 2, 3]) }),
-        Message::RegisterNode(RegisterNode { config_digest: 5 }),
+        Message::Raft(RaftMessage { home: Home(7), payload: Bytes(vec![1, 2, 3]) }),
+        Message::RegisterNode(RegisterNode { config_digest: 5, home: Home(7) }),
         Message::ChangeSchema(ChangeSchema {
             sequence: 1,
             change: SchemaChange::CreateDatabase {
@@ -177,6 +184,8 @@ fn messages() -> Vec<Message> {
         Message::Cancel(Cancel { transaction, request, shard }),
         Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
         Message::NodeDead(NodeDead { node: NodeId(3), incarnation: Incarnation(9) }),
+        Message::Excluded(Excluded { incarnation: Incarnation(9) }),
+        Message::LearnerReady(LearnerReady { shard, node: NodeId(3), incarnation: Incarnation(9) }),
         Message::AskOutcome(AskOutcome {
             transaction,
             request,
@@ -210,8 +219,33 @@ fn messages() -> Vec<Message> {
                 writes: vec![Write { table: TableId(5), key: Bytes(vec![1]), row: None }],
             },
         }),
+        filling(RecordKind::Decisions { decided: vec![(transaction, ts)] }),
+        filling(RecordKind::Copy {
+            table: TableId(5),
+            rows: vec![
+                CopiedRow {
+                    key: Bytes(vec![1]),
+                    committed: Some((ts, Bytes(vec![2, 3]))),
+                    pending: Some(CopiedPending {
+                        transaction,
+                        home: Some(shard),
+                        age_us: 5,
+                        row: None,
+                    }),
+                },
+                CopiedRow { key: Bytes(vec![]), committed: None, pending: None },
+            ],
+            complete_from: ts,
+        }),
+        filling(RecordKind::Verify {
+            table: TableId(5),
+            after: None,
+            up_to: Some(Bytes(vec![9])),
+            sum: RowsSum { rows: 7, hash: 8 },
+        }),
         Message::ReplicateOk(ReplicateOk { shard, position, stamps: vec![(position, ts)] }),
         Message::CommitIndex(CommitIndex { shard, position }),
+        Message::JoinMarker(JoinMarker { shard, position, epoch_max: 3 }),
         Message::SnapshotRequest(SnapshotRequest { request }),
         Message::SnapshotGranted(SnapshotGranted { request, at: ts }),
         Message::TimestampRequest(TimestampRequest { request, count: 3 }),

@@ -21,6 +21,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --trace            with --seed: print everything that happens
   --twice            run each seed twice; the two histories must be equal
   --crashes          every world whose rows have replicas loses a node
+  --returns          and it comes back; then the next one is lost, and so on
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -54,6 +55,10 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::InDoubtRolledBack,
     Mutation::OutcomeNotAsked,
     Mutation::EpochNotRaised,
+    Mutation::LearnerNotAwaited,
+    Mutation::PreparedNotCopied,
+    Mutation::DecisionsNotTold,
+    Mutation::WorkerBehind,
 ];
 
 #[derive(Clone)]
@@ -66,6 +71,7 @@ struct Arguments {
     twice: bool,
     stop: bool,
     crashes: bool,
+    returns: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -95,6 +101,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         twice: false,
         stop: false,
         crashes: false,
+        returns: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -117,6 +124,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--twice" => parsed.twice = true,
             "--stop" => parsed.stop = true,
             "--crashes" => parsed.crashes = true,
+            "--returns" => parsed.returns = true,
             "--mutation" => {
                 let name = value()?;
                 let found = MUTATIONS.iter().find(|mutation| format!("{mutation:?}") == name);
@@ -193,7 +201,9 @@ fn cpu_time() -> Duration {
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
-    if arguments.crashes {
+    if arguments.returns {
+        options = options.with_returns();
+    } else if arguments.crashes {
         options = options.with_crash();
     }
     if arguments.one {
@@ -248,7 +258,11 @@ fn print_failure(
         Mutation::None => String::new(),
         mutation => format!(" --mutation {mutation:?}"),
     };
-    let crashes = if arguments.crashes { " --crashes" } else { "" };
+    let crashes = match (arguments.returns, arguments.crashes) {
+        (true, _) => " --returns",
+        (false, true) => " --crashes",
+        (false, false) => "",
+    };
     let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
     println!(
         "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \

@@ -3,12 +3,12 @@
 //!
 //! A connection has a generation: frames of an older one are gone with it. While it is down, what is sent is lost; the
 //! kernels' channels send it again when it is up. When the node at one side dies, its connections end: what was under way
-//! arrives or is lost, and they never open again.
+//! arrives or is lost, and they open again only with its next boot.
 
 use std::collections::BTreeMap;
 
 use kernel::Time;
-use types::Address;
+use types::{Address, NodeId};
 
 use crate::options::Faults;
 use crate::random::Random;
@@ -31,7 +31,7 @@ struct Connection {
 enum ConnectionState {
     Down,
     Up,
-    /// A side has died: nothing is sent any more, and what was under way may still arrive.
+    /// A side has died: nothing is sent any more, and what was under way may still arrive, until that side is back.
     Ended,
 }
 
@@ -82,7 +82,22 @@ impl Network {
         ConnectionId { generation: connection.generation, ..id }
     }
 
-    /// Ends a connection for ever, because a side has died. What is under way on it arrives as planned, or is lost.
+    /// Connections that have ended may be opened again, where both sides live.
+    pub fn revive(&mut self, is_alive: impl Fn(NodeId) -> bool) -> Vec<ConnectionId> {
+        let mut revived = Vec::new();
+        for ((low, high), connection) in &mut self.connections {
+            let both = is_alive(low.node) && is_alive(high.node);
+            if connection.state == ConnectionState::Ended && both {
+                connection.state = ConnectionState::Down;
+                connection.generation += 1;
+                let generation = connection.generation;
+                revived.push(ConnectionId { low: *low, high: *high, generation });
+            }
+        }
+        revived
+    }
+
+    /// Ends a connection, because a side has died. What is under way on it arrives as planned, or is lost.
     pub fn end(&mut self, id: ConnectionId, arrives: bool) {
         let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
         assert_ne!(connection.state, ConnectionState::Ended);
@@ -141,7 +156,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use types::{NodeId, WorkerId};
+    use types::WorkerId;
 
     use super::*;
 

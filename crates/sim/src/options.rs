@@ -62,14 +62,18 @@ pub struct Faults {
     pub contention_per_mille: u32,
 }
 
-/// The end of a node's process: what it knew is gone, and it does not come back.
+/// The end of a node's process: what it had in memory is gone.
 #[derive(Clone, Debug)]
 pub struct Crash {
     pub node: NodeId,
     /// Since the sessions began to work.
     pub at: Time,
-    /// So much later the first of the others may hear of it.
+    /// So much later the first of the others may hear of it. Never, when it is later than it comes back: that says it.
     pub told_after: Time,
+    /// It does not come back; or so much later, with what it had on its disk.
+    pub restart_after: Option<Time>,
+    /// Those that die next, each so long after the one before is back: so that what only that one still holds is asked for.
+    pub then: Vec<(NodeId, Time)>,
     /// Decides what of its frames still arrives, and when each of the others hears of it.
     pub seed: u64,
 }
@@ -192,22 +196,11 @@ impl Options {
         options
     }
 
-    /// The same with the loss of a node, if rows have replicas: any one, but for the only voter, and a data node of a group of
-    /// three (whose takeover is not built yet). It is decided by a generator of its own, so everything else stays what the
+    /// The same with the loss of a node, if one may be lost. It is decided by a generator of its own, so everything else stays what the
     /// seed stands for.
     pub fn with_crash(mut self) -> Options {
-        if self.shape.replicas() < 2 {
-            return self;
-        }
         let mut random = Random::new(self.seed ^ 0xdead_beef);
-        let nodes = self.cluster_config().nodes;
-        let voter_count = nodes.iter().filter(|node| node.voter).count();
-        let candidates: Vec<NodeId> = nodes
-            .iter()
-            .filter(|node| 1 < voter_count || !node.voter)
-            .filter(|node| self.shape.replicas() == 2 || !node.data)
-            .map(|node| node.id)
-            .collect();
+        let candidates = self.shape.nodes_that_may_die();
         if candidates.is_empty() {
             return self;
         }
@@ -216,9 +209,38 @@ impl Options {
             node: *random.pick(&candidates),
             at: random.between(duration / 10, duration / 10 * 8),
             told_after: random.logarithmic(MILLISECOND / 5, 50 * MILLISECOND),
+            restart_after: None,
+            then: Vec::new(),
             seed: random.draw(),
         });
         self
+    }
+
+    /// The same, and the node comes back; when it is there again its partner, or another node, dies, and comes back, and so on.
+    pub fn with_returns(self) -> Options {
+        let mut options = self.with_crash();
+        let Some(crash) = &mut options.crash else { return options };
+        let mut random = Random::new(options.seed ^ 0xb00b_1e55);
+        let duration = options.seconds * SECOND;
+        crash.at = random.between(duration / 20, duration / 10 * 4);
+        crash.restart_after = Some(random.logarithmic(MILLISECOND, SECOND));
+        if random.chance(300) {
+            // Nobody says that it is over.
+            crash.told_after = Time::MAX;
+        }
+        let nodes = options.shape.nodes_that_may_die();
+        let mut last = crash.node;
+        for _ in 0..random.between(1, 4) {
+            let others: Vec<NodeId> = nodes.iter().copied().filter(|node| *node != last).collect();
+            let partner = NodeId(last.0 ^ 1);
+            let next = match nodes.contains(&partner) && random.chance(700) {
+                true => partner,
+                false => *random.pick(&others),
+            };
+            crash.then.push((next, random.logarithmic(MILLISECOND, SECOND)));
+            last = next;
+        }
+        options
     }
 
     /// Three to six kinds of work, with about a dozen sessions together, whatever the number of workers.
@@ -274,6 +296,16 @@ impl Options {
 }
 
 impl Shape {
+    /// All but the only voter, and the data nodes of a group of three (whose takeover is not built yet).
+    fn nodes_that_may_die(self) -> Vec<NodeId> {
+        let ids = match self {
+            Shape::Single | Shape::Triple => 0..0,
+            Shape::Pair => 2..4,
+            Shape::PairOfVoters => 1..4,
+            Shape::TwoGroups => 2..6,
+        };
+        ids.map(NodeId).collect()
+    }
     pub fn data_nodes(self) -> u16 {
         match self {
             Shape::Single => 1,

@@ -5,13 +5,14 @@
 //! What is left is looked at on every replica and read once more by sessions on every worker.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Once;
 
 use client::{Batch, ReadAt, ScanBatch, ScanOptions, SchemaChange};
 use kernel::Time;
-use types::{Collation, IndexState};
+use types::{Address, Collation, IndexState};
 
 use crate::contents::{self, Contents};
 use crate::options::{Faults, MILLISECOND, Options, SECOND};
@@ -20,6 +21,8 @@ use crate::tables::{self, DATABASE};
 use crate::workload::{KINDS, Work};
 use crate::world::{Counts, World};
 
+/// How often crashes and returns are looked for.
+const LOOK_INTERVAL: Time = 5 * MILLISECOND;
 /// Bounds on what must happen, in simulated time. Under faults messages may need many attempts.
 const READY_MAX: Time = 20 * SECOND;
 const SETUP_MAX: Time = 60 * SECOND;
@@ -27,6 +30,10 @@ const SETUP_MAX: Time = 60 * SECOND;
 const FINISH_MAX: Time = 2 * SECOND;
 /// And then nothing is locked, pending or on its way.
 const REST_MAX: Time = SECOND;
+/// A node that was started again is a full member. Over links that lost much, more has piled up for it than is sent again in a
+/// moment: its channels send 256 KiB every 50 ms.
+const RETURN_MAX: Time = 5 * SECOND;
+const RETURN_MAX_WITH_LOSS: Time = 60 * SECOND;
 /// Old versions go as the horizon follows.
 const PRUNE_MAX: Time = 500 * MILLISECOND;
 
@@ -110,17 +117,29 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     }
     let sessions = world.options.sessions.clone();
     let wanted = KINDS.iter().zip(sessions).filter(|(_, count)| 0 < *count);
-    let mut works: Vec<(&str, u32, Rc<dyn Work>)> = Vec::new();
+    let mut works: Vec<(&'static str, u32, Rc<dyn Work>)> = Vec::new();
     for (kind, count) in wanted {
         let work = (kind.make)(&mut world.random().fork());
         works.push((kind.name, count, Rc::from(work)));
     }
     set_up(world, stage, &works)?;
-    start(world, stage, &works);
+    world.plan_crash();
+    let mut cast = Cast::default();
+    let hosts = world.hosts();
+    cast.start(world, hosts, stage, &works);
 
-    let seconds = world.options.seconds;
-    for _ in 0..seconds {
-        world.run_until(SECOND, |_| stage.is_stopping());
+    let end = world.now() + world.options.seconds * SECOND;
+    while world.now() < end && !stage.is_stopping() {
+        world.run_until(LOOK_INTERVAL, |_| stage.is_stopping());
+        for node in world.take_crashed() {
+            stage.lose(node);
+        }
+        let returned = world.take_returned();
+        if !returned.is_empty() {
+            let mut hosts = world.hosts();
+            hosts.retain(|host| returned.contains(&host.node));
+            cast.start(world, hosts, stage, &works);
+        }
         note(outcome, world, stage);
     }
     stage.stop();
@@ -137,6 +156,13 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         ));
     }
     failures(stage)?;
+    let return_max = match world.options.faults.loss_per_mille {
+        0 => RETURN_MAX,
+        _ => RETURN_MAX_WITH_LOSS,
+    };
+    if !world.run_until(return_max, World::is_ready) {
+        return Err("a node that has come back does not serve".into());
+    }
     if !world.run_until(REST_MAX, contents::is_quiescent) {
         let restless = contents::restless(world).unwrap_or_default();
         return Err(format!("the sessions have ended, but {restless}"));
@@ -226,19 +252,33 @@ fn set_up(
     failures(stage)
 }
 
-fn start(world: &mut World, stage: &Rc<Stage>, works: &[(&str, u32, Rc<dyn Work>)]) {
-    world.plan_crash();
-    let mut actors = 0;
-    for (_, count, work) in works {
-        let mut index = 0;
-        for _ in 0..*count {
-            for host in world.hosts() {
-                let random = world.random().fork();
-                let client = world.client(host);
-                let actor = Actor::new(actors, index, host, client, random, Rc::clone(stage));
-                world.spawn(host, work.session(actor));
-                actors += 1;
-                index += 1;
+/// Numbers the actors, of all works and of each.
+#[derive(Default)]
+struct Cast {
+    actors: u64,
+    by_work: BTreeMap<&'static str, u64>,
+}
+
+impl Cast {
+    fn start(
+        &mut self,
+        world: &mut World,
+        hosts: Vec<Address>,
+        stage: &Rc<Stage>,
+        works: &[(&'static str, u32, Rc<dyn Work>)],
+    ) {
+        for (name, count, work) in works {
+            let index = self.by_work.entry(name).or_default();
+            for _ in 0..*count {
+                for host in &hosts {
+                    let random = world.random().fork();
+                    let client = world.client(*host);
+                    let stage = Rc::clone(stage);
+                    let actor = Actor::new(self.actors, *index, *host, client, random, stage);
+                    world.spawn(*host, work.session(actor));
+                    self.actors += 1;
+                    *index += 1;
+                }
             }
         }
     }

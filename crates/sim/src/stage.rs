@@ -4,7 +4,7 @@
 //! failure, and number what happens so that histories have an order that is finer than the clock.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
@@ -30,6 +30,8 @@ pub struct Stage {
     lost: Rc<Cell<Option<Lost>>>,
     /// When each actor last had what it asked for, and where it is.
     served: RefCell<BTreeMap<u64, (Address, Time)>>,
+    /// Those that went with their nodes.
+    actors_lost: RefCell<BTreeSet<u64>>,
     failures: RefCell<Vec<String>>,
     event_last: Cell<u64>,
     /// Told when a node's schema is newer, and what sessions tell each other.
@@ -53,6 +55,7 @@ impl Stage {
             news: world.news(),
             lost: world.lost(),
             served: RefCell::default(),
+            actors_lost: RefCell::default(),
             stopping: Cell::new(false),
             failures: RefCell::new(Vec::new()),
             event_last: Cell::new(0),
@@ -85,9 +88,16 @@ impl Stage {
     pub fn failures(&self) -> Vec<String> {
         self.failures.borrow().clone()
     }
-    /// The node that has crashed.
-    pub fn lost_node(&self) -> Option<NodeId> {
-        self.lost.get().map(|lost| lost.node)
+    /// A node has crashed, and its actors with it.
+    pub fn lose(&self, node: NodeId) {
+        let lost = |_: &u64, (host, _): &mut (Address, Time)| host.node == node;
+        let lost: Vec<u64> =
+            self.served.borrow_mut().extract_if(.., lost).map(|(id, _)| id).collect();
+        self.actors_lost.borrow_mut().extend(lost);
+    }
+    /// Has this actor gone with its node?
+    pub fn is_lost(&self, actor: u64) -> bool {
+        self.actors_lost.borrow().contains(&actor)
     }
     /// By when everything must be as before the crash, if there was one.
     fn available_at(&self) -> Option<Time> {
@@ -103,7 +113,10 @@ impl Stage {
     pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
         let may_be = matches!(
             refusal,
-            Refusal::RolledBack | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_)
+            Refusal::RolledBack
+                | Refusal::OutcomeUnknown(_)
+                | Refusal::Unavailable(_)
+                | Refusal::SnapshotTooOld
         );
         let is_time = |at: Time| !self.is_mild || self.now() <= at;
         may_be && self.available_at().is_some_and(is_time)
@@ -113,10 +126,8 @@ impl Stage {
     pub fn longest_unserved(&self) -> Option<(Address, Time)> {
         let mut last: BTreeMap<(Address, Option<u64>), Time> = BTreeMap::new();
         for (actor, (host, at)) in self.served.borrow().iter() {
-            if Some(host.node) != self.lost_node() {
-                let of = last.entry((*host, self.is_mild.then_some(*actor))).or_insert(*at);
-                *of = (*of).max(*at);
-            }
+            let of = last.entry((*host, self.is_mild.then_some(*actor))).or_insert(*at);
+            *of = (*of).max(*at);
         }
         last.into_iter().map(|((host, _), at)| (host, at)).min_by_key(|(_, at)| *at)
     }

@@ -9,7 +9,8 @@
 //! because they say so, workers of one node hear each other in order.
 //!
 //! A node may be lost ([`crate::options::Crash`]): from one event to the next its workers and their tasks are gone, frames
-//! it has sent may still arrive, and some time later each of the other nodes is told.
+//! it has sent may still arrive, and some time later each of the other nodes is told. It may come back, as another boot that
+//! has nothing but what it had on its disk.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,11 +21,14 @@ use std::sync::Arc;
 
 use client::Client;
 use client::task::{Executor, TaskId};
-use kernel::{Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Time};
+use kernel::{
+    Boot, Input, Kernel, KernelConfig, LocalMessage, MemoryJournal, NodeShared, Outbox, Time,
+};
+use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
 use protocol::request::{Request, SessionId};
 use types::hash::hash64;
-use types::{Address, Incarnation, NodeId, WorkerId};
+use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::network::{ConnectionId, Network};
@@ -57,12 +61,29 @@ pub struct World {
     /// Those that are alive, and their workers.
     nodes: BTreeMap<NodeId, Arc<NodeShared>>,
     workers: BTreeMap<Address, Worker>,
+    /// Of every node, also while it is down.
+    disks: BTreeMap<NodeId, Disk>,
+    /// Nodes that have crashed, and nodes that serve again, since they were taken.
+    crashed: Vec<NodeId>,
+    returned: Vec<NodeId>,
+    /// Nodes that were started again and do not serve yet.
+    returning: Vec<NodeId>,
+    /// What is to come when they serve.
+    next_crash: Option<Crash>,
+    faults_are_over: bool,
     trace: Trace,
     pub counts: Counts,
     /// What kernels wrote to their logs, the last few.
     log: Vec<String>,
     /// Reused by every step.
     outbox: Outbox,
+}
+
+/// What a node keeps while it is down.
+#[derive(Clone)]
+struct Disk {
+    home: Home,
+    journal: Arc<MemoryJournal>,
 }
 
 struct Worker {
@@ -98,6 +119,7 @@ pub struct Counts {
     pub frames_doubled: u64,
     pub cuts: u64,
     pub crashes: u64,
+    pub returns: u64,
 }
 
 enum Event {
@@ -119,6 +141,7 @@ enum Event {
     /// Some connection is cut, and the next cut is planned.
     Cut,
     Crash(Crash),
+    Restart(Crash),
     /// A worker is told of the crash.
     NodeDied {
         to: Address,
@@ -135,7 +158,7 @@ impl Event {
             Event::Frame { to, .. } | Event::Local { to, .. } | Event::NodeDied { to, .. } => {
                 Some(*to)
             }
-            Event::Open(_) | Event::Cut | Event::Crash(_) => None,
+            Event::Open(_) | Event::Cut | Event::Crash(_) | Event::Restart(_) => None,
         }
     }
 }
@@ -157,42 +180,14 @@ impl World {
         let config = options.cluster_config();
         let mut nodes = BTreeMap::new();
         let mut workers = BTreeMap::new();
+        let mut disks = BTreeMap::new();
         for node in &config.nodes {
-            let incarnation = Incarnation(random.draw());
-            let shared = NodeShared::new(
-                node.id,
-                incarnation,
-                config.clone(),
-                MEMORY_LIMIT_BYTES,
-                options.mutation,
-            );
-            shared.set_contention(options.faults.contention_per_mille, random.draw());
-            shared.set_record_rows_max(options.record_rows_max);
-            let clock_offset = random.below(CLOCK_OFFSET_MAX);
-            for worker in (0..node.workers).map(WorkerId) {
-                let kernel_config =
-                    KernelConfig { worker, seed: random.draw(), channel: options.channel };
-                let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset);
-                let session = node.data.then(|| SessionHost {
-                    client: Client::new(
-                        node.id,
-                        shared.state(),
-                        Arc::<NodeShared>::clone(&shared),
-                        random.draw(),
-                    ),
-                    executor: Executor::new(),
-                });
-                let worker = Worker {
-                    tick_at: kernel.wake_at(),
-                    kernel,
-                    session,
-                    clock_offset,
-                    local_arrives_last: BTreeMap::new(),
-                    timer_at: None,
-                };
-                workers.insert(worker.kernel.address(), worker);
-            }
+            let home = Home(u64::from(node.id.0));
+            let disk = Disk { home, journal: Arc::default() };
+            let (shared, started) = boot(&options, &config, node, &disk, 0, &mut random);
+            workers.extend(started);
             nodes.insert(node.id, shared);
+            disks.insert(node.id, disk);
         }
         let addresses: Vec<Address> = workers.keys().copied().collect();
         let mut world = World {
@@ -207,6 +202,12 @@ impl World {
             network: Network::new(&addresses),
             nodes,
             workers,
+            disks,
+            crashed: Vec::new(),
+            returned: Vec::new(),
+            returning: Vec::new(),
+            next_crash: None,
+            faults_are_over: false,
             trace: Trace { hash: options.seed, print: print_trace },
             counts: Counts::default(),
             log: Vec::new(),
@@ -215,11 +216,7 @@ impl World {
             options,
         };
         for address in addresses {
-            let worker = world.workers.get_mut(&address).expect("just listed");
-            // Workers do not start, nor tick, at the same moment.
-            worker.tick_at = worker.clock_offset + world.random.below(10 * MILLISECOND);
-            let at = worker.tick_at - worker.clock_offset;
-            world.schedule(at, Event::Tick(address));
+            world.plan_first_tick(address);
         }
         for id in world.network.ids() {
             let at = world.random.below(20 * MILLISECOND);
@@ -256,6 +253,14 @@ impl World {
     }
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
+    }
+    /// The nodes that have crashed since this was asked last.
+    pub fn take_crashed(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.crashed)
+    }
+    /// The nodes that have come back and serve, since this was asked last.
+    pub fn take_returned(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.returned)
     }
     pub fn is_alive(&self, node: NodeId) -> bool {
         self.nodes.contains_key(&node)
@@ -304,6 +309,7 @@ impl World {
     /// Ends all faults: links come up and stay up, and lose nothing any more.
     pub fn heal(&mut self) {
         self.faults = Faults::NONE;
+        self.faults_are_over = true;
         for node in self.nodes.values() {
             node.set_contention(0, 0);
         }
@@ -326,6 +332,7 @@ impl World {
                 return false;
             }
             self.run_for(LOOK_INTERVAL.min(end - self.now));
+            self.look_for_returned();
         }
     }
 
@@ -396,14 +403,16 @@ impl World {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
                     self.print(id.low, || format!("link to {:?} is up", id.high));
-                    self.step(id.low, Input::LinkUp(id.high));
-                    self.settle(id.low);
-                    self.step(id.high, Input::LinkUp(id.low));
-                    self.settle(id.high);
+                    for (at, peer) in [(id.low, id.high), (id.high, id.low)] {
+                        let incarnation = self.nodes[&peer.node].incarnation;
+                        self.step(at, Input::LinkUp { peer, incarnation });
+                        self.settle(at);
+                    }
                 }
             }
             Event::Cut => self.cut_some_connection(),
-            Event::Crash(crash) => self.crash(&crash),
+            Event::Crash(crash) => self.crash(crash),
+            Event::Restart(crash) => self.restart(crash),
             Event::NodeDied { to, node, incarnation } => {
                 self.trace.add(9 << 32 | key_of(to));
                 self.print(to, || format!("told that node {node} has died"));
@@ -435,8 +444,13 @@ impl World {
     }
 
     /// The node's workers and the tasks on them are gone; the others are told later.
-    fn crash(&mut self, crash: &Crash) {
+    fn crash(&mut self, crash: Crash) {
         let failed = crash.node;
+        if !self.is_alive(failed) {
+            return;
+        }
+        self.crashed.push(failed);
+        self.returning.retain(|node| *node != failed);
         let mut random = Random::new(crash.seed);
         self.counts.crashes += 1;
         self.trace.add(8 << 32 | u64::from(failed.0));
@@ -448,16 +462,83 @@ impl World {
         }
         self.workers.retain(|address, _| address.node != failed);
         let shared = self.nodes.remove(&failed).expect("a node dies once");
-        let told_first = self.now + crash.told_after;
-        let survivors: Vec<NodeId> = self.nodes.keys().copied().collect();
-        for survivor in survivors {
-            let to = Address { node: survivor, worker: WorkerId(0) };
-            let at = told_first + random.below(CRASH_TOLD_SPREAD);
-            let incarnation = shared.incarnation;
-            self.schedule(at, Event::NodeDied { to, node: failed, incarnation });
+        let is_told = crash.restart_after.is_none_or(|after| crash.told_after < after);
+        let told_first = match crash.restart_after {
+            Some(after) if !is_told => self.now + after,
+            _ => self.now + crash.told_after,
+        };
+        if is_told {
+            let survivors: Vec<NodeId> = self.nodes.keys().copied().collect();
+            for survivor in survivors {
+                let to = Address { node: survivor, worker: WorkerId(0) };
+                let at = told_first + random.below(CRASH_TOLD_SPREAD);
+                let incarnation = shared.incarnation;
+                self.schedule(at, Event::NodeDied { to, node: failed, incarnation });
+            }
         }
         let told_at = told_first + CRASH_TOLD_SPREAD;
         self.lost.set(Some(Lost { node: failed, told_at }));
+        if let Some(after) = crash.restart_after {
+            self.schedule(self.now + after, Event::Restart(crash));
+        }
+    }
+
+    /// The node's next boot. Its disk is what it was; the clock goes on from anywhere.
+    fn restart(&mut self, crash: Crash) {
+        let id = crash.node;
+        self.trace.add(10 << 32 | u64::from(id.0));
+        self.print(Address { node: id, worker: WorkerId(0) }, || "the node starts again".into());
+        let mut random = Random::new(crash.seed ^ self.now);
+        let config = self.options.cluster_config();
+        let node = config.node(id).expect("a node of this cluster");
+        let disk = self.disks[&id].clone();
+        let (shared, started) = boot(&self.options, &config, node, &disk, self.now, &mut random);
+        self.nodes.insert(id, shared);
+        let addresses: Vec<Address> = started.keys().copied().collect();
+        self.workers.extend(started);
+        for address in addresses {
+            self.plan_first_tick(address);
+        }
+        let nodes = &self.nodes;
+        for id in self.network.revive(|node| nodes.contains_key(&node)) {
+            let at = self.now + self.random.below(20 * MILLISECOND);
+            self.schedule(at, Event::Open(id));
+        }
+        self.returning.push(id);
+        self.next_crash = Some(crash);
+    }
+
+    /// Looks whether nodes that were started again serve, and plans the next crash when they do.
+    fn look_for_returned(&mut self) {
+        let is_ready = |node: &NodeId| {
+            let mut own = self.workers.iter().filter(|(address, _)| address.node == *node);
+            own.all(|(_, worker)| worker.kernel.is_ready())
+        };
+        let (ready, others) = self.returning.iter().partition(|node| is_ready(node));
+        let ready: Vec<NodeId> = ready;
+        self.returning = others;
+        if ready.is_empty() {
+            return;
+        }
+        self.counts.returns += ready.len() as u64;
+        self.returned.extend(ready);
+        let is_over = self.faults_are_over;
+        if let Some(mut crash) = self.next_crash.take()
+            && !crash.then.is_empty()
+            && !is_over
+        {
+            let (node, after) = crash.then.remove(0);
+            let crash = Crash { node, seed: crash.seed.wrapping_add(1), ..crash };
+            self.schedule(self.now + after, Event::Crash(crash));
+        }
+    }
+
+    /// Workers do not start, nor tick, at the same moment.
+    fn plan_first_tick(&mut self, address: Address) {
+        let delay = self.random.below(10 * MILLISECOND);
+        let worker = self.workers.get_mut(&address).expect("just started");
+        worker.tick_at = worker.clock_offset + self.now + delay;
+        self.schedule(self.now + delay, Event::Tick(address));
     }
 
     /// One step of a worker's kernel, and what it asks for.
@@ -488,6 +569,9 @@ impl World {
             if self.log.len() < 100 {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
+        }
+        if let Some(reason) = outbox.ends.take() {
+            panic!("only the dead are excluded here: {reason}");
         }
         outbox.state = None;
         self.outbox = outbox;
@@ -582,6 +666,51 @@ impl World {
             self.now, header.from, header.to, header.sequence
         );
     }
+}
+
+/// Boots a node at this time of the world.
+fn boot(
+    options: &Options,
+    config: &ClusterConfig,
+    node: &NodeConfig,
+    disk: &Disk,
+    now: Time,
+    random: &mut Random,
+) -> (Arc<NodeShared>, BTreeMap<Address, Worker>) {
+    let boot = Boot {
+        node: node.id,
+        incarnation: Incarnation(random.draw()),
+        home: disk.home,
+        journal: Arc::<MemoryJournal>::clone(&disk.journal),
+    };
+    let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
+    shared.set_contention(options.faults.contention_per_mille, random.draw());
+    shared.set_record_rows_max(options.record_rows_max);
+    let clock_offset = random.below(CLOCK_OFFSET_MAX);
+    let mut workers = BTreeMap::new();
+    for worker in (0..node.workers).map(WorkerId) {
+        let kernel_config = KernelConfig { worker, seed: random.draw(), channel: options.channel };
+        let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset + now);
+        let session = node.data.then(|| SessionHost {
+            client: Client::new(
+                node.id,
+                shared.state(),
+                Arc::<NodeShared>::clone(&shared),
+                random.draw(),
+            ),
+            executor: Executor::new(),
+        });
+        let worker = Worker {
+            tick_at: kernel.wake_at(),
+            kernel,
+            session,
+            clock_offset,
+            local_arrives_last: BTreeMap::new(),
+            timer_at: None,
+        };
+        workers.insert(worker.kernel.address(), worker);
+    }
+    (shared, workers)
 }
 
 fn key_of(address: Address) -> u64 {

@@ -4,7 +4,7 @@
 use kernel::Mutation;
 use sim::cli::MUTATIONS;
 use sim::options::{Faults, MILLISECOND, SECOND, Shape};
-use sim::{Options, run};
+use sim::{Options, Outcome, run};
 
 /// The first seeds that stand for this shape.
 fn seeds_of(shape: Shape, count: usize, seconds: u64) -> Vec<Options> {
@@ -12,15 +12,16 @@ fn seeds_of(shape: Shape, count: usize, seconds: u64) -> Vec<Options> {
     options.filter(|options| options.shape == shape).take(count).collect()
 }
 
-fn expect_success(options: &Options) {
+fn expect_success(options: &Options) -> Outcome {
     let outcome = run(options, false);
-    if let Some(failure) = outcome.failure {
+    if let Some(failure) = &outcome.failure {
         panic!(
             "seed {}: {failure}\n  {options:?}\n  again: cargo run -p sim -- --seed {} --seconds {} --trace",
             options.seed, options.seed, options.seconds
         );
     }
     assert!(0 < outcome.transactions, "seed {}: nothing was done", options.seed);
+    outcome
 }
 
 fn check_shape(shape: Shape) {
@@ -60,6 +61,18 @@ fn losses() {
     }
 }
 
+/// The same, and they come back, in turns.
+#[test]
+fn returns() {
+    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
+        let mut returned = 0;
+        for options in seeds_of(shape, 5, 6) {
+            returned += expect_success(&options.with_returns()).counts.returns;
+        }
+        assert!(5 < returned, "{shape:?}: {returned}");
+    }
+}
+
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
 #[test]
 fn crashes_of_seeds() {
@@ -79,6 +92,32 @@ fn crashes_of_seeds() {
     }
     // Two data nodes; three voters, two of them with data; four data nodes.
     assert_eq!(met.len(), 2 + 3 + 4, "{met:?}");
+}
+
+/// Who dies and comes back, and who dies then: every candidate, and often the partner, who alone has what was written while the
+/// other was away.
+#[test]
+fn returns_of_seeds() {
+    let mut met = std::collections::BTreeSet::new();
+    let (mut partners, mut all, mut untold) = (0, 0, 0);
+    for seed in 0..300 {
+        let options = Options::of_seed(seed, 10).with_returns();
+        let Some(crash) = &options.crash else { continue };
+        assert!((SECOND / 2..=4 * SECOND).contains(&crash.at), "seed {seed}");
+        let after = crash.restart_after.expect("it comes back");
+        assert!((MILLISECOND..=SECOND).contains(&after), "seed {seed}");
+        untold += u32::from(crash.told_after > after);
+        let mut last = crash.node;
+        for (node, _) in &crash.then {
+            assert_ne!(*node, last, "seed {seed}: it is back for a moment");
+            partners += u32::from(node.0 ^ 1 == last.0);
+            all += 1;
+            met.insert((format!("{:?}", options.shape), *node));
+            last = *node;
+        }
+    }
+    assert_eq!(met.len(), 2 + 3 + 4, "{met:?}");
+    assert!(all / 2 < partners && 30 < untold, "{partners} of {all}, {untold}");
 }
 
 /// Each kind of work, alone, without faults.
@@ -111,9 +150,10 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         // Three members are of one seed in seven.
         Mutation::ShowBeforeHeld => 400,
         // A node must die in the moment between two messages.
-        Mutation::PreparedForgotten | Mutation::InDoubtRolledBack | Mutation::OutcomeNotAsked => {
-            400
-        }
+        Mutation::PreparedForgotten
+        | Mutation::InDoubtRolledBack
+        | Mutation::OutcomeNotAsked
+        | Mutation::DecisionsNotTold => 400,
         _ => 60,
     };
     let failed = (0..seeds_max).find(|seed| {
@@ -132,9 +172,21 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             | Mutation::EpochNotRaised => {
                 Options::of_seed(*seed, 3).with_work(&["ledger", "counters"], 4).with_crash()
             }
+            Mutation::LearnerNotAwaited
+            | Mutation::PreparedNotCopied
+            | Mutation::WorkerBehind
+            | Mutation::DecisionsNotTold => {
+                Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2).with_returns()
+            }
             _ => Options::of_seed(*seed, 3),
         };
-        if mutation == Mutation::ShowBeforeHeld && options.shape != Shape::Triple {
+        let may_show = match mutation {
+            Mutation::ShowBeforeHeld => options.shape == Shape::Triple,
+            // A participant elsewhere asks.
+            Mutation::DecisionsNotTold => options.shape == Shape::TwoGroups,
+            _ => true,
+        };
+        if !may_show {
             return false;
         }
         let is_found = run(&Options { mutation, ..options.clone() }, false).failure.is_some();

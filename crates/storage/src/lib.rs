@@ -30,7 +30,7 @@ mod tree;
 pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
 pub use partition::{
     BuildProgress, Candidate, Committed, Direction, KeyRange, Partition, PendingRow, Read,
-    RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome,
+    RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome, hash_row,
 };
 pub use pending::{Pending, Phase};
 pub use pieces::Pieces;

@@ -395,11 +395,7 @@ impl Partition {
                 return;
             };
             let key = version::key(&self.heap, head);
-            bytes.clear();
-            bytes.extend_from_slice(&ts.0.to_le_bytes());
-            bytes.extend_from_slice(&(key.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(&key);
-            bytes.extend_from_slice(&row);
+            write_row(ts, &key, &row, &mut bytes);
             let low = hash64(&bytes);
             // A second hash of the same bytes: eight more in front make it another function.
             bytes.splice(..0, low.to_le_bytes());
@@ -420,6 +416,22 @@ impl Partition {
     fn entry_key(&self, index: usize, row: &[u8], key: &mut Vec<u8>) {
         entry_key(&self.table, &self.layout, &self.indexes[index].definition, row, key);
     }
+}
+
+/// A hash of a committed version and its key.
+pub fn hash_row(ts: Timestamp, key: &[u8], row: &[u8]) -> u64 {
+    let mut bytes = Vec::with_capacity(16 + key.len() + row.len());
+    write_row(ts, key, row, &mut bytes);
+    hash64(&bytes)
+}
+
+/// What a version is hashed by, over what `bytes` holds.
+fn write_row(ts: Timestamp, key: &[u8], row: &[u8], bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.extend_from_slice(&ts.0.to_le_bytes());
+    bytes.extend_from_slice(&(key.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(key);
+    bytes.extend_from_slice(row);
 }
 
 #[inline]

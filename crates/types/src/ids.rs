@@ -56,6 +56,10 @@ id!(
     Lineage(u64)
 );
 id!(
+    /// The random identity of the directory that a node keeps its files in. Never 0.
+    Home(u64)
+);
+id!(
     /// A cluster's random identity, drawn when it is created.
     ClusterId(u64)
 );

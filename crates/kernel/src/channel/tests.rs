@@ -6,6 +6,11 @@ use types::{NodeId, WorkerId};
 const RESEND_AFTER: Time = 50_000;
 const TICK: Time = 10_000;
 
+/// The boot of a node.
+fn boot(node: u16) -> Incarnation {
+    Incarnation(u64::from(node) * 11)
+}
+
 fn address(node: u16) -> Address {
     Address { node: NodeId(node), worker: WorkerId(0) }
 }
@@ -118,9 +123,14 @@ fn messages_arrive_once_and_in_order() {
                     now += TICK;
                     tick(&mut ends[me], now)
                 }
-                1 if sick => {
-                    frames(|outbox| ends[me].on_link_up(now, address(other as u16 + 1), outbox))
-                }
+                1 if sick => frames(|outbox| {
+                    ends[me].on_link_up(
+                        now,
+                        address(other as u16 + 1),
+                        boot(other as u16 + 1),
+                        outbox,
+                    )
+                }),
                 _ => flush(&mut ends[me]),
             };
             for frame in leaving {
@@ -225,10 +235,14 @@ fn unacknowledged_frames_leave_again() {
     assert_eq!(tick(&mut a, 3 * RESEND_AFTER - 1).len(), 0);
     assert_eq!(tick(&mut a, 3 * RESEND_AFTER), first);
     let now = 4 * RESEND_AFTER;
-    assert_eq!(frames(|outbox| a.on_link_up(now, address(2), outbox)), first);
+    assert_eq!(frames(|outbox| a.on_link_up(now, address(2), boot(2), outbox)), first);
     assert_eq!(tick(&mut a, now + RESEND_AFTER - 1).len(), 0);
     assert_eq!(tick(&mut a, now + RESEND_AFTER), first);
-    assert_eq!(frames(|outbox| a.on_link_up(now, address(3), outbox)).len(), 0, "nothing was sent");
+    assert_eq!(
+        frames(|outbox| a.on_link_up(now, address(3), boot(3), outbox)).len(),
+        0,
+        "nothing was sent"
+    );
 }
 
 /// A slow link is not buried: a resend is the oldest chunks, so many bytes; the rest follows as it is acknowledged.
@@ -255,7 +269,11 @@ fn a_resend_is_bounded() {
     let next = tick(&mut a, 2 * RESEND_AFTER);
     assert_eq!(next.len(), 1);
     assert_eq!(decode_header(&next[0]).map(|header| header.sequence), Ok(2));
-    assert_eq!(frames(|outbox| a.on_link_up(0, address(2), outbox)).len(), 2, "all of it at once");
+    assert_eq!(
+        frames(|outbox| a.on_link_up(0, address(2), boot(2), outbox)).len(),
+        2,
+        "all of it at once"
+    );
 }
 
 /// What one step says is handed over in pieces, so that a link never has much more than a window, whatever a step sends.
@@ -331,7 +349,7 @@ fn the_window_bounds_what_the_host_has() {
     let mut arrived = Vec::new();
     for round in 1.. {
         // Each time the link breaks, and what the host had is lost but for the last round's first frame.
-        let again = frames(|outbox| a.on_link_up(round, address(2), outbox));
+        let again = frames(|outbox| a.on_link_up(round, address(2), boot(2), outbox));
         assert!(again.len() <= 3, "{} frames at once", again.len());
         let Some(first) = again.first() else { break };
         arrived.extend(receive(&mut b, first));
@@ -424,4 +442,27 @@ fn an_idle_channel_is_silent() {
         }
     }
     assert_eq!(acknowledgements, 1);
+}
+
+/// A link that comes up with another boot of the peer: nothing that was for the boot before goes to it, be it queued here or with
+/// the host already in the same turn. With the same boot everything goes again, once.
+#[test]
+fn another_boot_begins_anew() {
+    let mut a = end(1, 11);
+    for again in [boot(2), Incarnation(99)] {
+        let mut outbox = Outbox::default();
+        a.on_link_up(0, address(2), boot(2), &mut outbox);
+        send(&mut a, 2, 1);
+        a.flush(0, &mut outbox);
+        send(&mut a, 2, 2);
+        a.on_link_up(0, address(2), again, &mut outbox);
+        a.flush(0, &mut outbox);
+        let left: Vec<_> = outbox.frames.iter().filter(|(to, _)| *to == address(2)).collect();
+        assert_eq!(left.is_empty(), again != boot(2), "{again:?}");
+        assert_eq!(a.peer_incarnation(address(2)), Some(again));
+        send(&mut a, 2, 3);
+        let sequence = decode_header(&flush(&mut a)[0]).expect("made here").sequence;
+        assert_eq!(sequence, if again == boot(2) { 3 } else { 1 });
+        a = end(1, 11);
+    }
 }

@@ -7,26 +7,30 @@
 //! Schema changes are paced by adoption (R27): the leader proposes the next one only when every data node has adopted the
 //! last, so at most two neighbouring versions of a table are ever in use.
 //!
-//! The log is kept in memory, like the rows: a voter that restarts has forgotten its votes, so it is not let in again
-//! under its old identity (R5); the redo log will keep both.
+//! A voter writes its log to its host's [`Journal`](crate::Journal) before it says anything that rests on it (R24), and goes on
+//! from there when it starts again. One that has lost it has forgotten its votes: nobody listens to it as a voter (R5).
+//!
+//! A node that starts again is another boot. Its directory tells that the boot before is over, since one process at a time
+//! has it; that is excluded first, then the new one is let in, as a learner if it is to hold rows.
 
 pub mod raft;
 mod schema;
 mod state;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
 use protocol::message::{
-    ChangeSchema, ChangeSchemaDone, ControlCopy, NodeDead, RegisterNode, SchemaAdopted,
+    ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, NodeDead, RegisterNode,
+    SchemaAdopted,
 };
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
-use types::{Address, Incarnation, NodeId, SchemaVersion, WorkerId};
+use types::{Address, Home, Incarnation, NodeId, SchemaVersion, ShardId, WorkerId};
 
-use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig};
+use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig, RaftPersist, RaftRestored};
 use crate::limits::{
     DEAD_INTERVAL_US, RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US,
 };
@@ -44,8 +48,12 @@ pub struct Control {
     adopted: SchemaVersion,
     adopted_next: Time,
     /// Boots that are known to be over and not excluded, and when the voters are told again.
-    dead: BTreeMap<NodeId, Incarnation>,
+    dead: BTreeSet<(NodeId, Incarnation)>,
     dead_next: Time,
+    /// How often they were told, of those that are there now.
+    dead_told: u32,
+    /// What was said of whom, to be said once.
+    told: BTreeSet<(NodeId, &'static str)>,
 
     // The leader's; others keep what they hear, in case they become it.
     nodes_adopted: BTreeMap<NodeId, SchemaVersion>,
@@ -55,20 +63,32 @@ pub struct Control {
     proposed: u32,
     /// Answers owed: (requester, sequence) by the version that all must have adopted.
     answers: Vec<(Address, u64, SchemaVersion)>,
+    /// Where the voters kept their votes by the log that this one had when it started: its state says so only when it hears what of
+    /// that is committed, and before that it may elect somebody.
+    homes_known: BTreeMap<NodeId, Home>,
+    /// The term in which the others have got the state of this leader.
+    copied_in_term: u64,
+    /// Shards that learners hold.
+    ready: BTreeMap<Incarnation, BTreeSet<ShardId>>,
 }
 
 impl Control {
     pub(crate) fn new(node: &NodeShared, seed: u64) -> Control {
         let voters = node.config.voters();
+        let mut homes_known = BTreeMap::new();
         let raft = voters.contains(&node.node).then(|| {
-            let mut raft = Raft::new(RaftConfig {
+            let restored = restore(&node.journal.read());
+            homes_known = homes_of(&restored);
+            let is_first_boot = restored == RaftRestored::default();
+            let config = RaftConfig {
                 id: u64::from(node.node.0),
                 voters: voters.iter().map(|voter| u64::from(voter.0)).collect(),
                 seed,
                 election_timeout_ticks: RAFT_ELECTION_TICKS,
                 heartbeat_ticks: RAFT_HEARTBEAT_TICKS,
-            });
-            if voters.first() == Some(&node.node) {
+            };
+            let mut raft = Raft::restore(config, restored);
+            if voters.first() == Some(&node.node) && is_first_boot {
                 // All begin at once: no need to wait for a timeout.
                 raft.campaign();
             }
@@ -82,12 +102,17 @@ impl Control {
             workers_adopted: BTreeMap::new(),
             adopted: SchemaVersion(0),
             adopted_next: 0,
-            dead: BTreeMap::new(),
+            dead: BTreeSet::new(),
             dead_next: 0,
+            dead_told: 0,
+            told: BTreeSet::new(),
             nodes_adopted: BTreeMap::new(),
             queue: VecDeque::new(),
             proposed: 0,
             answers: Vec::new(),
+            copied_in_term: 0,
+            homes_known,
+            ready: BTreeMap::new(),
         }
     }
 
@@ -119,7 +144,8 @@ impl Control {
         incarnation: Incarnation,
         context: &mut Context<'_>,
     ) -> bool {
-        self.dead.insert(node, incarnation);
+        self.dead.insert((node, incarnation));
+        self.dead_told = 0;
         self.tell_dead(context);
         self.drive_raft(context)
     }
@@ -127,11 +153,13 @@ impl Control {
     /// Tells the voters of the dead: the leader excludes them, the others let it fall.
     fn tell_dead(&mut self, context: &mut Context<'_>) {
         let state = &self.state;
-        self.dead.retain(|node, incarnation| {
+        self.dead.retain(|(node, incarnation)| {
             let is_current = |known: &Incarnation| known == incarnation;
-            !state.is_excluded(*node) && state.incarnations.get(node).is_none_or(is_current)
+            !state.is_over(*incarnation) && state.incarnations.get(node).is_none_or(is_current)
         });
         self.dead_next = context.now + DEAD_INTERVAL_US;
+        self.dead_told += 1;
+        self.succeed_dead_leader(context);
         for (node, incarnation) in self.dead.clone() {
             let message = NodeDead { node, incarnation };
             self.on_node_dead(context.address, &message, context);
@@ -144,6 +172,23 @@ impl Control {
         }
     }
 
+    /// If the dead led the control plane, nobody need wait for an election's timeout. The first of the voters that are left stands
+    /// for it, again and again at longer intervals: the others may hear of the death later.
+    fn succeed_dead_leader(&mut self, context: &Context<'_>) {
+        let Some(raft) = &mut self.raft else { return };
+        for (node, _) in &self.dead {
+            raft.voter_is_gone(u64::from(node.0));
+        }
+        let voters = context.node.config.voters();
+        let is_dead = |voter: &NodeId| self.dead.iter().any(|(node, _)| node == voter);
+        let first = voters.iter().find(|voter| !is_dead(voter));
+        let is_first = first == Some(&context.address.node);
+        let is_due = !self.dead.is_empty() && self.dead_told.is_power_of_two();
+        if is_first && is_due && raft.leader().is_none() {
+            raft.campaign();
+        }
+    }
+
     fn on_node_dead(&mut self, from: Address, message: &NodeDead, context: &mut Context<'_>) {
         let NodeDead { node, incarnation } = *message;
         if !self.is_leader() {
@@ -151,7 +196,7 @@ impl Control {
         }
         if self.state.may_exclude(node, incarnation) {
             self.propose(&ControlEntry::ExcludeNode { node, incarnation }, context);
-        } else if self.state.is_excluded(node) {
+        } else if self.state.is_over(incarnation) {
             self.send_copy(from.node, context);
         }
     }
@@ -164,18 +209,13 @@ impl Control {
         context: &mut Context<'_>,
     ) -> bool {
         match message {
-            Message::Raft(m) => {
-                if let Some(raft) = &mut self.raft
-                    && let Err(error) = raft.step(u64::from(from.node.0), &m.payload)
-                {
-                    context.outbox.log.push(format!("{from:?}: control-plane message: {error}"));
-                }
-            }
+            Message::Raft(m) => self.on_raft(from, &m, context),
             Message::RegisterNode(m) => self.on_register_node(from, &m, context),
             Message::ChangeSchema(m) => self.on_change_schema(from, m, context),
             Message::SchemaAdopted(m) => self.on_schema_adopted(from, &m, context),
             Message::ControlCopy(m) => return self.on_control_copy(from, &m, context),
             Message::NodeDead(m) => self.on_node_dead(from, &m, context),
+            Message::LearnerReady(m) => self.on_learner_ready(&m, context),
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
         let published = self.drive_raft(context);
@@ -183,14 +223,52 @@ impl Control {
         self.drive_raft(context) || published
     }
 
-    /// Asks to be let in until this node finds itself in the state.
+    fn on_raft(&mut self, from: Address, message: &RaftMessage, context: &mut Context<'_>) {
+        let is_other = |home: &Home| *home != message.home;
+        let known = self.state.voter_homes.get(&from.node);
+        if known.or(self.homes_known.get(&from.node)).is_some_and(is_other) {
+            let what = "has lost the directory with its votes: it is no voter any more; the others go on without it";
+            self.tell_once(from.node, what, context);
+            return;
+        }
+        if let Some(raft) = &mut self.raft
+            && let Err(error) = raft.step(u64::from(from.node.0), &message.payload)
+        {
+            context.outbox.log.push(format!("{from:?}: control-plane message: {error}"));
+        }
+    }
+
+    fn tell_once(&mut self, node: NodeId, what: &'static str, context: &mut Context<'_>) {
+        if self.told.insert((node, what)) {
+            context.outbox.log.push(format!("node {node} {what}"));
+        }
+    }
+
+    fn on_learner_ready(&mut self, message: &LearnerReady, context: &mut Context<'_>) {
+        let LearnerReady { shard, node, incarnation } = *message;
+        if !self.is_leader() || !self.state.may_promote(node, incarnation) {
+            return;
+        }
+        let ready = self.ready.entry(incarnation).or_default();
+        ready.insert(shard);
+        let group =
+            self.state.group(self.state.group_of_node(node).expect("a learner is a member"));
+        if group.primaries.keys().all(|shard| ready.contains(shard)) {
+            self.ready.clear();
+            self.propose(&ControlEntry::PromoteNode { node, incarnation }, context);
+        }
+    }
+
+    /// Asks to be let in until this boot finds itself in the state.
     fn register(&mut self, context: &mut Context<'_>) {
         let here = context.address.node;
-        if self.state.incarnations.contains_key(&here) || context.now < self.register_next {
+        let is_in = self.state.incarnations.get(&here) == Some(&context.node.incarnation);
+        let is_over = self.state.is_over(context.node.incarnation);
+        if is_in || is_over || context.now < self.register_next {
             return;
         }
         self.register_next = context.now + RESEND_INTERVAL_US;
-        let message = RegisterNode { config_digest: self.config_digest };
+        let message = RegisterNode { config_digest: self.config_digest, home: context.node.home };
         for voter in context.node.config.voters() {
             let address = Address { node: voter, worker: WorkerId(0) };
             context.send(address, Message::RegisterNode(message.clone()));
@@ -214,12 +292,26 @@ impl Control {
         if !self.is_leader() {
             return;
         }
-        if self.state.incarnations.contains_key(&from.node) {
-            self.send_copy(from.node, context);
-            return;
-        }
         let Some(incarnation) = incarnation_of(from, context) else { return };
-        self.propose(&ControlEntry::RegisterNode { node: from.node, incarnation }, context);
+        let (node, home) = (from.node, message.home);
+        match self.state.incarnations.get(&node).copied() {
+            None if self.state.is_over(incarnation) => {}
+            None => self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context),
+            Some(known) if known == incarnation => self.send_copy(node, context),
+            Some(_) if self.state.homes.get(&node) != Some(&home) => {
+                let what = "was started from another directory while its process is taken to run: refused; stop one of them, \
+                            or wait until the other is known to be over";
+                self.tell_once(node, what, context);
+            }
+            Some(known) if self.state.may_exclude(node, known) => {
+                self.propose(&ControlEntry::ExcludeNode { node, incarnation: known }, context);
+            }
+            Some(_) => {
+                let what = "started again, but it held the last copy of its rows: they are lost; stop all nodes and start the \
+                            cluster anew";
+                self.tell_once(node, what, context);
+            }
+        }
     }
 
     fn on_change_schema(
@@ -233,6 +325,7 @@ impl Control {
         }
         let sequence = message.sequence;
         if let Some(record) = self.state.requests.get(&from)
+            && self.state.incarnations.get(&from.node) == Some(&record.incarnation)
             && record.sequence >= sequence
         {
             if record.sequence == sequence && !self.owes(from, sequence) {
@@ -299,10 +392,15 @@ impl Control {
         context: &mut Context<'_>,
     ) -> bool {
         match ControlState::from_bytes(&message.state) {
-            Ok(state) if state.applied > self.state.applied && self.raft.is_none() => {
+            Ok(state) if state.applied > self.state.applied => {
+                let here = context.address.node;
+                if self.raft.is_some() && state.voter_homes.get(&here) == Some(&context.node.home) {
+                    // Meant for the one who was here with another directory: this one has its votes.
+                    return false;
+                }
+                self.raft = None;
                 self.state = state;
-                context.node.publish(Arc::new(self.state.clone()));
-                true
+                self.publish(context)
             }
             Ok(_) => false,
             Err(error) => {
@@ -319,6 +417,11 @@ impl Control {
             self.answers.clear();
             self.proposed = 0;
             return;
+        }
+        let is_new = self.raft.as_ref().map(Raft::term) != Some(self.copied_in_term);
+        if is_new && self.state.applied > 0 {
+            // The leader before may have died with what it was about to send.
+            self.send_copies(context);
         }
         let adopted = self.adopted_everywhere();
         let (done, owed) = std::mem::take(&mut self.answers)
@@ -372,37 +475,69 @@ impl Control {
     fn drive_raft(&mut self, context: &mut Context<'_>) -> bool {
         let before = self.state.applied;
         while let Some(ready) = self.raft.as_mut().and_then(Raft::ready) {
+            if let Some(persist) = &ready.persist {
+                context.node.journal.append(&persist.to_bytes());
+            }
             for (to, payload) in ready.messages {
                 let node = NodeId(u16::try_from(to).expect("voters are node ids"));
-                let message = Message::Raft(RaftMessage { payload: Bytes(payload) });
+                let home = context.node.home;
+                let message = Message::Raft(RaftMessage { home, payload: Bytes(payload) });
                 context.send(Address { node, worker: WorkerId(0) }, message);
             }
             for entry in ready.committed {
-                self.apply(&entry.data, context);
+                self.apply(&entry.data, entry.term == ready.term, context);
             }
             self.raft.as_mut().expect("ready came from it").advance();
         }
         if self.state.applied == before {
             return false;
         }
-        context.node.publish(Arc::new(self.state.clone()));
         if self.is_leader() {
-            let voters = context.node.config.voters();
-            let nodes: Vec<NodeId> = context.node.config.nodes.iter().map(|node| node.id).collect();
-            for node in nodes.into_iter().filter(|node| !voters.contains(node)) {
-                self.send_copy(node, context);
-            }
+            self.send_copies(context);
         }
-        true
+        self.publish(context)
     }
 
-    fn apply(&mut self, data: &[u8], context: &mut Context<'_>) {
+    fn send_copies(&mut self, context: &mut Context<'_>) {
+        self.copied_in_term = self.raft.as_ref().expect("leaders are voters").term();
+        let nodes: Vec<NodeId> = context.node.config.nodes.iter().map(|node| node.id).collect();
+        for node in nodes {
+            self.send_copy(node, context);
+        }
+    }
+
+    /// Makes the state the node's. Not one that this boot is not in yet, of a cluster that is formed: it speaks of the boot
+    /// before. True if the node's is newer now.
+    fn publish(&self, context: &Context<'_>) -> bool {
+        let own = context.node.incarnation;
+        let knows_us = self.state.incarnations.get(&context.address.node) == Some(&own)
+            || self.state.is_over(own)
+            || !self.state.is_formed();
+        if knows_us {
+            context.node.publish(Arc::new(self.state.clone()));
+        }
+        knows_us
+    }
+
+    /// `is_new`: it was proposed in this term. What was before, its requester asks about again.
+    fn apply(&mut self, data: &[u8], is_new: bool, context: &mut Context<'_>) {
         let entry = ControlEntry::from_bytes(data).expect("a leader proposed it");
         let outcome = state::apply(&mut self.state, &entry);
+        if let ControlEntry::ExcludeNode { node, .. } = entry
+            && self.state.is_excluded(node)
+        {
+            // What its next boot has adopted, and what it asks for, that will say.
+            self.nodes_adopted.remove(&node);
+            self.queue.retain(|(requester, _)| requester.node != node);
+            self.answers.retain(|(to, ..)| to.node != node);
+        }
         if !self.is_leader() {
             return;
         }
-        self.proposed = self.proposed.saturating_sub(1);
+        self.proposed = self.proposed.saturating_sub(u32::from(is_new));
+        if !is_new {
+            return;
+        }
         if let ControlEntry::ChangeSchema { requester, sequence, .. } = entry {
             match outcome {
                 Some(ControlOutcome::Done(version)) => {
@@ -428,13 +563,40 @@ impl Control {
     }
 
     fn send_copy(&self, node: NodeId, context: &mut Context<'_>) {
-        // Voters have the log.
-        if context.node.config.voters().contains(&node) {
+        // Voters have the log, unless they have lost it.
+        let (homes, voter_homes) = (&self.state.homes, &self.state.voter_homes);
+        let has_log = context.node.config.voters().contains(&node)
+            && (homes.get(&node) == voter_homes.get(&node) || !voter_homes.contains_key(&node));
+        if has_log || node == context.address.node {
             return;
         }
         let copy = ControlCopy { state: Bytes(self.state.to_bytes()) };
         context.send(Address { node, worker: WorkerId(0) }, Message::ControlCopy(copy));
     }
+}
+
+/// What a voter had written when it stopped.
+fn restore(records: &[Vec<u8>]) -> RaftRestored {
+    let mut restored = RaftRestored::default();
+    for record in records {
+        let persist =
+            RaftPersist::from_bytes(record).expect("the journal gives back what it was given");
+        restored.add(persist);
+    }
+    restored
+}
+
+/// Where each voter registered from first, by a voter's log.
+fn homes_of(restored: &RaftRestored) -> BTreeMap<NodeId, Home> {
+    let mut homes = BTreeMap::new();
+    for entry in restored.entries.iter().filter(|entry| !entry.data.is_empty()) {
+        if let Ok(ControlEntry::RegisterNode { node, home, .. }) =
+            ControlEntry::from_bytes(&entry.data)
+        {
+            homes.entry(node).or_insert(home);
+        }
+    }
+    homes
 }
 
 /// The boot that the sender's messages come from.

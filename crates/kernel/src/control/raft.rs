@@ -108,6 +108,27 @@ pub struct RaftRestored {
     pub snapshot: Option<RaftSnapshot>,
 }
 
+types::wire_struct!(RaftEntry { index, term, data });
+types::wire_struct!(RaftSnapshot { index, term, data });
+types::wire_struct!(RaftPersist { term, vote, truncate_from, entries, snapshot });
+
+impl RaftRestored {
+    /// What is on disk with one more of them.
+    pub fn add(&mut self, persist: RaftPersist) {
+        let RaftPersist { term, vote, truncate_from, entries, snapshot } = persist;
+        if let Some(snapshot) = snapshot {
+            self.entries.retain(|entry| entry.index > snapshot.index);
+            self.snapshot = Some(snapshot);
+        }
+        if let Some(from) = truncate_from {
+            self.entries.retain(|entry| entry.index < from);
+        }
+        self.entries.extend(entries);
+        self.term = term;
+        self.vote = vote;
+    }
+}
+
 /// Work for the caller, in the order of the fields; see the essay of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RaftReady {
@@ -299,6 +320,14 @@ impl Raft {
                     self.campaign();
                 }
             }
+        }
+    }
+
+    /// The caller knows for certain that this voter's process is over: if it led, there is no leader, and whoever campaigns may
+    /// be elected at once.
+    pub fn voter_is_gone(&mut self, id: u64) {
+        if self.leader == Some(id) && id != self.id {
+            self.leader = None;
         }
     }
 

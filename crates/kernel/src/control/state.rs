@@ -10,11 +10,23 @@ use types::{BUCKET_COUNT, GroupId, Incarnation, NodeId, ShardId, View};
 pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
     state.applied += 1;
     match entry {
-        ControlEntry::RegisterNode { node, incarnation } => {
+        ControlEntry::RegisterNode { node, incarnation, home } => {
             // A node that is there already keeps its boot: another one is not the member that the view names (R5).
-            if state.config.node(*node).is_some() {
-                state.incarnations.entry(*node).or_insert(*incarnation);
-                form(state);
+            let is_free = !state.incarnations.contains_key(node) && !state.is_over(*incarnation);
+            if let Some(config) = state.config.node(*node)
+                && is_free
+            {
+                if config.voter {
+                    state.voter_homes.entry(*node).or_insert(*home);
+                }
+                state.homes.insert(*node, *home);
+                let comes_back = state.is_formed() && config.data;
+                state.incarnations.insert(*node, *incarnation);
+                if comes_back {
+                    learn(state, *node, *incarnation);
+                } else {
+                    form(state);
+                }
             }
             None
         }
@@ -48,6 +60,12 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             }
             None
         }
+        ControlEntry::PromoteNode { node, incarnation } => {
+            if state.may_promote(*node, *incarnation) {
+                promote(state, *node);
+            }
+            None
+        }
     }
 }
 
@@ -71,25 +89,57 @@ fn form(state: &mut ControlState) {
             state: MemberState::Active,
         };
         let members = members.iter().map(member).collect();
-        state.groups.insert(GroupId(group), Group { view: View(1), members, primaries });
+        state
+            .groups
+            .insert(GroupId(group), Group { view: View(1), lost_in: View(0), members, primaries });
     }
     let shard_count = state.shard_count();
     state.buckets = (0..BUCKET_COUNT).map(|bucket| ShardId(bucket % shard_count)).collect();
     state.sequencer = Some(Sequencer { node: nodes[0], epoch: 1 });
 }
 
+/// The group that the configuration puts a data node into.
+fn configured_group(state: &ControlState, node: NodeId) -> GroupId {
+    let place = state.config.data_nodes().iter().position(|other| *other == node);
+    let index = place.expect("a data node") / usize::from(state.config.replicas);
+    GroupId(u16::try_from(index).expect("at most 4096 groups"))
+}
+
+/// The data node comes back with nothing: it is told what happens in its group, and counts for nothing yet.
+fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
+    let id = configured_group(state, node);
+    let group = state.groups.get_mut(&id).expect("formed: has all groups");
+    group.view = View(group.view.0 + 1);
+    group.members.push(Member { node, incarnation, state: MemberState::Learner });
+    group.members.sort_by_key(|member| member.node);
+}
+
+/// The learner holds everything: it counts from now on. Who leads stays as it is.
+fn promote(state: &mut ControlState, node: NodeId) {
+    let id = state.group_of_node(node).expect("a learner is a member");
+    let group = state.groups.get_mut(&id).expect("just found");
+    group.view = View(group.view.0 + 1);
+    let learner = group.members.iter_mut().find(|member| member.node == node);
+    learner.expect("just found").state = MemberState::Active;
+}
+
 /// Takes a node out of its group's view: every bucket keeps its shard, and the other member leads them all. The views of all
 /// groups are one higher: locks are gone with the node, so what a coordinator that has not heard of it does next, wherever that
 /// is, must not be done.
 fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
-    state.excluded.insert(node, incarnation);
+    state.excluded.insert(incarnation, node);
+    state.incarnations.remove(&node);
+    let had_locks = !state.groups.values().any(|group| group.learner() == Some(node));
     for group in state.groups.values_mut() {
         group.view = View(group.view.0 + 1);
+        if had_locks {
+            group.lost_in = group.view;
+        }
     }
     let Some(id) = state.group_of_node(node) else { return };
     let group = state.groups.get_mut(&id).expect("just found");
     group.members.retain(|member| member.node != node);
-    let heir = group.members.first().expect("there were two").node;
+    let heir = group.active().next().expect("may_exclude leaves one");
     for primary in group.primaries.values_mut().filter(|primary| **primary == node) {
         *primary = heir;
     }
@@ -104,7 +154,7 @@ fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
 mod tests {
     use super::*;
     use protocol::control::{ClusterConfig, NodeConfig};
-    use types::ClusterId;
+    use types::{ClusterId, Home};
 
     fn config(data: u16, replicas: u16) -> ClusterConfig {
         let voter = NodeConfig { id: NodeId(1), voter: true, data: false, workers: 1 };
@@ -122,6 +172,11 @@ mod tests {
         }
     }
 
+    fn register(node: u16, boot: u64) -> ControlEntry {
+        let (node, incarnation) = (NodeId(node), Incarnation(boot));
+        ControlEntry::RegisterNode { node, incarnation, home: Home(u64::from(node.0)) }
+    }
+
     /// Views are formed with the last data node's registration, not before; a second boot of a node changes nothing; every
     /// member is primary of as many shards, and every shard has its share of the buckets.
     #[test]
@@ -132,13 +187,10 @@ mod tests {
             let mut state = ControlState::new(config.clone(), crate::bootstrap_catalogue());
             for node in config.data_nodes() {
                 assert!(!state.is_formed());
-                let incarnation = Incarnation(u64::from(node.0));
-                apply(&mut state, &ControlEntry::RegisterNode { node, incarnation });
+                apply(&mut state, &register(node.0, u64::from(node.0)));
             }
             assert!(state.is_formed());
-            let again =
-                ControlEntry::RegisterNode { node: NodeId(2), incarnation: Incarnation(99) };
-            apply(&mut state, &again);
+            apply(&mut state, &register(2, 99));
             assert_eq!(state.incarnations[&NodeId(2)], Incarnation(2));
             for group in state.groups.values() {
                 for member in &group.members {
@@ -162,8 +214,7 @@ mod tests {
             let config = config(data, replicas);
             let mut state = ControlState::new(config.clone(), crate::bootstrap_catalogue());
             for node in config.data_nodes() {
-                let incarnation = Incarnation(u64::from(node.0));
-                apply(&mut state, &ControlEntry::RegisterNode { node, incarnation });
+                apply(&mut state, &register(node.0, u64::from(node.0)));
             }
             let exclude = |state: &mut ControlState, node: u16, boot: u64| {
                 let (node, incarnation) = (NodeId(node), Incarnation(boot));
@@ -184,5 +235,47 @@ mod tests {
             assert!(led.copied().all(|node| node == NodeId(3)));
             assert_eq!(state.data_nodes().len(), usize::from(data) - 1);
         }
+    }
+
+    /// An excluded node comes back as a learner, under another boot only; it can be excluded again, and its partner cannot. Once
+    /// promoted it counts: then its partner can. Who leads stays until then.
+    #[test]
+    fn a_node_comes_back() {
+        let config = config(4, 2);
+        let mut state = ControlState::new(config.clone(), crate::bootstrap_catalogue());
+        for node in config.data_nodes() {
+            apply(&mut state, &register(node.0, u64::from(node.0)));
+        }
+        let entry = |promote: bool, node: u16, boot: u64| {
+            let (node, incarnation) = (NodeId(node), Incarnation(boot));
+            match promote {
+                true => ControlEntry::PromoteNode { node, incarnation },
+                false => ControlEntry::ExcludeNode { node, incarnation },
+            }
+        };
+        apply(&mut state, &entry(false, 2, 2));
+        apply(&mut state, &register(2, 2));
+        assert!(state.is_excluded(NodeId(2)), "that boot is over");
+        apply(&mut state, &register(2, 12));
+        let group = state.group(GroupId(0)).clone();
+        assert_eq!((group.view, group.lost_in), (View(3), View(2)));
+        assert_eq!(group.learner(), Some(NodeId(2)));
+        assert_eq!(group.active().collect::<Vec<_>>(), [NodeId(3)]);
+        assert!(!state.is_active(NodeId(2), Incarnation(12)));
+        assert_eq!(state.group(GroupId(1)).view, View(2));
+        assert!(!state.may_exclude(NodeId(3), Incarnation(3)), "the only one that has the rows");
+
+        apply(&mut state, &entry(false, 2, 12));
+        apply(&mut state, &entry(true, 2, 12));
+        assert!(state.is_excluded(NodeId(2)), "promoted too late");
+        apply(&mut state, &register(2, 22));
+        apply(&mut state, &entry(true, 2, 22));
+        assert!(state.is_active(NodeId(2), Incarnation(22)));
+        let group = state.group(GroupId(0));
+        assert!(group.primaries.values().all(|primary| *primary == NodeId(3)));
+        apply(&mut state, &entry(false, 3, 3));
+        let group = state.group(GroupId(0));
+        assert!(group.primaries.values().all(|primary| *primary == NodeId(2)));
+        assert_eq!(state.sequencer, Some(Sequencer { node: NodeId(2), epoch: 3 }));
     }
 }

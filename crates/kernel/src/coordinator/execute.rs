@@ -553,7 +553,7 @@ fn reader(shard: ShardId, read: ReadView, context: &Context<'_>) -> types::NodeI
     let here = context.address.node;
     let group = context.state.group(context.state.group_of(shard));
     let primary = group.primaries[&shard];
-    if primary == here || !group.members.iter().any(|member| member.node == here) {
+    if primary == here || !group.active().any(|member| member == here) {
         return primary;
     }
     let complete = match read {
@@ -563,7 +563,8 @@ fn reader(shard: ShardId, read: ReadView, context: &Context<'_>) -> types::NodeI
             let sequencer = context.state.sequencer.expect("views are formed").node;
             let workers = |node| context.node.config.node(node).map_or(1, |config| config.workers);
             let one_channel = workers(here) == 1 && workers(primary) == 1;
-            group.members.len() == 2 && (sequencer == here || (sequencer == primary && one_channel))
+            group.active().count() == 2
+                && (sequencer == here || (sequencer == primary && one_channel))
         }
     };
     if complete { here } else { primary }

@@ -210,7 +210,7 @@ impl Coordinator {
             context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
             return;
         }
-        if context.state.is_excluded(context.address.node) {
+        if context.state.is_over(context.node.incarnation) {
             let reason =
                 "this node was excluded from the cluster: it must be restarted".to_string();
             context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));

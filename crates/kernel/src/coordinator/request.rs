@@ -49,7 +49,7 @@ pub(super) fn send_decide_behind(
     let owner = context.state.owner(shard, context.state.primary(shard));
     if owner.node == context.address.node && owner != context.address {
         let message = Message::Decide(Decide { transaction, shard, commit: None });
-        context.hand_over(owner, context.address, message);
+        context.hand_over(owner, context.origin(), message);
     } else {
         send_decide(shard, transaction, None, context);
     }

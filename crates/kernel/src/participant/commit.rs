@@ -23,7 +23,7 @@ use types::wire::Bytes;
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
 use super::long::{End, EndingRows, Outcome};
-use super::shard::{Answer, CommitAsked, InFlight, Shard, TransactionState};
+use super::shard::{Answer, CommitAsked, InFlight, Prepared, Shard, TransactionState};
 use crate::node::{Mutation, NodeStatistics};
 use crate::worker::Context;
 
@@ -136,6 +136,12 @@ impl Shard {
     ) {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
+        if self.is_long(transaction, context) {
+            // A learner has come meanwhile: a record that has all of it would be too large. The timestamp goes unused.
+            self.send_rest_ahead(transaction, context);
+            return;
+        }
+        let entry = self.transactions.get_mut(&transaction).expect("as above");
         let Some(End::Commit(asked)) = entry.end.take() else { unreachable!("set with the state") };
         let granted = self.log_commit(transaction, Some(ts), asked, context);
         self.resume(granted, context);
@@ -232,7 +238,7 @@ impl Shard {
     ) -> Vec<u64> {
         let writes = match kind {
             RecordKind::Decision { .. } => Vec::new(),
-            _ if self.backups.is_empty() => Vec::new(),
+            _ if !self.has_receivers() => Vec::new(),
             _ => {
                 let entry = &self.transactions[&transaction];
                 self.writes_of(transaction, entry.sent..entry.writes.len())
@@ -248,9 +254,17 @@ impl Shard {
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         self.position = LogPosition(self.position.0 + 1);
-        let (transaction, kind) = (record.transaction, record.kind.clone());
+        let transaction = record.transaction;
+        // What is needed of it when it is decided: not the rows of a copy.
+        let kind = match &record.kind {
+            RecordKind::Copy { table, complete_from, .. } => {
+                RecordKind::Copy { table: *table, rows: Vec::new(), complete_from: *complete_from }
+            }
+            RecordKind::Decisions { .. } => RecordKind::Decisions { decided: Vec::new() },
+            kind => kind.clone(),
+        };
         self.parts_in_flight += usize::from(matches!(kind, RecordKind::Part { .. }));
-        if !self.backups.is_empty() {
+        if self.has_receivers() {
             self.send_record(record, context);
         }
         self.in_flight.push_back(InFlight {
@@ -305,7 +319,10 @@ impl Shard {
                         self.send_prepare_ok(record.transaction, request, None, context);
                     }
                 }
-                RecordKind::Decision { .. } => {}
+                RecordKind::Decision { .. }
+                | RecordKind::Copy { .. }
+                | RecordKind::Decisions { .. }
+                | RecordKind::Verify { .. } => {}
                 RecordKind::Part { .. } => self.parts_in_flight -= 1,
             }
         }
@@ -343,7 +360,7 @@ impl Shard {
         self.set_markers(message.transaction, None, TransactionState::Prepared);
         let entry = self.transactions.get_mut(&message.transaction).expect("the caller looked");
         entry.home = Some(message.home);
-        entry.prepared_at = context.now;
+        entry.prepared = Prepared::at(context.now);
         let coordinator = message.transaction.coordinator;
         let kind = RecordKind::Prepare { home: message.home };
         let told = self.backups.as_slice() == [coordinator.node];

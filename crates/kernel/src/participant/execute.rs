@@ -53,6 +53,7 @@ impl From<Refusal> for Stop {
 
 impl Shard {
     pub(super) fn on_execute(&mut self, mut execute: Execute, context: &mut Context<'_>) {
+        self.asked += 1;
         execute.lock_ranges &= context.node.mutation != Mutation::RangesNotLocked;
         execute.refuse_changed &= context.node.mutation != Mutation::ChangedNotRefused;
         if execute.ops.iter().any(|(_, op)| op.version > self.schema_version) {
@@ -196,7 +197,7 @@ impl Shard {
             return Err(Refusal::RolledBack.into());
         }
         let mutant = context.node.mutation == Mutation::ReadBelowHorizon;
-        let is_below = at < context.node.horizon() && !mutant;
+        let is_below = at < context.node.horizon().max(self.complete_from) && !mutant;
         let reads = || execute.ops.iter().any(|(_, op)| !needs_transaction(&op.kind));
         if is_below && (execute.refuse_changed || reads()) {
             return Err(Refusal::SnapshotTooOld.into());
@@ -303,11 +304,12 @@ impl Shard {
 
     /// Shows the latest committed version of a row; false if that is being decided or the table is another one here.
     pub(crate) fn show_latest(
-        &self,
+        &mut self,
         table: &Table,
         key: &[u8],
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool {
+        self.asked += 1;
         let Some(replica) = self.tables.get(&table.id) else { return false };
         if replica.partition.table().version != table.version {
             return false;

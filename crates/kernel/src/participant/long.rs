@@ -74,7 +74,7 @@ impl Shard {
         let entry = &self.transactions[&transaction];
         let rows = entry.writes.len() - entry.sent;
         let is_long = rows > context.node.record_rows_max() || entry.bytes > RECORD_BYTES_MAX;
-        is_long && !self.backups.is_empty()
+        is_long && self.has_receivers()
     }
 
     /// Begins the end of a long transaction.
@@ -88,6 +88,19 @@ impl Shard {
         assert_eq!(entry.state, TransactionState::Active, "it ends once");
         entry.state = TransactionState::Sending;
         entry.end = Some(end);
+        self.sending.push(transaction);
+        self.go_on_later(context);
+    }
+
+    /// The same of one that waits for its timestamp; when its parts are sent it asks for another.
+    pub(super) fn send_rest_ahead(
+        &mut self,
+        transaction: TransactionId,
+        context: &mut Context<'_>,
+    ) {
+        let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
+        assert!(entry.end.is_some(), "it is set while it waits");
+        entry.state = TransactionState::Sending;
         self.sending.push(transaction);
         self.go_on_later(context);
     }
@@ -210,9 +223,16 @@ impl Shard {
         if self.endings.is_empty() {
             return;
         }
-        let owners = record.writes.iter().filter_map(|write| {
-            let partition = &self.tables.get(&write.table)?.partition;
-            Some(partition.state(partition.find(&write.key)?).pending?.owner)
+        let copied = match &record.kind {
+            RecordKind::Copy { table, rows, .. } => {
+                rows.iter().map(|row| (*table, &row.key)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let written = record.writes.iter().map(|write| (write.table, &write.key));
+        let owners = written.chain(copied).filter_map(|(table, key)| {
+            let partition = &self.tables.get(&table)?.partition;
+            Some(partition.state(partition.find(key)?).pending?.owner)
         });
         let mut ended: Vec<TransactionId> = owners.collect();
         ended.dedup();
@@ -230,7 +250,8 @@ impl Shard {
 
     /// Asks to be taken up again, behind what waits for this worker now.
     pub(super) fn go_on_later(&mut self, context: &mut Context<'_>) {
-        let has_more = self.may_send_part() || !self.endings.is_empty() || self.has_upkeep;
+        let has_more =
+            self.may_send_part() || !self.endings.is_empty() || self.has_upkeep || self.may_fill();
         if has_more && !self.goes_on {
             self.goes_on = true;
             context.go_on_later(self.id);
@@ -257,6 +278,7 @@ impl Shard {
         if self.has_upkeep {
             self.has_upkeep = self.keep_house(context.node.horizon());
         }
+        self.fill_some(context);
         self.go_on_later(context);
     }
 

@@ -20,6 +20,7 @@ mod check;
 mod commit;
 mod execute;
 mod join;
+mod learner;
 mod long;
 mod parked;
 mod replicate;
@@ -35,17 +36,33 @@ use protocol::message::TransactionUnknown;
 use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 
 use self::parked::{WaitsFor, needs_transaction};
-use crate::worker::Context;
+use crate::node::Mutation;
+use crate::worker::{Context, Origin};
 
 /// The next step of the long transactions, and of the housekeeping, of a shard that this worker owns.
 pub fn go_on(shard: ShardId, context: &mut Context<'_>) {
     if let Some(mut shard) = context.node.shard(shard) {
-        shard.go_on(context);
+        by_its_view(&mut shard, context, |shard, context| shard.go_on(context));
     }
 }
 
+/// Works on a shard by a control state that is as new as the one the shard was brought up to: another worker of the node may have
+/// heard of it first.
+fn by_its_view<R>(
+    shard: &mut Shard,
+    context: &mut Context<'_>,
+    work: impl FnOnce(&mut Shard, &mut Context<'_>) -> R,
+) -> R {
+    if shard.applied <= context.state.applied || context.node.mutation == Mutation::WorkerBehind {
+        return work(shard, context);
+    }
+    let state = context.node.state();
+    work(shard, &mut context.by_state(&state))
+}
+
 /// Routes a message about a shard to its handler, in place if the shard is free, else to its owner.
-pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
+pub(crate) fn on_message(origin: Origin, message: Message, context: &mut Context<'_>) {
+    let from = origin.address;
     let shard = shard_of(&message);
     let owner = context.state.owner(shard, context.address.node);
     let node = context.node;
@@ -53,14 +70,18 @@ pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
     let Some(mut replica) = replica else {
         if owner != context.address {
             // Busy: the owner takes it. (It waits for the lock, which is held for one handler at most.)
-            context.hand_over(owner, from, message);
+            context.hand_over(owner, origin, message);
         }
         return;
     };
     let replica = &mut *replica;
-    if replica.excluded.contains(&from.node) {
+    if replica.excluded.contains(&origin.boot) {
         return;
     }
+    by_its_view(replica, context, |replica, context| on_shard(replica, from, message, context));
+}
+
+fn on_shard(replica: &mut Shard, from: Address, message: Message, context: &mut Context<'_>) {
     match message {
         Message::Execute(m) => replica.on_execute(*m, context),
         Message::Undo(m) => replica.on_undo(&m, context),
@@ -71,6 +92,7 @@ pub fn on_message(from: Address, message: Message, context: &mut Context<'_>) {
         Message::Replicate(m) => replica.on_replicate(from, m, context),
         Message::ReplicateOk(m) => replica.on_replicate_ok(from, &m, context),
         Message::CommitIndex(m) => replica.on_commit_index(&m, context),
+        Message::JoinMarker(m) => replica.on_join_marker(&m, context),
         Message::AskOutcome(m) => replica.on_ask_outcome(&m, context),
         Message::AskDecision(m) => replica.on_ask_decision(&m, context),
         _ => unreachable!("the worker sends only messages about shards here"),
@@ -88,6 +110,7 @@ fn shard_of(message: &Message) -> ShardId {
         Message::Replicate(m) => m.shard,
         Message::ReplicateOk(m) => m.shard,
         Message::CommitIndex(m) => m.shard,
+        Message::JoinMarker(m) => m.shard,
         Message::AskOutcome(m) => m.shard,
         Message::AskDecision(m) => m.shard,
         _ => unreachable!("the worker sends only messages about shards here"),
@@ -116,12 +139,14 @@ pub fn on_timestamp(
     context: &mut Context<'_>,
 ) {
     if let Some(mut replica) = context.node.shard(shard) {
-        replica.on_timestamp(transaction, ts, context);
+        by_its_view(&mut replica, context, |replica, context| {
+            replica.on_timestamp(transaction, ts, context);
+        });
     }
 }
 
-/// Nodes were excluded: on every shard of this node, before any of its workers acts by the new views.
-pub fn on_exclusion(context: &mut Context<'_>) {
+/// Views have changed: on every shard of this node, before any of its workers acts by the new ones.
+pub fn on_views(context: &mut Context<'_>) {
     for id in context.node.local_shards() {
         if let Some(mut shard) = context.node.shard(id) {
             shard.adopt_view(context);
@@ -144,6 +169,7 @@ pub fn on_tick(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.expire_parked(context);
         shard.on_takeover_tick(context);
+        shard.on_join_tick(context);
         shard.upkeep(context);
     });
 }
@@ -167,7 +193,7 @@ fn for_owned(context: &mut Context<'_>, mut body: impl FnMut(&mut Shard, &mut Co
     let node = context.node;
     for id in owned_shards(context) {
         if let Some(mut shard) = node.shard(id) {
-            body(&mut shard, context);
+            by_its_view(&mut shard, context, &mut body);
         }
     }
 }

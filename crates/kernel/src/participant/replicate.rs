@@ -13,7 +13,7 @@ use types::{Address, LogPosition, TableId, Timestamp, TransactionId};
 
 use super::long::{EndingRows, Outcome};
 use super::parked::WaitsFor;
-use super::shard::{Shard, Undecided};
+use super::shard::{Prepared, Shard, Undecided};
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -25,12 +25,14 @@ impl Shard {
             commit_index: self.commit_index,
             record,
         };
-        let (last, others) = self.backups.split_last().expect("the caller looked");
-        for backup in others {
-            let owner = context.state.owner(self.id, *backup);
+        let filled = self.filling.as_ref().filter(|filling| !filling.counts);
+        let mut receivers = self.backups.iter().copied().chain(filled.map(|filling| filling.node));
+        let first = receivers.next().expect("the caller looked");
+        for receiver in receivers {
+            let owner = context.state.owner(self.id, receiver);
             context.send_for(self.id, owner, Message::Replicate(replicate.clone()));
         }
-        let owner = context.state.owner(self.id, *last);
+        let owner = context.state.owner(self.id, first);
         context.send_for(self.id, owner, Message::Replicate(replicate));
     }
 
@@ -52,11 +54,29 @@ impl Shard {
     /// Can the record be applied by the schema this replica knows? A primary, and whoever writes to it, may have heard of
     /// a new table before; table ids only grow, so one that is missing is new or gone.
     fn knows_tables(&self, record: &Record) -> bool {
-        record.writes.iter().all(|write| write.table < self.table_id_next)
+        let of_kind = match record.kind {
+            RecordKind::Copy { table, .. } | RecordKind::Verify { table, .. } => Some(table),
+            _ => None,
+        };
+        let mut tables = record.writes.iter().map(|write| write.table).chain(of_kind);
+        tables.all(|table| table < self.table_id_next)
+    }
+
+    /// Can all of its rows be read?
+    fn is_sound(&self, record: &Record) -> bool {
+        let copied = match &record.kind {
+            RecordKind::Copy { table, rows, .. } => self.check_copied(*table, rows),
+            _ => true,
+        };
+        copied && self.check_writes(&record.writes)
     }
 
     /// Applies the records that came and whose turn it is.
     pub(super) fn take_early(&mut self, context: &mut Context<'_>) {
+        if self.is_learner && self.commits.since.is_none() {
+            // The marker says where the log begins (R6).
+            return;
+        }
         let mut answers: Vec<(Address, ReplicateOk)> = Vec::new();
         while let Some(entry) = self.early.first_entry() {
             if entry.key().0 != self.received.0 + 1 {
@@ -69,7 +89,7 @@ impl Shard {
                 break;
             }
             // A record that cannot be applied cannot be skipped either: this replica would differ from the primary's.
-            assert!(self.check_writes(&next.record.writes), "{from:?} sent rows that are none");
+            assert!(self.is_sound(&next.record), "{from:?} sent rows that are none");
             self.advance_commit_index(next.commit_index, context);
             self.end_before(&next.record, context);
             let position = next.position;
@@ -144,14 +164,33 @@ impl Shard {
                 let prepared = self.prepared.entry(transaction).or_default();
                 prepared.rows.extend(rows);
                 prepared.home = Some(home);
-                prepared.prepared_at = context.now;
+                prepared.since = Prepared::at(context.now);
                 None
             }
             RecordKind::Decision { commit } => {
                 let prepared = self.prepared.remove(&transaction);
-                // It may be rolled back before its first part was sent.
-                assert!(prepared.is_some() || commit.is_none(), "prepared before decided");
+                // It may be rolled back before its first part was sent; or the copy, that is to bring its rows, has reached none.
+                let may_be_new = commit.is_none() || self.is_learner;
+                assert!(prepared.is_some() || may_be_new, "prepared before decided");
                 self.end_applied(transaction, prepared.unwrap_or_default().rows, commit, context);
+                None
+            }
+            // Of other members than the learner they ask nothing.
+            RecordKind::Decisions { .. } | RecordKind::Copy { .. } | RecordKind::Verify { .. }
+                if !self.is_learner =>
+            {
+                None
+            }
+            RecordKind::Decisions { decided } => {
+                self.commits.learn(decided, context.now);
+                None
+            }
+            RecordKind::Copy { table, rows, complete_from } => {
+                self.apply_copy(table, rows, complete_from, context);
+                None
+            }
+            RecordKind::Verify { table, after, up_to, sum } => {
+                self.verify(table, after.as_deref(), up_to.as_deref(), sum);
                 None
             }
         }
@@ -222,8 +261,10 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         assert!(self.is_primary, "acknowledgements go to the primary of this view");
+        self.on_learner_holds(from.node, message.position);
         if !self.backups.contains(&from.node) {
-            // Excluded meanwhile: it is waited for no more.
+            // A learner that does not count yet, or excluded meanwhile: it is not waited for.
+            self.go_on_later(context);
             return;
         }
         assert!(message.position <= self.position, "nobody holds what was not written");

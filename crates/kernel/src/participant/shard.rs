@@ -1,17 +1,18 @@
 //! A shard's state, and the small helpers its handlers share.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use protocol::control::{ControlState, MemberState};
+use protocol::control::ControlState;
 use protocol::message::{RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
 use storage::{LockTable, PagePool, Partition, Pieces, RowHandle, Undo};
 use types::{
-    Address, Catalogue, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table, TableId,
-    Timestamp, TransactionId, View,
+    Address, Catalogue, Incarnation, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table,
+    TableId, Timestamp, TransactionId, View,
 };
 
+use super::learner::Filling;
 use super::long::{End, Ending};
 use super::parked::Parked;
 use super::takeover::Commits;
@@ -25,11 +26,12 @@ pub struct Shard {
     // Fixed for the view.
     pub(super) view: View,
     pub(super) is_primary: bool,
-    /// On the primary: the other active members, in order of ids.
+    /// On the primary: who must hold a record before it is decided. The other active members, in order of ids, and a learner
+    /// that was sent everything.
     pub(super) backups: Vec<NodeId>,
     pub(super) member_count: usize,
-    /// Nodes that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
-    pub(super) excluded: Vec<NodeId>,
+    /// Boots that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
+    pub(super) excluded: BTreeSet<Incarnation>,
     pool: Arc<PagePool>,
 
     // Rows.
@@ -54,8 +56,14 @@ pub struct Shard {
     pub(super) sending: Vec<TransactionId>,
     /// Of `in_flight`.
     pub(super) parts_in_flight: usize,
+    /// The learner of the group, and how far it is filled.
+    pub(super) filling: Option<Filling>,
 
     // On a backup.
+    /// Being filled: not all rows are here.
+    pub(super) is_learner: bool,
+    /// It was filled with the rows as they were then: what was before, a snapshot below this may ask for.
+    pub(super) complete_from: Timestamp,
     /// Every record up to here is here.
     pub(super) received: LogPosition,
     /// Records that came before one that is missing: another worker of the primary sent that.
@@ -78,6 +86,10 @@ pub struct Shard {
     pub(super) rows_committed: usize,
     /// Commits that may be asked for after a takeover.
     pub(super) commits: Commits,
+    /// The control state that this replica was last brought up to, by whichever worker heard of it first.
+    pub(super) applied: u64,
+    /// Requests and plain reads so far: who is filled has time while there are few.
+    pub(super) asked: u64,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -109,7 +121,7 @@ pub(super) struct ShardTransaction {
     pub applied: Pieces<(TableId, RowHandle)>,
     /// Prepared: the shard whose log holds the decision, and since when.
     pub home: Option<ShardId>,
-    pub prepared_at: Time,
+    pub prepared: Prepared,
     /// Its coordinator may never say how it ended: prepared, home is asked; of parts only, it is rolled back.
     pub is_in_doubt: bool,
 }
@@ -120,7 +132,23 @@ pub(super) struct Applied {
     pub rows: Pieces<(TableId, RowHandle)>,
     /// Set by its PREPARE.
     pub home: Option<ShardId>,
-    pub prepared_at: Time,
+    pub since: Prepared,
+}
+
+/// Since when a transaction is prepared: by this node's clock, and for how long it was before that on another one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Prepared {
+    pub at: Time,
+    pub before_us: u64,
+}
+
+impl Prepared {
+    pub fn at(now: Time) -> Prepared {
+        Prepared { at: now, before_us: 0 }
+    }
+    pub fn age(self, now: Time) -> u64 {
+        now.saturating_sub(self.at) + self.before_us
+    }
 }
 
 impl ShardTransaction {
@@ -134,7 +162,7 @@ impl ShardTransaction {
             end: None,
             applied: Pieces::new(),
             home: None,
-            prepared_at: 0,
+            prepared: Prepared::default(),
             is_in_doubt: false,
         }
     }
@@ -225,16 +253,18 @@ impl Shard {
         pool: &Arc<PagePool>,
     ) -> Shard {
         let group = state.group(state.group_of(id));
-        let active = group.members.iter().filter(|member| member.state == MemberState::Active);
-        let members: Vec<NodeId> = active.map(|member| member.node).collect();
+        let members: Vec<NodeId> = group.active().collect();
         let is_primary = group.primaries[&id] == node;
         let mut shard = Shard {
             id,
             view: group.view,
             is_primary,
             backups: members.iter().copied().filter(|member| *member != node).collect(),
-            member_count: members.len(),
+            member_count: group.members.len(),
             excluded: state.excluded.keys().copied().collect(),
+            filling: None,
+            is_learner: group.learner() == Some(node),
+            complete_from: Timestamp::ZERO,
             restamped: None,
             pool: Arc::clone(pool),
             schema_version: SchemaVersion(0),
@@ -257,6 +287,8 @@ impl Shard {
             has_upkeep: false,
             rows_committed: 0,
             commits: Commits::default(),
+            applied: state.applied,
+            asked: 0,
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),

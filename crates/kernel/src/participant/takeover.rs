@@ -17,11 +17,12 @@
 //! says for how long it may have been decided, and when that is longer than commits are remembered, nothing is said.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 
 use protocol::Message;
 use protocol::message::{AskDecision, AskOutcome, Decide, KnownOutcome, Outcome, RecordKind};
 use storage::{Acquired, LockMode};
-use types::{LogPosition, ShardId, Timestamp, TransactionId};
+use types::{LogPosition, NodeId, ShardId, Timestamp, TransactionId};
 
 use super::parked::WaitsFor;
 use super::shard::{Shard, ShardTransaction, TransactionState};
@@ -39,9 +40,32 @@ pub(super) struct Commits {
     /// Of several shards, this one being home.
     decisions: BTreeMap<TransactionId, Timestamp>,
     decided: VecDeque<(Time, TransactionId)>,
+    /// On a member that came later: since when it hears of commits of one shard.
+    pub(super) since: Option<Time>,
 }
 
 impl Commits {
+    /// Some decisions behind this one, in order.
+    pub(super) fn decisions_after(
+        &self,
+        after: Option<TransactionId>,
+        count: usize,
+    ) -> Vec<(TransactionId, Timestamp)> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.decisions.range((start, Bound::Unbounded));
+        rest.take(count).map(|(id, ts)| (*id, *ts)).collect()
+    }
+
+    pub(super) fn learn(&mut self, decided: Vec<(TransactionId, Timestamp)>, now: Time) {
+        self.decided.extend(decided.iter().map(|(id, _)| (now, *id)));
+        self.decisions.extend(decided);
+    }
+
+    /// For how long commits are remembered by now.
+    fn kept(&self, kept_us: Time, now: Time) -> Time {
+        self.since.map_or(kept_us, |since| kept_us.min(now.saturating_sub(since)))
+    }
+
     fn find_single(&mut self, transaction: TransactionId) -> Option<Timestamp> {
         let Commits { single, single_by_id, .. } = self;
         let by_id = single_by_id
@@ -97,20 +121,32 @@ impl Shard {
 
     /// Takes over the view and the exclusions of the worker's control state.
     pub(super) fn adopt_view(&mut self, context: &mut Context<'_>) {
+        if context.state.applied < self.applied {
+            // Another worker has brought it further.
+            return;
+        }
+        self.applied = context.state.applied;
         self.excluded = context.state.excluded.keys().copied().collect();
         let group = context.state.group(context.state.group_of(self.id));
         let here = context.address.node;
         if group.view > self.view && group.members.iter().any(|member| member.node == here) {
             self.view = group.view;
-            let members = group.members.iter().map(|member| member.node);
-            let backups: Vec<_> = members.filter(|member| *member != here).collect();
+            self.member_count = group.members.len();
+            self.is_learner = group.learner() == Some(here);
+            let leads_now = !self.is_primary && group.primaries[&self.id] == here;
+            if !leads_now {
+                self.adopt_learner(group, context);
+            }
+            let filled = self.filling.as_ref().filter(|filling| filling.counts).map(|f| f.node);
+            let backups: Vec<NodeId> =
+                group.active().filter(|member| *member != here).chain(filled).collect();
             let has_lost = backups.len() < self.backups.len();
             self.backups = backups;
-            self.member_count = group.members.len();
             if self.is_primary && has_lost {
                 self.forget_backups(context);
-            } else if !self.is_primary && group.primaries[&self.id] == here {
+            } else if leads_now {
                 self.promote(context);
+                self.adopt_learner(group, context);
             }
         }
         self.end_orphans(context);
@@ -175,7 +211,7 @@ impl Shard {
                 None => TransactionState::Sending,
             };
             entry.home = prepared.home;
-            entry.prepared_at = prepared.prepared_at;
+            entry.prepared = prepared.since;
             entry.applied = prepared.rows;
             entry.is_in_doubt = true;
             self.transactions.insert(transaction, entry);
@@ -185,7 +221,7 @@ impl Shard {
 
     /// Rolls back what nobody can commit any more, and asks for the decision of what somebody may have committed.
     fn end_orphans(&mut self, context: &mut Context<'_>) {
-        let is_dead = |id: &TransactionId| context.state.is_excluded(id.coordinator.node);
+        let is_dead = |id: &TransactionId| context.state.is_over(id.incarnation);
         let mutant = context.node.mutation == Mutation::InDoubtRolledBack;
         let mut lost = Vec::new();
         for (id, entry) in &mut self.transactions {
@@ -211,11 +247,10 @@ impl Shard {
             return;
         }
         let in_doubt = self.transactions.iter().filter(|(_, entry)| entry.is_in_doubt);
-        let asked: Vec<(TransactionId, ShardId, Time)> = in_doubt
-            .filter_map(|(id, entry)| Some((*id, entry.home?, entry.prepared_at)))
+        let asked: Vec<(TransactionId, ShardId, u64)> = in_doubt
+            .filter_map(|(id, entry)| Some((*id, entry.home?, entry.prepared.age(context.now))))
             .collect();
-        for (transaction, home, prepared_at) in asked {
-            let age_us = context.now.saturating_sub(prepared_at);
+        for (transaction, home, age_us) in asked {
             let ask = AskDecision { transaction, shard: home, participant: self.id, age_us };
             let primary = context.state.primary(home);
             context.send_to_replica(home, primary, Message::AskDecision(ask));
@@ -252,7 +287,10 @@ impl Shard {
         let AskOutcome { transaction, request, shard, of_several, age_us } = *message;
         let (found, kept_us) = match of_several {
             true => (self.commits.decisions.get(&transaction).copied(), DECISIONS_KEPT_US),
-            false => (self.commits.find_single(transaction), COMMITS_KEPT_US),
+            false => {
+                let kept_us = self.commits.kept(COMMITS_KEPT_US, context.now);
+                (self.commits.find_single(transaction), kept_us)
+            }
         };
         let known = match found {
             _ if context.node.mutation == Mutation::OutcomeNotAsked => KnownOutcome::Aborted,

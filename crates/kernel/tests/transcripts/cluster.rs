@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use kernel::{
-    ChannelConfig, Input, Kernel, KernelConfig, LocalMessage, Mutation, NodeShared, Outbox, Time,
+    Boot, ChannelConfig, Input, Kernel, KernelConfig, LocalMessage, MemoryJournal, Mutation,
+    NodeShared, Outbox, Time,
 };
 use protocol::Message;
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{Header, decode_header, decode_message};
 use protocol::report::Connection;
 use protocol::request::{Connections, Reply, Request, SessionId};
-use types::{Address, ClusterId, Incarnation, NodeId, WorkerId};
+use types::{Address, ClusterId, Home, Incarnation, NodeId, WorkerId};
 
 use crate::describe::Names;
 
@@ -115,6 +116,9 @@ pub struct Cluster {
     pub kernels: BTreeMap<Address, Kernel>,
     /// Boots that are over.
     dead: BTreeMap<NodeId, Incarnation>,
+    /// Of each node, also while it is down.
+    journals: BTreeMap<NodeId, Arc<MemoryJournal>>,
+    homes: BTreeMap<NodeId, Home>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
     /// What `deliver_all` leaves where it is.
@@ -142,6 +146,8 @@ impl Cluster {
             nodes: BTreeMap::new(),
             kernels: BTreeMap::new(),
             dead: BTreeMap::new(),
+            journals: BTreeMap::new(),
+            homes: BTreeMap::new(),
             links: BTreeMap::new(),
             locals: BTreeMap::new(),
             held: Vec::new(),
@@ -169,13 +175,17 @@ impl Cluster {
             config.shards_per_group *= 2;
         }
         let mutation = self.setup.mutation;
-        let shared = NodeShared::new(id, incarnation, config, MEMORY_LIMIT_BYTES, mutation);
+        let journal = Arc::clone(self.journals.entry(id).or_default());
+        let home = *self.homes.entry(id).or_insert(Home(u64::from(id.0)));
+        let boot = Boot { node: id, incarnation, home, journal };
+        let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
         }
         shared.set_connections(Arc::new(Numbered));
         let workers = self.config.node(id).expect("a node of this cluster").workers;
         self.links.retain(|(from, to), _| from.node != id && to.node != id);
+        self.seen.retain(|((from, to), ..)| from.node != id && to.node != id);
         self.locals.retain(|(from, _), _| from.node != id);
         for worker in (0..workers).map(WorkerId) {
             let seed = u64::from(id.0) * 100 + u64::from(worker.0);
@@ -183,7 +193,19 @@ impl Cluster {
             let kernel = Kernel::new(config, Arc::clone(&shared), self.clock(id));
             self.kernels.insert(Address { node: id, worker }, kernel);
         }
-        self.nodes.insert(id, shared);
+        let is_back = self.nodes.insert(id, shared).is_some() || self.dead.contains_key(&id);
+        if is_back {
+            let others: Vec<NodeId> = self.nodes.keys().copied().filter(|o| *o != id).collect();
+            for other in others {
+                self.link_up(id, other);
+            }
+        }
+    }
+
+    /// A node's directory is lost.
+    pub fn wipe(&mut self, id: NodeId) {
+        self.journals.remove(&id);
+        self.homes.insert(id, Home(1_000 + u64::from(id.0)));
     }
 
     /// A node's process ends. What it has sent is on its way, what it was sent arrives nowhere.
@@ -196,7 +218,8 @@ impl Cluster {
 
     /// A node's host learns that another node's process has ended.
     pub fn tell_death(&mut self, dead: NodeId, at: NodeId) {
-        let incarnation = self.dead[&dead];
+        let living = self.nodes.get(&dead).map(|node| node.incarnation);
+        let incarnation = living.unwrap_or_else(|| self.dead[&dead]);
         let worker = Address { node: at, worker: WorkerId(0) };
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
@@ -220,7 +243,8 @@ impl Cluster {
         for (at, peer) in [(a, b), (b, a)] {
             for from in ends.iter().filter(|address| address.node == at) {
                 for to in ends.iter().filter(|address| address.node == peer) {
-                    self.step(*from, Input::LinkUp(*to), 0);
+                    let incarnation = self.nodes[&to.node].incarnation;
+                    self.step(*from, Input::LinkUp { peer: *to, incarnation }, 0);
                 }
             }
         }
@@ -340,6 +364,7 @@ impl Cluster {
         for line in outbox.log {
             self.said.push(format!("{here} log: {line}"));
         }
+        let ends = outbox.ends.take();
         // What a step answers does not wait for what it sends.
         for (session, reply) in outbox.replies {
             let name = self.sessions.get(&session).expect("answers go to sessions of the script");
@@ -356,6 +381,10 @@ impl Cluster {
                 self.said.push(format!("{here}~>{} {content}", self.names.address(to)));
             }
             self.locals.entry((at, to)).or_default().push_back(LocalFlight { message, hops });
+        }
+        if let Some(reason) = ends {
+            self.said.push(format!("{here} ends: {reason}"));
+            self.die(at.node);
         }
     }
 

@@ -31,6 +31,7 @@
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
 //! restart n3               node 3 boots anew
+//! wipe n3                  node 3's directory is lost
 //! die n3                   node 3's process ends; what it has sent is on its way
 //! dead n3 n2               node 2's host tells its node that node 3's process has ended
 //! busy n2 on|off           workers find the shards of others always, or never, busy
@@ -151,6 +152,7 @@ impl Player {
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().start(node);
             }
+            "wipe" => self.cluster().wipe(node_of(rest[0])),
             "die" => {
                 let node = node_of(rest[0]);
                 self.sessions.retain(|_, session| session.at.node != node);

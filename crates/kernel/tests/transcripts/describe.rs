@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
-use protocol::message::{Committed, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write};
+use protocol::message::{
+    Committed, CopiedRow, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write,
+};
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
     DeadlockMember, Holding, LockReport, LockedKey, LockedThing, Report, SessionReport, ShardLocks,
@@ -11,7 +13,7 @@ use protocol::report::{
 use protocol::request::Reply;
 use protocol::schema::SchemaChange;
 use protocol::{Message, Refusal};
-use types::wire::Wire;
+use types::wire::{Bytes, Wire};
 use types::{
     Address, ColumnType, Expr, IntWidth, NodeId, RowLayout, RowView, ShardId, TableId, Timestamp,
     TransactionId, Value, ValueRef,
@@ -163,6 +165,9 @@ impl Names {
             Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::NodeDead(m) => format!("node {}", m.node),
+            Message::Excluded(_) => String::new(),
+            Message::LearnerReady(m) => format!("node {} shard {}", m.node, m.shard),
+            Message::JoinMarker(m) => format!("shard {} behind #{}", m.shard, m.position),
             Message::AskOutcome(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::Outcome(m) => {
                 let known = match m.known {
@@ -326,7 +331,35 @@ impl Names {
             RecordKind::Decision { commit: Some(ts) } => format!("DECISION committed at {ts:?}"),
             RecordKind::Part { lower_bound } => format!("PART from {lower_bound:?}: {writes}"),
             RecordKind::Decision { commit: None } => "DECISION rolled back".into(),
+            RecordKind::Copy { table, rows, complete_from } => {
+                let rows: Vec<String> = rows.iter().map(|row| self.copied(row)).collect();
+                let rows = if rows.is_empty() { "nothing".into() } else { rows.join(", ") };
+                format!("COPY of {}, whole from {complete_from:?}: {rows}", self.table(*table))
+            }
+            RecordKind::Decisions { decided } => {
+                let decided: Vec<String> = decided
+                    .iter()
+                    .map(|(id, ts)| format!("{} at {ts:?}", self.transaction(*id)))
+                    .collect();
+                let decided = if decided.is_empty() { "none".into() } else { decided.join(", ") };
+                format!("DECISIONS {decided}")
+            }
+            RecordKind::Verify { table, after, up_to, sum } => {
+                let bound = |end: &Option<Bytes>| end.as_ref().map_or("end".into(), |end| key(end));
+                let (after, up_to) = (bound(after), bound(up_to));
+                format!("VERIFY {} {after} to {up_to}: {} rows", self.table(*table), sum.rows)
+            }
         }
+    }
+
+    fn copied(&self, copied: &CopiedRow) -> String {
+        let committed = match &copied.committed {
+            Some((ts, bytes)) => format!("{}{}", row(bytes), at(*ts)),
+            None => format!("{} not committed", key(&copied.key)),
+        };
+        let Some(pending) = &copied.pending else { return committed };
+        let to = pending.row.as_ref().map_or("deleted".into(), |bytes| row(bytes));
+        format!("{committed}, pending {to} of {}", self.transaction(pending.transaction))
     }
 
     fn results(&self, result: &BatchResult) -> String {

@@ -74,10 +74,9 @@ async fn run(mut actor: Actor, rows: Rc<RefCell<Rows>>) {
 /// Takes over the rows that nobody else is left to delete.
 fn adopt_rows(actor: &Actor, owner: (NodeId, u64), rows: &RefCell<Rows>) {
     let mut rows = rows.borrow_mut();
-    let lost = actor.stage.lost_node();
     let orphans: Vec<i64> = rows
         .iter_mut()
-        .filter(|((node, _), _)| Some(*node) == lost)
+        .filter(|((_, owner), _)| actor.stage.is_lost(*owner))
         .flat_map(|(_, rows)| std::mem::take(rows))
         .collect();
     rows.get_mut(&owner).expect("inserted first").extend(orphans);

@@ -64,6 +64,8 @@ impl Disk {
     }
 
     pub fn save(&mut self, persist: &RaftPersist) {
+        let mut added = self.state.clone();
+        added.add(persist.clone());
         self.save_log(persist);
         assert!(self.state.term <= persist.term);
         if self.state.term == persist.term && self.state.vote.is_some() {
@@ -71,6 +73,7 @@ impl Disk {
         }
         self.state.term = persist.term;
         self.state.vote = persist.vote;
+        assert_eq!(added, self.state, "what a journal gives back");
     }
 }
 

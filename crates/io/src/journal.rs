@@ -1,0 +1,235 @@
+//! What a node keeps on disk to know itself again: the identity of its directory and, if it is a voter, the log of the control
+//! plane (R5, R24).
+//!
+//! ```text
+//!   node{N}.control:  "skarv-cp" | version u32 | node u16 | home u64 | crc32c u32 of these
+//!                     then for each record: length u32 | crc32c u32 of it | crc32c u32 of the bytes | bytes
+//! ```
+//! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it.
+//! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
+//! must not vote. Nothing is written twice: a write or sync that fails ends the process (R17).
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use kernel::Journal;
+use types::{Home, NodeId};
+
+use crate::options::StartError;
+use crate::{files, random};
+
+const MAGIC: &[u8; 8] = b"skarv-cp";
+const VERSION: u32 = 1;
+const HEADER_SIZE: usize = 8 + 4 + 2 + 8 + 4;
+const RECORD_HEADER_SIZE: usize = 12;
+
+pub struct FileJournal {
+    pub home: Home,
+    path: PathBuf,
+    file: Mutex<File>,
+    /// As they were when the node started.
+    records: Vec<Vec<u8>>,
+}
+
+/// The path of a node's file.
+pub fn path_of(dir: &Path, node: NodeId) -> PathBuf {
+    dir.join(format!("node{node}.control"))
+}
+
+impl FileJournal {
+    /// Removes the node's file, if there is one. The caller holds the node's lock.
+    pub fn remove(dir: &Path, node: NodeId) -> Result<(), StartError> {
+        let path = path_of(dir, node);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(StartError::Directory { path, reason: error.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the node's file, or makes it with a new identity. The caller holds the node's lock.
+    pub fn open(dir: &Path, node: NodeId) -> Result<FileJournal, StartError> {
+        let path = path_of(dir, node);
+        let refused = |reason: String| StartError::Directory { path: path.clone(), reason };
+        let io_refused = |error: std::io::Error| refused(error.to_string());
+        if !path.exists() {
+            let header = header(node, Home(random::nonzero_u64()));
+            files::write_private(&path, &header).map_err(io_refused)?;
+            File::open(dir).and_then(|dir| dir.sync_all()).map_err(io_refused)?;
+        }
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(io_refused)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io_refused)?;
+        let home = home_of(&bytes, node).map_err(refused)?;
+        let (records, end) = records_of(&bytes).map_err(refused)?;
+        if end < bytes.len() {
+            file.set_len(end as u64).and_then(|()| file.sync_all()).map_err(io_refused)?;
+        }
+        Ok(FileJournal { home, path, file: Mutex::new(file), records })
+    }
+}
+
+impl Journal for FileJournal {
+    fn append(&self, record: &[u8]) {
+        let mut bytes = Vec::with_capacity(RECORD_HEADER_SIZE + record.len());
+        let length = u32::try_from(record.len()).expect("entries are bounded far below 4 GiB");
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(&crc32c::crc32c(&length.to_le_bytes()).to_le_bytes());
+        bytes.extend_from_slice(&crc32c::crc32c(record).to_le_bytes());
+        bytes.extend_from_slice(record);
+        let mut file = self.file.lock().expect("nobody panics with it and goes on");
+        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+        if let Err(error) = written {
+            panic!(
+                "cannot write {}: {error}; a node that may forget what it has voted must not go on",
+                self.path.display()
+            );
+        }
+    }
+
+    fn read(&self) -> Vec<Vec<u8>> {
+        self.records.clone()
+    }
+}
+
+fn header(node: NodeId, home: Home) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_SIZE);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&node.0.to_le_bytes());
+    bytes.extend_from_slice(&home.0.to_le_bytes());
+    bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+    bytes
+}
+
+fn home_of(bytes: &[u8], node: NodeId) -> Result<Home, String> {
+    let Some(found) = bytes.get(..HEADER_SIZE).filter(|found| found.starts_with(MAGIC)) else {
+        return Err("it is not the control file of a node".into());
+    };
+    let home = Home(u64::from_le_bytes(found[14..22].try_into().expect("eight bytes")));
+    let whose = u16::from_le_bytes(found[12..14].try_into().expect("two bytes"));
+    if found == header(node, home) {
+        return Ok(home);
+    }
+    if found == header(NodeId(whose), home) {
+        return Err(format!("it is the file of node {whose}, not of node {node}"));
+    }
+    Err("its header is damaged, or of another version of skarv".into())
+}
+
+/// The records, and where the last whole one ends.
+fn records_of(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), String> {
+    let mut records = Vec::new();
+    let mut at = HEADER_SIZE;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        if rest.len() < RECORD_HEADER_SIZE || rest.iter().all(|byte| *byte == 0) {
+            // The last one was being written, or its place was made and nothing put there.
+            break;
+        }
+        let word =
+            |from: usize| u32::from_le_bytes(rest[from..from + 4].try_into().expect("four bytes"));
+        let is_length = word(4) == crc32c::crc32c(&rest[..4]);
+        let end = RECORD_HEADER_SIZE + usize::try_from(word(0)).expect("64 bits");
+        match rest.get(RECORD_HEADER_SIZE..end) {
+            Some(payload) if is_length && word(8) == crc32c::crc32c(payload) => {
+                records.push(payload.to_vec());
+                at += end;
+            }
+            // The last one, as above.
+            None if is_length => break,
+            Some(_) if is_length && end == rest.len() => break,
+            _ => {
+                return Err(format!(
+                    "the record at byte {at} is damaged; move the file away to start without it: the node then holds rows \
+                     again, and is no voter any more"
+                ));
+            }
+        }
+    }
+    Ok((records, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(dir: &Path) -> Result<FileJournal, StartError> {
+        FileJournal::open(dir, NodeId(2))
+    }
+
+    /// A journal gives back what it was given, and its identity stays; a directory without one is another.
+    #[test]
+    fn what_was_appended_is_there_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = open(dir.path()).unwrap();
+        assert_eq!(first.read(), Vec::<Vec<u8>>::new());
+        first.append(b"one");
+        first.append(&[7; 10_000]);
+        let again = open(dir.path()).unwrap();
+        assert_eq!(again.read(), [b"one".to_vec(), vec![7; 10_000]]);
+        assert_eq!(again.home, first.home);
+        again.append(b"three");
+        assert_eq!(open(dir.path()).unwrap().read().len(), 3);
+        let other = tempfile::tempdir().unwrap();
+        assert_ne!(open(other.path()).unwrap().home, first.home);
+        FileJournal::remove(other.path(), NodeId(2)).unwrap();
+        FileJournal::remove(other.path(), NodeId(2)).unwrap();
+        assert!(!path_of(other.path(), NodeId(2)).exists());
+        assert!(FileJournal::open(dir.path(), NodeId(3)).unwrap().read().is_empty());
+        std::fs::copy(path_of(dir.path(), NodeId(2)), path_of(dir.path(), NodeId(3))).unwrap();
+        let wrong = FileJournal::open(dir.path(), NodeId(3)).err().unwrap().to_string();
+        assert!(wrong.contains("the file of node 2, not of node 3"), "{wrong}");
+    }
+
+    /// Cut at any byte, what is left are the records before it, and appending goes on behind them. A flipped bit is found, but
+    /// in the last record, which may be a torn one.
+    #[test]
+    fn torn_and_damaged_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(dir.path(), NodeId(2));
+        let journal = open(dir.path()).unwrap();
+        for record in [&b"first"[..], b"second", b"the last"] {
+            journal.append(record);
+        }
+        let whole = std::fs::read(&path).unwrap();
+        let ends = [HEADER_SIZE, HEADER_SIZE + 17, HEADER_SIZE + 35, whole.len()];
+        for cut in HEADER_SIZE..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let journal = open(dir.path()).unwrap();
+            let count = ends.iter().filter(|end| **end <= cut).count() - 1;
+            assert_eq!(journal.read().len(), count, "cut at {cut}");
+            journal.append(b"more");
+            assert_eq!(open(dir.path()).unwrap().read().last().unwrap(), b"more", "cut at {cut}");
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            std::fs::write(&path, &bytes).unwrap();
+            match open(dir.path()) {
+                Ok(journal) => {
+                    assert!(ends[2] <= at, "byte {at}");
+                    assert_eq!(journal.read().len(), 2);
+                }
+                Err(error) => assert!(at < ends[2] + 8, "byte {at}: {error}"),
+            }
+        }
+        let mut bytes = whole.clone();
+        bytes.extend_from_slice(&[0; 4096]);
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(
+            open(dir.path()).unwrap().read().len(),
+            3,
+            "a place that was made and not filled"
+        );
+    }
+}

@@ -1,0 +1,486 @@
+//! A data node that comes back is filled again (protocol.md 3.6; R5, R6, R7).
+//!
+//! It is a learner of its group: it gets every record of each log and counts for nothing. What came before, it gets from the
+//! primary as records of the same log, some rows in each, as they are at that place: so whatever else a record says of a row
+//! comes either before its copy, and is in it, or after it. Nothing is compared, nothing can come too late.
+//!
+//! ```text
+//!   primary   JoinMarker | Decisions ... | Copy ... Copy | Verify ... Verify | every record is held by the learner, or not decided
+//!             with the records of transactions in between, as they come          | LearnerReady, until it is promoted
+//! ```
+//! When the rows have been copied the learner compares sums over all of them, range by range, each at one place in the log. A
+//! learner that differs would lose what others rely on, so it ends itself.
+//!
+//! What a row is *in the log* is what the records so far have made of it: its newest committed version, and, when its
+//! transaction is prepared or parts of it were sent, the pending one. A transaction that is decided and whose rows do not all
+//! show it yet (`endings`) counts as what it will be.
+//!
+//! The learner has no versions from before its time: a snapshot from then is refused here. How transactions over several shards
+//! have ended that this shard has decided, it is told, because their participants may ask it; what became of others from before
+//! its time, it does not know.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use protocol::Message;
+use protocol::control::Group;
+use protocol::message::{
+    CopiedPending, CopiedRow, JoinMarker, LearnerReady, Record, RecordKind, RowsSum,
+};
+use protocol::report::FillReport;
+use storage::{Direction, KeyRange, Partition, PendingRow, Phase, RowChange, RowHandle, hash_row};
+use types::wire::Bytes;
+use types::{
+    Address, Incarnation, IndexId, LogPosition, NodeId, RowView, TableId, Timestamp, TransactionId,
+    WorkerId,
+};
+
+use super::long::Outcome;
+use super::shard::{Prepared, Shard, TransactionState};
+use crate::limits::{
+    FILL_ASKED_FEW, FILL_BYTES_MAX, FILL_DECISIONS_MAX, FILL_RECORDS_IN_FLIGHT_MAX,
+    FILL_RECORDS_WHEN_BUSY, FILL_ROWS_MAX, RESEND_INTERVAL_US,
+};
+use crate::node::Mutation;
+use crate::worker::{Context, Time};
+
+/// On the primary: the learner of the group.
+pub(super) struct Filling {
+    pub node: NodeId,
+    incarnation: Incarnation,
+    stage: Stage,
+    /// The last decision told.
+    told: Option<TransactionId>,
+    /// Where the other stages stand: behind this key of this table; before the first table when there is none.
+    table: Option<TableId>,
+    after: Option<Vec<u8>>,
+    /// Records of the copy that the learner has not acknowledged.
+    under_way: VecDeque<LogPosition>,
+    /// Records that may be sent until the next tick; none is counted while nobody else asks for much.
+    left: Option<u32>,
+    asked_before: u64,
+    acknowledged: LogPosition,
+    /// Everything was sent up to here; from then on nothing is decided that the learner does not hold.
+    sent_to: LogPosition,
+    pub counts: bool,
+    ready_told_next: Time,
+    began: Time,
+    /// Of the copy, so far.
+    rows: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Deciding,
+    Copying,
+    Verifying,
+    Sent,
+}
+
+/// Some rows of a table, in the order of their keys.
+struct Chunk {
+    rows: Vec<CopiedRow>,
+    sum: RowsSum,
+    bytes: usize,
+    /// Timestamp of their newest version, deletions and rows that are left out among them.
+    newest: Timestamp,
+    /// A pending version too large to go with its committed one.
+    apart: Option<CopiedRow>,
+    /// The key of the last, unless these were the table's last.
+    up_to: Option<Vec<u8>>,
+}
+
+impl Shard {
+    /// What a new view says of a learner.
+    pub(super) fn adopt_learner(&mut self, group: &Group, context: &mut Context<'_>) {
+        let Some(node) = group.learner().filter(|_| self.is_primary) else {
+            self.filling = None;
+            return;
+        };
+        let incarnation = context.state.incarnations[&node];
+        if self.filling.as_ref().is_some_and(|filling| filling.incarnation == incarnation) {
+            return;
+        }
+        self.filling = Some(Filling {
+            node,
+            incarnation,
+            stage: Stage::Deciding,
+            told: None,
+            table: None,
+            after: None,
+            under_way: VecDeque::new(),
+            left: None,
+            asked_before: self.asked,
+            acknowledged: self.position,
+            sent_to: self.position,
+            counts: false,
+            ready_told_next: 0,
+            began: context.now,
+            rows: 0,
+            bytes: 0,
+        });
+        let marker =
+            JoinMarker { shard: self.id, position: self.position, epoch_max: self.epoch_max };
+        let owner = context.state.owner(self.id, node);
+        context.send_for(self.id, owner, Message::JoinMarker(marker));
+        self.go_on_later(context);
+    }
+
+    /// Has this primary's log any reader?
+    pub(super) fn has_receivers(&self) -> bool {
+        !self.backups.is_empty() || self.filling.is_some()
+    }
+
+    /// Is there more to be sent to the learner, and not too much on its way? What arrives takes it up again.
+    pub(super) fn may_fill(&self) -> bool {
+        self.filling.as_ref().is_some_and(|filling| {
+            let in_flight_max = match filling.left {
+                None => FILL_RECORDS_IN_FLIGHT_MAX,
+                Some(0) => 0,
+                Some(_) => 1,
+            };
+            filling.stage != Stage::Sent && filling.under_way.len() < in_flight_max
+        })
+    }
+
+    /// Sends the next piece of the copy, or of the check behind it.
+    pub(super) fn fill_some(&mut self, context: &mut Context<'_>) {
+        let Some(filling) = self.filling.as_ref().filter(|_| self.may_fill()) else { return };
+        let (stage, after) = (filling.stage, filling.after.clone());
+        if stage == Stage::Deciding {
+            let count = match context.node.mutation {
+                Mutation::DecisionsNotTold => 0,
+                _ => FILL_DECISIONS_MAX,
+            };
+            let decided = self.commits.decisions_after(filling.told, count);
+            let filling = self.filling.as_mut().expect("just looked");
+            filling.told = decided.last().map(|(transaction, _)| *transaction);
+            if filling.told.is_none() {
+                filling.stage = Stage::Copying;
+            }
+            self.send_filling(RecordKind::Decisions { decided }, context);
+            return;
+        }
+        let Some(table) = self.table_to_fill() else {
+            let counts = stage == Stage::Verifying;
+            let node = filling.node;
+            let position = self.position;
+            let filling = self.filling.as_mut().expect("just looked");
+            (filling.table, filling.after) = (None, None);
+            if counts {
+                // R7: from here on nothing is decided without it.
+                filling.stage = Stage::Sent;
+                filling.sent_to = position;
+                if context.node.mutation != Mutation::LearnerNotAwaited {
+                    filling.counts = true;
+                    self.backups.push(node);
+                }
+            } else {
+                filling.stage = Stage::Verifying;
+                self.go_on_later(context);
+            }
+            return;
+        };
+        let copies_pending = context.node.mutation != Mutation::PreparedNotCopied;
+        let chunk = self.chunk(table, after.as_deref(), copies_pending, context.now);
+        let filling = self.filling.as_mut().expect("as above");
+        (filling.table, filling.after) = (Some(table), chunk.up_to.clone());
+        let kind = match stage {
+            Stage::Copying => {
+                filling.rows += chunk.rows.len() as u64;
+                filling.bytes += chunk.bytes as u64;
+                let complete_from = chunk.newest.max(context.node.horizon());
+                RecordKind::Copy { table, rows: chunk.rows, complete_from }
+            }
+            Stage::Verifying => RecordKind::Verify {
+                table,
+                after: after.map(Bytes),
+                up_to: chunk.up_to.map(Bytes),
+                sum: chunk.sum,
+            },
+            Stage::Deciding | Stage::Sent => unreachable!("dealt with above"),
+        };
+        self.send_filling(kind, context);
+        if let Some(apart) = chunk.apart.filter(|_| stage == Stage::Copying) {
+            let complete_from = chunk.newest;
+            self.send_filling(
+                RecordKind::Copy { table, rows: vec![apart], complete_from },
+                context,
+            );
+        }
+    }
+
+    fn send_filling(&mut self, kind: RecordKind, context: &mut Context<'_>) {
+        let filling = self.filling.as_mut().expect("the caller looked");
+        filling.left = filling.left.map(|left| left.saturating_sub(1));
+        filling.under_way.push_back(LogPosition(self.position.0 + 1));
+        let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
+        let granted = self.append_record(record, Vec::new(), context);
+        assert!(granted.is_empty(), "a copy releases nothing");
+    }
+
+    /// The table that the stage stands in, or the next one when it is done.
+    fn table_to_fill(&self) -> Option<TableId> {
+        let filling = self.filling.as_ref()?;
+        let in_this = filling.table.filter(|_| filling.after.is_some());
+        match (in_this.filter(|table| self.tables.contains_key(table)), filling.table) {
+            (Some(table), _) => Some(table),
+            (None, Some(done)) => {
+                self.tables.range(done..).map(|(id, _)| *id).find(|id| *id > done)
+            }
+            (None, None) => self.tables.keys().next().copied(),
+        }
+    }
+
+    /// The next rows of a table, as they are in the log.
+    fn chunk(
+        &self,
+        table: TableId,
+        after: Option<&[u8]>,
+        copies_pending: bool,
+        now: Time,
+    ) -> Chunk {
+        let unsent = self.unsent_rows();
+        let partition = &self.tables[&table].partition;
+        let mut chunk = Chunk {
+            rows: Vec::new(),
+            sum: RowsSum::default(),
+            bytes: 0,
+            newest: self.complete_from,
+            apart: None,
+            up_to: None,
+        };
+        let all = KeyRange::all();
+        let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
+        let mut visited = 0;
+        while let Some(candidate) = scan.next_candidate() {
+            let (key, row) = (candidate.key, candidate.row);
+            let committed = self.committed_in_log(partition, row);
+            let pending = self.pending_in_log(partition, row, now);
+            let pending = pending.filter(|_| copies_pending && !unsent.contains(&(table, row)));
+            chunk.sum.add(key, &committed);
+            chunk.newest = chunk.newest.max(self.newest_in_log(partition, row));
+            if committed.is_some() || pending.is_some() {
+                let size = |row: Option<&Bytes>| row.map_or(0, |row| row.0.len());
+                let committed_size = size(committed.as_ref().map(|(_, row)| row));
+                let pending_size = size(pending.as_ref().and_then(|pending| pending.row.as_ref()));
+                chunk.bytes += key.len() + committed_size + pending_size;
+                let key = Bytes(key.to_vec());
+                let is_large = committed_size.min(pending_size) > FILL_BYTES_MAX;
+                let (pending, apart) = if is_large { (None, pending) } else { (pending, None) };
+                chunk.apart = apart.map(|pending| CopiedRow {
+                    key: key.clone(),
+                    committed: None,
+                    pending: Some(pending),
+                });
+                chunk.rows.push(CopiedRow { key, committed, pending });
+            }
+            visited += 1;
+            if visited == FILL_ROWS_MAX || chunk.bytes >= FILL_BYTES_MAX {
+                chunk.up_to = Some(key.to_vec());
+                break;
+            }
+        }
+        chunk
+    }
+
+    /// Rows whose transactions have set their markers and wait for a timestamp: no record has them yet.
+    fn unsent_rows(&self) -> BTreeSet<(TableId, RowHandle)> {
+        let waiting = self.transactions.values();
+        waiting
+            .filter(|entry| entry.state == TransactionState::AwaitsTimestamp)
+            .flat_map(|entry| entry.writes.range(entry.sent..entry.writes.len()))
+            .filter(|write| write.first)
+            .map(|write| (write.table, write.row))
+            .collect()
+    }
+
+    /// Timestamp of the row's newest decided version, be it a deletion.
+    fn newest_in_log(&self, partition: &Partition, row: RowHandle) -> Timestamp {
+        let state = partition.state(row);
+        let ending = state.pending.and_then(|pending| self.endings.get(&pending.owner));
+        match ending.map(|ending| ending.outcome) {
+            Some(Outcome::Committed(ts)) => ts,
+            _ => state.newest.unwrap_or_default(),
+        }
+    }
+
+    /// The row's newest version that is decided in the log; none if it is deleted.
+    fn committed_in_log(
+        &self,
+        partition: &Partition,
+        row: RowHandle,
+    ) -> Option<(Timestamp, Bytes)> {
+        let ending = partition.state(row).pending.and_then(|p| self.endings.get(&p.owner));
+        if let Some(Outcome::Committed(ts)) = ending.map(|ending| ending.outcome) {
+            return match partition.pending_row(row)? {
+                PendingRow::Put(row) => Some((ts, Bytes(row.into_owned()))),
+                PendingRow::Delete => None,
+            };
+        }
+        let committed = partition.committed_at(row, Timestamp::MAX)?;
+        committed.row.map(|row| (committed.ts, Bytes(row.into_owned())))
+    }
+
+    /// The row's pending version, if it is in the log and its end is not.
+    fn pending_in_log(
+        &self,
+        partition: &Partition,
+        row: RowHandle,
+        now: Time,
+    ) -> Option<CopiedPending> {
+        let pending = partition.state(row).pending?;
+        let entry = self.transactions.get(&pending.owner)?;
+        let is_marked = matches!(pending.phase, Phase::Committing { .. });
+        if !is_marked || self.endings.contains_key(&pending.owner) {
+            return None;
+        }
+        let home = entry.home.filter(|_| entry.state == TransactionState::Prepared);
+        let row = match partition.pending_row(row)? {
+            PendingRow::Put(row) => Some(Bytes(row.into_owned())),
+            PendingRow::Delete => None,
+        };
+        let age_us = entry.prepared.age(now);
+        Some(CopiedPending { transaction: pending.owner, home, age_us, row })
+    }
+
+    /// The learner holds every record up to `position`.
+    pub(super) fn on_learner_holds(&mut self, node: NodeId, position: LogPosition) {
+        let Some(filling) = self.filling.as_mut().filter(|filling| filling.node == node) else {
+            return;
+        };
+        filling.acknowledged = filling.acknowledged.max(position);
+        while filling.under_way.front().is_some_and(|sent| *sent <= position) {
+            filling.under_way.pop_front();
+        }
+    }
+
+    /// Sees whether others want the shard, and leaves them most of it; and tells the voters that the learner holds the shard, again
+    /// and again until it is promoted.
+    pub(super) fn on_join_tick(&mut self, context: &mut Context<'_>) {
+        let (shard, asked) = (self.id, self.asked);
+        let Some(filling) = &mut self.filling else { return };
+        let is_busy = asked - filling.asked_before > FILL_ASKED_FEW;
+        filling.left = is_busy.then_some(FILL_RECORDS_WHEN_BUSY);
+        filling.asked_before = asked;
+        self.go_on_later(context);
+        let Some(filling) = &mut self.filling else { return };
+        let is_ready = filling.stage == Stage::Sent && filling.acknowledged >= filling.sent_to;
+        if !is_ready || context.now < filling.ready_told_next {
+            return;
+        }
+        filling.ready_told_next = context.now + RESEND_INTERVAL_US;
+        let Filling { node, incarnation, .. } = *filling;
+        for voter in context.node.config.voters() {
+            let ready = LearnerReady { shard, node, incarnation };
+            let to = Address { node: voter, worker: WorkerId(0) };
+            context.send(to, Message::LearnerReady(ready));
+        }
+    }
+
+    /// How far the learner is filled, on its primary.
+    pub(crate) fn fill_report(&self, now: Time) -> Option<FillReport> {
+        let Filling { node, rows, bytes, began, .. } = *self.filling.as_ref()?;
+        let tables = self.tables.values();
+        let rows_expected = tables.map(|replica| replica.partition.row_count()).sum();
+        // Another worker may have begun it a moment after this one looked at its clock.
+        let microseconds = now.saturating_sub(began);
+        Some(FillReport { node, rows, rows_expected, bytes, microseconds })
+    }
+
+    // The learner's side.
+
+    pub(super) fn on_join_marker(&mut self, message: &JoinMarker, context: &mut Context<'_>) {
+        assert!(self.is_learner, "a marker begins a learner's log");
+        self.received = self.received.max(message.position);
+        self.commit_index = self.commit_index.max(message.position);
+        self.epoch_max = self.epoch_max.max(message.epoch_max);
+        self.commits.since = Some(context.now);
+        self.take_early(context);
+    }
+
+    /// Are these rows of the table that it says?
+    pub(super) fn check_copied(&self, table: TableId, rows: &[CopiedRow]) -> bool {
+        let Some(replica) = self.tables.get(&table) else { return true };
+        let is_sound = |row: &Bytes| RowView::check(&replica.layout, row).is_ok();
+        rows.iter().all(|row| {
+            let pending = row.pending.as_ref().and_then(|pending| pending.row.as_ref());
+            row.committed.as_ref().is_none_or(|(_, row)| is_sound(row))
+                && pending.is_none_or(is_sound)
+        })
+    }
+
+    pub(super) fn apply_copy(
+        &mut self,
+        table: TableId,
+        rows: Vec<CopiedRow>,
+        complete_from: Timestamp,
+        context: &mut Context<'_>,
+    ) {
+        let horizon = context.node.horizon();
+        self.complete_from = self.complete_from.max(complete_from);
+        for copied in rows {
+            let CopiedRow { key, committed, pending } = copied;
+            let Some(replica) = self.tables.get_mut(&table) else { return };
+            let partition = &mut replica.partition;
+            if let Some((ts, row)) = committed {
+                self.epoch_max = self.epoch_max.max(ts.epoch());
+                // Not done where the version came with its own record.
+                partition.apply_committed(&key, RowChange::Put(&row), ts, horizon);
+            }
+            let Some(CopiedPending { transaction, home, age_us, row }) = pending else { continue };
+            let known = partition.find(&key).and_then(|row| partition.state(row).pending);
+            if known.is_some_and(|pending| pending.owner == transaction) {
+                continue;
+            }
+            let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
+            let handle = partition.apply_prepared(&key, change, transaction, None);
+            let prepared = self.prepared.entry(transaction).or_default();
+            prepared.rows.extend([(table, handle)]);
+            if home.is_some() {
+                prepared.home = home;
+                prepared.since = Prepared { at: context.now, before_us: age_us };
+            }
+        }
+    }
+
+    /// R7: a learner that differs must not be promoted.
+    pub(super) fn verify(
+        &self,
+        table: TableId,
+        after: Option<&[u8]>,
+        up_to: Option<&[u8]>,
+        expected: RowsSum,
+    ) {
+        let Some(replica) = self.tables.get(&table) else { return };
+        let partition = &replica.partition;
+        let mut sum = RowsSum::default();
+        let all = KeyRange::all();
+        let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
+        while let Some(candidate) = scan.next_candidate() {
+            if up_to.is_some_and(|last| last < candidate.key) {
+                break;
+            }
+            sum.add(candidate.key, &self.committed_in_log(partition, candidate.row));
+        }
+        assert!(
+            sum == expected,
+            "shard {}, table {table}: the rows that were copied here are not those of the primary ({sum:?}, {expected:?}); \
+             this node ends itself, and begins anew when it is started again",
+            self.id
+        );
+    }
+}
+
+trait AddRow {
+    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Bytes)>);
+}
+
+impl AddRow for RowsSum {
+    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Bytes)>) {
+        if let Some((ts, row)) = committed {
+            self.rows += 1;
+            self.hash = self.hash.wrapping_add(hash_row(*ts, key, row));
+        }
+    }
+}
