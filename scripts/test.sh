@@ -60,6 +60,7 @@ run "release build" cargo build --quiet --release --locked -p skarv
 if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
     run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
+    run "simulated returns" "$skarv" sim --seeds $((seeds / 2)) --returns
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi
 

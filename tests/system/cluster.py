@@ -192,3 +192,52 @@ def free_ports(count):
             for held in sockets:
                 held.close()
     raise AssertionError("no free ports")
+
+
+class ByHand:
+    """Two data nodes and a voter, each started by hand from one configuration file, in a directory of its own."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        first = free_ports(5)
+        nodes = [{"id": 1, "roles": ["voter"], "address": f"127.0.0.1:{first}"}]
+        for id in (2, 3):
+            nodes.append({"id": id, "roles": ["voter", "data", "sql"], "workers": 2, "address": f"127.0.0.1:{first + id - 1}",
+                          "mysql": f"127.0.0.1:{first + id + 1}", "socket": "mysql.sock"})
+        self.config = environment.path("cluster.config")
+        with open(self.config, "w") as file:
+            json.dump({"cluster_id": "00000000000000aa", "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+        self.processes = {id: self.start(id) for id in (1, 2, 3)}
+        for id in self.processes:
+            self.wait_ready(id)
+
+    def dir(self, id):
+        return self.environment.path(f"n{id}")
+
+    def start(self, id):
+        return self.environment.start("server", "--config", self.config, "--node", id, "--dir", self.dir(id))
+
+    def wait_ready(self, id):
+        process = self.processes[id]
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if "is ready" in line:
+                return
+        raise AssertionError(f"node {id} ended: {process.wait(10)}: {said}")
+
+    def kill(self, id):
+        self.processes[id].kill()
+        self.processes[id].wait()
+
+    def restart(self, id):
+        self.processes[id] = self.start(id)
+        self.wait_ready(id)
+
+    def sql(self, id, statement):
+        client = ["mariadb", "--no-defaults", "--user=root", f"--socket={os.path.join(self.dir(id), 'mysql.sock')}", "-NB"]
+        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    def check_equal(self, table):
+        described = self.environment.run("desc", "--dir", self.dir(3), table)
+        assert described.returncode == 0 and described.stdout.splitlines()[-1].startswith("replicas agree"), described

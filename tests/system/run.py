@@ -31,12 +31,13 @@ import judged_load
 import lifecycle
 import links
 import load
+import rejoin
 import takeover
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin, load]
 
 
 def tests():

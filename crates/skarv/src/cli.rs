@@ -119,6 +119,10 @@ pub struct ServerOptions {
     /// Which node of the configuration this process is.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub node: u16,
+    /// The cluster begins anew, empty: forget what this node knows of the one before. Only when all nodes are started so; a
+    /// node that was down comes back without it.
+    #[arg(long)]
+    pub initial: bool,
     /// Started by `skarv up`: own session, no log lines on standard error.
     #[arg(long, hide = true)]
     pub child: bool,

@@ -10,9 +10,15 @@ use crate::status_file::Status;
 
 /// A node answers after at most 2 s, also when others do not.
 const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT_AT_ONCE: Duration = Duration::from_millis(200);
 
 pub fn request(socket: &Path, request: &Value) -> Result<Value, ManagementError> {
     management_request(socket, request, TIMEOUT)
+}
+
+/// The same, for whoever has others to look after: the node need only be asked again.
+pub fn request_at_once(socket: &Path, request: &Value) -> Result<Value, ManagementError> {
+    management_request(socket, request, TIMEOUT_AT_ONCE)
 }
 
 /// The nodes of a directory, as far as it tells.

@@ -91,6 +91,7 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
         config::check_socket_path(path)?;
     }
     made.memory_limit_bytes = if node.has(Role::Data) { config.memory_bytes() } else { 0 };
+    made.initial = options.initial;
     made.log_to_stderr = !options.child;
     made.stop_on_signals = true;
     Ok((made, link))

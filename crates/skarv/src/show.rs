@@ -11,7 +11,7 @@ use crate::size::human;
 use crate::status_file::NodeStatus;
 
 /// Facts about every node, in the order of ids: what the nodes say, with `group`, `port`, `socket` and `pid` of
-/// `cluster.json`. `state` is "started", "starting" or "down".
+/// `cluster.json`. `state` is "started", "starting", "joining" or "down".
 pub fn nodes(cluster: &Nodes) -> Vec<Map<String, Value>> {
     let answer = cluster.ask_any(&json!({"command": "status"})).unwrap_or(Value::Null);
     let mut nodes: Vec<Map<String, Value>> = match answer["nodes"].as_array() {
@@ -24,7 +24,7 @@ pub fn nodes(cluster: &Nodes) -> Vec<Map<String, Value>> {
         else {
             continue;
         };
-        if !matches!(text(node, "state"), "started" | "starting") {
+        if !is_seen(node) {
             *node = own_view(cluster, id, node);
         }
         let known = cluster
@@ -52,13 +52,17 @@ fn own_view(cluster: &Nodes, id: u16, seen: &Map<String, Value>) -> Map<String, 
         nodes.iter().filter_map(Value::as_object).find(|node| node.get("node") == Some(&json!(id)))
     });
     match own {
-        Some(own) if matches!(text(own, "state"), "started" | "starting") => own.clone(),
+        Some(own) if is_seen(own) => own.clone(),
         _ => {
             // It answers, so it runs.
             down.insert("state".into(), json!("starting"));
             down
         }
     }
+}
+
+fn is_seen(node: &Map<String, Value>) -> bool {
+    matches!(text(node, "state"), "started" | "starting" | "joining")
 }
 
 fn complete(node: &mut Map<String, Value>, known: &NodeStatus) {
@@ -131,7 +135,29 @@ pub fn status_line(node: &Map<String, Value>) -> String {
         number(node, "commits"),
         number(node, "aborts"),
         number(node, "messages_sent"),
-    )
+    ) + &fills(node)
+}
+
+/// How far the node has filled one that came back; nothing if there is none.
+fn fills(node: &Map<String, Value>) -> String {
+    let count = |field: &str| node.get(field).and_then(Value::as_u64);
+    let (Some(other), Some(rows), Some(expected), Some(bytes), Some(took)) = (
+        count("fills_node"),
+        count("fills_rows"),
+        count("fills_rows_expected"),
+        count("fills_bytes"),
+        count("fills_microseconds"),
+    ) else {
+        return String::new();
+    };
+    let left = match rows {
+        0 => "-".to_string(),
+        _ => format!(
+            "{:.0} s",
+            expected.saturating_sub(rows) as f64 * (took as f64 / rows as f64) / 1e6
+        ),
+    };
+    format!(" fills node {other}: {rows} of {expected} rows, {}, {left} left", human(bytes))
 }
 
 /// The lines of <id> STATUS: every fact, one a line.
@@ -193,6 +219,14 @@ mod tests {
             "id=2   started   uptime=5s transactions_open=1 locks_held=2 commits=3 aborts=4 messages_sent=5"
         );
         assert!(status_details(&node).contains("\n  address            127.0.0.1:4001"));
+        let mut filling = node.clone();
+        for (field, value) in [("node", 3), ("rows", 250), ("rows_expected", 1_000)] {
+            filling.insert(format!("fills_{field}"), json!(value));
+        }
+        filling.insert("fills_bytes".into(), json!(2 << 20));
+        filling.insert("fills_microseconds".into(), json!(5_000_000));
+        let line = status_line(&filling);
+        assert!(line.ends_with(" fills node 3: 250 of 1000 rows, 2.0 MiB, 15 s left"), "{line}");
         let down = unknown(13);
         assert_eq!(
             show_line(&down),

@@ -3,7 +3,7 @@
 //! ```text
 //! start ── every node answers ──> supervise ── SIGTERM, SIGINT ──> stop ── every process has ended
 //!   │                                │  ^
-//!   │ a node ends, or time runs out  │  └── a node ends: start it again after a pause, which grows
+//!   │ a node ends, or time runs out  │  └── a node ends: tell the others, start it again after a pause, which grows
 //!   └──> stop, and say why           └── all have ended and none is to be started again ──> stop
 //! ```
 //!
@@ -30,6 +30,8 @@ use crate::{manage, plan, up};
 
 /// How often nodes that start are asked whether they are ready.
 const READY_POLL: Duration = Duration::from_millis(20);
+/// How often a node that was started again is asked whether it is back.
+const RETURN_POLL: Duration = Duration::from_millis(100);
 /// Between two lines about a start that takes long.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
@@ -133,7 +135,7 @@ impl<'a> Supervisor<'a> {
         self.status.supervisor_pid = Some(std::process::id());
         self.nodes.clear();
         for node in self.config.nodes.clone() {
-            let child = self.spawn(node.id).map_err(StartFailure::Failed)?;
+            let child = self.spawn(node.id, true).map_err(StartFailure::Failed)?;
             self.console.say(&format!(
                 "node {} ({}): process {}",
                 node.id,
@@ -154,13 +156,17 @@ impl<'a> Supervisor<'a> {
         self.wait_ready(deadline)
     }
 
-    fn spawn(&self, id: u16) -> Result<Child, String> {
+    /// `initial`: in a cluster that begins anew.
+    fn spawn(&self, id: u16, initial: bool) -> Result<Child, String> {
         let path = io::NodeOptions::log_path(&self.dir, types::NodeId(id));
         let log = OpenOptions::new().create(true).append(true).open(&path);
         let log = log.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let mut command = Command::new(up::executable());
         command.arg0("skarv").arg("server").arg("--dir").arg(&self.dir);
         command.arg("--node").arg(id.to_string()).arg("--child");
+        if initial {
+            command.arg("--initial");
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir(&self.dir);
         command.spawn().map_err(|error| format!("cannot start node {id}: {error}"))
     }
@@ -220,20 +226,27 @@ impl<'a> Supervisor<'a> {
                 ),
             }));
         }
-        if self.nodes[index].ready {
-            return Ok(());
+        self.ask_ready(index);
+        Ok(())
+    }
+
+    /// Asks a node that is not ready whether it is now, and which boot it is.
+    fn ask_ready(&mut self, index: usize) {
+        if self.nodes[index].ready || self.nodes[index].child.is_none() {
+            return;
         }
         let socket = &self.status.nodes[index].management_socket;
-        let Ok(answer) = manage::request(socket, &json!({"command": "ping"})) else {
-            return Ok(());
-        };
-        let of_this_process = answer["pid"].as_u64() == self.nodes[index].pid().map(u64::from);
-        if of_this_process && answer["ready"] == json!(true) {
+        let ping = json!({"command": "ping"});
+        let Ok(answer) = manage::request_at_once(socket, &ping) else { return };
+        if answer["pid"].as_u64() != self.nodes[index].pid().map(u64::from) {
+            return;
+        }
+        // Known before it is ready: it may die on its way.
+        self.nodes[index].incarnation = answer["incarnation"].as_str().map(str::to_owned);
+        if answer["ready"] == json!(true) {
             self.nodes[index].ready = true;
-            self.nodes[index].incarnation = answer["incarnation"].as_str().map(str::to_owned);
             self.learn_port(index);
         }
-        Ok(())
     }
 
     /// A port that the system chose is known when the node is ready.
@@ -276,7 +289,9 @@ impl<'a> Supervisor<'a> {
             for index in 0..self.nodes.len() {
                 self.look_after(index);
             }
-            let next = self.nodes.iter().filter_map(|node| node.restart_at).min();
+            let returning = |node: &NodeProcess| node.child.is_some() && !node.ready;
+            let poll = self.nodes.iter().any(returning).then(|| Instant::now() + RETURN_POLL);
+            let next = self.nodes.iter().filter_map(|node| node.restart_at).chain(poll).min();
             if next.is_none() && self.nodes.iter().all(|node| node.child.is_none()) {
                 return Err("all nodes have ended".into());
             }
@@ -318,10 +333,11 @@ impl<'a> Supervisor<'a> {
                 self.nodes[index].restart_at = Some(now + pause);
             }
         }
+        self.watch_return(index);
         if self.nodes[index].restart_at.is_none_or(|at| now < at) {
             return;
         }
-        match self.spawn(id) {
+        match self.spawn(id, false) {
             Ok(child) => {
                 self.console.say(&format!("node {id} started again: process {}", child.id()));
                 self.status.nodes[index].restarts += 1;
@@ -336,6 +352,25 @@ impl<'a> Supervisor<'a> {
                 let pause = self.nodes[index].pause(now);
                 self.nodes[index].restart_at = Some(now + pause);
             }
+        }
+    }
+
+    /// Says when a node that was started again is back.
+    fn watch_return(&mut self, index: usize) {
+        let node = &self.nodes[index];
+        if node.ready || node.child.is_none() {
+            return;
+        }
+        self.ask_ready(index);
+        let node = &self.nodes[index];
+        if node.ready {
+            let (id, took) = (node.id, node.started_at.elapsed().as_secs_f64());
+            let what = match self.config.node(id).is_some_and(|node| node.has(Role::Data)) {
+                true => "it has all rows again, and serves",
+                false => "it serves",
+            };
+            self.console.say(&format!("node {id} is back after {took:.1} s: {what}"));
+            self.write_status();
         }
     }
 
@@ -359,13 +394,16 @@ impl<'a> Supervisor<'a> {
     fn advice(&self, id: u16) -> String {
         let Some(node) = self.config.node(id) else { return String::new() };
         let dir = self.dir.display();
-        let again = format!(
+        let anew = format!(
             "`skarv down --dir {dir}` and `skarv up --dir {dir}` start the cluster again, empty"
         );
+        let again = match self.restart {
+            true => "it is started again".to_string(),
+            false => format!("`skarv server --dir {dir} --node {id}` starts it again"),
+        };
         if !node.has(Role::Data) {
             return format!(
-                "node {id} held no rows: the cluster goes on as long as most voters run; this release cannot take a voter \
-                 back, {again}"
+                "node {id} held no rows: the cluster goes on as long as most voters run; {again}"
             );
         }
         let runs = |id: u16| self.nodes.iter().any(|node| node.id == id && node.child.is_some());
@@ -377,17 +415,17 @@ impl<'a> Supervisor<'a> {
         let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
         let mates = mates.join(", ");
         if mates.is_empty() {
-            return format!("node {id} held the last copy of its rows: they are lost; {again}");
+            return format!("node {id} held the last copy of its rows: they are lost; {anew}");
         }
         if self.config.replicas > 2 {
             return format!(
                 "this release takes over for node groups of two only: reads go on at the other nodes, but writes to node {id}'s \
-                 group wait without end; copy what you need from node {mates} and then: {again}"
+                 group wait without end; copy what you need from node {mates} and then: {anew}"
             );
         }
         format!(
-            "node {mates} takes over its rows, with every change that was acknowledged; this release cannot take a data node back, \
-             so one copy is left: copy what you need, and then: {again}"
+            "node {mates} takes over its rows, with every change that was acknowledged; {again}, and is filled while the others \
+             go on; until then there is one copy"
         )
     }
 
@@ -512,6 +550,9 @@ impl NodeProcess {
 fn ending(exit: ExitStatus) -> String {
     match (exit.code(), exit.signal()) {
         (Some(0), _) => "because somebody asked it to".into(),
+        (Some(code), _) if code == io::EXIT_CODE_EXCLUDED => {
+            format!("exit code {code}: the cluster has excluded it")
+        }
         (Some(code), _) if code == io::EXIT_CODE_PANIC => {
             format!("exit code {code}: a bug, see its log")
         }

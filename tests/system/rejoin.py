@@ -1,0 +1,209 @@
+"""A node that died comes back by itself, under load, and holds everything: then the other one dies."""
+
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import statistics
+import time
+
+from cluster import ByHand, wait_for
+from isolation_client import Session
+from takeover import ROWS_PER_SESSION, SESSIONS, Worker
+
+# A death may be noticed by a client for so long, in seconds; what comes after it must not.
+DEATH_FELT_MAX = 2.0
+# Until a node is back, with the few rows of this test: half a second of pause, a start, and the copy.
+BACK_MAX = 20.0
+FILLER_ROWS = 20_000
+
+
+class Load:
+    """Sessions on both data nodes that change rows of their own and know what must be there."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.paths = {node["id"]: node["socket"] for node in cluster.sql_nodes()}
+        self.died_at, self.victim = float("-inf"), None
+        # How often each node has come back.
+        self.returned = {}
+        self.selector = selectors.DefaultSelector()
+        self.workers = [Worker(number, 2 + number % 2, self.paths[2 + number % 2], lambda: self.died_at)
+                        for number in range(SESSIONS)]
+        self.away = []
+        for worker in self.workers:
+            self.go_on(worker)
+
+    def go_on(self, worker):
+        self.selector.register(worker.session, selectors.EVENT_READ, worker)
+        assert worker.next()
+
+    def run(self, until):
+        """Serves all sessions until the condition holds, which is looked at now and then."""
+        look = 0.0
+        while time.monotonic() < look or not until():
+            if time.monotonic() >= look:
+                look = time.monotonic() + 0.1
+            for key, _ in self.selector.select(0.02):
+                self.serve(key.data)
+
+    def serve(self, worker):
+        answer = worker.session.on_readable()
+        if answer is None:
+            return
+        session, refused = worker.session, worker.rolled_back
+        goes_on = worker.on_answer(answer)
+        if worker.rolled_back > refused:
+            late = time.monotonic() - self.died_at
+            assert late < DEATH_FELT_MAX, f"{session.name}: {answer} {late:.1f} s after a node died, none has since"
+        if worker.session is not session:
+            self.selector.unregister(session)
+            self.selector.register(worker.session, selectors.EVENT_READ, worker)
+        if not (goes_on and worker.next()):
+            assert worker.node == self.victim, f"{worker.session.name}: {answer}"
+            self.selector.unregister(worker.session)
+            worker.session.close()
+            self.away.append(worker)
+
+    def kill(self, victim):
+        """kill -9; returns when the node is a full member again, and how long that took, in seconds."""
+        self.victim = victim
+        before = self.cluster.node(victim)
+        os.kill(before["pid"], signal.SIGKILL)
+        self.died_at = time.monotonic()
+        for worker in self.workers:
+            worker.longest = 0.0
+
+        def is_back():
+            assert time.monotonic() < self.died_at + BACK_MAX, f"node {victim} is not back"
+            said = open(os.path.join(self.cluster.dir, "supervisor.log")).read().count(f"node {victim} is back")
+            return said > self.returned.get(victim, 0)
+
+        self.run(is_back)
+        self.returned[victim] = self.returned.get(victim, 0) + 1
+        took = time.monotonic() - self.died_at
+        for worker in self.away:
+            worker.session = Session(worker.path, worker.name)
+            self.go_on(worker)
+        self.away.clear()
+        self.victim = None
+        return took
+
+    def check(self):
+        """Lets all sessions end what they do, and compares what is there with what they know; then they go on."""
+        for worker in self.workers:
+            while worker.script or worker.session.statement is not None:
+                answer = worker.session.answer(10)
+                assert answer is not None, f"{worker.session.name}: no answer: {worker.asked}"
+                assert worker.on_answer(answer), f"{worker.session.name}: {answer}"
+                if worker.script:
+                    worker.next()
+            self.selector.unregister(worker.session)
+        self.cluster.desc("d.t")
+        self.cluster.desc("d.filler")
+        for node in (2, 3):
+            rows = {int(id): int(value) for id, value in self.cluster.sql(node, "SELECT id, v FROM d.t")}
+            assert len(rows) == SESSIONS * ROWS_PER_SESSION, rows
+            for worker in self.workers:
+                for id in worker.ids:
+                    worker.check(id, rows[id])
+        for worker in self.workers:
+            self.go_on(worker)
+
+    def close(self):
+        for worker in self.workers:
+            worker.session.close()
+
+
+def test_in_turns(environment):
+    """Data nodes die in turns under load, each when the other is back: what was written meanwhile only that one holds."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
+    cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY, c VARCHAR(200), KEY (c))")
+    values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
+    cluster.sql(2, f"INSERT INTO d.t VALUES {values}")
+    for first in range(0, FILLER_ROWS, 1000):
+        values = ", ".join(f"({id}, '{id * 7919 % 104729}{'x' * (id % 150)}')" for id in range(first, first + 1000))
+        cluster.sql(2, f"INSERT INTO d.filler VALUES {values}")
+    load = Load(cluster)
+    rounds = 20 if environment.full else 4
+    back, waits = [], []
+    for number in range(rounds):
+        until = time.monotonic() + 0.3
+        load.run(lambda: time.monotonic() > until)
+        # The sequencer and the one that led everything is the victim each time: the other was filled last.
+        back.append(load.kill(3 if number % 2 == 0 else 2))
+        waits.append(max(worker.longest for worker in load.workers if worker.node != (3 if number % 2 == 0 else 2)))
+        # Now and then the next one dies as soon as this one is back.
+        if number % 2 == 1:
+            load.check()
+    load.check()
+    # The voter too, who led the control plane at the start.
+    load.kill(1)
+    load.check()
+    load.close()
+    count = sum(worker.count for worker in load.workers)
+    print(f"       {rounds} data nodes killed in turns, each when the other was back: back after {statistics.median(back):.1f} s "
+          f"(worst {max(back):.1f}); longest wait of a client of the other {1000 * max(waits):.0f} ms (median "
+          f"{1000 * statistics.median(waits):.0f}); {count} statements and transactions, nothing lost", flush=True)
+    assert max(waits) <= 1.0, waits
+    down = cluster.down()
+    assert down.returncode == 0 and cluster.running() == [], down
+
+
+def test_by_hand(environment):
+    """Without a supervisor: a node that is started again from its directory says that it is over; without the directory it must be
+    known to be, and is no voter any more."""
+    nodes = ByHand(environment)
+    nodes.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1),(2),(3)")
+    nodes.kill(3)
+    nodes.restart(3)
+    nodes.sql(3, "INSERT INTO d.t VALUES (4)")
+    nodes.check_equal("d.t")
+    nodes.kill(2)
+    nodes.restart(2)
+    assert nodes.sql(2, "SELECT COUNT(*) FROM d.t") == "4\n"
+    nodes.check_equal("d.t")
+    # The voter leads the control plane, or has: it comes back with its votes.
+    nodes.kill(1)
+    nodes.restart(1)
+    nodes.sql(2, "CREATE TABLE d.u (id INT PRIMARY KEY)")
+
+    nodes.kill(3)
+    shutil.rmtree(nodes.dir(3))
+    nodes.processes[3] = nodes.start(3)
+    logs = lambda: "".join(open(os.path.join(nodes.dir(id), f"node{id}.log")).read() for id in (1, 2))
+    wait_for("the others refuse it", lambda: "node 3 was started from another directory" in logs())
+    nodes.kill(3)
+
+
+def ask(node, request):
+    """One request at a node's management socket."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(node["management_socket"])
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(connection.makefile().readline())
+
+
+def test_taken_for_dead(environment):
+    """A node that lives is said to be dead: it is excluded, ends when it hears of it, and comes back when it is started again."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL); INSERT INTO d.t VALUES (1, 0)")
+    before = cluster.node(3)
+    incarnation = ask(before, {"command": "ping"})["incarnation"]
+    os.kill(before["pid"], signal.SIGSTOP)
+    assert ask(cluster.node(2), {"command": "node_died", "node": 3, "incarnation": incarnation}) == {"ok": True}
+    assert cluster.sql(2, "UPDATE d.t SET v = v + 1; SELECT v FROM d.t") == [["1"]]
+    os.kill(before["pid"], signal.SIGCONT)
+    after = wait_for("node 3 is started again", lambda: (node := cluster.node(3))["restarts"] == 1 and node["pid"] and node)
+    cluster.note_pids()
+    assert after["pid"] != before["pid"]
+    with open(os.path.join(cluster.dir, "supervisor.log")) as file:
+        said = file.read()
+    assert "the cluster has excluded it" in said, said
+    wait_for("node 3 is back", lambda: " started " in cluster.mgm("SHOW").stdout.splitlines()[2])
+    assert cluster.sql(3, "SELECT v FROM d.t") == [["1"]]
+    cluster.desc("d.t")
