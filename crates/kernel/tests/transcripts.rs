@@ -130,6 +130,7 @@ transcripts! {
         answer_to_the_boot_before
         unsent_row_is_not_copied
         age_of_the_prepared
+        long_while_it_waits
         marker_first
         restart_before_the_views
         rewritten_row_is_copied

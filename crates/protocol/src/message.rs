@@ -428,12 +428,18 @@ wire_enum!(RecordKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedRow {
     pub key: Bytes,
-    /// The newest committed version; none if it is deleted, or not there yet.
-    pub committed: Option<(Timestamp, Bytes)>,
-    /// What a transaction that is not decided has made of it.
-    pub pending: Option<CopiedPending>,
+    pub version: CopiedVersion,
 }
-wire_struct!(CopiedRow { key, committed, pending });
+wire_struct!(CopiedRow { key, version });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopiedVersion {
+    /// The newest committed one.
+    Committed(Timestamp, Bytes),
+    /// What a transaction that is not decided has made of it.
+    Pending(CopiedPending),
+}
+wire_enum!(CopiedVersion { 0 => Committed(ts, row), 1 => Pending(pending) });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedPending {

@@ -225,15 +225,17 @@ fn messages() -> Vec<Message> {
             rows: vec![
                 CopiedRow {
                     key: Bytes(vec![1]),
-                    committed: Some((ts, Bytes(vec![2, 3]))),
-                    pending: Some(CopiedPending {
+                    version: CopiedVersion::Pending(CopiedPending {
                         transaction,
                         home: Some(shard),
                         age_us: 5,
                         row: None,
                     }),
                 },
-                CopiedRow { key: Bytes(vec![]), committed: None, pending: None },
+                CopiedRow {
+                    key: Bytes(vec![]),
+                    version: CopiedVersion::Committed(ts, Bytes(vec![2, 3])),
+                },
             ],
             complete_from: ts,
         }),

@@ -153,7 +153,8 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         Mutation::PreparedForgotten
         | Mutation::InDoubtRolledBack
         | Mutation::OutcomeNotAsked
-        | Mutation::DecisionsNotTold => 400,
+        | Mutation::DecisionsNotTold
+        | Mutation::WorkerBehind => 400,
         _ => 60,
     };
     let failed = (0..seeds_max).find(|seed| {

@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, VecDeque};
 use protocol::Message;
 use protocol::control::Group;
 use protocol::message::{
-    CopiedPending, CopiedRow, JoinMarker, LearnerReady, Record, RecordKind, RowsSum,
+    CopiedPending, CopiedRow, CopiedVersion, JoinMarker, LearnerReady, Record, RecordKind, RowsSum,
 };
 use protocol::report::FillReport;
 use storage::{Direction, KeyRange, Partition, PendingRow, Phase, RowChange, RowHandle, hash_row};
@@ -80,12 +80,12 @@ enum Stage {
 /// Some rows of a table, in the order of their keys.
 struct Chunk {
     rows: Vec<CopiedRow>,
+    /// What is pending of them: in a record of their own, as one row of each may be as large as a record can be.
+    pending: Vec<CopiedRow>,
     sum: RowsSum,
     bytes: usize,
     /// Timestamp of their newest version, deletions and rows that are left out among them.
     newest: Timestamp,
-    /// A pending version too large to go with its committed one.
-    apart: Option<CopiedRow>,
     /// The key of the last, unless these were the table's last.
     up_to: Option<Vec<u8>>,
 }
@@ -201,12 +201,9 @@ impl Shard {
             Stage::Deciding | Stage::Sent => unreachable!("dealt with above"),
         };
         self.send_filling(kind, context);
-        if let Some(apart) = chunk.apart.filter(|_| stage == Stage::Copying) {
-            let complete_from = chunk.newest;
-            self.send_filling(
-                RecordKind::Copy { table, rows: vec![apart], complete_from },
-                context,
-            );
+        if stage == Stage::Copying && !chunk.pending.is_empty() {
+            let (rows, complete_from) = (chunk.pending, chunk.newest);
+            self.send_filling(RecordKind::Copy { table, rows, complete_from }, context);
         }
     }
 
@@ -247,7 +244,7 @@ impl Shard {
             sum: RowsSum::default(),
             bytes: 0,
             newest: self.complete_from,
-            apart: None,
+            pending: Vec::new(),
             up_to: None,
         };
         let all = KeyRange::all();
@@ -260,24 +257,19 @@ impl Shard {
             let pending = pending.filter(|_| copies_pending && !unsent.contains(&(table, row)));
             chunk.sum.add(key, &committed);
             chunk.newest = chunk.newest.max(self.newest_in_log(partition, row));
-            if committed.is_some() || pending.is_some() {
-                let size = |row: Option<&Bytes>| row.map_or(0, |row| row.0.len());
-                let committed_size = size(committed.as_ref().map(|(_, row)| row));
-                let pending_size = size(pending.as_ref().and_then(|pending| pending.row.as_ref()));
-                chunk.bytes += key.len() + committed_size + pending_size;
-                let key = Bytes(key.to_vec());
-                let is_large = committed_size.min(pending_size) > FILL_BYTES_MAX;
-                let (pending, apart) = if is_large { (None, pending) } else { (pending, None) };
-                chunk.apart = apart.map(|pending| CopiedRow {
-                    key: key.clone(),
-                    committed: None,
-                    pending: Some(pending),
-                });
-                chunk.rows.push(CopiedRow { key, committed, pending });
+            let key = Bytes(key.to_vec());
+            if let Some((ts, row)) = committed {
+                chunk.bytes += key.0.len() + row.0.len();
+                let version = CopiedVersion::Committed(ts, row);
+                chunk.rows.push(CopiedRow { key: key.clone(), version });
+            }
+            if let Some(change) = pending {
+                chunk.bytes += key.0.len() + change.row.as_ref().map_or(0, |row| row.0.len());
+                chunk.pending.push(CopiedRow { key, version: CopiedVersion::Pending(change) });
             }
             visited += 1;
             if visited == FILL_ROWS_MAX || chunk.bytes >= FILL_BYTES_MAX {
-                chunk.up_to = Some(key.to_vec());
+                chunk.up_to = Some(partition.key_of(row).into_owned());
                 break;
             }
         }
@@ -403,10 +395,9 @@ impl Shard {
     pub(super) fn check_copied(&self, table: TableId, rows: &[CopiedRow]) -> bool {
         let Some(replica) = self.tables.get(&table) else { return true };
         let is_sound = |row: &Bytes| RowView::check(&replica.layout, row).is_ok();
-        rows.iter().all(|row| {
-            let pending = row.pending.as_ref().and_then(|pending| pending.row.as_ref());
-            row.committed.as_ref().is_none_or(|(_, row)| is_sound(row))
-                && pending.is_none_or(is_sound)
+        rows.iter().all(|row| match &row.version {
+            CopiedVersion::Committed(_, row) => is_sound(row),
+            CopiedVersion::Pending(pending) => pending.row.as_ref().is_none_or(is_sound),
         })
     }
 
@@ -419,16 +410,18 @@ impl Shard {
     ) {
         let horizon = context.node.horizon();
         self.complete_from = self.complete_from.max(complete_from);
-        for copied in rows {
-            let CopiedRow { key, committed, pending } = copied;
+        for CopiedRow { key, version } in rows {
             let Some(replica) = self.tables.get_mut(&table) else { return };
             let partition = &mut replica.partition;
-            if let Some((ts, row)) = committed {
-                self.epoch_max = self.epoch_max.max(ts.epoch());
-                // Not done where the version came with its own record.
-                partition.apply_committed(&key, RowChange::Put(&row), ts, horizon);
-            }
-            let Some(CopiedPending { transaction, home, age_us, row }) = pending else { continue };
+            let CopiedPending { transaction, home, age_us, row } = match version {
+                CopiedVersion::Committed(ts, row) => {
+                    self.epoch_max = self.epoch_max.max(ts.epoch());
+                    // Not done where the version came with its own record.
+                    partition.apply_committed(&key, RowChange::Put(&row), ts, horizon);
+                    continue;
+                }
+                CopiedVersion::Pending(pending) => pending,
+            };
             let known = partition.find(&key).and_then(|row| partition.state(row).pending);
             if known.is_some_and(|pending| pending.owner == transaction) {
                 continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
 use protocol::message::{
-    Committed, CopiedRow, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write,
+    Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write,
 };
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
@@ -353,13 +353,14 @@ impl Names {
     }
 
     fn copied(&self, copied: &CopiedRow) -> String {
-        let committed = match &copied.committed {
-            Some((ts, bytes)) => format!("{}{}", row(bytes), at(*ts)),
-            None => format!("{} not committed", key(&copied.key)),
-        };
-        let Some(pending) = &copied.pending else { return committed };
-        let to = pending.row.as_ref().map_or("deleted".into(), |bytes| row(bytes));
-        format!("{committed}, pending {to} of {}", self.transaction(pending.transaction))
+        match &copied.version {
+            CopiedVersion::Committed(ts, bytes) => format!("{}{}", row(bytes), at(*ts)),
+            CopiedVersion::Pending(pending) => {
+                let deleted = || format!("{} deleted", key(&copied.key));
+                let change = pending.row.as_ref().map_or_else(deleted, |bytes| row(bytes));
+                format!("{change} pending of {}", self.transaction(pending.transaction))
+            }
+        }
     }
 
     fn results(&self, result: &BatchResult) -> String {
