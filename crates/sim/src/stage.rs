@@ -43,6 +43,8 @@ pub struct Stage {
     pub is_mild: bool,
     /// The world loses a node some time.
     pub has_crash: bool,
+    /// Nodes that are lost come back, without the versions from before.
+    pub has_returns: bool,
     pub think_max: Time,
 }
 
@@ -63,6 +65,7 @@ impl Stage {
             refusals: Cell::new(0),
             is_mild: options.faults.are_mild(),
             has_crash: options.crash.is_some(),
+            has_returns: options.crash.as_ref().is_some_and(|crash| crash.restart_after.is_some()),
             think_max: options.think_max,
         })
     }
@@ -113,11 +116,8 @@ impl Stage {
     pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
         let may_be = matches!(
             refusal,
-            Refusal::RolledBack
-                | Refusal::OutcomeUnknown(_)
-                | Refusal::Unavailable(_)
-                | Refusal::SnapshotTooOld
-        );
+            Refusal::RolledBack | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_)
+        ) || self.has_returns && matches!(refusal, Refusal::SnapshotTooOld);
         let is_time = |at: Time| !self.is_mild || self.now() <= at;
         may_be && self.available_at().is_some_and(is_time)
     }

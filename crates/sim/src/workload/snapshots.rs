@@ -105,7 +105,7 @@ async fn look_until_refused(
             asked >= taken.saturating_add(age_ms * MILLISECOND + TICK_MAX)
         });
         // A replica that came back has no versions from before its time.
-        if refused && now < begun + age_ms * MILLISECOND && !actor.stage.has_crash {
+        if refused && now < begun + age_ms * MILLISECOND && !actor.stage.has_returns {
             actor.stage.fail(format!("refused after {} us of {age_ms} ms", now - begun));
         }
         let is_due_to_crash =
