@@ -23,15 +23,17 @@
 //! - A pre-vote asks first and raises no term, so a voter that was cut off does not disturb the others when it returns.
 //! - A voter that heard from a leader within the shortest election timeout ignores candidates; a leader that has not
 //!   heard from a quorum for that long steps down. A voter that meets a leader of an older term answers it with its own.
+//!   Heartbeats have a round that their answers repeat, so a caller with a clock knows until when no other can be elected
+//!   ([`Raft::round_of_quorum`]).
 //! - Election timeouts are drawn from the seed, the voter's id and the number of draws. No map iterates in random order.
 //!
 //! **Trust.** Bytes from a peer are checked and refused, never trusted to index, to size an allocation or to hold an
 //! assertion. Raft does not defend against a voter that lies consistently, and neither does this.
 //!
-//! **What it does not do.** No membership change: the set of voters is configuration. No reads, no leases, no leadership
-//! transfer, no forwarding of proposals, no chunked snapshots: a snapshot is one message. No retransmission clock per
-//! message: lost appends show up at the next heartbeat. It does not persist the commit index; after a restart entries
-//! above the snapshot are handed out again once a leader says they are committed.
+//! **What it does not do.** No membership change: the set of voters is configuration. No reads, no leadership transfer, no
+//! forwarding of proposals, no chunked snapshots: a snapshot is one message. No retransmission clock per message: lost
+//! appends show up at the next heartbeat. It does not persist the commit index; after a restart entries above the snapshot
+//! are handed out again once a leader says they are committed.
 
 mod election;
 mod limits;
@@ -228,6 +230,12 @@ pub struct Raft {
     /// The election timeout in force, drawn anew at every change of role or term.
     election_deadline: u32,
     heartbeat_elapsed: u32,
+    /// The voter that gave the last sign of being a leader, of whatever term, and the ticks since. A voter that starts again does
+    /// not know, and takes it that there was one just before.
+    sign_from: Option<u64>,
+    sign_elapsed: u32,
+    /// A leader's: rounds of heartbeats in its term.
+    round: u64,
     outbox: Vec<(u64, Vec<u8>)>,
     outbox_size: usize,
     /// The commit index moved since the last ready, and followers have not been told.
@@ -276,6 +284,7 @@ impl Raft {
         // voter has promised nothing in the later term.
         let term = state.term.max(log.last_term());
         let vote = if term == state.term { state.vote } else { None };
+        let is_first_start = term == 0 || voter_count == 1;
         let mut raft = Raft {
             id: config.id,
             voters,
@@ -292,6 +301,9 @@ impl Raft {
             election_elapsed: 0,
             election_deadline: 0,
             heartbeat_elapsed: 0,
+            sign_from: None,
+            sign_elapsed: if is_first_start { u32::MAX } else { 0 },
+            round: 0,
             outbox: Vec::new(),
             outbox_size: 0,
             commit_untold: false,
@@ -313,6 +325,7 @@ impl Raft {
     /// One logical tick; the caller decides how long that is.
     pub fn tick(&mut self) {
         self.election_elapsed = self.election_elapsed.saturating_add(1);
+        self.sign_elapsed = self.sign_elapsed.saturating_add(1);
         match &mut self.role {
             Role::Leader { .. } => self.tick_leader(),
             Role::Follower | Role::PreCandidate { .. } | Role::Candidate { .. } => {
@@ -328,6 +341,9 @@ impl Raft {
     pub fn voter_is_gone(&mut self, id: u64) {
         if self.leader == Some(id) && id != self.id {
             self.leader = None;
+        }
+        if self.sign_from == Some(id) {
+            self.sign_elapsed = u32::MAX;
         }
     }
 
@@ -356,8 +372,8 @@ impl Raft {
             Body::AppendRefused { prev_index, hint_index, hint_term } => {
                 self.on_append_refused(from, prev_index, hint_index, hint_term);
             }
-            Body::Heartbeat { commit } => self.on_heartbeat(from, commit)?,
-            Body::HeartbeatOk => self.on_heartbeat_ok(from),
+            Body::Heartbeat { commit, round } => self.on_heartbeat(from, commit, round)?,
+            Body::HeartbeatOk { round } => self.on_heartbeat_ok(from, round)?,
             Body::InstallSnapshot(snapshot) => self.on_install_snapshot(from, snapshot)?,
         }
         Ok(())
@@ -392,7 +408,7 @@ impl Raft {
                 | Body::VoteRefused
                 | Body::AppendOk { .. }
                 | Body::AppendRefused { .. }
-                | Body::HeartbeatOk => self.become_follower(term, None),
+                | Body::HeartbeatOk { .. } => self.become_follower(term, None),
             }
         }
         false
@@ -516,6 +532,27 @@ impl Raft {
 
     pub fn is_leader(&self) -> bool {
         matches!(self.role, Role::Leader { .. })
+    }
+
+    /// The rounds of heartbeats that this leader has sent in its term.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The latest round that a quorum has answered. Until an election timeout after that round was sent, by the ticks of whoever
+    /// is fastest, no other voter can be elected, unless [`Raft::voter_is_gone`] said that this one is gone.
+    pub fn round_of_quorum(&self) -> u64 {
+        let Role::Leader { peers } = &self.role else { return 0 };
+        let mut rounds: Vec<u64> = peers.values().map(|peer| peer.round).collect();
+        rounds.push(self.round);
+        rounds.sort_unstable();
+        rounds[rounds.len() - self.quorum()]
+    }
+
+    /// Does it lead, and has it applied all that the leaders before it have committed? It knows so when an entry of its own term
+    /// is applied.
+    pub fn is_current_leader(&self) -> bool {
+        self.is_leader() && self.log.term_at(self.applied) == Some(self.term)
     }
 
     /// The leader of the current term, as far as this voter knows; itself included.

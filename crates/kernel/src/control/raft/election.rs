@@ -15,10 +15,10 @@ enum Outcome {
 
 impl Raft {
     /// Starts an election now instead of at the timeout, for a node that starts up or knows that the leader is gone.
-    /// Voters that hear from a leader ignore it; a leader does nothing.
+    /// Voters that hear from a leader ignore it; a leader, or who hears one, does nothing.
     pub fn campaign(&mut self) {
         // A term that high can only come from a peer that lies; staying put keeps the arithmetic sound.
-        if self.is_leader() || TERM_MAX <= self.term {
+        if self.is_leader() || self.hears_leader() || TERM_MAX <= self.term {
             return;
         }
         self.leader = None;
@@ -56,6 +56,9 @@ impl Raft {
         assert_eq!(self.vote, Some(self.id));
         self.leader = Some(self.id);
         self.reset_timers();
+        // The first heartbeats go with the next tick.
+        self.heartbeat_elapsed = self.heartbeat_interval;
+        self.round = 0;
         let next = self.log.last_index() + 1;
         let peers = self.others().into_iter().map(|peer| (peer, Progress::new(next))).collect();
         self.role = Role::Leader { peers };
@@ -82,9 +85,10 @@ impl Raft {
         self.election_deadline = self.election_timeout + drawn as u32;
     }
 
-    /// Within the shortest election timeout of a leader's last sign, nobody else can be elected by this voter.
+    /// Within the shortest election timeout of a leader's last sign, nobody else can be elected by this voter: also when it has
+    /// heard of a higher term since, or does not remember whom it heard.
     pub(super) fn hears_leader(&self) -> bool {
-        self.leader.is_some() && self.election_elapsed < self.election_timeout
+        self.is_leader() || self.sign_elapsed < self.election_timeout
     }
 
     /// Raft, section 5.4.1: the log of a candidate must not be behind.
@@ -138,6 +142,10 @@ impl Raft {
     }
 
     pub(super) fn on_vote(&mut self, from: u64, last_index: u64, last_term: u64) {
+        if self.hears_leader() && !self.is_leader() && self.vote != Some(from) {
+            // It has come to this term otherwise, and the lease of the leader it heard is not over.
+            return;
+        }
         if self.has_vote_for(from) && self.is_up_to_date(last_index, last_term) {
             // A repeated request changes nothing; a leader may have been found meanwhile.
             if self.vote.is_none() {

@@ -3,6 +3,9 @@
 //! The control plane writes a few entries a second at most (views, schema, global checkpoints), so the bounds are
 //! chosen for memory safety, not for throughput.
 
+/// Rounds of heartbeats in a term: at one a microsecond, more than half a million years.
+pub(super) const ROUND_MAX: u64 = 1 << 63;
+
 /// Bytes in one proposal. A `CREATE TABLE` of 4,096 columns with long names takes about 0.5 MiB; twice that.
 pub const PROPOSAL_SIZE_MAX: usize = 1 << 20;
 

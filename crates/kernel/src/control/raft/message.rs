@@ -6,7 +6,8 @@
 //!   Append             prev_index u64 | prev_term u64 | commit u64 | count u32 | count * (term u64 | length u32 | data)
 //!   AppendOk           matched u64
 //!   AppendRefused      prev_index u64 | hint_index u64 | hint_term u64
-//!   Heartbeat          commit u64
+//!   Heartbeat          commit u64 | round u64
+//!   HeartbeatOk        round u64
 //!   InstallSnapshot    index u64 | snapshot_term u64 | length u32 | data
 //!   the others         nothing
 //! ```
@@ -15,7 +16,7 @@
 //! append do not fall, that nothing is left over. It allocates nothing before it has seen the bytes.
 
 use super::limits::{
-    APPEND_ENTRY_COUNT_MAX, INDEX_MAX, PROPOSAL_SIZE_MAX, SNAPSHOT_SIZE_MAX, TERM_MAX,
+    APPEND_ENTRY_COUNT_MAX, INDEX_MAX, PROPOSAL_SIZE_MAX, ROUND_MAX, SNAPSHOT_SIZE_MAX, TERM_MAX,
 };
 use super::{RaftEntry, RaftError, RaftSnapshot};
 
@@ -57,11 +58,15 @@ pub(super) enum Body {
         hint_index: u64,
         hint_term: u64,
     },
-    /// `commit` is never beyond what the receiver is known to hold.
+    /// `commit` is never beyond what the receiver is known to hold. `round` numbers a leader's heartbeats in its term.
     Heartbeat {
         commit: u64,
+        round: u64,
     },
-    HeartbeatOk,
+    /// The answer to the heartbeat of that round.
+    HeartbeatOk {
+        round: u64,
+    },
     InstallSnapshot(RaftSnapshot),
 }
 
@@ -78,7 +83,7 @@ impl Body {
             Body::AppendOk { .. } => 8,
             Body::AppendRefused { .. } => 9,
             Body::Heartbeat { .. } => 10,
-            Body::HeartbeatOk => 11,
+            Body::HeartbeatOk { .. } => 11,
             Body::InstallSnapshot(_) => 12,
         }
     }
@@ -110,17 +115,17 @@ impl Message {
                 put_u64(&mut out, *hint_index);
                 put_u64(&mut out, *hint_term);
             }
-            Body::Heartbeat { commit } => put_u64(&mut out, *commit),
+            Body::Heartbeat { commit, round } => {
+                put_u64(&mut out, *commit);
+                put_u64(&mut out, *round);
+            }
+            Body::HeartbeatOk { round } => put_u64(&mut out, *round),
             Body::InstallSnapshot(snapshot) => {
                 put_u64(&mut out, snapshot.index);
                 put_u64(&mut out, snapshot.term);
                 put_data(&mut out, &snapshot.data);
             }
-            Body::PreVoteOk
-            | Body::PreVoteRefused
-            | Body::VoteOk
-            | Body::VoteRefused
-            | Body::HeartbeatOk => {}
+            Body::PreVoteOk | Body::PreVoteRefused | Body::VoteOk | Body::VoteRefused => {}
         }
         out
     }
@@ -155,8 +160,11 @@ impl Message {
                 hint_index: reader.at_most(INDEX_MAX)?,
                 hint_term: reader.at_most(term)?,
             },
-            10 => Body::Heartbeat { commit: reader.at_most(INDEX_MAX)? },
-            11 => Body::HeartbeatOk,
+            10 => Body::Heartbeat {
+                commit: reader.at_most(INDEX_MAX)?,
+                round: reader.at_most(ROUND_MAX)?,
+            },
+            11 => Body::HeartbeatOk { round: reader.at_most(ROUND_MAX)? },
             12 => reader.install_snapshot(term)?,
             _ => return Err(RaftError::Malformed),
         };

@@ -25,6 +25,8 @@ pub(super) struct Progress {
     pub next: u64,
     /// Heard from since the last quorum check.
     pub recently_active: bool,
+    /// The latest round of heartbeats it has answered.
+    pub round: u64,
 }
 
 impl Progress {
@@ -35,6 +37,7 @@ impl Progress {
             matched: 0,
             next,
             recently_active: false,
+            round: 0,
         }
     }
 

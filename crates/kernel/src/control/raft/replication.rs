@@ -47,12 +47,14 @@ impl Raft {
         let Role::Leader { peers } = &self.role else {
             panic!("only leaders send heartbeats");
         };
+        self.round += 1;
+        let round = self.round;
         let commit = self.log.commit();
         // A peer must not commit what it is not known to hold: its log may differ from ours beyond `matched`.
         let heartbeats: Vec<(u64, u64)> =
             peers.iter().map(|(peer, progress)| (*peer, commit.min(progress.matched))).collect();
         for (peer, commit) in heartbeats {
-            self.send(peer, self.term, Body::Heartbeat { commit });
+            self.send(peer, self.term, Body::Heartbeat { commit, round });
         }
     }
 
@@ -147,6 +149,8 @@ impl Raft {
                 self.become_follower(self.term, Some(from));
             }
         }
+        self.sign_from = Some(from);
+        self.sign_elapsed = 0;
         Ok(())
     }
 
@@ -226,27 +230,37 @@ impl Raft {
         }
     }
 
-    pub(super) fn on_heartbeat(&mut self, from: u64, commit: u64) -> Result<(), RaftError> {
+    pub(super) fn on_heartbeat(
+        &mut self,
+        from: u64,
+        commit: u64,
+        round: u64,
+    ) -> Result<(), RaftError> {
         self.follow(from)?;
         if self.log.last_index() < commit {
             return Err(RaftError::RuleBroken);
         }
         self.log.commit_to(commit);
-        self.send(from, self.term, Body::HeartbeatOk);
+        self.send(from, self.term, Body::HeartbeatOk { round });
         Ok(())
     }
 
-    pub(super) fn on_heartbeat_ok(&mut self, from: u64) {
+    pub(super) fn on_heartbeat_ok(&mut self, from: u64, round: u64) -> Result<(), RaftError> {
         let Role::Leader { peers } = &mut self.role else {
-            return;
+            return Ok(());
         };
+        if self.round < round {
+            return Err(RaftError::RuleBroken);
+        }
         let peer = peers.get_mut(&from).expect("every other voter has progress");
         peer.recently_active = true;
+        peer.round = peer.round.max(round);
         peer.resume();
         // An append at the end of what was sent is refused if something before it was lost.
         if peer.matched < self.log.last_index() {
             self.send_append(from, true);
         }
+        Ok(())
     }
 
     pub(super) fn on_install_snapshot(

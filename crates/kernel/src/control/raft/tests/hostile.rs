@@ -18,7 +18,7 @@ fn number(random: &mut Random, calm: bool) -> u64 {
 }
 
 fn body(random: &mut Random, calm: bool) -> Body {
-    let kind = random.below(12);
+    let kind = random.below(13);
     let mut next = || number(random, calm);
     let (one, two, three) = (next(), next(), next());
     match kind {
@@ -41,7 +41,8 @@ fn body(random: &mut Random, calm: bool) -> Body {
         }
         8 => Body::AppendOk { matched: one },
         9 => Body::AppendRefused { prev_index: one, hint_index: two, hint_term: three },
-        10 => Body::Heartbeat { commit: one },
+        10 => Body::Heartbeat { commit: one, round: two },
+        11 => Body::HeartbeatOk { round: one },
         _ => Body::InstallSnapshot(RaftSnapshot { index: one, term: two, data: vec![2; 3] }),
     }
 }
@@ -71,6 +72,7 @@ fn liars_cause_no_panic() {
                 }
                 12 => raft.tick(),
                 13 => {
+                    (2..=voter_count).for_each(|voter| raft.voter_is_gone(voter));
                     raft.campaign();
                     let term = raft.term() + 1;
                     for body in [Body::PreVoteOk, Body::VoteOk] {

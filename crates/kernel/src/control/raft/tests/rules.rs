@@ -15,6 +15,13 @@ fn step(raft: &mut Raft, from: u64, term: u64, body: Body) -> Result<(), RaftErr
     raft.step(from, &Message { term, body }.encode())
 }
 
+/// A voter that goes on from there, some time after it heard from a leader.
+fn restored_long_ago(state: RaftRestored) -> Raft {
+    let mut raft = Raft::restore(config(1, 3, 0), state);
+    raft.sign_elapsed = ELECTION_TIMEOUT;
+    raft
+}
+
 /// Finishes the ready under way, if any, and gives back the messages.
 fn finish(raft: &mut Raft) -> Vec<(u64, Message)> {
     let Some(ready) = raft.ready() else {
@@ -122,7 +129,7 @@ fn laggard_gets_snapshot() {
 #[test]
 fn old_entries_are_not_counted() {
     let state = RaftRestored { term: 4, vote: None, entries: vec![entry(1, 2)], snapshot: None };
-    let mut raft = Raft::restore(config(1, 3, 0), state);
+    let mut raft = restored_long_ago(state);
     elect(&mut raft, 2);
     finish(&mut raft);
     step(&mut raft, 2, 5, Body::AppendOk { matched: 1 }).expect("an acknowledgement");
@@ -156,14 +163,14 @@ fn leader_counts_what_it_persisted() {
 #[test]
 fn votes_are_given_once() {
     let state = RaftRestored { term: 3, vote: Some(2), ..RaftRestored::default() };
-    let mut raft = Raft::restore(config(1, 3, 0), state);
+    let mut raft = restored_long_ago(state);
     step(&mut raft, 3, 3, Body::Vote { last_index: 9, last_term: 3 }).expect("a candidate");
     assert_eq!(finish(&mut raft), [(3, Message { term: 3, body: Body::VoteRefused })]);
     step(&mut raft, 2, 3, Body::Vote { last_index: 9, last_term: 3 }).expect("a candidate");
     assert_eq!(finish(&mut raft), [(2, Message { term: 3, body: Body::VoteOk })]);
 
     let state = RaftRestored { term: 3, vote: None, entries: vec![entry(1, 3)], snapshot: None };
-    let mut raft = Raft::restore(config(1, 3, 0), state);
+    let mut raft = restored_long_ago(state);
     step(&mut raft, 2, 4, Body::Vote { last_index: 9, last_term: 2 }).expect("a candidate");
     assert_eq!(finish(&mut raft), [(2, Message { term: 4, body: Body::VoteRefused })]);
 }
@@ -172,7 +179,7 @@ fn votes_are_given_once() {
 #[test]
 fn lease_holds_off_candidates() {
     let mut raft = Raft::new(config(1, 3, 0));
-    step(&mut raft, 2, 1, Body::Heartbeat { commit: 0 }).expect("a leader");
+    step(&mut raft, 2, 1, Body::Heartbeat { commit: 0, round: 1 }).expect("a leader");
     finish(&mut raft);
     let vote = Body::Vote { last_index: 5, last_term: 1 };
     step(&mut raft, 3, 7, vote.clone()).expect("a candidate");
@@ -183,6 +190,83 @@ fn lease_holds_off_candidates() {
     }
     step(&mut raft, 3, 7, vote).expect("a candidate");
     assert_eq!(raft.term(), 7);
+}
+
+/// The lease outlives what the voter knows of its leader: a higher term it hears of, and its own restart. It ends when the
+/// leader is said to be gone.
+#[test]
+fn lease_outlives_the_leaders_name() {
+    let vote = Body::Vote { last_index: 5, last_term: 1 };
+    let mut raft = Raft::new(config(1, 3, 0));
+    step(&mut raft, 2, 1, Body::Heartbeat { commit: 0, round: 1 }).expect("a leader");
+    step(&mut raft, 3, 4, Body::PreVoteRefused).expect("a higher term");
+    assert_eq!((raft.term(), raft.leader()), (4, None));
+    step(&mut raft, 3, 7, vote.clone()).expect("a candidate");
+    raft.campaign();
+    assert_eq!(raft.term(), 4);
+    raft.voter_is_gone(3);
+    step(&mut raft, 3, 7, vote.clone()).expect("a candidate");
+    assert_eq!(raft.term(), 4);
+    raft.voter_is_gone(2);
+    step(&mut raft, 3, 7, vote.clone()).expect("a candidate");
+    assert_eq!(raft.term(), 7);
+
+    // Nor does it vote in the term that it has heard of otherwise.
+    let mut raft = Raft::new(config(1, 3, 0));
+    step(&mut raft, 2, 1, Body::Heartbeat { commit: 0, round: 1 }).expect("a leader");
+    step(&mut raft, 3, 4, Body::PreVoteRefused).expect("a higher term");
+    finish(&mut raft);
+    step(&mut raft, 3, 4, vote.clone()).expect("a candidate");
+    assert_eq!(finish(&mut raft), []);
+    raft.voter_is_gone(2);
+    step(&mut raft, 3, 4, vote.clone()).expect("a candidate");
+    assert_eq!(finish(&mut raft), [(3, Message { term: 4, body: Body::VoteOk })]);
+
+    let state = RaftRestored { term: 1, ..RaftRestored::default() };
+    let mut raft = Raft::restore(config(1, 3, 0), state);
+    raft.campaign();
+    step(&mut raft, 3, 7, vote.clone()).expect("a candidate");
+    assert_eq!(raft.term(), 1);
+    for _ in 0..ELECTION_TIMEOUT {
+        raft.tick();
+    }
+    step(&mut raft, 3, 7, vote).expect("a candidate");
+    assert_eq!(raft.term(), 7);
+}
+
+/// A round counts when a quorum has answered it, the leader included, by answers to it or to later ones; none that was not sent
+/// does. A leader is current when it has applied an entry of its own term.
+#[test]
+fn rounds_of_a_quorum() {
+    let mut raft = Raft::new(config(1, 5, 0));
+    raft.campaign();
+    for body in [Body::PreVoteOk, Body::VoteOk] {
+        for peer in [2, 3] {
+            step(&mut raft, peer, 1, body.clone()).expect("a vote");
+        }
+    }
+    let rounds = |raft: &Raft| (raft.round(), raft.round_of_quorum());
+    while raft.round() < 3 {
+        raft.tick();
+        finish(&mut raft);
+    }
+    assert_eq!(rounds(&raft), (3, 0));
+    step(&mut raft, 2, 1, Body::HeartbeatOk { round: 3 }).expect("an answer");
+    assert_eq!(rounds(&raft), (3, 0));
+    step(&mut raft, 4, 1, Body::HeartbeatOk { round: 2 }).expect("an answer");
+    step(&mut raft, 4, 1, Body::HeartbeatOk { round: 1 }).expect("a late answer");
+    assert_eq!(rounds(&raft), (3, 2));
+    let unsent = step(&mut raft, 5, 1, Body::HeartbeatOk { round: 4 });
+    assert_eq!((unsent, rounds(&raft)), (Err(RaftError::RuleBroken), (3, 2)));
+    assert!(!raft.is_current_leader());
+    for peer in [2, 3] {
+        step(&mut raft, peer, 1, Body::AppendOk { matched: 1 }).expect("an acknowledgement");
+    }
+    assert!(!raft.is_current_leader());
+    finish(&mut raft);
+    assert!(raft.is_current_leader());
+    step(&mut raft, 2, 9, Body::HeartbeatOk { round: 3 }).expect("a higher term");
+    assert_eq!((raft.round_of_quorum(), raft.is_current_leader()), (0, false));
 }
 
 /// A conflicting tail is cut, on disk too, and the ready under way does not bring it back.
@@ -277,7 +361,8 @@ fn heavy_loss_with_large_entries_recovers() {
 #[test]
 fn broken_rules_are_named() {
     let mut raft = Raft::new(config(1, 3, 0));
-    let heartbeat = |commit| Message { term: 1, body: Body::Heartbeat { commit } }.encode();
+    let heartbeat =
+        |commit| Message { term: 1, body: Body::Heartbeat { commit, round: 1 } }.encode();
     assert_eq!(raft.step(1, &heartbeat(0)), Err(RaftError::UnknownSender));
     assert_eq!(raft.step(9, &heartbeat(0)), Err(RaftError::UnknownSender));
     assert_eq!(raft.step(2, &heartbeat(1)), Err(RaftError::RuleBroken));
@@ -297,7 +382,7 @@ fn older_terms_are_told() {
     let state = RaftRestored { term: 5, ..RaftRestored::default() };
     let mut raft = Raft::restore(config(1, 3, 0), state);
     finish(&mut raft);
-    step(&mut raft, 2, 3, Body::Heartbeat { commit: 0 }).expect("an old leader");
+    step(&mut raft, 2, 3, Body::Heartbeat { commit: 0, round: 1 }).expect("an old leader");
     let told = Message { term: 5, body: Body::AppendOk { matched: 0 } };
     assert_eq!(finish(&mut raft), [(2, told.clone())]);
     step(&mut raft, 3, 4, Body::PreVote { last_index: 9, last_term: 4 }).expect("a candidate");
@@ -313,7 +398,7 @@ fn older_terms_are_told() {
 #[test]
 fn stale_pre_votes_do_not_count() {
     let state = RaftRestored { term: 5, ..RaftRestored::default() };
-    let mut raft = Raft::restore(config(1, 3, 0), state);
+    let mut raft = restored_long_ago(state);
     raft.campaign();
     step(&mut raft, 2, 5, Body::PreVoteOk).expect("a late pre-vote");
     assert_eq!(raft.term(), 5);
