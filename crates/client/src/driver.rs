@@ -120,7 +120,7 @@ impl Client {
     ) -> bool {
         self.count_request();
         let state = self.shared.state.borrow();
-        self.shared.rows.read_latest(&state, table, primary_key, visit)
+        self.shared.rows.read_latest(&state, table, primary_key, self.now(), visit)
     }
     pub fn shards(&self) -> Vec<ShardPlacement> {
         let state = self.shared.state.borrow();

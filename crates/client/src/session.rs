@@ -217,6 +217,7 @@ mod tests {
             _state: &ControlState,
             _table: &Table,
             _key: &[u8],
+            _now: u64,
             _visit: &mut dyn FnMut(Option<&[u8]>),
         ) -> bool {
             false
@@ -236,6 +237,7 @@ mod tests {
             nodes: Vec::new(),
             replicas: 1,
             shards_per_group: 1,
+            heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
         };
         let state = Arc::new(ControlState::new(config, Catalogue::default()));
         let client = Client::new(NodeId(2), state, Arc::new(NoRows), 1);

@@ -469,6 +469,8 @@ impl Worker {
 
     fn settle_and_flush(&mut self) {
         let start = clock::now();
+        // R3: after everything was read that the tasks may answer.
+        self.client.set_clock(clock::unix_micros(), start);
         loop {
             let settled = self.settle(start);
             self.flush_links();

@@ -25,6 +25,7 @@ fn config(cluster: u64) -> ClusterConfig {
         nodes: vec![node(1, true, 1), node(2, false, 2), node(3, false, 2)],
         replicas: 2,
         shards_per_group: 4,
+        heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
     }
 }
 

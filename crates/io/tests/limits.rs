@@ -36,6 +36,7 @@ fn run_node(text: &str) {
         nodes: vec![node(1, true), node(2, false)],
         replicas: 1,
         shards_per_group: 1,
+        heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
     };
     let address: SocketAddr = address.parse().unwrap();
     let mut options = NodeOptions::new(cluster, NodeId(1), PathBuf::from(dir), address);

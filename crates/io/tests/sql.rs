@@ -135,6 +135,7 @@ fn start_all(dir: &Path, max_connections: u32) -> Vec<NodeServer> {
         nodes: vec![node(1, true, 1), node(2, false, 2), node(3, false, 2)],
         replicas: 2,
         shards_per_group: 4,
+        heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
     };
     let listeners: Vec<TcpListener> =
         (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use protocol::Message;
 use protocol::envelope::{Header, encode_frame};
-use protocol::message::Excluded;
 use types::wire::Wire;
 use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 
@@ -163,8 +162,8 @@ impl Channels {
         }
         channel.on_acknowledged(now, header.acknowledged);
         if header.sequence == 0 {
-            // An acknowledgement, or the one message that is not numbered.
-            let notice = message.filter(|message| matches!(message, Message::Excluded(_)));
+            // An acknowledgement, or a message that is not numbered.
+            let notice = message.filter(Message::is_unnumbered);
             return notice
                 .map_or(Received::Nothing, |notice| Received::Deliver(vec![(header, notice)]));
         }
@@ -191,12 +190,12 @@ impl Channels {
         Received::Deliver(deliver)
     }
 
-    /// Says to whoever is at the other end that its boot is over: beside any channel, as there is none with it any more.
-    pub fn tell_excluded(&self, peer: Address, incarnation: Incarnation, outbox: &mut Outbox) {
+    /// Says something to whoever is at the other end, now or never: beside any channel.
+    pub fn send_unnumbered(&self, peer: Address, message: &Message, outbox: &mut Outbox) {
+        assert!(message.is_unnumbered());
         let header = self.identity.header(peer, protocol::envelope::NO_GROUP, View(0), 0, 0);
         let mut bytes = Vec::new();
-        let message = Message::Excluded(Excluded { incarnation });
-        append_frame(&header, Some(&message), &mut bytes);
+        append_frame(&header, Some(message), &mut bytes);
         outbox.frames.push((peer, Arc::new(bytes)));
     }
 

@@ -7,6 +7,22 @@ pub const TICK_INTERVAL_US: u64 = 10_000;
 pub const RAFT_ELECTION_TICKS: u32 = 20;
 pub const RAFT_HEARTBEAT_TICKS: u32 = 5;
 
+/// When a node was heard last is written down to within so much.
+pub const HEARD_STEP_US: u64 = 1_000;
+/// A leader is sure that nobody else can be elected for so long after it sent heartbeats that a quorum has answered: an election
+/// timeout, less a tick that a voter's may be short of, and a hundredth of both for clocks that differ.
+pub const RAFT_LEADS_US: u64 = (RAFT_ELECTION_TICKS as u64 - 1) * TICK_INTERVAL_US * 98 / 100;
+/// A node is taken for dead, and a lease lasts, so many heartbeats.
+pub const SILENCE_HEARTBEATS: u64 = 4;
+/// A node that was away for so much of a heartbeat has not heard others because of that.
+pub const AWAY_HEARTBEATS: u64 = 1;
+/// Without a lease a node asks for one so often.
+pub const LEASE_ASK_INTERVAL_US: u64 = 20_000;
+/// A node that is let in, or a leader that starts, may wait so long for its connections: they are tried again every second.
+pub const CONNECTED_AFTER_US: u64 = 1_500_000;
+/// A node that has been without a lease for so long tells those who wait.
+pub const CUT_OFF_AFTER_US: u64 = 1_000_000;
+
 /// A message that must be sent until it is answered (registration, schema change) goes out this often.
 pub const RESEND_INTERVAL_US: u64 = 100_000;
 

@@ -1,7 +1,8 @@
 //! Plain reads of one row past the door: see [`LocalRows`] and decision 6.
 //!
 //! The rule is that of any read of the latest version: each active member's replica will do, because a commit is told to
-//! nobody before all members hold it, and one that is not known to be decided is not answered here.
+//! nobody before all members hold it, one that is not known to be decided is not answered here, and this node is still a member
+//! while it has a lease.
 
 use protocol::control::ControlState;
 use protocol::request::LocalRows;
@@ -16,6 +17,7 @@ impl LocalRows for NodeShared {
         state: &ControlState,
         table: &Table,
         key: &[u8],
+        now: u64,
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool {
         let known = state.catalogue.tables.get(&table.id);
@@ -24,6 +26,7 @@ impl LocalRows for NodeShared {
         });
         is_current
             && state.is_formed()
+            && self.has_lease(now)
             && self
                 .try_shard(state.shard_of(bucket_of(hash64(key))))
                 .is_some_and(|mut replica| replica.show_latest(table, key, visit))

@@ -4,7 +4,7 @@
 //! simulator one thread steps all kernels, so no lock is ever contended and nothing here makes a run differ.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use protocol::control::{ClusterConfig, ControlState};
@@ -16,7 +16,7 @@ use types::{
     TableState, Timestamp,
 };
 
-use crate::limits::RECORD_ROWS_MAX;
+use crate::limits::{HEARD_STEP_US, RECORD_ROWS_MAX};
 use crate::participant::Shard;
 use crate::worker::Time;
 
@@ -88,6 +88,14 @@ pub enum Mutation {
     DecisionsNotTold,
     /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
     WorkerBehind,
+    /// Answer reads without a lease (breaks R3).
+    LeaseIgnored,
+    /// Count a lease from when its grant arrives (breaks R3).
+    LeaseFromArrival,
+    /// Exclude a silent node while it may still have a lease (breaks R3).
+    LeaseNotWaitedFor,
+    /// Grant leases without knowing that nobody else leads (breaks R3).
+    GrantsUnchecked,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -145,6 +153,13 @@ pub struct NodeShared {
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
     contention: Contention,
     record_rows_max: AtomicUsize,
+    /// When something was heard of each other node last.
+    heard: BTreeMap<NodeId, AtomicU64>,
+    /// Until when this node may answer what is read (R3).
+    lease_until: AtomicU64,
+    cut_off_from: AtomicU64,
+    /// Others could take over from this node: it needs a lease.
+    needs_lease: AtomicBool,
     /// Who is connected here, for reports; set once, by the front end.
     connections: OnceLock<Arc<dyn Connections>>,
     pub statistics: NodeStatistics,
@@ -198,6 +213,8 @@ impl NodeShared {
     ) -> Arc<NodeShared> {
         let state = ControlState::new(config.clone(), bootstrap_catalogue());
         let Boot { node, incarnation, home, journal } = boot;
+        let others = config.nodes.iter().filter(|other| other.id != node);
+        let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
         Arc::new(NodeShared {
             node,
             incarnation,
@@ -214,6 +231,10 @@ impl NodeShared {
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
+            heard,
+            lease_until: AtomicU64::new(0),
+            cut_off_from: AtomicU64::new(Time::MAX),
+            needs_lease: AtomicBool::new(false),
             connections: OnceLock::new(),
             statistics: NodeStatistics::default(),
         })
@@ -241,7 +262,42 @@ impl NodeShared {
                 state.shards().map(replica).collect()
             });
         }
+        let needs_lease = needs_lease(&state, self.node, self.incarnation);
+        self.needs_lease.store(needs_lease, Ordering::SeqCst);
         *lock(&self.state) = state;
+    }
+
+    /// Something has come from this node.
+    pub(crate) fn hear(&self, node: NodeId, now: Time) {
+        // Workers share the line: it is written to only when that says something.
+        if let Some(heard) = self.heard.get(&node)
+            && heard.load(Ordering::Relaxed) + HEARD_STEP_US <= now
+        {
+            heard.store(now, Ordering::Relaxed);
+        }
+    }
+    /// When that was the case last, to within a millisecond.
+    pub(crate) fn heard_at(&self, node: NodeId) -> Time {
+        self.heard.get(&node).map_or(0, |heard| heard.load(Ordering::Relaxed))
+    }
+
+    /// May what was read here be told to somebody? While another node might have taken over from this one, it may not be the
+    /// newest (R3). `now` was sampled after the question came.
+    pub fn has_lease(&self, now: Time) -> bool {
+        now < self.lease_until.load(Ordering::Relaxed)
+            || !self.needs_lease.load(Ordering::Relaxed)
+            || self.mutation == Mutation::LeaseIgnored
+    }
+    pub(crate) fn extend_lease(&self, until: Time) {
+        self.lease_until.fetch_max(until, Ordering::Relaxed);
+    }
+    /// From when on those who wait for a lease are told that there is none.
+    pub(crate) fn set_cut_off(&self, from: Option<Time>) {
+        self.cut_off_from.store(from.unwrap_or(Time::MAX), Ordering::Relaxed);
+    }
+    /// Has it been without a lease for so long that those who wait are to be told?
+    pub(crate) fn is_cut_off(&self, now: Time) -> bool {
+        now >= self.cut_off_from.load(Ordering::Relaxed) && !self.has_lease(now)
     }
 
     /// This node's replica of a shard, if it has one; waits for the handler that holds it.
@@ -347,6 +403,14 @@ impl NodeShared {
         let snapshots = lock(&self.snapshots);
         snapshots.keys().next().copied().unwrap_or_else(|| self.last_timestamp())
     }
+}
+
+/// Could another node have taken over from this boot, as far as this state tells? Not from the only member of a group, nor, yet, in
+/// a group of three or more. From one that has a learner it could: that may have been promoted meanwhile.
+fn needs_lease(state: &ControlState, node: NodeId, incarnation: Incarnation) -> bool {
+    let members = state.group_of_node(node).map_or(0, |group| state.group(group).members.len());
+    let is_member = state.incarnations.get(&node) == Some(&incarnation) && members > 0;
+    state.is_over(incarnation) || is_member && members == 2
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

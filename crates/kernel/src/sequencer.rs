@@ -38,6 +38,8 @@ pub struct SequencerBlock {
 
     // On the sequencer's worker 0.
     reporters: BTreeMap<Address, Reporter>,
+    /// Snapshots that are asked for while there is no lease: they might be older than what was committed elsewhere (R3).
+    unleased: Vec<(Address, SnapshotRequest)>,
     horizon_next: Time,
 }
 
@@ -81,6 +83,7 @@ impl SequencerBlock {
     /// Another sequencer has taken over: what the dead one was asked for and did not grant is asked for again, and what it
     /// knew of open snapshots its successor hears from their nodes.
     pub(crate) fn on_takeover(&mut self, context: &mut Context<'_>) {
+        self.unleased.clear();
         self.snapshots_waiting.splice(0..0, self.snapshots_asked.drain(..));
         let timestamps = self.timestamps_asked.drain(..).flat_map(|(_, asked)| asked).collect();
         self.report_next = context.now;
@@ -91,6 +94,7 @@ impl SequencerBlock {
     /// Boots of these nodes are over: what they had open is closed, and the next ones have not reported yet.
     pub(crate) fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
         self.reporters.retain(|from, _| !is_over(from.node));
+        self.unleased.retain(|(from, _)| !is_over(from.node));
     }
 
     pub(crate) fn send_next_snapshot_request(&mut self, context: &mut Context<'_>) {
@@ -134,6 +138,10 @@ impl SequencerBlock {
         context: &mut Context<'_>,
     ) {
         assert_is_sequencer(context);
+        if !context.node.has_lease(context.now) {
+            self.unleased.push((from, message.clone()));
+            return;
+        }
         let at = context.node.last_timestamp();
         let reporter = self.reporters.entry(from).or_default();
         reporter.unconfirmed.push_back((message.request, at));
@@ -171,6 +179,11 @@ impl SequencerBlock {
                 granted: self.snapshot_granted_last,
             };
             self.send(Message::HorizonReport(report), context);
+        }
+        if sequencer == context.address && context.node.has_lease(context.now) {
+            for (from, request) in std::mem::take(&mut self.unleased) {
+                self.on_snapshot_request(from, &request, context);
+            }
         }
         if sequencer == context.address && context.now >= self.horizon_next {
             self.horizon_next = context.now + HORIZON_INTERVAL_US;

@@ -1,11 +1,12 @@
 //! The door: one worker's kernel, its inputs and outputs, and the dispatch of messages to blocks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::Message;
 use protocol::control::ControlState;
-use protocol::envelope::{NO_GROUP, decode_header, decode_message};
+use protocol::envelope::{Header, NO_GROUP, decode_header, decode_message};
+use protocol::message::Excluded;
 use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
@@ -17,7 +18,7 @@ use crate::limits::{HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
-use crate::{deadlock, participant, report};
+use crate::{control, deadlock, participant, report};
 
 /// Microseconds of the host's monotonic clock. Only intervals mean anything.
 pub type Time = u64;
@@ -229,7 +230,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    fn of(header: &protocol::envelope::Header) -> Arrived {
+    fn of(header: &Header) -> Arrived {
         let from = Origin { address: header.from, boot: header.incarnation };
         Arrived { from, group: header.group, view: header.view }
     }
@@ -237,7 +238,8 @@ impl Arrived {
 
 /// What a boot that has not been let in may say and be told.
 fn is_for_strangers(message: &Message) -> bool {
-    matches!(message, Message::Raft(_) | Message::RegisterNode(_) | Message::ControlCopy(_))
+    message.is_unnumbered()
+        || matches!(message, Message::Raft(_) | Message::RegisterNode(_) | Message::ControlCopy(_))
 }
 
 /// The transaction that its coordinator is told of.
@@ -267,6 +269,8 @@ pub struct Kernel {
     wanted: Wanted,
     /// Messages of views or of boots that this worker has not heard of yet, in order of arrival (R2).
     held: VecDeque<(Arrived, Message)>,
+    /// When boots that are over were told so last, by where they were.
+    told_excluded: BTreeMap<Address, Time>,
     tick_next: Time,
     /// Worker 0 only.
     control: Option<Control>,
@@ -293,6 +297,7 @@ impl Kernel {
             queue: VecDeque::new(),
             wanted: Wanted::default(),
             held: VecDeque::new(),
+            told_excluded: BTreeMap::new(),
             tick_next: now + TICK_INTERVAL_US,
             control: is_first.then(|| Control::new(&node, config.seed)),
             coordinator: Coordinator::new(),
@@ -321,6 +326,10 @@ impl Kernel {
     pub fn is_control_leader(&self) -> bool {
         self.control.as_ref().is_some_and(Control::is_leader)
     }
+    /// Does it take another for dead that is not excluded yet?
+    pub fn condemns(&self) -> bool {
+        self.control.as_ref().is_some_and(Control::condemns)
+    }
     /// Can this node serve: views formed, this node in one?
     pub fn is_ready(&self) -> bool {
         self.state.is_formed() && self.state.is_active(self.address.node, self.node.incarnation)
@@ -333,6 +342,10 @@ impl Kernel {
             // A boot that is over takes nobody's channel.
             Input::LinkUp { incarnation, .. } if self.state.is_over(incarnation) => {}
             Input::LinkUp { peer, incarnation } => {
+                if self.control.is_some() && peer.worker == WorkerId(0) {
+                    // Its hello has come, or the answer to ours.
+                    self.hear(now, Origin { address: peer, boot: incarnation });
+                }
                 self.channels.on_link_up(now, peer, incarnation, outbox);
             }
             Input::Local(message) => match message.content {
@@ -398,11 +411,12 @@ impl Kernel {
     fn on_frame(&mut self, now: Time, frame: &[u8], outbox: &mut Outbox) {
         let decoded = decode_header(frame).and_then(|header| {
             if let Some(reason) = self.refuse_header(&header) {
-                if self.state.is_over(header.incarnation) && header.sequence != 0 {
-                    self.channels.tell_excluded(header.from, header.incarnation, outbox);
+                if self.state.is_over(header.incarnation) {
+                    return Ok(Err(self.tell_excluded(now, &header, outbox).then_some(reason)));
                 }
-                return Ok(Err(reason));
+                return Ok(Err(Some(reason)));
             }
+            self.hear(now, Origin { address: header.from, boot: header.incarnation });
             decode_message(frame).map(|message| Ok((header, message)))
         });
         let reason = match decoded {
@@ -425,14 +439,28 @@ impl Kernel {
                     format!("node {} sent from another boot than before", header_node(frame))
                 }
             },
-            Ok(Err(reason)) => reason,
+            Ok(Err(Some(reason))) => reason,
+            Ok(Err(None)) => return,
             Err(error) => error.to_string(),
         };
         NodeStatistics::add(&self.node.statistics.frames_refused, 1);
         outbox.log.push(format!("frame refused: {reason}"));
     }
 
-    fn refuse_header(&self, header: &protocol::envelope::Header) -> Option<String> {
+    /// Says so to a boot that is over, now and then: it may have much to say. True if that was now.
+    fn tell_excluded(&mut self, now: Time, header: &Header, outbox: &mut Outbox) -> bool {
+        let last = self.told_excluded.get(&header.from);
+        if last.is_some_and(|last| now < last + TICK_INTERVAL_US) {
+            NodeStatistics::add(&self.node.statistics.frames_refused, 1);
+            return false;
+        }
+        self.told_excluded.insert(header.from, now);
+        let message = Message::Excluded(Excluded { incarnation: header.incarnation });
+        self.channels.send_unnumbered(header.from, &message, outbox);
+        true
+    }
+
+    fn refuse_header(&self, header: &Header) -> Option<String> {
         let ours = &self.channels.identity;
         if header.cluster != ours.cluster {
             return Some(format!(
@@ -464,6 +492,12 @@ impl Kernel {
         match self.state.incarnations.get(&node) {
             Some(member) => *member != from.boot,
             None => self.state.is_excluded(node),
+        }
+    }
+
+    fn hear(&self, now: Time, from: Origin) {
+        if !self.is_stranger(from) {
+            self.node.hear(from.address.node, now);
         }
     }
 
@@ -624,6 +658,12 @@ impl Kernel {
                     ));
                 }
             }
+            Message::Alive(m) => {
+                if let Some(control) = &mut self.control {
+                    control.on_alive(origin, &m, context);
+                }
+            }
+            Message::LeaseGranted(m) => control::lease::on_granted(&m, context),
             Message::ChangeSchemaDone(m) => self.coordinator.on_change_schema_done(&m, context),
 
             Message::ExecuteOk(m) => self.coordinator.on_execute_ok(m, context),

@@ -91,6 +91,27 @@ transcripts! {
         excluded_boot_is_refused
         future_view_waits
         wrong_identity_is_refused;
+    lease:
+        asked_again_soon
+        broken_link
+        deaf_node_is_not_let_in
+        deposed_leader_gives_none
+        deposed_sequencer
+        excluded_by_its_own_log
+        from_when_it_was_asked
+        frozen_node
+        heirs_must_live
+        last_copy_needs_none
+        leader_is_the_heir
+        learner_may_be_promoted
+        links_of_a_new_boot
+        locks_prove_nothing
+        new_leader_waits
+        reads_of_others
+        silent_node
+        waiting_for_others
+        who_was_frozen_has_not_listened
+        word_of_a_stranger;
     lock:
         a_wait_that_ends_is_no_deadlock
         cancel_a_waiting_reader

@@ -40,6 +40,8 @@ catalogue! {
     NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
     LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and is waited for; repeated until it is promoted";
     Excluded: "node" -> "node", "views", "your boot is over: end; not numbered";
+    Alive: "node" -> "node", "views", "the sender lives, and whom it does not hear; not numbered";
+    LeaseGranted: "leader" -> "node", "views", "you may answer reads, so long after the Alive that this answers; not numbered";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";

@@ -23,8 +23,15 @@ pub struct ClusterConfig {
     pub replicas: u16,
     /// Shards a group's rows are split into; a multiple of `replicas`, so that every member is primary of as many.
     pub shards_per_group: u16,
+    /// Nodes tell each other so often that they live, in milliseconds. One that has said nothing for four times as long is
+    /// excluded soon; so long a node may answer reads after it was heard.
+    pub heartbeat_ms: u32,
 }
-wire_struct!(ClusterConfig { cluster, nodes, replicas, shards_per_group });
+wire_struct!(ClusterConfig { cluster, nodes, replicas, shards_per_group, heartbeat_ms });
+
+/// What `heartbeat_ms` may be: below, a busy machine's scheduler is taken for a failure; above, a failure takes hours.
+pub const HEARTBEAT_MS: std::ops::RangeInclusive<u32> = 20..=600_000;
+pub const HEARTBEAT_MS_DEFAULT: u32 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
@@ -71,6 +78,13 @@ impl ClusterConfig {
         }
         if self.nodes.iter().any(|node| node.workers == 0 || node.workers > 256) {
             return Err("a node has 1 to 256 workers".into());
+        }
+        if !HEARTBEAT_MS.contains(&self.heartbeat_ms) {
+            let (least, most) = (HEARTBEAT_MS.start(), HEARTBEAT_MS.end());
+            return Err(format!(
+                "a heartbeat of {} ms: {least} to {most} are possible",
+                self.heartbeat_ms
+            ));
         }
         let mut ids: Vec<NodeId> = self.nodes.iter().map(|node| node.id).collect();
         ids.sort();

@@ -27,6 +27,8 @@ pub enum Message {
     NodeDead(NodeDead),
     LearnerReady(LearnerReady),
     Excluded(Excluded),
+    Alive(Alive),
+    LeaseGranted(LeaseGranted),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -68,7 +70,7 @@ pub enum Message {
 wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
-    7 => LearnerReady(m), 8 => Excluded(m),
+    7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
@@ -79,6 +81,13 @@ wire_enum!(Message {
     53 => DeadlockAnswer(m),
     56 => ReportRequest(m), 57 => ReportAnswer(m),
 });
+
+impl Message {
+    /// Sent beside the channels: neither numbered nor sent again.
+    pub fn is_unnumbered(&self) -> bool {
+        matches!(self, Message::Excluded(_) | Message::Alive(_) | Message::LeaseGranted(_))
+    }
+}
 
 /// A node that started asks the control plane's leader to be let in; sent again until the node finds itself there.
 #[derive(Clone, Debug)]
@@ -143,6 +152,25 @@ pub struct Excluded {
     pub incarnation: Incarnation,
 }
 wire_struct!(Excluded { incarnation });
+
+/// A node tells the others now and then that it lives. Not numbered: an old one is worth nothing.
+#[derive(Clone, Debug)]
+pub struct Alive {
+    /// The sender's clock when it was sent, in microseconds.
+    pub at: u64,
+    /// Of whom the sender has heard nothing for too long.
+    pub unheard: Vec<NodeId>,
+}
+wire_struct!(Alive { at, unheard });
+
+/// The leader's answer to [`Alive`]: that boot may answer what is read, until a lease's length after the time that its message
+/// was sent at. Not numbered.
+#[derive(Clone, Debug)]
+pub struct LeaseGranted {
+    pub incarnation: Incarnation,
+    pub at: u64,
+}
+wire_struct!(LeaseGranted { incarnation, at });
 
 /// Operations of one transaction on one shard.
 #[derive(Clone, Debug)]

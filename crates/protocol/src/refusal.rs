@@ -35,7 +35,7 @@ pub enum Refusal {
     RolledBack,
     /// COMMIT was sent and its answer never came: it may be committed or not. Ask, never guess.
     OutcomeUnknown(TransactionId),
-    /// No node that may answer can be reached. Nothing was done; try again later.
+    /// No node that may answer can be reached. The transaction is rolled back; run it again later.
     Unavailable(String),
     /// The transaction's snapshot has reached its greatest age, or is older than the versions that are kept. The transaction
     /// is rolled back; run it again.
@@ -75,6 +75,7 @@ impl Refusal {
             | Refusal::SnapshotTooOld
             | Refusal::DefinitionChanged { .. }
             | Refusal::RolledBack
+            | Refusal::Unavailable(_)
             | Refusal::OutcomeUnknown(_) => true,
             Refusal::DuplicateKey { .. }
             | Refusal::LockWaitTimeout
@@ -85,7 +86,6 @@ impl Refusal {
             | Refusal::Store { .. }
             | Refusal::NotNull { .. }
             | Refusal::Cancelled
-            | Refusal::Unavailable(_)
             | Refusal::Schema(_)
             | Refusal::LimitReached(_) => false,
         }

@@ -49,12 +49,14 @@ pub enum Reply {
 pub trait LocalRows: Send + Sync {
     /// Calls `visit` once, with the stored row or none if there is no such row. False, and no call, if this node cannot
     /// tell at once: the row is elsewhere, its shard is busy, a commit of it is being decided, or the table has
-    /// another definition by now. `state` is the control state the session acts by, `key` the encoded primary key.
+    /// another definition by now, or this node has no lease. `state` is the control state the session acts by, `key` the encoded
+    /// primary key, `now` the node's clock in microseconds, sampled after the session was asked.
     fn read_latest(
         &self,
         state: &ControlState,
         table: &Table,
         key: &[u8],
+        now: u64,
         visit: &mut dyn FnMut(Option<&[u8]>),
     ) -> bool;
 }

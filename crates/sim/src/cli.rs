@@ -21,6 +21,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --trace            with --seed: print everything that happens
   --twice            run each seed twice; the two histories must be equal
   --crashes          every world whose rows have replicas loses a node
+  --failures         the same, and nodes freeze and are cut off; nobody is told of it, the others find out
   --returns          and it comes back; then the next one is lost, and so on
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
@@ -59,6 +60,10 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::PreparedNotCopied,
     Mutation::DecisionsNotTold,
     Mutation::WorkerBehind,
+    Mutation::LeaseIgnored,
+    Mutation::LeaseFromArrival,
+    Mutation::LeaseNotWaitedFor,
+    Mutation::GrantsUnchecked,
 ];
 
 #[derive(Clone)]
@@ -72,6 +77,7 @@ struct Arguments {
     stop: bool,
     crashes: bool,
     returns: bool,
+    failures: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -102,6 +108,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         stop: false,
         crashes: false,
         returns: false,
+        failures: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -125,6 +132,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--stop" => parsed.stop = true,
             "--crashes" => parsed.crashes = true,
             "--returns" => parsed.returns = true,
+            "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
                 let found = MUTATIONS.iter().find(|mutation| format!("{mutation:?}") == name);
@@ -201,7 +209,9 @@ fn cpu_time() -> Duration {
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
-    if arguments.returns {
+    if arguments.failures {
+        options = options.with_failures();
+    } else if arguments.returns {
         options = options.with_returns();
     } else if arguments.crashes {
         options = options.with_crash();
@@ -258,11 +268,12 @@ fn print_failure(
         Mutation::None => String::new(),
         mutation => format!(" --mutation {mutation:?}"),
     };
-    let crashes = match (arguments.returns, arguments.crashes) {
-        (true, _) => " --returns",
-        (false, true) => " --crashes",
-        (false, false) => "",
-    };
+    let kinds = [
+        (arguments.failures, " --failures"),
+        (arguments.returns, " --returns"),
+        (arguments.crashes, " --crashes"),
+    ];
+    let crashes = kinds.iter().find(|(is_on, _)| *is_on).map_or("", |(_, flag)| flag);
     let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
     println!(
         "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \

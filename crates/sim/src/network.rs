@@ -16,6 +16,15 @@ use crate::random::Random;
 #[derive(Debug, Default)]
 pub struct Network {
     connections: BTreeMap<(Address, Address), Connection>,
+    /// Nothing passes from one node to another.
+    blocks: BTreeMap<(NodeId, NodeId), Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    until: Time,
+    /// What is sent arrives then; else it is lost.
+    waits: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +80,19 @@ impl Network {
 
     pub fn is_up(&self, id: ConnectionId) -> bool {
         self.connections[&(id.low, id.high)].state == ConnectionState::Up
+    }
+
+    /// Nothing that one node sends to the other arrives before that time, if ever.
+    pub fn block(&mut self, from: NodeId, to: NodeId, until: Time, waits: bool) {
+        self.blocks.insert((from, to), Block { until, waits });
+    }
+    /// When nothing is in the way of a connection between two nodes any more, if something is.
+    pub fn blocked_until(&self, a: NodeId, b: NodeId) -> Option<Time> {
+        let blocks = [(a, b), (b, a)].map(|way| self.blocks.get(&way).map(|block| block.until));
+        blocks.into_iter().max().flatten()
+    }
+    pub fn unblock(&mut self, from: NodeId, to: NodeId) {
+        self.blocks.remove(&(from, to));
     }
 
     /// Closes a connection; what is under way on it is lost. The id to open it with.
@@ -131,10 +153,15 @@ impl Network {
         if connection.state != ConnectionState::Up || random.chance(faults.loss_per_mille) {
             return (connection.generation, Vec::new());
         }
+        let block = self.blocks.get(&(from.node, to.node));
+        if block.is_some_and(|block| !block.waits) {
+            return (connection.generation, Vec::new());
+        }
+        let earliest = block.map_or(now, |block| block.until.max(now));
         let arrives_last = &mut connection.arrives_last[usize::from(from > to)];
         let mut arrivals = Vec::with_capacity(1);
         loop {
-            let mut arrives = now + faults.delay.draw(random);
+            let mut arrives = earliest + faults.delay.draw(random);
             if !faults.reorder_within_link {
                 arrives = arrives.max(*arrives_last);
                 *arrives_last = arrives;

@@ -2,7 +2,7 @@
 //! what its sessions do. Each kind of fault is on in half of the seeds, so that bugs that need one to be *off* show too.
 
 use kernel::{ChannelConfig, Mutation, Time};
-use protocol::control::{ClusterConfig, NodeConfig};
+use protocol::control::{ClusterConfig, HEARTBEAT_MS, HEARTBEAT_MS_DEFAULT, NodeConfig};
 use types::{ClusterId, NodeId};
 
 use crate::random::Random;
@@ -35,6 +35,7 @@ pub struct Options {
     /// Of each data node.
     pub workers: u16,
     pub shards_per_group: u16,
+    pub heartbeat_ms: u32,
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: usize,
@@ -62,24 +63,39 @@ pub struct Faults {
     pub contention_per_mille: u32,
 }
 
-/// The end of a node's process: what it had in memory is gone.
+/// What befalls a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The end of its process: what it had in memory is gone.
+    Dies,
+    /// It does nothing for so long, and then goes on.
+    Freezes { lasts: Time },
+    /// For so long nothing comes to it from these others, or from it to them, or both.
+    CutOff { from: Vec<NodeId>, hears: bool, is_heard: bool, lasts: Time, waits: bool },
+}
+
+/// One node fails, and then another one. Where rows have two copies at most one may, at a time.
 #[derive(Clone, Debug)]
 pub struct Crash {
     pub node: NodeId,
+    pub failure: Failure,
     /// Since the sessions began to work.
     pub at: Time,
     /// So much later the first of the others may hear of it. Never, when it is later than it comes back: that says it.
     pub told_after: Time,
     /// It does not come back; or so much later, with what it had on its disk.
     pub restart_after: Option<Time>,
-    /// Those that die next, each so long after the one before is back: so that what only that one still holds is asked for.
-    pub then: Vec<(NodeId, Time)>,
+    /// Those that fail next, each so long after the one before is back: so that what only that one still holds is asked for.
+    pub then: Vec<(NodeId, Time, Failure)>,
     /// Decides what of its frames still arrives, and when each of the others hears of it.
     pub seed: u64,
 }
 
 /// Nodes hear of a crash at different moments, so far apart at most.
 pub const CRASH_TOLD_SPREAD: Time = 20 * MILLISECOND;
+
+/// Where nobody is told of a failure: by then the others have found out, and have done what there is to do.
+pub const FOUND_OUT_MAX: Time = 1_500 * MILLISECOND;
 
 /// A frame takes `low ..= high`, and in `tail_per_mille` cases up to `tail_max`.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +192,7 @@ impl Options {
             shape,
             workers,
             shards_per_group,
+            heartbeat_ms: HEARTBEAT_MS_DEFAULT,
             channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
             record_rows_max: usize::MAX,
             faults,
@@ -183,6 +200,10 @@ impl Options {
             sessions: Vec::new(),
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
         };
+        if !options.faults.are_mild() {
+            // Links that are slow, cut or lose much are not to look like dead nodes here.
+            options.heartbeat_ms = *HEARTBEAT_MS.end();
+        }
         options.draw_sessions(&mut random);
         if random.chance(300) {
             // So little that statements wait for it, and enough for what is said at every tick over the slowest links.
@@ -207,6 +228,7 @@ impl Options {
         let duration = self.seconds * SECOND;
         self.crash = Some(Crash {
             node: *random.pick(&candidates),
+            failure: Failure::Dies,
             at: random.between(duration / 10, duration / 10 * 8),
             told_after: random.logarithmic(MILLISECOND / 5, 50 * MILLISECOND),
             restart_after: None,
@@ -237,8 +259,26 @@ impl Options {
                 true => partner,
                 false => *random.pick(&others),
             };
-            crash.then.push((next, random.logarithmic(MILLISECOND, SECOND)));
+            crash.then.push((next, random.logarithmic(MILLISECOND, SECOND), Failure::Dies));
             last = next;
+        }
+        options
+    }
+
+    /// The same, but nodes also freeze and are cut off, and nobody is told of a death: the others find out. Links are good
+    /// otherwise, since only then can one say how long that may take.
+    pub fn with_failures(self) -> Options {
+        let mut options = self.with_returns();
+        let Some(crash) = &mut options.crash else { return options };
+        let mut random = Random::new(options.seed ^ 0xfee1_dead);
+        options.faults =
+            Faults { contention_per_mille: options.faults.contention_per_mille, ..Faults::NONE };
+        options.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
+        crash.told_after = Time::MAX;
+        let nodes: Vec<NodeId> = options.shape.nodes().collect();
+        crash.failure = Failure::draw(crash.node, &nodes, &mut random);
+        for (node, _, failure) in &mut crash.then {
+            *failure = Failure::draw(*node, &nodes, &mut random);
         }
         options
     }
@@ -289,13 +329,51 @@ impl Options {
             nodes,
             replicas: self.shape.replicas(),
             shards_per_group: self.shards_per_group,
+            heartbeat_ms: self.heartbeat_ms,
         };
         config.check().expect("the shapes are sound");
         config
     }
 }
 
+impl Failure {
+    pub fn lasts(&self) -> Time {
+        match self {
+            Failure::Dies => 0,
+            Failure::Freezes { lasts } | Failure::CutOff { lasts, .. } => *lasts,
+        }
+    }
+    /// Nodes whose clients may have to wait until it is over. Of two that do not hear each other that may be either.
+    pub fn sufferers(&self, node: NodeId) -> Vec<NodeId> {
+        match self {
+            Failure::Dies => Vec::new(),
+            Failure::Freezes { .. } => vec![node],
+            Failure::CutOff { from, .. } if from.len() > 1 => vec![node],
+            Failure::CutOff { from, .. } => from.iter().copied().chain([node]).collect(),
+        }
+    }
+    fn draw(node: NodeId, nodes: &[NodeId], random: &mut Random) -> Failure {
+        let lasts = random.logarithmic(20 * MILLISECOND, 6 * SECOND);
+        match random.below(10) {
+            0..=2 => Failure::Dies,
+            3..=5 => Failure::Freezes { lasts },
+            _ => {
+                let mut from: Vec<NodeId> = nodes.iter().copied().filter(|n| *n != node).collect();
+                if random.chance(500) {
+                    from = vec![*random.pick(&from)];
+                }
+                let (hears, is_heard) =
+                    *random.pick(&[(false, false), (true, false), (false, true)]);
+                Failure::CutOff { from, hears, is_heard, lasts, waits: random.chance(500) }
+            }
+        }
+    }
+}
+
 impl Shape {
+    fn nodes(self) -> impl Iterator<Item = NodeId> {
+        (1..2 + self.data_nodes()).map(NodeId)
+    }
     /// All but the only voter, and the data nodes of a group of three (whose takeover is not built yet).
     fn nodes_that_may_die(self) -> Vec<NodeId> {
         let ids = match self {

@@ -131,9 +131,7 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     let end = world.now() + world.options.seconds * SECOND;
     while world.now() < end && !stage.is_stopping() {
         world.run_until(LOOK_INTERVAL, |_| stage.is_stopping());
-        for node in world.take_crashed() {
-            stage.lose(node);
-        }
+        lose_crashed(world, stage);
         let returned = world.take_returned();
         if !returned.is_empty() {
             let mut hosts = world.hosts();
@@ -145,8 +143,13 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     stage.stop();
     failures(stage)?;
     check_available(world, stage)?;
+    while !world.stop_failing() {
+        world.run_for(LOOK_INTERVAL);
+    }
     world.heal();
-    if !world.run_until(FINISH_MAX, |world| world.task_count() == 0) {
+    let has_finished = world.run_until(FINISH_MAX, |world| world.task_count() == 0);
+    lose_crashed(world, stage);
+    if !has_finished {
         failures(stage)?;
         let restless = contents::restless(world).unwrap_or_else(|| "all shards rest".into());
         return Err(format!(
@@ -176,6 +179,13 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     }
     read_again(world, stage, &left)?;
     failures(stage)
+}
+
+/// Their sessions went with them.
+fn lose_crashed(world: &mut World, stage: &Stage) {
+    for node in world.take_crashed() {
+        stage.lose(node);
+    }
 }
 
 fn failures(stage: &Stage) -> Result<(), String> {

@@ -28,6 +28,7 @@ pub struct Stage {
     clock: Rc<Cell<Time>>,
     stopping: Cell<bool>,
     lost: Rc<Cell<Option<Lost>>>,
+    troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
     /// When each actor last had what it asked for, and where it is.
     served: RefCell<BTreeMap<u64, (Address, Time)>>,
     /// Those that went with their nodes.
@@ -56,6 +57,7 @@ impl Stage {
             schema_news: world.schema_news(),
             news: world.news(),
             lost: world.lost(),
+            troubled: world.troubled(),
             served: RefCell::default(),
             actors_lost: RefCell::default(),
             stopping: Cell::new(false),
@@ -113,19 +115,26 @@ impl Stage {
     }
     /// Is this what the loss of a node does to requests? Where answers come within milliseconds, it does so for a time
     /// only.
-    pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
+    fn is_due_to_crash(&self, refusal: &Refusal, at: NodeId) -> bool {
         let may_be = matches!(
             refusal,
             Refusal::RolledBack | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_)
         ) || self.has_returns && matches!(refusal, Refusal::SnapshotTooOld);
         let is_time = |at: Time| !self.is_mild || self.now() <= at;
-        may_be && self.available_at().is_some_and(is_time)
+        let is_troubled = matches!(self.troubled.borrow().get(&at), Some(None));
+        may_be && (is_troubled || self.available_at().is_some_and(is_time))
     }
     /// The longest wait on nodes that are alive: (where, since when). Where answers come within milliseconds it is the wait
     /// of one actor, else of all on a worker: one of them may wait for long for the locks of others.
     pub fn longest_unserved(&self) -> Option<(Address, Time)> {
         let mut last: BTreeMap<(Address, Option<u64>), Time> = BTreeMap::new();
+        let troubled = self.troubled.borrow();
         for (actor, (host, at)) in self.served.borrow().iter() {
+            let at = match troubled.get(&host.node) {
+                Some(None) => continue,
+                Some(Some(recovered)) => at.max(recovered),
+                None => at,
+            };
             let of = last.entry((*host, self.is_mild.then_some(*actor))).or_insert(*at);
             *of = (*of).max(*at);
         }
@@ -179,6 +188,17 @@ impl Actor {
     /// It has what it asked for, or asks for nothing.
     pub fn served(&self) {
         self.stage.served.borrow_mut().insert(self.id, (self.host, self.stage.now()));
+    }
+
+    /// Is this what the failure of a node does to a request here?
+    pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
+        self.stage.is_due_to_crash(refusal, self.host.node)
+    }
+
+    /// Was its node frozen or cut off at some time since then? Who was frozen has not noticed how time passed.
+    pub fn was_troubled_since(&self, since: Time) -> bool {
+        let troubled = self.stage.troubled.borrow();
+        troubled.get(&self.host.node).is_some_and(|over| over.is_none_or(|at| at >= since))
     }
 
     /// A transaction has ended with an acknowledgement.
@@ -253,7 +273,7 @@ impl Actor {
             Refusal::Deadlock => true,
             Refusal::LockWaitTimeout => lock_wait_ms < 50_000,
             Refusal::Cancelled => matches!(disturbance, Disturbance::Kill(_)),
-            refusal => self.stage.is_due_to_crash(refusal),
+            refusal => self.is_due_to_crash(refusal),
         };
         if !expected {
             self.stage.fail(format!("{what}: refused with {refusal:?}"));

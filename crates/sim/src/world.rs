@@ -12,8 +12,8 @@
 //! it has sent may still arrive, and some time later each of the other nodes is told. It may come back, as another boot that
 //! has nothing but what it had on its disk.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -32,7 +32,9 @@ use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::network::{ConnectionId, Network};
-use crate::options::{CRASH_TOLD_SPREAD, Crash, Faults, MILLISECOND, Options};
+use crate::options::{
+    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, Faults, MILLISECOND, Options,
+};
 use crate::random::Random;
 
 /// A node's memory: far more than any workload takes.
@@ -52,8 +54,10 @@ pub struct World {
     schema_news: Rc<Bulletin>,
     /// What the sessions tell each other.
     news: Rc<Bulletin>,
-    /// The node that has crashed, for tasks to see.
+    /// The node that has failed last, for tasks to see.
     lost: Rc<Cell<Option<Lost>>>,
+    /// Nodes that are frozen or cut off, or were: and since when they serve again.
+    troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
     event_last: u64,
     events: BTreeMap<(Time, u64), Event>,
     random: Random,
@@ -68,6 +72,16 @@ pub struct World {
     returned: Vec<NodeId>,
     /// Nodes that were started again and do not serve yet.
     returning: Vec<NodeId>,
+    /// Nodes that are down and will be started again.
+    down: BTreeSet<NodeId>,
+    /// Nodes that do nothing until then.
+    frozen: BTreeMap<NodeId, Time>,
+    /// Freezes and cuts that are not over.
+    failing: u32,
+    /// Nodes that end themselves now.
+    ending: BTreeSet<NodeId>,
+    /// Nodes that others may have taken for dead.
+    suspects: BTreeSet<NodeId>,
     /// What is to come when they serve.
     next_crash: Option<Crash>,
     faults_are_over: bool,
@@ -119,6 +133,10 @@ pub struct Counts {
     pub frames_doubled: u64,
     pub cuts: u64,
     pub crashes: u64,
+    pub freezes: u64,
+    pub cut_offs: u64,
+    /// Nodes that lived and were excluded.
+    pub exclusions: u64,
     pub returns: u64,
 }
 
@@ -141,7 +159,11 @@ enum Event {
     /// Some connection is cut, and the next cut is planned.
     Cut,
     Crash(Crash),
+    /// A node that was excluded ends itself.
+    Ends(Crash),
     Restart(Crash),
+    /// The node that was frozen or cut off is so no more.
+    FailureEnds(Crash),
     /// A worker is told of the crash.
     NodeDied {
         to: Address,
@@ -158,7 +180,12 @@ impl Event {
             Event::Frame { to, .. } | Event::Local { to, .. } | Event::NodeDied { to, .. } => {
                 Some(*to)
             }
-            Event::Open(_) | Event::Cut | Event::Crash(_) | Event::Restart(_) => None,
+            Event::Open(_)
+            | Event::Cut
+            | Event::Crash(_)
+            | Event::Ends(_)
+            | Event::Restart(_)
+            | Event::FailureEnds(_) => None,
         }
     }
 }
@@ -197,6 +224,7 @@ impl World {
             schema_news: Rc::default(),
             news: Rc::default(),
             lost: Rc::default(),
+            troubled: Rc::default(),
             event_last: 0,
             events: BTreeMap::new(),
             network: Network::new(&addresses),
@@ -206,6 +234,11 @@ impl World {
             crashed: Vec::new(),
             returned: Vec::new(),
             returning: Vec::new(),
+            down: BTreeSet::new(),
+            frozen: BTreeMap::new(),
+            failing: 0,
+            ending: BTreeSet::new(),
+            suspects: BTreeSet::new(),
             next_crash: None,
             faults_are_over: false,
             trace: Trace { hash: options.seed, print: print_trace },
@@ -240,6 +273,9 @@ impl World {
     }
     pub fn lost(&self) -> Rc<Cell<Option<Lost>>> {
         Rc::clone(&self.lost)
+    }
+    pub fn troubled(&self) -> Rc<RefCell<BTreeMap<NodeId, Option<Time>>>> {
+        Rc::clone(&self.troubled)
     }
     pub fn trace_hash(&self) -> u64 {
         self.trace.hash
@@ -278,7 +314,11 @@ impl World {
     }
     /// Can every node that is alive serve?
     pub fn is_ready(&self) -> bool {
-        self.workers.values().all(|worker| worker.kernel.is_ready())
+        self.workers.values().all(|worker| self.serves(worker))
+    }
+    fn serves(&self, worker: &Worker) -> bool {
+        let now = self.now + worker.clock_offset;
+        worker.kernel.is_ready() && worker.kernel.node().has_lease(now)
     }
 
     fn host(&self, address: Address) -> &SessionHost {
@@ -304,6 +344,12 @@ impl World {
         if let Some(crash) = self.options.crash.clone() {
             self.schedule(self.now + crash.at, Event::Crash(crash));
         }
+    }
+
+    /// No node fails any more. True when none that has failed is still frozen or cut off.
+    pub fn stop_failing(&mut self) -> bool {
+        self.faults_are_over = true;
+        self.failing == 0
     }
 
     /// Ends all faults: links come up and stay up, and lose nothing any more.
@@ -349,7 +395,9 @@ impl World {
             self.happen(event);
             while self.schema_news.take_fresh() | self.news.take_fresh() {
                 for host in self.hosts() {
-                    self.settle(host);
+                    if !self.frozen.contains_key(&host.node) {
+                        self.settle(host);
+                    }
                 }
             }
         }
@@ -367,6 +415,9 @@ impl World {
         self.trace.add(self.now);
         if event.worker().is_some_and(|worker| !self.is_alive(worker.node)) {
             return;
+        }
+        if let Some(thaws_at) = self.thaws_at(&event) {
+            return self.schedule(thaws_at, event);
         }
         match event {
             Event::Tick(address) => {
@@ -411,8 +462,10 @@ impl World {
                 }
             }
             Event::Cut => self.cut_some_connection(),
-            Event::Crash(crash) => self.crash(crash),
+            Event::Crash(crash) => self.fail(crash),
+            Event::Ends(crash) => self.crash(crash),
             Event::Restart(crash) => self.restart(crash),
+            Event::FailureEnds(crash) => self.end_failure(crash),
             Event::NodeDied { to, node, incarnation } => {
                 self.trace.add(9 << 32 | key_of(to));
                 self.print(to, || format!("told that node {node} has died"));
@@ -443,6 +496,83 @@ impl World {
         self.plan_cut();
     }
 
+    /// When the node that an event is for does something again, if it does nothing now; when nothing is in the way of a connection.
+    fn thaws_at(&self, event: &Event) -> Option<Time> {
+        let thaws_at = |address: &Address| self.frozen.get(&address.node).copied();
+        match event {
+            Event::Open(id) => thaws_at(&id.low)
+                .max(thaws_at(&id.high))
+                .max(self.network.blocked_until(id.low.node, id.high.node)),
+            event => thaws_at(&event.worker()?),
+        }
+    }
+
+    fn fail(&mut self, crash: Crash) {
+        if self.faults_are_over || !self.is_alive(crash.node) {
+            return;
+        }
+        let (node, lasts) = (crash.node, crash.failure.lasts());
+        self.trace.add(11 << 32 | u64::from(node.0));
+        self.print(Address { node, worker: WorkerId(0) }, || format!("{:?}", crash.failure));
+        let until = self.now + lasts;
+        match &crash.failure {
+            Failure::Dies => return self.crash(crash),
+            Failure::Freezes { .. } => {
+                self.counts.freezes += 1;
+                self.frozen.insert(node, until);
+                self.suspects.insert(node);
+            }
+            Failure::CutOff { from, hears, is_heard, waits, .. } => {
+                self.counts.cut_offs += 1;
+                self.suspects.insert(node);
+                self.suspects.extend(from.iter().copied());
+                for other in from {
+                    if !hears {
+                        self.network.block(*other, node, until, *waits);
+                    }
+                    if !is_heard {
+                        self.network.block(node, *other, until, *waits);
+                    }
+                }
+            }
+        }
+        self.failing += 1;
+        self.lost.set(Some(Lost { node, told_at: self.now + FOUND_OUT_MAX }));
+        for node in crash.failure.sufferers(node) {
+            self.troubled.borrow_mut().insert(node, None);
+        }
+        self.schedule(until, Event::FailureEnds(crash));
+    }
+
+    /// What was frozen or cut off is so no more.
+    fn end_failure(&mut self, crash: Crash) {
+        let node = crash.node;
+        self.trace.add(12 << 32 | u64::from(node.0));
+        self.print(Address { node, worker: WorkerId(0) }, || "that is over".into());
+        self.failing -= 1;
+        self.frozen.remove(&node);
+        if let Failure::CutOff { from, waits, .. } = &crash.failure {
+            for other in from {
+                self.network.unblock(*other, node);
+                self.network.unblock(node, *other);
+            }
+            if !waits {
+                // What was lost is missed on its link, which breaks.
+                for id in self.network.ids() {
+                    let is_between = |a: NodeId, b: NodeId| a == node && from.contains(&b);
+                    let (low, high) = (id.low.node, id.high.node);
+                    if is_between(low, high) || is_between(high, low) {
+                        let closed = self.network.cut(id);
+                        let at = self.now + self.random.below(20 * MILLISECOND);
+                        self.schedule(at, Event::Open(closed));
+                    }
+                }
+            }
+        }
+        self.lost.set(Some(Lost { node, told_at: self.now + FOUND_OUT_MAX }));
+        self.next_crash = Some(crash);
+    }
+
     /// The node's workers and the tasks on them are gone; the others are told later.
     fn crash(&mut self, crash: Crash) {
         let failed = crash.node;
@@ -451,6 +581,8 @@ impl World {
         }
         self.crashed.push(failed);
         self.returning.retain(|node| *node != failed);
+        self.troubled.borrow_mut().remove(&failed);
+        self.ending.remove(&failed);
         let mut random = Random::new(crash.seed);
         self.counts.crashes += 1;
         self.trace.add(8 << 32 | u64::from(failed.0));
@@ -479,6 +611,7 @@ impl World {
         let told_at = told_first + CRASH_TOLD_SPREAD;
         self.lost.set(Some(Lost { node: failed, told_at }));
         if let Some(after) = crash.restart_after {
+            self.down.insert(failed);
             self.schedule(self.now + after, Event::Restart(crash));
         }
     }
@@ -488,7 +621,8 @@ impl World {
         let id = crash.node;
         self.trace.add(10 << 32 | u64::from(id.0));
         self.print(Address { node: id, worker: WorkerId(0) }, || "the node starts again".into());
-        let mut random = Random::new(crash.seed ^ self.now);
+        // No two boots may draw the same: the seed of a crash is that of others, too.
+        let mut random = self.random.fork();
         let config = self.options.cluster_config();
         let node = config.node(id).expect("a node of this cluster");
         let disk = self.disks[&id].clone();
@@ -504,31 +638,43 @@ impl World {
             let at = self.now + self.random.below(20 * MILLISECOND);
             self.schedule(at, Event::Open(id));
         }
+        self.down.remove(&id);
         self.returning.push(id);
-        self.next_crash = Some(crash);
+        self.next_crash.get_or_insert(crash);
     }
 
     /// Looks whether nodes that were started again serve, and plans the next crash when they do.
     fn look_for_returned(&mut self) {
-        let is_ready = |node: &NodeId| {
+        let serves = |node: &NodeId| {
             let mut own = self.workers.iter().filter(|(address, _)| address.node == *node);
-            own.all(|(_, worker)| worker.kernel.is_ready())
+            own.all(|(_, worker)| self.serves(worker))
         };
-        let (ready, others) = self.returning.iter().partition(|node| is_ready(node));
+        let (ready, others) = self.returning.iter().partition(|node| serves(node));
         let ready: Vec<NodeId> = ready;
-        self.returning = others;
-        if ready.is_empty() {
-            return;
+        let can_recover = self.failing == 0;
+        for (node, since) in self.troubled.borrow_mut().iter_mut() {
+            if can_recover && since.is_none() && serves(node) {
+                *since = Some(self.now);
+            }
         }
+        let condemns = self.workers.values().any(|worker| worker.kernel.condemns());
+        let is_calm = !condemns
+            && self.failing == 0
+            && others.is_empty()
+            && self.down.is_empty()
+            && self.is_ready();
+        self.returning = others;
         self.counts.returns += ready.len() as u64;
         self.returned.extend(ready);
-        let is_over = self.faults_are_over;
+        if !is_calm {
+            return;
+        }
         if let Some(mut crash) = self.next_crash.take()
             && !crash.then.is_empty()
-            && !is_over
+            && !self.faults_are_over
         {
-            let (node, after) = crash.then.remove(0);
-            let crash = Crash { node, seed: crash.seed.wrapping_add(1), ..crash };
+            let (node, after, failure) = crash.then.remove(0);
+            let crash = Crash { node, failure, seed: crash.seed.wrapping_add(1), ..crash };
             self.schedule(self.now + after, Event::Crash(crash));
         }
     }
@@ -571,10 +717,24 @@ impl World {
             }
         }
         if let Some(reason) = outbox.ends.take() {
-            panic!("only the dead are excluded here: {reason}");
+            self.end_excluded(address.node, &reason);
         }
         outbox.state = None;
         self.outbox = outbox;
+    }
+
+    /// A node that lives was taken for dead: it ends itself, and is started again.
+    fn end_excluded(&mut self, node: NodeId, reason: &str) {
+        assert!(self.suspects.contains(&node), "nobody had a reason to exclude it: {reason}");
+        if !self.ending.insert(node) {
+            return;
+        }
+        self.counts.exclusions += 1;
+        let model = self.options.crash.clone().expect("else there are no suspects");
+        let seed = model.seed ^ self.now;
+        let failure = Failure::Dies;
+        let crash = Crash { node, failure, told_after: Time::MAX, then: Vec::new(), seed, ..model };
+        self.schedule(self.now, Event::Ends(crash));
     }
 
     /// Runs the worker's tasks and their requests until all of them wait, then sets its timers.

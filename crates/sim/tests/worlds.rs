@@ -2,9 +2,12 @@
 //! rule found.
 
 use kernel::Mutation;
+use protocol::control::HEARTBEAT_MS;
 use sim::cli::MUTATIONS;
-use sim::options::{Faults, MILLISECOND, SECOND, Shape};
+use sim::options::{Failure, Faults, MILLISECOND, SECOND, Shape};
+use sim::random::Random;
 use sim::{Options, Outcome, run};
+use types::NodeId;
 
 /// The first seeds that stand for this shape.
 fn seeds_of(shape: Shape, count: usize, seconds: u64) -> Vec<Options> {
@@ -73,6 +76,18 @@ fn returns() {
     }
 }
 
+/// The same, and they freeze and are cut off.
+#[test]
+fn failures() {
+    let mut excluded = 0;
+    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
+        for options in seeds_of(shape, 6, 6) {
+            excluded += expect_success(&options.with_failures()).counts.exclusions;
+        }
+    }
+    assert!(5 < excluded, "{excluded}");
+}
+
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
 #[test]
 fn crashes_of_seeds() {
@@ -108,7 +123,7 @@ fn returns_of_seeds() {
         assert!((MILLISECOND..=SECOND).contains(&after), "seed {seed}");
         untold += u32::from(crash.told_after > after);
         let mut last = crash.node;
-        for (node, _) in &crash.then {
+        for (node, ..) in &crash.then {
             assert_ne!(*node, last, "seed {seed}: it is back for a moment");
             partners += u32::from(node.0 ^ 1 == last.0);
             all += 1;
@@ -144,6 +159,49 @@ fn equal_seeds_are_equal_histories() {
     }
 }
 
+/// Two data nodes that vote and a voter, read by many; one after the other fails like this. The first voter is the first, so that
+/// the control plane is led by a data node then.
+fn in_turns(seed: u64, failure: impl Fn(NodeId) -> Failure) -> Options {
+    let mut options = Options::of_seed(seed, 10).with_work(&["registers"], 3);
+    (options.shape, options.workers, options.shards_per_group) = (Shape::PairOfVoters, 1, 2);
+    let mut options = options.with_failures();
+    options.think_max = 2 * MILLISECOND;
+    let crash = options.crash.as_mut().expect("two data nodes");
+    (crash.at, crash.restart_after) = (500 * MILLISECOND, Some(10 * MILLISECOND));
+    (crash.node, crash.failure) = (NodeId(1), failure(NodeId(1)));
+    let mut random = Random::new(seed);
+    let next = |node| (node, 50 * MILLISECOND, failure(node));
+    crash.then = (0..7).map(|_| next(NodeId(random.between(1, 3) as u16))).collect();
+    options
+}
+
+/// Two groups; one after the other of one of them dies and comes back.
+fn partners_in_turns(seed: u64, kinds: &[&str], faults: Faults) -> Options {
+    let mut options = Options::of_seed(seed, 5).with_work(kinds, 3);
+    (options.shape, options.workers, options.shards_per_group) = (Shape::TwoGroups, 1, 2);
+    let mut options = options.with_returns();
+    options.faults = faults;
+    options.heartbeat_ms = *HEARTBEAT_MS.end();
+    let crash = options.crash.as_mut().expect("four data nodes");
+    (crash.at, crash.told_after) = (300 * MILLISECOND, MILLISECOND);
+    (crash.node, crash.restart_after) = (NodeId(2), Some(5 * MILLISECOND));
+    let next = |turn: u16| (NodeId(2 + turn % 2), 5 * MILLISECOND, Failure::Dies);
+    crash.then = (1..12).map(next).collect();
+    options
+}
+
+/// Each is deaf for a second, and then hears it all.
+fn cut_off_in_turns(seed: u64) -> Options {
+    in_turns(seed, |node| {
+        let from = (1..=3).map(NodeId).filter(|other| *other != node).collect();
+        Failure::CutOff { from, hears: false, is_heard: true, lasts: SECOND, waits: true }
+    })
+}
+
+fn frozen_in_turns(seed: u64) -> Options {
+    in_turns(seed, |_| Failure::Freezes { lasts: 3 * SECOND / 2 })
+}
+
 /// Seeds until one fails because the rule is broken.
 fn seeds_to_find(mutation: Mutation) -> Option<u64> {
     let seeds_max = match mutation {
@@ -153,7 +211,6 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         Mutation::PreparedForgotten
         | Mutation::InDoubtRolledBack
         | Mutation::OutcomeNotAsked
-        | Mutation::DecisionsNotTold
         | Mutation::WorkerBehind => 400,
         _ => 60,
     };
@@ -168,23 +225,30 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::PreparedForgotten | Mutation::InDoubtRolledBack => {
                 Options::of_seed(*seed, 3).with_work(&["bank", "ledger"], 4).with_crash()
             }
-            Mutation::LostTransactionGoesOn
-            | Mutation::OutcomeNotAsked
-            | Mutation::EpochNotRaised => {
+            Mutation::OutcomeNotAsked | Mutation::EpochNotRaised => {
                 Options::of_seed(*seed, 3).with_work(&["ledger", "counters"], 4).with_crash()
             }
-            Mutation::LearnerNotAwaited
-            | Mutation::PreparedNotCopied
-            | Mutation::WorkerBehind
-            | Mutation::DecisionsNotTold => {
+            // Who asks its home how a transaction was decided must ask one that was not there then: links are cut meanwhile.
+            Mutation::DecisionsNotTold => {
+                let (cut_interval, cut_max) = (Some(20 * MILLISECOND), 300 * MILLISECOND);
+                let faults = Faults { cut_interval, cut_max, ..Faults::NONE };
+                partners_in_turns(*seed, &["bank"], faults)
+            }
+            Mutation::LostTransactionGoesOn => {
+                partners_in_turns(*seed, &["ledger", "counters"], Faults::NONE)
+            }
+            Mutation::LearnerNotAwaited | Mutation::PreparedNotCopied | Mutation::WorkerBehind => {
                 Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2).with_returns()
             }
+            Mutation::LeaseIgnored | Mutation::LeaseNotWaitedFor => {
+                Options::of_seed(*seed, 6).with_work(&["registers", "lists"], 2).with_failures()
+            }
+            Mutation::LeaseFromArrival => cut_off_in_turns(*seed),
+            Mutation::GrantsUnchecked => frozen_in_turns(*seed),
             _ => Options::of_seed(*seed, 3),
         };
         let may_show = match mutation {
             Mutation::ShowBeforeHeld => options.shape == Shape::Triple,
-            // A participant elsewhere asks.
-            Mutation::DecisionsNotTold => options.shape == Shape::TwoGroups,
             _ => true,
         };
         if !may_show {

@@ -8,7 +8,7 @@ use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-use protocol::control::{ClusterConfig, NodeConfig};
+use protocol::control::{ClusterConfig, HEARTBEAT_MS_DEFAULT, NodeConfig};
 use serde::{Deserialize, Serialize};
 use types::{ClusterId, NodeId};
 
@@ -29,6 +29,9 @@ pub struct Config {
     pub replicas: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards_per_group: Option<u16>,
+    /// How often nodes tell each other that they live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat_ms: Option<u32>,
     /// For the rows of each data node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
@@ -183,6 +186,7 @@ impl Config {
             nodes,
             replicas: self.replicas,
             shards_per_group: shards.ok_or("too many shards")?,
+            heartbeat_ms: self.heartbeat_ms.unwrap_or(HEARTBEAT_MS_DEFAULT),
         };
         config.check()?;
         Ok(config)

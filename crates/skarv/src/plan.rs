@@ -216,6 +216,7 @@ pub fn config_of(shape: &Shape) -> Config {
         cluster_id: format!("{:016x}", shape.cluster_id),
         replicas: shape.replicas,
         shards_per_group: Some(shape.replicas * shape.workers),
+        heartbeat_ms: None,
         memory: Some(shape.memory.to_string()),
         nodes: shape.link_ports.iter().enumerate().map(node).collect(),
     }

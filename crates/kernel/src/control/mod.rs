@@ -13,6 +13,7 @@
 //! A node that starts again is another boot. Its directory tells that the boot before is over, since one process at a time
 //! has it; that is excluded first, then the new one is let in, as a learner if it is to hold rows.
 
+pub(crate) mod lease;
 pub mod raft;
 mod schema;
 mod state;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
 use protocol::message::{
-    ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, NodeDead, RegisterNode,
+    Alive, ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, NodeDead, RegisterNode,
     SchemaAdopted,
 };
 use types::hash::hash64;
@@ -35,7 +36,7 @@ use crate::limits::{
     DEAD_INTERVAL_US, RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US,
 };
 use crate::node::NodeShared;
-use crate::worker::{Context, Time};
+use crate::worker::{Context, Origin, Time};
 
 pub struct Control {
     /// None on a node that is not a voter.
@@ -68,6 +69,7 @@ pub struct Control {
     homes_known: BTreeMap<NodeId, Home>,
     /// The term in which the others have got the state of this leader.
     copied_in_term: u64,
+    leases: lease::Leases,
     /// Shards that learners hold.
     ready: BTreeMap<Incarnation, BTreeSet<ShardId>>,
 }
@@ -112,12 +114,18 @@ impl Control {
             answers: Vec::new(),
             copied_in_term: 0,
             homes_known,
+            leases: lease::Leases::default(),
             ready: BTreeMap::new(),
         }
     }
 
     pub(crate) fn is_leader(&self) -> bool {
         self.raft.as_ref().is_some_and(Raft::is_leader)
+    }
+
+    /// Does this node lead, and take another for dead that is not excluded yet?
+    pub(crate) fn condemns(&self) -> bool {
+        self.is_leader() && self.leases.condemns()
     }
 
     /// True when the node's control state is newer than before.
@@ -132,9 +140,27 @@ impl Control {
         if context.now >= self.dead_next {
             self.tell_dead(context);
         }
+        self.leases.on_tick(&self.state, context);
+        self.exclude_silent(context);
         let published = self.drive_raft(context);
         self.lead(context);
         self.drive_raft(context) || published
+    }
+
+    /// A node lives. Gives it a lease, if this one leads.
+    pub(crate) fn on_alive(&mut self, from: Origin, message: &Alive, context: &mut Context<'_>) {
+        self.leases.on_alive(self.raft.as_ref(), &self.state, from, message, context);
+    }
+
+    /// The leader proposes to exclude those that have been silent or cut off for too long.
+    fn exclude_silent(&mut self, context: &mut Context<'_>) {
+        let Some(raft) = self.raft.as_ref().filter(|raft| raft.is_leader()) else { return };
+        for (node, incarnation, why) in self.leases.lead(raft, &self.state, context) {
+            if self.propose(&ControlEntry::ExcludeNode { node, incarnation }, context) {
+                self.leases.on_proposed(incarnation);
+                context.outbox.log.push(format!("node {node} is excluded: {why}"));
+            }
+        }
     }
 
     /// This boot of a node is over, and the host knows it for certain. True when the control state is newer than before.
@@ -144,7 +170,12 @@ impl Control {
         incarnation: Incarnation,
         context: &mut Context<'_>,
     ) -> bool {
-        self.dead.insert((node, incarnation));
+        if self.dead.insert((node, incarnation))
+            && let Some(raft) = &mut self.raft
+        {
+            // Once: its next boot may lead when the others are told again.
+            raft.voter_is_gone(u64::from(node.0));
+        }
         self.dead_told = 0;
         self.tell_dead(context);
         self.drive_raft(context)
@@ -176,9 +207,6 @@ impl Control {
     /// for it, again and again at longer intervals: the others may hear of the death later.
     fn succeed_dead_leader(&mut self, context: &Context<'_>) {
         let Some(raft) = &mut self.raft else { return };
-        for (node, _) in &self.dead {
-            raft.voter_is_gone(u64::from(node.0));
-        }
         let voters = context.node.config.voters();
         let is_dead = |voter: &NodeId| self.dead.iter().any(|(node, _)| node == voter);
         let first = voters.iter().find(|voter| !is_dead(voter));
@@ -267,9 +295,17 @@ impl Control {
         if is_in || is_over || context.now < self.register_next {
             return;
         }
+        let is_heard = |voter: &NodeId| *voter == here || !self.leases.is_silent(*voter, context);
+        let mut voters = context.node.config.voters();
+        voters.retain(is_heard);
+        if voters.is_empty() {
+            return;
+        }
         self.register_next = context.now + RESEND_INTERVAL_US;
+        // That says whom this node hears: a leader that it does not hear does not let it in.
+        self.leases.send_alive(context);
         let message = RegisterNode { config_digest: self.config_digest, home: context.node.home };
-        for voter in context.node.config.voters() {
+        for voter in voters {
             let address = Address { node: voter, worker: WorkerId(0) };
             context.send(address, Message::RegisterNode(message.clone()));
         }
@@ -294,9 +330,14 @@ impl Control {
         }
         let Some(incarnation) = incarnation_of(from, context) else { return };
         let (node, home) = (from.node, message.home);
+        if !self.leases.hears_us(node, incarnation, context) {
+            return;
+        }
         match self.state.incarnations.get(&node).copied() {
             None if self.state.is_over(incarnation) => {}
-            None => self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context),
+            None => {
+                self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context);
+            }
             Some(known) if known == incarnation => self.send_copy(node, context),
             Some(_) if self.state.homes.get(&node) != Some(&home) => {
                 let what = "was started from another directory while its process is taken to run: refused; stop one of them, \
@@ -459,16 +500,17 @@ impl Control {
         adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
     }
 
-    fn propose(&mut self, entry: &ControlEntry, context: &mut Context<'_>) {
+    /// False if it was not taken: then it is in no log.
+    fn propose(&mut self, entry: &ControlEntry, context: &mut Context<'_>) -> bool {
         let bytes = entry.to_bytes();
         if bytes.len() > PROPOSAL_SIZE_MAX {
             context.outbox.log.push(format!("a change of {} bytes is too large", bytes.len()));
-            return;
+            return false;
         }
         let raft = self.raft.as_mut().expect("leaders are voters");
-        if raft.propose(bytes).is_ok() {
-            self.proposed += 1;
-        }
+        let is_taken = raft.propose(bytes).is_ok();
+        self.proposed += u32::from(is_taken);
+        is_taken
     }
 
     /// Sends what Raft wants sent and applies what it has committed. True when the state is newer.
@@ -508,11 +550,17 @@ impl Control {
 
     /// Makes the state the node's. Not one that this boot is not in yet, of a cluster that is formed: it speaks of the boot
     /// before. True if the node's is newer now.
-    fn publish(&self, context: &Context<'_>) -> bool {
+    fn publish(&self, context: &mut Context<'_>) -> bool {
         let own = context.node.incarnation;
         let knows_us = self.state.incarnations.get(&context.address.node) == Some(&own)
             || self.state.is_over(own)
             || !self.state.is_formed();
+        if self.state.is_over(own) {
+            context.outbox.ends = Some(format!(
+                "node {} was excluded from the cluster, as the log says: this process ends; started again it is filled, and serves",
+                context.address.node
+            ));
+        }
         if knows_us {
             context.node.publish(Arc::new(self.state.clone()));
         }
@@ -523,6 +571,13 @@ impl Control {
     fn apply(&mut self, data: &[u8], is_new: bool, context: &mut Context<'_>) {
         let entry = ControlEntry::from_bytes(data).expect("a leader proposed it");
         let outcome = state::apply(&mut self.state, &entry);
+        match entry {
+            ControlEntry::ExcludeNode { incarnation, .. } => self.leases.on_applied(incarnation),
+            ControlEntry::RegisterNode { node, incarnation, .. } => {
+                self.leases.on_registered(node, incarnation, context.now);
+            }
+            _ => {}
+        }
         if let ControlEntry::ExcludeNode { node, .. } = entry
             && self.state.is_excluded(node)
         {

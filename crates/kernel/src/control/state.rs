@@ -169,6 +169,7 @@ mod tests {
             nodes: std::iter::once(voter).chain(others).collect(),
             replicas,
             shards_per_group: replicas * 2,
+            heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
         }
     }
 

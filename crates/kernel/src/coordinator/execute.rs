@@ -54,7 +54,7 @@ impl Coordinator {
             return;
         }
         let sequencer = context.state.sequencer.expect("views are formed");
-        if sequencer.node == context.address.node {
+        if sequencer.node == context.address.node && context.node.has_lease(context.now) {
             entry.pending = Some(pending);
             let at = context.node.open_snapshot();
             self.set_snapshot(session, at, true, &batch, context);
@@ -88,7 +88,9 @@ impl Coordinator {
             }
         }
         let shard = shard?;
-        if reader(shard, ReadView::Latest, context) != context.address.node {
+        if reader(shard, ReadView::Latest, context) != context.address.node
+            || !context.node.has_lease(context.now)
+        {
             return None;
         }
         context.node.try_shard(shard)?.read_latest(batch, context)
@@ -214,8 +216,10 @@ impl Coordinator {
             Some(_) | None => ReadView::Latest,
         };
         let mut sends = Vec::with_capacity(parts.len());
+        let mut only_reads = alone;
         for part in parts {
             let writes = part.ops.iter().any(|(_, op)| !is_plain_read(&op.kind));
+            only_reads &= !writes;
             let node = if writes || transaction.shards.contains(&part.shard) {
                 context.state.primary(part.shard)
             } else {
@@ -233,6 +237,7 @@ impl Coordinator {
         }
         let pending = self.pending(session);
         pending.commits_at_once = matches!(sends[..], [(_, _, true)]);
+        pending.only_reads = only_reads;
         pending.results.results = vec![Vec::new(); count];
         pending.waiting = sends.iter().map(|(part, ..)| part.shard).collect();
         let request = pending.request;

@@ -32,6 +32,7 @@ use protocol::request::{Reply, Request, SessionId};
 use types::{LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId};
 
 use crate::node::Mutation;
+use crate::participant::cut_off;
 use crate::worker::{Context, Time};
 
 use pressure::HeldBack;
@@ -105,6 +106,8 @@ struct Pending {
     commit: bool,
     /// Its only shard was asked to commit with the operations.
     commits_at_once: bool,
+    /// It asks for nothing but plain reads.
+    only_reads: bool,
     /// Every shard has executed.
     has_results: bool,
     /// When a shard was asked to commit.
@@ -155,6 +158,7 @@ impl Pending {
             cancelled: None,
             commit: false,
             commits_at_once: false,
+            only_reads: false,
             has_results: false,
             commit_asked_at: now,
             asked,
@@ -214,6 +218,11 @@ impl Coordinator {
             let reason =
                 "this node was excluded from the cluster: it must be restarted".to_string();
             context.reply(session, Reply::Refused(Refusal::Unavailable(reason)));
+            return;
+        }
+        if context.node.is_cut_off(context.now) && !matches!(request, Request::Rollback) {
+            self.roll_back(session, context);
+            context.reply(session, Reply::Refused(cut_off(context)));
             return;
         }
         let entry = self.sessions.get_mut(&session).expect("just made");
@@ -336,6 +345,9 @@ impl Coordinator {
         self.begin_held_back(context);
         self.adopt_schema(context);
         self.expire_snapshots(context);
+        if context.node.is_cut_off(context.now) {
+            self.end_what_waits(context);
+        }
         // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
         let mut again = Vec::new();
         for session in self.sessions.values() {

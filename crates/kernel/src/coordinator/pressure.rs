@@ -24,6 +24,11 @@ impl HeldBack {
         self.batches.push_back((session, batch));
     }
 
+    /// Forgets all batches; whose they were.
+    pub(super) fn take_all(&mut self) -> Vec<SessionId> {
+        self.batches.drain(..).map(|(session, _)| session).collect()
+    }
+
     /// Forgets a session's batch; was there one?
     pub(super) fn take(&mut self, session: SessionId) -> bool {
         let before = self.batches.len();

@@ -20,8 +20,9 @@ use protocol::request::{Reply, SessionId};
 use types::ShardId;
 
 use super::request::{send_decide, send_decide_behind, send_to_primary};
-use super::{Asked, Coordinator, Phase};
+use super::{Asked, Coordinator, Phase, Session};
 use crate::node::Mutation;
+use crate::participant::cut_off;
 use crate::worker::Context;
 
 /// What is to be done with a session.
@@ -39,7 +40,7 @@ impl Coordinator {
         for id in ids {
             match self.fate(id, moved, context) {
                 Fate::GoesOn => {}
-                Fate::RolledBack => self.lose(id, context),
+                Fate::RolledBack => self.lose(id, Refusal::RolledBack, context),
                 Fate::Committed => self.committed(id, context),
                 Fate::Asks(shard, participants) => {
                     let transaction = self.transaction(id).id;
@@ -88,7 +89,7 @@ impl Coordinator {
     }
 
     /// Rolls back what is left of a transaction, and tells its session: now, or when it asks for something next.
-    fn lose(&mut self, session: SessionId, context: &mut Context<'_>) {
+    fn lose(&mut self, session: SessionId, why: Refusal, context: &mut Context<'_>) {
         let was_asked = self.sessions[&session].pending.is_some();
         if was_asked {
             self.take_pending(session);
@@ -101,9 +102,31 @@ impl Coordinator {
             self.end_transaction(transaction, context);
         }
         if was_asked {
-            self.finish(session, Reply::Refused(Refusal::RolledBack), context);
+            self.finish(session, Reply::Refused(why), context);
         } else {
             self.sessions.get_mut(&session).expect("the session is open").has_lost = true;
+        }
+    }
+
+    /// This node is cut off: whoever waits for others hears so. A commit that was asked for is waited for: it may have been done.
+    pub(super) fn end_what_waits(&mut self, context: &mut Context<'_>) {
+        let waits = |session: &Session| {
+            session.pending.as_ref().is_some_and(|pending| match pending.phase {
+                Phase::Executing => pending.only_reads || !pending.commits_at_once,
+                Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } => true,
+                Phase::Committing { .. }
+                | Phase::Held(_)
+                | Phase::Asking { .. }
+                | Phase::Schema => false,
+            })
+        };
+        let waiting = self.sessions.iter().filter(|(_, session)| waits(session));
+        let ids: Vec<SessionId> = waiting.map(|(id, _)| *id).collect();
+        for id in ids {
+            self.lose(id, cut_off(context), context);
+        }
+        for session in self.held_back.take_all() {
+            self.finish(session, Reply::Refused(cut_off(context)), context);
         }
     }
 
@@ -124,7 +147,7 @@ impl Coordinator {
                 }
                 self.committed(session, context);
             }
-            KnownOutcome::Aborted => self.lose(session, context),
+            KnownOutcome::Aborted => self.lose(session, Refusal::RolledBack, context),
             KnownOutcome::Forgotten => {
                 // Committed or not, where it only held locks it is over. What is prepared for it elsewhere stays so.
                 let refusal = Refusal::OutcomeUnknown(message.transaction);

@@ -136,6 +136,11 @@ impl Shard {
     ) {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
+        if ts <= entry.min_commit {
+            // Of a sequencer before the one whose snapshots were read here: the worker that asked has not heard of that (R10).
+            context.wanted.timestamps.push((self.id, transaction));
+            return;
+        }
         if self.is_long(transaction, context) {
             // A learner has come meanwhile: a record that has all of it would be too large. The timestamp goes unused.
             self.send_rest_ahead(transaction, context);

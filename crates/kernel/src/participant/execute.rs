@@ -144,6 +144,14 @@ impl Shard {
         context: &mut Context<'_>,
     ) -> Vec<u64> {
         let holds = self.holds(execute.transaction);
+        let is_proved = execute.commit && holds == Holds::Writes;
+        if !is_proved && !context.node.has_lease(context.now) {
+            // What was read may be old by now (R3). Where all members must acknowledge what is written, that says that it is not.
+            let token = self.next_token();
+            let progress = Progress { op_next: execute.ops.len(), results: result, scan: None };
+            self.park(token, execute, progress, WaitsFor::Lease, context);
+            return Vec::new();
+        }
         if execute.commit && holds != Holds::Nothing {
             let answer = Answer::Execute { request: execute.request, result };
             return self.commit_here(execute.transaction, Vec::new(), answer, context);

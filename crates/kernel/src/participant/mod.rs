@@ -35,6 +35,7 @@ use protocol::Message;
 use protocol::message::TransactionUnknown;
 use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
 
+pub(crate) use self::parked::cut_off;
 use self::parked::{WaitsFor, needs_transaction};
 use crate::node::Mutation;
 use crate::worker::{Context, Origin};
@@ -168,6 +169,7 @@ pub fn on_state(context: &mut Context<'_>) {
 pub fn on_tick(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.expire_parked(context);
+        shard.answer_leased(context);
         shard.on_takeover_tick(context);
         shard.on_join_tick(context);
         shard.upkeep(context);

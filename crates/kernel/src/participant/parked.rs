@@ -29,6 +29,8 @@ pub(super) enum WaitsFor {
     Schema,
     /// On a backup: the records that have come and wait for others or for the schema.
     Records,
+    /// All is done, but the answer may be old: a lease.
+    Lease,
 }
 
 /// Waits in a circle: each is for the transaction of the next one, the last for that of the first.
@@ -88,7 +90,9 @@ impl Shard {
         let Some(parked) = self.parked.remove(&token) else { return };
         let granted = match parked.waits_for {
             WaitsFor::Lock => self.locks.cancel(token),
-            WaitsFor::Decision(_) | WaitsFor::Schema | WaitsFor::Records => Vec::new(),
+            WaitsFor::Decision(_) | WaitsFor::Schema | WaitsFor::Records | WaitsFor::Lease => {
+                Vec::new()
+            }
         };
         self.refuse(&parked.execute, refusal, context);
         self.resume(granted, context);
@@ -139,6 +143,22 @@ impl Shard {
         }
     }
 
+    /// Answers what waited for a lease that is here now; refuses it when there is none for long.
+    pub(super) fn answer_leased(&mut self, context: &mut Context<'_>) {
+        if self.parked.is_empty() {
+            return;
+        }
+        let waiting = self.parked.iter().filter(|(_, parked)| parked.waits_for == WaitsFor::Lease);
+        let tokens: Vec<u64> = waiting.map(|(token, _)| *token).collect();
+        if context.node.has_lease(context.now) {
+            self.resume(tokens, context);
+        } else if context.node.is_cut_off(context.now) {
+            for token in tokens {
+                self.refuse_parked(token, cut_off(context), context);
+            }
+        }
+    }
+
     /// The circle within the shard that this wait closes, if it does. The lock table knows who waits for whom here; circles
     /// over several shards are found by the deadlock block.
     pub(super) fn deadlock(&self, token: u64, waiter: TransactionId) -> Option<Circle> {
@@ -176,6 +196,15 @@ impl Shard {
         }
         None
     }
+}
+
+/// This node may have been excluded, and cannot find out.
+pub(crate) fn cut_off(context: &Context<'_>) -> Refusal {
+    Refusal::Unavailable(format!(
+        "node {} does not reach the voters of its cluster, so it cannot know whether what it holds is the newest: connect to \
+         another node, or wait until it is connected again",
+        context.address.node
+    ))
 }
 
 /// The waits from this place back to the first; the victim is the transaction that began last.

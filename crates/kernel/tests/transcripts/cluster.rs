@@ -25,8 +25,8 @@ pub const TICK: Time = 10_000;
 const ROUNDS_MAX: usize = 1_000;
 
 /// Kinds that come and go with time and say nothing about the exchange at hand.
-const HOUSEKEEPING: [&str; 5] =
-    ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted"];
+const HOUSEKEEPING: [&str; 7] =
+    ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted", "Alive", "LeaseGranted"];
 
 pub type Link = (Address, Address);
 
@@ -42,6 +42,8 @@ pub struct Setup {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: Option<u16>,
+    /// Scripts that are not about heartbeats have none but the first.
+    pub heartbeat_ms: u32,
     /// What a node's clock is ahead of that of the script, where it is.
     pub clocks: BTreeMap<NodeId, Time>,
 }
@@ -121,6 +123,8 @@ pub struct Cluster {
     homes: BTreeMap<NodeId, Home>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
+    /// They do nothing; what is for them waits.
+    pub frozen: BTreeSet<NodeId>,
     /// What `deliver_all` leaves where it is.
     pub held: Vec<Pattern>,
     /// Frames that have left once: (link, sender's boot, sequence).
@@ -150,6 +154,7 @@ impl Cluster {
             homes: BTreeMap::new(),
             links: BTreeMap::new(),
             locals: BTreeMap::new(),
+            frozen: BTreeSet::new(),
             held: Vec::new(),
             seen: BTreeSet::new(),
             hidden: HOUSEKEEPING.map(String::from).into(),
@@ -162,6 +167,12 @@ impl Cluster {
         };
         for node in cluster.config.nodes.clone() {
             cluster.start(node.id);
+        }
+        let ids: Vec<NodeId> = cluster.nodes.keys().copied().collect();
+        for (place, low) in ids.iter().enumerate() {
+            for high in &ids[place + 1..] {
+                cluster.link_up(*low, *high);
+            }
         }
         cluster
     }
@@ -230,7 +241,8 @@ impl Cluster {
     }
 
     pub fn is_formed(&self) -> bool {
-        self.kernels.values().all(Kernel::is_ready)
+        let has_lease = |(id, node): (&NodeId, &Arc<NodeShared>)| node.has_lease(self.clock(*id));
+        self.kernels.values().all(Kernel::is_ready) && self.nodes.iter().all(has_lease)
     }
 
     pub fn request(&mut self, at: Address, session: SessionId, request: Request) {
@@ -256,6 +268,7 @@ impl Cluster {
         let due: Vec<Address> = self
             .kernels
             .iter()
+            .filter(|(address, _)| !self.frozen.contains(&address.node))
             .filter(|(address, kernel)| kernel.wake_at() <= self.clock(address.node))
             .map(|(address, _)| *address)
             .collect();
@@ -299,6 +312,9 @@ impl Cluster {
     fn deliver_local(&mut self, link: Link) -> bool {
         let Some(first) = self.locals.get(&link).and_then(VecDeque::front) else { return false };
         let kind = local_name(&first.message);
+        if self.frozen.contains(&link.1.node) {
+            return false;
+        }
         if self.held.iter().any(|pattern| pattern.covers(link, &kind)) {
             return false;
         }
@@ -309,7 +325,8 @@ impl Cluster {
     }
 
     fn is_held(&self, link: Link, flight: &Flight) -> bool {
-        self.held.iter().any(|pattern| pattern.covers(link, kind_of(flight)))
+        self.frozen.contains(&link.1.node)
+            || self.held.iter().any(|pattern| pattern.covers(link, kind_of(flight)))
     }
 
     /// The first `count` frames on their way that a pattern covers, or all: link and place in its queue, in order. Frames
@@ -492,5 +509,6 @@ fn configuration(setup: &Setup) -> ClusterConfig {
         nodes: std::iter::once(voter).chain(data).collect(),
         replicas: setup.replicas,
         shards_per_group: setup.shards_per_group,
+        heartbeat_ms: setup.heartbeat_ms,
     }
 }

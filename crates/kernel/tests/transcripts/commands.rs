@@ -4,7 +4,7 @@
 //! cluster data=2 replicas=2 [workers=1] [shards=2] [voters=1] [misconfigured=3] [resend=200ms]
 //!         [window=1000] [unacked=4000]   bytes of a channel
 //!         [rows=2]         rows of a record, more are a long transaction
-//!         [clock=n3+7200s]
+//!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
 //! form                     delivers and ticks until every node can serve
 //! table t                  creates a table of two BIGINT columns (id, v), in silence
@@ -32,6 +32,7 @@
 //! run 100ms                time passes and everything is delivered
 //! restart n3               node 3 boots anew
 //! wipe n3                  node 3's directory is lost
+//! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on
 //! die n3                   node 3's process ends; what it has sent is on its way
 //! dead n3 n2               node 2's host tells its node that node 3's process has ended
 //! busy n2 on|off           workers find the shards of others always, or never, busy
@@ -112,6 +113,8 @@ impl Player {
             "where" => self.locate(rest),
             "begin" => self.begin(rest),
             "cost" => self.cost(rest[0]),
+            "freeze" => assert!(self.cluster().frozen.insert(node_of(rest[0])), "it is frozen"),
+            "thaw" => assert!(self.cluster().frozen.remove(&node_of(rest[0])), "it is not frozen"),
             "stabilize" => self.cluster().deliver_all(),
             "deliver" => self.for_frames(rest, -1, |cluster, link, place| {
                 let flight = cluster.take(link, place);
@@ -640,6 +643,7 @@ fn setup(words: &[&str]) -> Setup {
         mutation: Mutation::None,
         channel: ChannelConfig::new(200_000),
         record_rows_max: None,
+        heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
     };
     for word in words {
@@ -651,6 +655,7 @@ fn setup(words: &[&str]) -> Setup {
             "replicas" => setup.replicas = count(),
             "workers" => setup.workers = count(),
             "shards" => setup.shards_per_group = count(),
+            "heartbeat" => setup.heartbeat_ms = u32::from(count()),
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),

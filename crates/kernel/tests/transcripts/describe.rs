@@ -165,7 +165,11 @@ impl Names {
             Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::NodeDead(m) => format!("node {}", m.node),
-            Message::Excluded(_) => String::new(),
+            Message::Excluded(_) | Message::LeaseGranted(_) => String::new(),
+            Message::Alive(m) => {
+                let unheard = m.unheard.iter().map(|node| format!("does not hear {node}"));
+                unheard.collect::<Vec<_>>().join(", ")
+            }
             Message::LearnerReady(m) => format!("node {} shard {}", m.node, m.shard),
             Message::JoinMarker(m) => format!("shard {} behind #{}", m.shard, m.position),
             Message::AskOutcome(m) => format!("{} shard {}", t(&m.transaction), m.shard),

@@ -1,0 +1,380 @@
+//! Who is alive, and who may answer: heartbeats, read leases, and the exclusion of nodes that are silent or cut off (R3).
+//!
+//! Every node tells all others at each heartbeat that it lives, and whom it does not hear. The leader answers with a lease:
+//! until four heartbeats after the node *sent* that, by its own clock, it may answer what is read there. Whoever has no lease
+//! holds its answers back ([`crate::participant`]), and so does the sequencer with snapshots.
+//!
+//! ```text
+//!   node      Alive{at}                                    answers reads until at + 4 heartbeats
+//!                  \                                      /
+//!   leader          granted now: excludes the node not before now + 4.5 heartbeats
+//! ```
+//!
+//! So when the entry that excludes a node is proposed, the node's last lease is over, whatever became of its messages, and
+//! however long the node or the leader was frozen in between. Half a heartbeat is for clocks that run at different speeds.
+//! A leader answers for those before it, too: it excludes nobody before so long after its election, and it grants nothing unless
+//! it knows that nobody else can have been elected: a quorum has answered heartbeats that it sent less than an election timeout
+//! ago ([`Raft::round_of_quorum`]). Of what a leader before it has committed it knows when an entry of its own term is applied.
+//!
+//! A node is *condemned*, and gets no more leases, when the leader has heard nothing of it for four heartbeats, or when it and
+//! another data node, or the leader, do not hear each other: then one of the two must go. The leader never condemns the last active
+//! member of a group, nor one whose heirs it does not hear; and it excludes nobody whose heirs have not said since that they live.
+//!
+//! Silence counts only while this node was awake itself: who was frozen has not heard others because of that.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use protocol::Message;
+use protocol::control::{ControlState, Group};
+use protocol::message::{Alive, LeaseGranted};
+use types::{Address, Incarnation, NodeId, WorkerId};
+
+use super::raft::Raft;
+use crate::limits::{
+    AWAY_HEARTBEATS, CONNECTED_AFTER_US, CUT_OFF_AFTER_US, LEASE_ASK_INTERVAL_US, RAFT_LEADS_US,
+    SILENCE_HEARTBEATS, TICK_INTERVAL_US,
+};
+use crate::node::{Mutation, NodeShared};
+use crate::worker::{Context, Origin, Time};
+
+/// What a leader keeps of heartbeats that no quorum has answered.
+const ROUNDS_KEPT_MAX: usize = 64;
+
+#[derive(Default)]
+pub(super) struct Leases {
+    alive_sent: Time,
+    /// The last tick, and since when no two of them were far apart.
+    ticked_at: Time,
+    awake_since: Time,
+    started_at: Time,
+    /// Since when this node has no lease that it needs.
+    unleased_since: Option<Time>,
+
+    // The leader's, of its term.
+    term: u64,
+    led_since: Time,
+    /// When rounds of heartbeats were begun.
+    rounds: VecDeque<(u64, Time)>,
+    /// When boots were let in, since this node runs.
+    let_in: BTreeMap<Incarnation, Time>,
+    /// The last lease of each boot.
+    granted: BTreeMap<Incarnation, Time>,
+    /// Boots whose exclusion is in the log, and not applied yet.
+    proposed: BTreeSet<Incarnation>,
+    /// What each node said last.
+    said: BTreeMap<NodeId, Said>,
+    /// Why each of them gets no lease.
+    condemned: BTreeMap<NodeId, String>,
+}
+
+/// Which boot said when of whom it has heard nothing.
+struct Said {
+    boot: Incarnation,
+    at: Time,
+    unheard: Vec<NodeId>,
+}
+
+fn heartbeat_us(node: &NodeShared) -> u64 {
+    u64::from(node.config.heartbeat_ms) * 1_000
+}
+fn lease_us(node: &NodeShared) -> u64 {
+    SILENCE_HEARTBEATS * heartbeat_us(node)
+}
+
+/// The leader has answered what this node said then.
+pub(crate) fn on_granted(message: &LeaseGranted, context: &mut Context<'_>) {
+    let node = context.node;
+    if message.incarnation == node.incarnation && message.at <= context.now {
+        let mutant = node.mutation == Mutation::LeaseFromArrival;
+        let from = if mutant { context.now } else { message.at };
+        node.extend_lease(from + lease_us(node));
+    }
+}
+
+impl Leases {
+    pub fn on_tick(&mut self, state: &ControlState, context: &mut Context<'_>) {
+        let away = AWAY_HEARTBEATS * heartbeat_us(context.node) + TICK_INTERVAL_US;
+        if self.ticked_at == 0 {
+            self.started_at = context.now;
+        }
+        if self.ticked_at == 0 || context.now > self.ticked_at + away {
+            self.awake_since = context.now;
+            self.unleased_since = None;
+        }
+        self.ticked_at = context.now;
+        let node = context.node;
+        // From when it is missed, not from when it ended: nobody could ask for one who was frozen, or needed none.
+        self.unleased_since = match node.has_lease(context.now) {
+            true => None,
+            false => Some(self.unleased_since.unwrap_or(context.now)),
+        };
+        node.set_cut_off(self.unleased_since.map(|since| since + CUT_OFF_AFTER_US));
+        let is_in = state.incarnations.get(&node.node) == Some(&node.incarnation);
+        let must_ask = !is_in || state.is_formed() && !node.has_lease(context.now);
+        let interval = match must_ask {
+            true => heartbeat_us(node).min(LEASE_ASK_INTERVAL_US),
+            false => heartbeat_us(node),
+        };
+        if self.alive_sent == 0 || context.now >= self.alive_sent + interval {
+            self.send_alive(context);
+        }
+    }
+
+    /// Tells all others that this node lives.
+    pub fn send_alive(&mut self, context: &mut Context<'_>) {
+        self.alive_sent = context.now;
+        let config = &context.node.config;
+        let others = config.nodes.iter().map(|other| other.id);
+        let others: Vec<NodeId> = others.filter(|other| *other != context.node.node).collect();
+        let silent = others.iter().copied().filter(|other| self.is_silent(*other, context));
+        let message = Message::Alive(Alive { at: context.now, unheard: silent.collect() });
+        for node in others {
+            let to = Address { node, worker: WorkerId(0) };
+            context.channels.send_unnumbered(to, &message, context.outbox);
+        }
+    }
+
+    /// Has nothing been heard of it for too long, or ever?
+    pub fn is_silent(&self, node: NodeId, context: &Context<'_>) -> bool {
+        match context.node.heard_at(node) {
+            0 => true,
+            heard_at => context.now > heard_at.max(self.awake_since) + lease_us(context.node),
+        }
+    }
+
+    /// Does that boot of a node hear this one, as far as it has said?
+    pub fn hears_us(&self, node: NodeId, boot: Incarnation, context: &Context<'_>) -> bool {
+        let said = self.said.get(&node).filter(|said| said.boot == boot);
+        let here = context.node.node;
+        node == here || said.is_some_and(|said| !said.unheard.contains(&here))
+    }
+
+    /// The leader's part of a tick, behind Raft's own: who gets no leases, and this node's own one. Returns who is to be excluded
+    /// now, and why.
+    pub fn lead(
+        &mut self,
+        raft: &Raft,
+        state: &ControlState,
+        context: &mut Context<'_>,
+    ) -> Vec<(NodeId, Incarnation, String)> {
+        if raft.term() != self.term {
+            self.term = raft.term();
+            self.led_since = context.now;
+            self.rounds.clear();
+            self.granted.clear();
+            self.proposed.clear();
+            self.said.clear();
+            self.condemned.clear();
+        }
+        if self.rounds.back().is_none_or(|(round, _)| *round < raft.round()) {
+            // Before it leaves: the time is that of this step.
+            self.rounds.push_back((raft.round(), context.now));
+        }
+        let answered = raft.round_of_quorum();
+        while self.rounds.len() > ROUNDS_KEPT_MAX
+            || self.rounds.get(1).is_some_and(|(round, _)| *round <= answered)
+        {
+            self.rounds.pop_front();
+        }
+        if !state.is_formed() {
+            return Vec::new();
+        }
+        self.condemned = self.condemn(state, context);
+        let (here, own) = (context.address.node, context.node.incarnation);
+        if self.may_grant(raft, here, own, state, context) {
+            self.granted.insert(own, context.now);
+            context.node.extend_lease(context.now + lease_us(context.node));
+        }
+        let mut excluded = Vec::new();
+        for (node, why) in &self.condemned {
+            let boot = state.incarnations[node];
+            let granted = self.granted.get(&boot).copied().unwrap_or(0).max(self.led_since);
+            let over = granted + lease_us(context.node) + heartbeat_us(context.node) / 2;
+            let is_over =
+                context.now > over || context.node.mutation == Mutation::LeaseNotWaitedFor;
+            // Those that are left had better be there: if they died meanwhile, this one has the last copy.
+            let is_heir = |heir: &NodeId| *heir != here && heir != node;
+            let mut heirs = heirs(*node, state).filter(is_heir);
+            let are_there =
+                heirs.all(|heir| self.said_by(heir, state).is_some_and(|said| said.at > over));
+            if is_over
+                && are_there
+                && self.leads_alone(raft, context)
+                && !self.proposed.contains(&boot)
+            {
+                excluded.push((*node, boot, why.clone()));
+            }
+        }
+        excluded
+    }
+
+    /// Another boot of the node is let in: what was said of the one before is not about this one, and what it has said until now
+    /// it said as a stranger. It has as much time as if it had a lease.
+    pub fn on_registered(&mut self, node: NodeId, incarnation: Incarnation, now: Time) {
+        self.granted.insert(incarnation, now);
+        self.let_in.insert(incarnation, now);
+        self.said.remove(&node);
+        for said in self.said.values_mut() {
+            said.unheard.retain(|other| *other != node);
+        }
+    }
+    /// Does this leader take somebody for dead?
+    pub fn condemns(&self) -> bool {
+        !self.condemned.is_empty()
+    }
+    pub fn on_proposed(&mut self, incarnation: Incarnation) {
+        self.proposed.insert(incarnation);
+    }
+    /// The entry is applied, whatever it did.
+    pub fn on_applied(&mut self, incarnation: Incarnation) {
+        self.proposed.remove(&incarnation);
+        self.granted.remove(&incarnation);
+        self.let_in.remove(&incarnation);
+    }
+
+    pub fn on_alive(
+        &mut self,
+        raft: Option<&Raft>,
+        state: &ControlState,
+        from: Origin,
+        message: &Alive,
+        context: &mut Context<'_>,
+    ) {
+        let node = from.address.node;
+        if message.unheard.contains(&context.node.node) {
+            // It is to hear this one soon, if it can.
+            self.alive_sent = 0;
+        }
+        let Some(raft) = raft.filter(|raft| raft.is_leader() && raft.term() == self.term) else {
+            return;
+        };
+        let (boot, unheard) = (from.boot, message.unheard.clone());
+        self.said.insert(node, Said { boot, at: context.now, unheard });
+        if self.may_grant(raft, node, from.boot, state, context) {
+            self.granted.insert(from.boot, context.now);
+            let grant = LeaseGranted { incarnation: from.boot, at: message.at };
+            let grant = Message::LeaseGranted(grant);
+            context.channels.send_unnumbered(from.address, &grant, context.outbox);
+        }
+    }
+
+    fn may_grant(
+        &self,
+        raft: &Raft,
+        node: NodeId,
+        incarnation: Incarnation,
+        state: &ControlState,
+        context: &Context<'_>,
+    ) -> bool {
+        state.incarnations.get(&node) == Some(&incarnation)
+            && !self.condemned.contains_key(&node)
+            && !self.proposed.contains(&incarnation)
+            && self.leads_alone(raft, context)
+    }
+
+    /// Nobody else can have been elected, and what others have decided before is applied here.
+    fn leads_alone(&self, raft: &Raft, context: &Context<'_>) -> bool {
+        let answered = raft.round_of_quorum();
+        let sent = self.rounds.iter().rev().find(|(round, _)| *round <= answered && *round > 0);
+        let leads = sent.is_some_and(|(_, sent)| context.now < sent + RAFT_LEADS_US);
+        raft.is_current_leader() && (leads || context.node.mutation == Mutation::GrantsUnchecked)
+    }
+
+    /// What the boot of a node that takes part said last.
+    fn said_by(&self, node: NodeId, state: &ControlState) -> Option<&Said> {
+        self.said.get(&node).filter(|said| state.incarnations.get(&node) == Some(&said.boot))
+    }
+
+    /// Has the leader heard nothing of it, or not how it is, for too long? Who was let in a while ago, or has not been looked for
+    /// for long, may still be on its way to connect.
+    fn is_missing(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
+        let is_new = self.is_new(node, state, context);
+        match self.said_by(node, state) {
+            _ if self.is_silent(node, context) => !is_new || context.node.heard_at(node) != 0,
+            Some(said) => {
+                let since = said.at.max(self.awake_since).max(self.led_since);
+                context.now > since + lease_us(context.node)
+            }
+            None => !is_new,
+        }
+    }
+
+    /// Not all of its connections need be there yet.
+    fn is_new(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
+        let boot = state.incarnations.get(&node);
+        let let_in = boot.and_then(|boot| self.let_in.get(boot)).copied().unwrap_or(0);
+        context.now < let_in.max(self.started_at) + CONNECTED_AFTER_US
+    }
+
+    /// Who is to leave its group, and why.
+    fn condemn(&self, state: &ControlState, context: &Context<'_>) -> BTreeMap<NodeId, String> {
+        let here = context.address.node;
+        let mut nodes = state.data_nodes();
+        nodes.retain(|node| state.incarnations.contains_key(node));
+        let (silent, heard): (Vec<NodeId>, Vec<NodeId>) = nodes
+            .iter()
+            .partition(|node| **node != here && self.is_missing(**node, state, context));
+        let mut condemned = BTreeMap::new();
+        for node in silent.iter().copied() {
+            if may_go(node, state, &silent, &condemned) {
+                let ms = lease_us(context.node) / 1_000;
+                condemned.insert(node, format!("nothing was heard of it for {ms} ms"));
+            }
+        }
+        let mut broken: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
+        for node in heard.iter().copied().chain([here]) {
+            let said = self.said_by(node, state);
+            for other in said.iter().flat_map(|said| &said.unheard) {
+                let is_new = [node, *other].iter().any(|node| self.is_new(*node, state, context));
+                if *other != node && !is_new && (heard.contains(other) || *other == here) {
+                    broken.insert((node.min(*other), node.max(*other)));
+                }
+            }
+        }
+        while let Some(node) = worst(&broken, state, &silent, &condemned, here) {
+            let (pair, others) = broken.iter().partition(|(a, b)| *a == node || *b == node);
+            let pair: BTreeSet<(NodeId, NodeId)> = pair;
+            broken = others;
+            let (a, b) = pair.first().expect("it is in one");
+            condemned.insert(node, format!("nodes {a} and {b} do not hear each other"));
+        }
+        condemned
+    }
+}
+
+/// The node that most others do not hear. Of two that do not hear each other the leader and the sequencer stay, else the lower
+/// id.
+fn worst(
+    broken: &BTreeSet<(NodeId, NodeId)>,
+    state: &ControlState,
+    silent: &[NodeId],
+    condemned: &BTreeMap<NodeId, String>,
+    leader: NodeId,
+) -> Option<NodeId> {
+    let ends: BTreeSet<NodeId> = broken.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let sequencer = state.sequencer.map(|sequencer| sequencer.node);
+    let weight = |node: &NodeId| {
+        let count = broken.iter().filter(|(a, b)| a == node || b == node).count();
+        (count, *node != leader, Some(*node) != sequencer, *node)
+    };
+    let going = ends.into_iter().filter(|node| may_go(*node, state, silent, condemned));
+    going.max_by_key(weight)
+}
+
+/// May the data node be excluded, and is somebody heard who takes its place?
+fn may_go(
+    node: NodeId,
+    state: &ControlState,
+    silent: &[NodeId],
+    condemned: &BTreeMap<NodeId, String>,
+) -> bool {
+    let Some(boot) = state.incarnations.get(&node) else { return false };
+    let is_there = |heir: &NodeId| !silent.contains(heir) && !condemned.contains_key(heir);
+    state.may_exclude(node, *boot) && heirs(node, state).any(|heir| is_there(&heir))
+}
+
+/// The active members of its group but for itself.
+fn heirs(node: NodeId, state: &ControlState) -> impl Iterator<Item = NodeId> {
+    let group = state.group_of_node(node).map(|group| state.group(group));
+    group.into_iter().flat_map(Group::active).filter(move |active| *active != node)
+}
