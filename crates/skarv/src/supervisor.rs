@@ -38,9 +38,11 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 const START_ATTEMPTS_MAX: u32 = 5;
 /// A node ends its sessions within 6 s; then it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
-/// The pause before a node is started again doubles, and starts over when the node has run for a while.
+/// The pause before a node is started again doubles, and starts over when the node has run for a while. One that had served is
+/// wanted back soon, whatever keeps killing it.
 const RESTART_PAUSE_MIN: Duration = Duration::from_millis(500);
 const RESTART_PAUSE_MAX: Duration = Duration::from_secs(60);
+const RESTART_PAUSE_SERVED_MAX: Duration = Duration::from_secs(4);
 const RESTART_CALM: Duration = Duration::from_secs(120);
 
 pub struct Supervisor<'a> {
@@ -323,13 +325,13 @@ impl<'a> Supervisor<'a> {
             if let Some(reason) = self.reason_in_log(id, exit) {
                 self.console.warn(&format!("node {id}: {reason}"));
             }
-            if self.nodes[index].ready {
-                self.nodes[index].ready = false;
+            let has_served = std::mem::take(&mut self.nodes[index].ready);
+            if has_served {
                 let advice = self.advice(id);
                 self.console.warn(&advice);
             }
             if self.restart {
-                let pause = self.nodes[index].pause(now);
+                let pause = self.nodes[index].pause(now, has_served);
                 self.nodes[index].restart_at = Some(now + pause);
             }
         }
@@ -349,7 +351,7 @@ impl<'a> Supervisor<'a> {
             }
             Err(error) => {
                 self.console.warn(&error);
-                let pause = self.nodes[index].pause(now);
+                let pause = self.nodes[index].pause(now, false);
                 self.nodes[index].restart_at = Some(now + pause);
             }
         }
@@ -536,11 +538,12 @@ impl NodeProcess {
     }
 
     /// How long to wait before it is started again.
-    fn pause(&mut self, now: Instant) -> Duration {
+    fn pause(&mut self, now: Instant, has_served: bool) -> Duration {
         if RESTART_CALM <= now.saturating_duration_since(self.started_at) {
             self.restart_pause = RESTART_PAUSE_MIN;
         }
-        let pause = self.restart_pause;
+        let most = if has_served { RESTART_PAUSE_SERVED_MAX } else { RESTART_PAUSE_MAX };
+        let pause = self.restart_pause.min(most);
         self.restart_pause = (pause * 2).min(RESTART_PAUSE_MAX);
         pause
     }
@@ -578,9 +581,12 @@ mod tests {
             restart_at: None,
             restart_pause: RESTART_PAUSE_MIN,
         };
-        let pauses: Vec<u128> = (0..9).map(|_| node.pause(now).as_millis()).collect();
+        let pauses: Vec<u128> = (0..9).map(|_| node.pause(now, false).as_millis()).collect();
         assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
-        assert_eq!(node.pause(now + RESTART_CALM), RESTART_PAUSE_MIN);
+        assert_eq!(node.pause(now, true), RESTART_PAUSE_SERVED_MAX);
+        assert_eq!(node.pause(now + RESTART_CALM, true), RESTART_PAUSE_MIN);
+        let pauses: Vec<u128> = (0..5).map(|_| node.pause(now, true).as_millis()).collect();
+        assert_eq!(pauses, [1000, 2000, 4000, 4000, 4000]);
     }
 
     #[test]
