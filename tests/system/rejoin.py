@@ -26,7 +26,11 @@ class Load:
     def __init__(self, cluster):
         self.cluster = cluster
         self.paths = {node["id"]: node["socket"] for node in cluster.sql_nodes()}
-        self.died_at, self.victim = float("-inf"), None
+        self.died_at = float("-inf")
+        # Nodes whose clients may lose their connections.
+        self.victims = set()
+        # When clients may have noticed something last.
+        self.felt_at = float("-inf")
         # How often each node has come back.
         self.returned = {}
         self.selector = selectors.DefaultSelector()
@@ -56,40 +60,42 @@ class Load:
         session, refused = worker.session, worker.rolled_back
         goes_on = worker.on_answer(answer)
         if worker.rolled_back > refused:
-            late = time.monotonic() - self.died_at
+            late = time.monotonic() - self.felt_at
             assert late < DEATH_FELT_MAX, f"{session.name}: {answer} {late:.1f} s after a node died, none has since"
         if worker.session is not session:
             self.selector.unregister(session)
             self.selector.register(worker.session, selectors.EVENT_READ, worker)
         if not (goes_on and worker.next()):
-            assert worker.node == self.victim, f"{worker.session.name}: {answer}"
+            assert worker.node in self.victims, f"{worker.session.name}: {answer}"
             self.selector.unregister(worker.session)
             worker.session.close()
             self.away.append(worker)
 
     def kill(self, victim):
         """kill -9; returns when the node is a full member again, and how long that took, in seconds."""
-        self.victim = victim
+        self.victims = {victim}
         before = self.cluster.node(victim)
         os.kill(before["pid"], signal.SIGKILL)
-        self.died_at = time.monotonic()
+        self.died_at = self.felt_at = time.monotonic()
         for worker in self.workers:
             worker.longest = 0.0
+        self.wait_back(victim)
+        return time.monotonic() - self.died_at
 
+    def wait_back(self, victim):
+        """Until the supervisor has said once more that the node is back; then its clients come back, too."""
         def is_back():
-            assert time.monotonic() < self.died_at + BACK_MAX, f"node {victim} is not back"
+            assert time.monotonic() < self.felt_at + BACK_MAX, f"node {victim} is not back"
             said = open(os.path.join(self.cluster.dir, "supervisor.log")).read().count(f"node {victim} is back")
             return said > self.returned.get(victim, 0)
 
         self.run(is_back)
         self.returned[victim] = self.returned.get(victim, 0) + 1
-        took = time.monotonic() - self.died_at
         for worker in self.away:
             worker.session = Session(worker.path, worker.name)
             self.go_on(worker)
         self.away.clear()
-        self.victim = None
-        return took
+        self.victims = set()
 
     def check(self):
         """Lets all sessions end what they do, and compares what is there with what they know; then they go on."""
@@ -117,10 +123,10 @@ class Load:
             worker.session.close()
 
 
-def in_turns(environment, name):
-    """Four kills of the two data nodes in one cluster, and one of the voter. How long each took to be back, the longest waits of
+def in_turns(environment, count):
+    """So many kills of the two data nodes in one cluster, and one of the voter. How long each took to be back, the longest waits of
     clients of the other, in seconds, and how much was done."""
-    cluster = environment.cluster(name)
+    cluster = environment.cluster()
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
     cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY, c VARCHAR(200), KEY (c))")
     values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
@@ -130,7 +136,7 @@ def in_turns(environment, name):
         cluster.sql(2, f"INSERT INTO d.filler VALUES {values}")
     load = Load(cluster)
     back, waits = [], []
-    for victim in (3, 2, 3, 2):
+    for victim in [3, 2] * (count // 2):
         until = time.monotonic() + 0.3
         load.run(lambda: time.monotonic() > until)
         # The one that led everything is the victim each time: the other was filled last.
@@ -151,11 +157,7 @@ def in_turns(environment, name):
 
 def test_in_turns(environment):
     """Data nodes die in turns under load, each when the other is back: what was written meanwhile only that one holds."""
-    # A cluster for each four, because the supervisor's pause doubles with every death of a node.
-    results = [in_turns(environment, f"data-{number}") for number in range(5 if environment.full else 1)]
-    back = [seconds for result in results for seconds in result[0]]
-    waits = [seconds for result in results for seconds in result[1]]
-    count = sum(result[2] for result in results)
+    back, waits, count = in_turns(environment, 20 if environment.full else 4)
     print(f"       {len(back)} data nodes killed in turns, each when the other was back: back after {statistics.median(back):.1f} s "
           f"(worst {max(back):.1f}); longest wait of a client of the other {1000 * max(waits):.0f} ms (median "
           f"{1000 * statistics.median(waits):.0f}); {count} statements and transactions, nothing lost", flush=True)

@@ -24,6 +24,8 @@ import traceback
 sys.dont_write_bytecode = True
 
 import clients
+import cut
+import frozen
 import hostile
 import isolation
 import isolation_locks
@@ -37,7 +39,8 @@ import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin, load]
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
+           frozen, cut, load]
 
 
 def tests():

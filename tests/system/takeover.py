@@ -18,6 +18,8 @@ PAUSE_MAX = 1.0
 PAUSE_MEDIAN_MAX = 0.3
 # The errors of a transaction that is rolled back, and of one whose outcome is not known, after which the connection is closed.
 ROLLED_BACK, UNKNOWN = 1213, 50807
+# What a node says that does not reach the voters: nothing was done.
+CUT_OFF = 1297
 
 
 class Worker:
@@ -33,6 +35,7 @@ class Worker:
         self.random = random.Random(number)
         self.script, self.changes, self.asked = [], [], None
         self.count, self.rolled_back, self.longest = 0, 0, 0.0
+        self.may_be_cut_off = False
         self.begin = begin
 
     def next(self):
@@ -71,6 +74,9 @@ class Worker:
             if not self.script:
                 self.note(self.acknowledged)
                 self.count += 1
+            return True
+        if answer.error == CUT_OFF and self.may_be_cut_off:
+            self.note(None)
             return True
         assert answer.error in (ROLLED_BACK, UNKNOWN), f"{self.session.name}: {self.asked}: {answer}"
         if answer.error == UNKNOWN:

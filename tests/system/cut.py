@@ -1,0 +1,230 @@
+"""Cables are cut: nodes in network namespaces of their own, which lose each other one way or both."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from cluster import wait_for
+from isolation_client import Session
+from rejoin import Load
+from takeover import ROWS_PER_SESSION, SESSIONS
+
+# After a cut ends, all is well within this, in seconds.
+HEALED_MAX = 10.0
+# While it lasts, a side goes on within this.
+GOES_ON_MAX = 2.0
+CUT_FOR = 3.0
+EXCLUDED = 71
+
+
+def ip(*arguments, inside=None, check=True):
+    command = ["ip", *(["-n", inside] if inside else []), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+class Network:
+    """Three namespaces on a bridge in a fourth, so that nothing of the machine's own network is touched."""
+
+    def __init__(self, environment):
+        self.prefix = f"skarv{os.getpid()}"
+        self.names = {id: f"{self.prefix}-{id}" for id in (0, 1, 2, 3)}
+        for name in self.names.values():
+            ip("netns", "add", name)
+        switch = self.names[0]
+        ip("link", "add", "bridge", "type", "bridge", inside=switch)
+        ip("link", "set", "bridge", "up", inside=switch)
+        for id in (1, 2, 3):
+            ip("link", "add", "eth0", "netns", self.names[id], "type", "veth", "peer", "name", f"port{id}", "netns", switch)
+            ip("link", "set", f"port{id}", "master", "bridge", "up", inside=switch)
+            ip("addr", "add", f"{self.address(id)}/24", "dev", "eth0", inside=self.names[id])
+            ip("link", "set", "eth0", "up", inside=self.names[id])
+            ip("link", "set", "lo", "up", inside=self.names[id])
+
+    def address(self, id):
+        return f"10.77.0.{id}"
+
+    def cut(self, sender, receiver):
+        """Nothing that one sends arrives at the other."""
+        ip("route", "add", "blackhole", f"{self.address(receiver)}/32", inside=self.names[sender])
+
+    def heal(self, sender, receiver):
+        ip("route", "del", "blackhole", f"{self.address(receiver)}/32", inside=self.names[sender])
+
+    def close(self):
+        for name in self.names.values():
+            ip("netns", "del", name, check=False)
+
+
+class Cluster:
+    """A voter and two data nodes that vote, each in its namespace, started again when they end."""
+
+    def __init__(self, environment, network):
+        self.environment, self.network = environment, network
+        self.dir = environment.path("nodes")
+        os.makedirs(self.dir)
+        self.config = os.path.join(self.dir, "cluster.config")
+        nodes = []
+        for id in (1, 2, 3):
+            node = {"id": id, "roles": ["voter"], "address": f"{network.address(id)}:4601"}
+            if id > 1:
+                node.update({"roles": ["voter", "data", "sql"], "workers": 2, "socket": "mysql.sock"})
+            nodes.append(node)
+        with open(self.config, "w") as file:
+            json.dump({"cluster_id": "00000000000000ab", "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+        self.logs = {id: open(os.path.join(self.dir, f"n{id}.out"), "a") for id in (1, 2, 3)}
+        self.processes = {}
+        for id in (1, 2, 3):
+            self.start(id)
+        wait_for("all nodes serve", lambda: all(map(self.serves, (2, 3))))
+
+    def path(self, id):
+        return os.path.join(self.dir, f"n{id}", "mysql.sock")
+
+    def start(self, id):
+        command = [self.environment.binary, "server", "--config", self.config, "--node", str(id), "--dir", os.path.join(self.dir, f"n{id}")]
+        inside = ["ip", "netns", "exec", self.network.names[id], *command]
+        self.processes[id] = subprocess.Popen(inside, stdout=self.logs[id], stderr=subprocess.STDOUT)
+
+    def supervise(self):
+        for id, process in self.processes.items():
+            code = process.poll()
+            if code is not None:
+                assert code == EXCLUDED, f"node {id} ended with exit code {code}"
+                self.start(id)
+
+    def serves(self, id):
+        """Does it answer a read of a row?"""
+        try:
+            session = Session(self.path(id))
+        except (OSError, AssertionError):
+            return False
+        try:
+            answer = session.execute("SELECT COUNT(*) FROM information_schema.schemata")
+            return answer.error is None
+        finally:
+            session.close()
+
+    def sql_nodes(self):
+        return [{"id": id, "socket": self.path(id)} for id in (2, 3)]
+
+    def sql(self, node, statement):
+        session = Session(self.path(node))
+        try:
+            answer = session.execute(statement)
+            assert answer.error is None, f"node {node}: {statement}: {answer}"
+            return answer.rows
+        finally:
+            session.close()
+
+    def desc(self, table):
+        described = self.environment.run("desc", "--dir", os.path.join(self.dir, "n2"), table)
+        assert described.returncode == 0 and described.stdout.splitlines()[-1].startswith("replicas agree"), described
+
+    def close(self):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        for log in self.logs.values():
+            log.close()
+
+
+class Outage:
+    """A load over a cut and its healing."""
+
+    def __init__(self, load):
+        self.load = load
+        load.victims = {2, 3}
+        for worker in load.workers:
+            worker.longest, worker.may_be_cut_off = 0.0, True
+        load.died_at = time.monotonic()
+
+    def look(self):
+        """What goes on beside the load: who has ended is started again, who has lost its connection comes back."""
+        load = self.load
+        load.felt_at = time.monotonic()
+        load.cluster.supervise()
+        for worker in list(load.away):
+            try:
+                worker.session = Session(worker.path, worker.name)
+            except (OSError, AssertionError):
+                continue
+            load.away.remove(worker)
+            load.go_on(worker)
+
+    def run(self, until):
+        def is_over():
+            self.look()
+            return until()
+        self.load.run(is_over)
+
+    def longest_wait(self, node):
+        """Of a statement on this node since the cut, be it answered or not, in seconds."""
+        now = time.monotonic()
+        waits = [now - self.load.died_at if worker in self.load.away else worker.longest for worker in self.load.workers if worker.node == node]
+        waits += [now - max(worker.session.sent_at, self.load.died_at) for worker in self.load.workers
+                  if worker.node == node and worker.session.statement is not None]
+        return max(waits)
+
+
+def cut_and_heal(load, network, ways):
+    """(the longest wait on the side that goes on, until all is well after the cut), in seconds."""
+    outage = Outage(load)
+    for sender, receiver in ways:
+        network.cut(sender, receiver)
+    until = time.monotonic() + CUT_FOR
+    outage.run(lambda: time.monotonic() > until)
+    goes_on = min(outage.longest_wait(node) for node in (2, 3))
+    for sender, receiver in ways:
+        network.heal(sender, receiver)
+    healed_at = time.monotonic()
+    counts = [worker.count for worker in load.workers]
+
+    def is_well():
+        assert time.monotonic() < healed_at + HEALED_MAX, [
+            (worker.name, worker.asked, worker in load.away) for worker, count in zip(load.workers, counts) if worker.count == count]
+        return not load.away and all(worker.count > count for worker, count in zip(load.workers, counts))
+
+    outage.run(is_well)
+    well_after = time.monotonic() - healed_at
+    load.check()
+    load.victims = set()
+    for worker in load.workers:
+        worker.may_be_cut_off = False
+    return goes_on, well_after
+
+
+def test_cables(environment):
+    """Each cable between two nodes is cut one way, the other way, and both: one side goes on, nothing acknowledged is lost, and when
+    it is mended all is well soon."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        raise AssertionError("network namespaces need root and iproute2: scripts/install-packages.sh installs that")
+    network = Network(environment)
+    cluster = None
+    try:
+        cluster = Cluster(environment, network)
+        cluster.sql(2, "CREATE DATABASE d")
+        cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
+        cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY)")
+        values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
+        cluster.sql(2, f"INSERT INTO d.t VALUES {values}")
+        load = Load(cluster)
+        # Links of nodes that have just been let in may take 1.5 s: so long none of them is missed.
+        connected_at = time.monotonic() + 2.0
+        load.run(lambda: time.monotonic() > connected_at)
+        results = []
+        for a, b in ((2, 3), (1, 2), (1, 3)):
+            for ways in ([(a, b), (b, a)], [(a, b)], [(b, a)]):
+                goes_on, well_after = cut_and_heal(load, network, ways)
+                results.append((goes_on, well_after))
+                shown = " and ".join(f"{sender} to {receiver}" for sender, receiver in ways)
+                print(f"       cut {shown} for {CUT_FOR:.0f} s: longest wait on the side that goes on {1000 * goes_on:.0f} ms, "
+                      f"all is well {well_after:.1f} s after it is mended", flush=True)
+        load.close()
+    finally:
+        if cluster is not None:
+            cluster.close()
+        network.close()
+    assert max(goes_on for goes_on, _ in results) <= GOES_ON_MAX, results

@@ -1,0 +1,146 @@
+"""A node is frozen (SIGSTOP), and goes on later: the others find out, and it answers nothing that is old by then."""
+
+import os
+import signal
+import statistics
+import time
+
+from isolation_client import Session
+from rejoin import Load
+from takeover import CUT_OFF, ROWS_PER_SESSION, SESSIONS
+
+# What a client of a living node may wait for one statement, in seconds, where nobody tells the others.
+WAIT_MAX = 2.0
+# By then a node that does nothing is excluded: 0.4 s of silence, the end of its lease, an election if it led the voters.
+EXCLUDED_AFTER = 1.6
+PROBES = 8
+
+
+def make(environment, name):
+    cluster = environment.cluster(name)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
+    cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY); CREATE TABLE d.probe (id INT PRIMARY KEY, v INT NOT NULL)")
+    values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
+    cluster.sql(2, f"INSERT INTO d.t VALUES {values}; INSERT INTO d.probe VALUES (1, 0), (2, 0)")
+    return cluster
+
+
+def run_for(load, seconds):
+    until = time.monotonic() + seconds
+    load.run(lambda: time.monotonic() > until)
+
+
+class Probes:
+    """Connections to the frozen node that have asked it something when it goes on."""
+
+    def __init__(self, load, victim):
+        self.readers = [Session(load.paths[victim], f"probe {number}") for number in range(PROBES)]
+        self.writer = Session(load.paths[victim], "writing probe")
+        self.ask = lambda probe: probe.send("SELECT v FROM d.probe WHERE id = 1")
+
+    def send(self):
+        for probe in self.readers:
+            self.ask(probe)
+        self.writer.send("UPDATE d.probe SET v = v + 1 WHERE id = 2")
+
+    def check(self, expected):
+        """Every answer is the newest value, or that there is none; each asks again until its connection is closed. Whether the
+        write was acknowledged."""
+        seen = {"new": 0, "refused": 0}
+        open_ones = list(self.readers)
+        deadline = time.monotonic() + 10
+        while open_ones:
+            assert time.monotonic() < deadline, f"{len(open_ones)} connections to an excluded node are still served: {seen}"
+            for probe in list(open_ones):
+                answer = probe.answer(10)
+                assert answer is not None, f"{probe.name}: no answer"
+                if answer.error == 2013:
+                    open_ones.remove(probe)
+                    continue
+                if answer.error is None:
+                    assert answer.rows == [[expected]], f"{probe.name}: a stale read: {answer}, and it is {expected}"
+                    seen["new"] += 1
+                else:
+                    assert answer.error == CUT_OFF, f"{probe.name}: {answer}"
+                    seen["refused"] += 1
+                try:
+                    self.ask(probe)
+                except OSError:
+                    open_ones.remove(probe)
+        answer = self.writer.answer(10)
+        assert answer is not None and answer.error in (None, 2013, CUT_OFF, 50807), f"{answer}"
+        return answer.error
+
+
+def freeze(load, victim, seconds):
+    """The longest wait of a client of another node, in seconds."""
+    load.victims = {victim}
+    pid = load.cluster.node(victim)["pid"]
+    is_data = victim in load.paths
+    probes = Probes(load, victim) if is_data else None
+    for worker in load.workers:
+        worker.longest, worker.may_be_cut_off = 0.0, worker.node == victim
+    load.died_at = load.felt_at = time.monotonic()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        run_for(load, EXCLUDED_AFTER)
+        if is_data:
+            partner = 5 - victim
+            load.cluster.sql(partner, "UPDATE d.probe SET v = v + 1 WHERE id = 1")
+            value = load.cluster.sql(partner, "SELECT v FROM d.probe WHERE id = 1")[0][0]
+            probes.send()
+        run_for(load, seconds - EXCLUDED_AFTER)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    longest = max(worker.longest for worker in load.workers if worker.node != victim)
+    load.felt_at = time.monotonic()
+    if is_data:
+        written = probes.check(value)
+        load.wait_back(victim)
+        rows = load.cluster.sql(partner, "SELECT v FROM d.probe WHERE id = 2")
+        # Alone it can acknowledge nothing; and what it did not acknowledge was not done, because the others had gone on.
+        assert written != None and rows == [["0"]], (written, rows)
+    else:
+        run_for(load, 0.5)
+        load.victims = set()
+    return longest
+
+
+def test_nodes(environment):
+    """The sequencer, the other data node and the voter that leads are frozen for five seconds under load."""
+    durations = [5, 20, 5, 5, 5] if environment.full else [3]
+    waits = {}
+    for number, seconds in enumerate(durations):
+        cluster = make(environment, f"data-{number}")
+        load = Load(cluster)
+        run_for(load, 0.5)
+        for victim, name in ((1, "voter"), (2, "sequencer"), (3, "data node")):
+            waits.setdefault(name, []).append(freeze(load, victim, seconds))
+            load.check()
+        load.close()
+        down = cluster.down()
+        assert down.returncode == 0 and cluster.running() == [], down
+    for name, seconds in waits.items():
+        print(f"       {name} frozen for {', '.join(map(str, durations))} s: longest wait of a client of a living node: median "
+              f"{1000 * statistics.median(seconds):.0f} ms, worst {1000 * max(seconds):.0f} ms", flush=True)
+        assert max(seconds) <= WAIT_MAX, (name, seconds)
+
+
+def test_for_a_moment(environment):
+    """A pause below four heartbeats costs nobody anything but the pause."""
+    cluster = make(environment, "data")
+    load = Load(cluster)
+    run_for(load, 0.3)
+    pids = [cluster.node(id)["pid"] for id in (1, 2, 3)]
+    for victim in (2, 3, 1, 2, 3):
+        load.felt_at = float("-inf")
+        os.kill(pids[victim - 1], signal.SIGSTOP)
+        try:
+            run_for(load, 0.2)
+        finally:
+            os.kill(pids[victim - 1], signal.SIGCONT)
+        run_for(load, 0.3)
+    load.check()
+    assert sum(worker.rolled_back for worker in load.workers) == 0
+    assert pids == [cluster.node(id)["pid"] for id in (1, 2, 3)], "a node was restarted"
+    load.close()
