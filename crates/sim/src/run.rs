@@ -147,7 +147,13 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         world.run_for(LOOK_INTERVAL);
     }
     world.heal();
-    let has_finished = world.run_until(FINISH_MAX, |world| world.task_count() == 0);
+    let loses_frames = world.options.faults.loss_per_mille > 0;
+    // Commits wait for a node that is almost a member again, and it for what is sent to it again.
+    let finish_max = match stage.has_returns && loses_frames {
+        false => FINISH_MAX,
+        true => RETURN_MAX_WITH_LOSS,
+    };
+    let has_finished = world.run_until(finish_max, |world| world.task_count() == 0);
     lose_crashed(world, stage);
     if !has_finished {
         failures(stage)?;
@@ -155,13 +161,13 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         return Err(format!(
             "{} sessions still wait {} s after the faults were healed; {restless}",
             world.task_count(),
-            FINISH_MAX / SECOND
+            finish_max / SECOND
         ));
     }
     failures(stage)?;
-    let return_max = match world.options.faults.loss_per_mille {
-        0 => RETURN_MAX,
-        _ => RETURN_MAX_WITH_LOSS,
+    let return_max = match loses_frames {
+        false => RETURN_MAX,
+        true => RETURN_MAX_WITH_LOSS,
     };
     if !world.run_until(return_max, World::is_ready) {
         return Err("a node that has come back does not serve".into());
