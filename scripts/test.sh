@@ -61,7 +61,7 @@ if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
     run "simulated losses" "$skarv" sim --seeds $((seeds / 4)) --crashes
     run "simulated returns" "$skarv" sim --seeds $((seeds / 4)) --returns
-    run "simulated failures" "$skarv" sim --seeds $((seeds * 2 / 5)) --seconds 60 --failures
+    run "simulated failures" "$skarv" sim --seeds $((seeds / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi
 
