@@ -171,6 +171,9 @@ class Outage:
 
 def cut_and_heal(load, network, ways):
     """(the longest wait on the side that goes on, until all is well after the cut), in seconds."""
+    # Links of nodes that have just been let in may take 1.5 s: so long none of them is missed.
+    connected_at = time.monotonic() + 2.0
+    load.run(lambda: time.monotonic() > connected_at)
     outage = Outage(load)
     for sender, receiver in ways:
         network.cut(sender, receiver)
@@ -211,9 +214,6 @@ def test_cables(environment):
         values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
         cluster.sql(2, f"INSERT INTO d.t VALUES {values}")
         load = Load(cluster)
-        # Links of nodes that have just been let in may take 1.5 s: so long none of them is missed.
-        connected_at = time.monotonic() + 2.0
-        load.run(lambda: time.monotonic() > connected_at)
         results = []
         for a, b in ((2, 3), (1, 2), (1, 3)):
             for ways in ([(a, b), (b, a)], [(a, b)], [(b, a)]):
