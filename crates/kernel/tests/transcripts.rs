@@ -152,6 +152,7 @@ transcripts! {
         unsent_row_is_not_copied
         age_of_the_prepared
         long_while_it_waits
+        unsent_part_is_not_copied
         marker_first
         restart_before_the_views
         rewritten_row_is_copied

@@ -92,7 +92,8 @@ impl Shard {
         self.go_on_later(context);
     }
 
-    /// The same of one that waits for its timestamp; when its parts are sent it asks for another.
+    /// The same of one that waits for its timestamp; when its parts are sent it asks for another. The markers of what was not
+    /// sent are taken back until it is: a row that has one is in the log.
     pub(super) fn send_rest_ahead(
         &mut self,
         transaction: TransactionId,
@@ -101,6 +102,12 @@ impl Shard {
         let entry = self.transactions.get_mut(&transaction).expect("the caller looked");
         assert!(entry.end.is_some(), "it is set while it waits");
         entry.state = TransactionState::Sending;
+        for write in entry.writes.range(entry.sent..entry.writes.len()).filter(|write| write.first)
+        {
+            if let Some(replica) = self.tables.get_mut(&write.table) {
+                replica.partition.set_active(write.row);
+            }
+        }
         self.sending.push(transaction);
         self.go_on_later(context);
     }
