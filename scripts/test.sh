@@ -59,8 +59,8 @@ run "unit and model tests" cargo test --quiet --locked --workspace --no-fail-fas
 run "release build" cargo build --quiet --release --locked -p skarv
 if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
-    run "simulated losses" "$skarv" sim --seeds $((seeds / 4)) --crashes
-    run "simulated returns" "$skarv" sim --seeds $((seeds / 4)) --returns
+    run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
+    run "simulated returns" "$skarv" sim --seeds $((seeds / 2)) --returns
     run "simulated failures" "$skarv" sim --seeds $((seeds / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi

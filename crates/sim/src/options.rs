@@ -211,6 +211,10 @@ impl Options {
             options.channel.unacked_bytes_max =
                 options.channel.window_bytes / random.between(1, 16) as usize;
         }
+        if options.faults.loss_per_mille > 0 {
+            // What is lost of a window is sent again 256 KiB at a time, which is a safety net for links that lose nothing.
+            options.channel.window_bytes = options.channel.window_bytes.min(1 << 20);
+        }
         if random.chance(400) {
             options.record_rows_max = random.between(1, 3) as usize;
         }

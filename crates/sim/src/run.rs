@@ -30,10 +30,8 @@ const SETUP_MAX: Time = 60 * SECOND;
 const FINISH_MAX: Time = 2 * SECOND;
 /// And then nothing is locked, pending or on its way.
 const REST_MAX: Time = SECOND;
-/// A node that was started again is a full member. Over links that lost much, more has piled up for it than is sent again in a
-/// moment: its channels send 256 KiB every 50 ms.
+/// A node that was started again is a full member.
 const RETURN_MAX: Time = 5 * SECOND;
-const RETURN_MAX_WITH_LOSS: Time = 60 * SECOND;
 /// Old versions go as the horizon follows.
 const PRUNE_MAX: Time = 500 * MILLISECOND;
 
@@ -147,13 +145,7 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         world.run_for(LOOK_INTERVAL);
     }
     world.heal();
-    let loses_frames = world.options.faults.loss_per_mille > 0;
-    // Commits wait for a node that is almost a member again, and it for what is sent to it again.
-    let finish_max = match stage.has_returns && loses_frames {
-        false => FINISH_MAX,
-        true => RETURN_MAX_WITH_LOSS,
-    };
-    let has_finished = world.run_until(finish_max, |world| world.task_count() == 0);
+    let has_finished = world.run_until(FINISH_MAX, |world| world.task_count() == 0);
     lose_crashed(world, stage);
     if !has_finished {
         failures(stage)?;
@@ -161,15 +153,11 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         return Err(format!(
             "{} sessions still wait {} s after the faults were healed; {restless}",
             world.task_count(),
-            finish_max / SECOND
+            FINISH_MAX / SECOND
         ));
     }
     failures(stage)?;
-    let return_max = match loses_frames {
-        false => RETURN_MAX,
-        true => RETURN_MAX_WITH_LOSS,
-    };
-    if !world.run_until(return_max, World::is_ready) {
+    if !world.run_until(RETURN_MAX, World::is_ready) {
         return Err("a node that has come back does not serve".into());
     }
     if !world.run_until(REST_MAX, contents::is_quiescent) {
