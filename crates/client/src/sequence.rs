@@ -201,6 +201,7 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
         read_at: ReadAt::Statement,
         strict: true,
         lock_wait_timeout_ms: 50_000,
+        is_waited_for: true,
         ..Batch::default()
     };
     // A session of its own: the value stays reserved whatever becomes of the transaction that asked for it.

@@ -187,6 +187,15 @@ impl Session {
             reply => unreachable!("{reply:?} to a report"),
         }
     }
+
+    /// Has the host of a node stop it, in good order; returns when it is told.
+    pub async fn stop_node(&mut self, node: NodeId, restart: bool) -> Result<(), Refusal> {
+        match self.request(Request::StopNode { node, restart }).await {
+            Reply::Done => Ok(()),
+            Reply::Refused(refusal) => Err(refusal),
+            reply => unreachable!("{reply:?} to a stop"),
+        }
+    }
 }
 
 impl Drop for Session {

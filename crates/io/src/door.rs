@@ -31,10 +31,15 @@ pub struct BoundSockets {
     pub node: OwnedFd,
     pub node_unix: Option<OwnedFd>,
     pub management: OwnedFd,
-    pub mysql_tcp: Option<OwnedFd>,
-    pub mysql_unix: Option<OwnedFd>,
+    pub mysql: MysqlSockets,
     /// Removed when the node ends.
     pub paths: Vec<PathBuf>,
+}
+
+/// Bound, and not listening yet.
+pub struct MysqlSockets {
+    pub tcp: Option<OwnedFd>,
+    pub unix: Option<OwnedFd>,
 }
 
 /// Somebody who wants to be handed on.
@@ -99,8 +104,8 @@ impl Door {
     ) -> io::Result<Door> {
         let mut door = Door {
             listeners: Vec::new(),
-            mysql_tcp: sockets.mysql_tcp,
-            mysql_unix: sockets.mysql_unix,
+            mysql_tcp: sockets.mysql.tcp,
+            mysql_unix: sockets.mysql.unix,
             strangers: Slab::new(),
             keys,
             accept_after: 0,
@@ -114,6 +119,11 @@ impl Door {
         }
         door.listen_unix(Kind::Management, sockets.management, registry)?;
         Ok(door)
+    }
+
+    /// The MySQL side was closed, and is to be opened again.
+    pub fn take_mysql(&mut self, sockets: MysqlSockets) {
+        (self.mysql_tcp, self.mysql_unix) = (sockets.tcp, sockets.unix);
     }
 
     /// Opens the MySQL side. On an error it may be called again.

@@ -44,5 +44,5 @@ mod worker;
 pub use options::{NodeOptions, StartError};
 pub use panic::{EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
 pub use secure::make_keys;
-pub use server::NodeServer;
+pub use server::{Departure, NodeServer};
 pub use tool::{ManagementError, management_request};

@@ -91,3 +91,8 @@ pub const LOG_REPEAT_LINES_MAX: usize = 64;
 
 /// A thread's stack: expression and parser depth limits are set for 2 MiB; debug builds use several times as much.
 pub const STACK_SIZE: usize = 16 << 20;
+
+/// A node that is stopped while its cluster goes on waits so long for transactions elsewhere to end.
+pub const DEPARTURE_TIME_MAX: u64 = 30_000_000;
+/// And when it has handed over it says what it still has to say, if it leads the control plane: a heartbeat of that is 50 ms.
+pub const DEPARTURE_LINGER: u64 = 100_000;

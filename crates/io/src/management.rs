@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use client::task::Executor;
-use client::{Client, NodeState, NodeStatus, PartitionReport, Report, ReportRequest};
+use client::{Client, NodeState, NodeStatus, PartitionReport, Refusal, Report, ReportRequest};
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use serde_json::{Map, Value, json};
@@ -198,13 +198,25 @@ async fn answer_request(
             shared.inboxes[0].push(Item::NodeDied { node, incarnation: Incarnation(boot) });
             Ok(json!({ "ok": true }))
         }
+        "stop_node" => {
+            let node = request.get("node").and_then(Value::as_u64);
+            let Some(node) = node.and_then(|id| u16::try_from(id).ok()).map(NodeId) else {
+                return Err("stop_node needs \"node\"".into());
+            };
+            let restart = request.get("restart").and_then(Value::as_bool).unwrap_or(false);
+            let asked = client.session().stop_node(node, restart).await;
+            asked.map(|()| json!({ "ok": true })).map_err(|refusal| match refusal {
+                Refusal::Unavailable(why) => why,
+                other => format!("{other:?}"),
+            })
+        }
         "stop" => {
             shared.log.info("stop: asked for on the management socket");
             shared.begin_shutdown();
             Ok(json!({ "ok": true }))
         }
         other => Err(format!(
-            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died and stop are known"
+            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node and stop are known"
         )),
     }
 }
@@ -257,8 +269,10 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
     };
     let NodeStatus {
         node: _,
+        incarnation,
         state,
         view,
+        shards_led,
         control_leader,
         sequencer,
         uptime_seconds,
@@ -274,9 +288,12 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         NodeState::Started => "started",
         NodeState::Down => "down",
         NodeState::Joining => "joining",
+        NodeState::Stopping => "stopping",
     };
     put("state", json!(state));
+    put("incarnation", json!(incarnation_text(*incarnation)));
     put("view", json!(view.0));
+    put("shards_led", json!(shards_led));
     put("control_leader", json!(control_leader));
     put("sequencer", json!(sequencer));
     put("uptime_seconds", json!(uptime_seconds));

@@ -5,7 +5,8 @@
 //! is ready when every worker's kernel is and the MySQL side listens.
 //!
 //! End: no new clients; connections close as soon as no statement of theirs runs; after a grace statements are cancelled;
-//! when the last worker has no connection left all of them stop, because until then one may need another's partitions.
+//! when the last worker has no connection left all of them stop, because until then one may need another's partitions. A node that
+//! is stopped while its cluster goes on hands over before that ([`Departure`]).
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use types::{Incarnation, WorkerId};
 
-use crate::door::BoundSockets;
+use crate::door::{BoundSockets, MysqlSockets};
 use crate::inbox::Inbox;
 use crate::journal::FileJournal;
 use crate::limits::STACK_SIZE;
@@ -50,6 +51,8 @@ pub struct Shared {
     /// Workers without connections after the end has begun.
     pub workers_drained: AtomicUsize,
     is_stopping: AtomicBool,
+    /// The node may end: it has nothing to hand over, or has done so.
+    may_end: AtomicBool,
     life: Mutex<Life>,
     life_changed: Condvar,
     /// Held as long as the node lives.
@@ -60,6 +63,16 @@ pub struct Shared {
 struct Life {
     ready: bool,
     workers_ended: usize,
+    /// What the node ends for, when it hands over first.
+    departure: Option<Departure>,
+}
+
+/// A node ends while its cluster goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    Stop,
+    /// Whoever looks after the process is to start it again.
+    Restart,
 }
 
 impl Shared {
@@ -84,8 +97,44 @@ impl Shared {
         self.is_stopping.load(Ordering::Acquire)
     }
     pub fn begin_shutdown(&self) {
+        let mut life = self.life();
+        // Whatever it was about: it ends, and is not started again.
+        life.departure = None;
+        self.may_end.store(true, Ordering::Release);
         self.is_stopping.store(true, Ordering::Release);
+        drop(life);
         self.notify_all();
+    }
+    /// The node hands over, and ends.
+    pub fn begin_departure(&self, departure: Departure) {
+        let mut life = self.life();
+        if !self.is_stopping() {
+            life.departure = Some(departure);
+            self.is_stopping.store(true, Ordering::Release);
+        }
+        drop(life);
+        self.notify_all();
+    }
+    /// It could not: it serves again. False if it is to end by now all the same.
+    pub fn end_departure(&self) -> bool {
+        let mut life = self.life();
+        if !self.may_end() {
+            life.departure = None;
+            self.is_stopping.store(false, Ordering::Release);
+        }
+        drop(life);
+        self.notify_all();
+        !self.may_end()
+    }
+    pub fn departure(&self) -> Option<Departure> {
+        self.life().departure
+    }
+    pub fn allow_end(&self) {
+        self.may_end.store(true, Ordering::Release);
+        self.notify_all();
+    }
+    pub fn may_end(&self) -> bool {
+        self.may_end.load(Ordering::Acquire)
     }
     pub fn notify_all(&self) {
         for inbox in &self.inboxes {
@@ -154,6 +203,10 @@ impl NodeServer {
             life = self.shared.life_changed.wait(life).expect("nobody panics with this lock");
         }
     }
+    /// Why it has ended, if it handed over before.
+    pub fn departure(&self) -> Option<Departure> {
+        self.shared.departure()
+    }
     /// The MySQL address really bound.
     pub fn mysql_tcp_address(&self) -> Option<SocketAddr> {
         self.shared.mysql_tcp
@@ -216,6 +269,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         workers_ready: AtomicUsize::new(0),
         workers_drained: AtomicUsize::new(0),
         is_stopping: AtomicBool::new(false),
+        may_end: AtomicBool::new(false),
         life: Mutex::new(Life::default()),
         life_changed: Condvar::new(),
         _lock: lock,
@@ -260,11 +314,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
 fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAddr>), StartError> {
     let own_address = options.node_addresses[&options.node];
     let (node, _) = ports::bind_tcp(own_address)?;
-    let tcp = options.mysql_tcp.map(ports::bind_tcp).transpose()?;
-    let (mysql_tcp, bound) =
-        tcp.map_or((None, None), |(socket, bound)| (Some(socket), Some(bound)));
-    let mysql_unix =
-        options.mysql_unix.as_ref().map(|path| ports::bind_unix(path, 0o777)).transpose()?;
+    let (mysql, bound) = bind_mysql(options, options.mysql_tcp)?;
     let management = ports::bind_unix(&options.management_unix, 0o600)?;
     let own_socket = options.link_sockets.get(&options.node);
     let node_unix = own_socket.map(|path| ports::bind_unix(path, 0o600)).transpose()?;
@@ -276,7 +326,17 @@ fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAdd
     }
     let mut paths = vec![options.management_unix.clone()];
     paths.extend(options.mysql_unix.iter().chain(own_socket).cloned());
-    Ok((BoundSockets { node, node_unix, management, mysql_tcp, mysql_unix, paths }, bound))
+    Ok((BoundSockets { node, node_unix, management, mysql, paths }, bound))
+}
+
+/// What clients connect to, and the address really bound.
+pub fn bind_mysql(
+    options: &NodeOptions,
+    tcp: Option<SocketAddr>,
+) -> Result<(MysqlSockets, Option<SocketAddr>), StartError> {
+    let (tcp, bound) = tcp.map(ports::bind_tcp).transpose()?.unzip();
+    let unix = options.mysql_unix.as_ref().map(|path| ports::bind_unix(path, 0o777)).transpose()?;
+    Ok((MysqlSockets { tcp, unix }, bound))
 }
 
 fn sql_config(

@@ -31,16 +31,17 @@ use crate::front::Front;
 use crate::hello::{self, Hello};
 use crate::inbox::Item;
 use crate::limits::{
-    EVENTS_MAX, READ_SIZE, RESEND_AFTER, SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
+    DEPARTURE_LINGER, DEPARTURE_TIME_MAX, EVENTS_MAX, READ_SIZE, RESEND_AFTER, SETTLE_TIME_MAX,
+    SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
 };
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
 use crate::options::NodeOptions;
 use crate::panic::{self, EXIT_CODE_EXCLUDED};
-use crate::server::Shared;
+use crate::server::{Departure, Shared};
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
-use crate::{clock, random};
+use crate::{clock, random, server};
 
 /// A token says what is ready in its high bits and which one in its low bits.
 const KIND_SHIFT: u32 = 32;
@@ -79,6 +80,8 @@ pub struct Worker {
     is_unfinished: bool,
     /// The worker that gets the next client.
     next_client: usize,
+    /// The MySQL side was closed, because the node was to stop.
+    is_closed: bool,
     /// A failed attempt to listen for clients is repeated then.
     listen_after: Time,
     /// When the turn began.
@@ -94,6 +97,10 @@ enum Phase {
     Cutting(Time),
     /// No connections; the others are waited for.
     Drained,
+    /// Worker 0, when all are drained: the node hands over, until then.
+    Departing(Time),
+    /// Worker 0: it has. What it has said last may still be on its way.
+    Departed(Time),
 }
 
 /// What lives as long as the loop, apart from the worker because both are used at a time.
@@ -160,6 +167,7 @@ impl Worker {
             is_ready: false,
             is_unfinished: false,
             next_client: 0,
+            is_closed: false,
             listen_after: 0,
             now,
         }
@@ -195,7 +203,10 @@ impl Worker {
         let mut deadline = self.kernel.wake_at();
         let phase_ends = match self.phase {
             Phase::Running | Phase::Drained => Time::MAX,
-            Phase::Draining(until) | Phase::Cutting(until) => until,
+            Phase::Draining(until)
+            | Phase::Cutting(until)
+            | Phase::Departing(until)
+            | Phase::Departed(until) => until,
         };
         let timers = self.client.next_deadline().unwrap_or(Time::MAX);
         let door = self.door.as_ref().map_or(Time::MAX, Door::deadline);
@@ -478,6 +489,17 @@ impl Worker {
             for line in self.outbox.log.drain(..) {
                 self.shared.log.warn_limited(&line);
             }
+            if let Some(restart) = self.outbox.stop.take() {
+                self.shared.begin_departure(match restart {
+                    true => Departure::Restart,
+                    false => Departure::Stop,
+                });
+            }
+            if std::mem::take(&mut self.outbox.has_left)
+                && matches!(self.phase, Phase::Departing(_))
+            {
+                self.phase = Phase::Departed(self.now + DEPARTURE_LINGER);
+            }
             if let Some(reason) = self.outbox.ends.take() {
                 panic::end_process(&self.shared.log, &reason, EXIT_CODE_EXCLUDED);
             }
@@ -561,6 +583,17 @@ impl Worker {
         if !is_due || self.listen_after == Time::MAX {
             return;
         }
+        if std::mem::take(&mut self.is_closed) {
+            match server::bind_mysql(&self.shared.options, self.shared.mysql_tcp) {
+                Ok((sockets, _)) => door.take_mysql(sockets),
+                Err(error) => {
+                    self.is_closed = true;
+                    self.listen_after = self.now + 1_000_000;
+                    self.shared.log.warn_limited(&format!("cannot serve again: {error}"));
+                    return;
+                }
+            }
+        }
         match door.open_mysql(self.poll.registry()) {
             Ok(()) => {
                 self.listen_after = Time::MAX;
@@ -576,6 +609,9 @@ impl Worker {
 
     fn check_shutdown(&mut self) {
         if !self.shared.is_stopping() {
+            if self.phase != Phase::Running {
+                self.serve_again();
+            }
             return;
         }
         let is_over = |until: Time| self.now >= until;
@@ -583,6 +619,7 @@ impl Worker {
             Phase::Running => {
                 if let Some(door) = &mut self.door {
                     door.close_mysql();
+                    self.is_closed = true;
                     self.shared.log.info(&format!("node {} stops", self.shared.options.node));
                 }
                 self.front.begin_shutdown();
@@ -595,7 +632,19 @@ impl Worker {
                 self.is_unfinished = true;
             }
             Phase::Draining(_) | Phase::Cutting(_) => {}
-            Phase::Drained => return,
+            Phase::Drained => return self.depart(),
+            Phase::Departing(until) if is_over(until) => return self.give_departure_up(),
+            Phase::Departed(until) if is_over(until) => {
+                self.phase = Phase::Drained;
+                return self.shared.allow_end();
+            }
+            Phase::Departing(_) if self.shared.may_end() => {
+                // A signal has come meanwhile.
+                self.phase = Phase::Drained;
+                return;
+            }
+            Phase::Departing(_) if self.has_last_copy() => return self.give_departure_up(),
+            Phase::Departing(_) | Phase::Departed(_) => return,
         }
         let timed_out = matches!(self.phase, Phase::Cutting(until) if is_over(until));
         if self.front.is_empty() || timed_out {
@@ -605,10 +654,66 @@ impl Worker {
         }
     }
 
+    /// Worker 0, when no worker has a connection: has the node hand over what it leads, if it is to.
+    fn depart(&mut self) {
+        if self.door.is_none() || self.shared.may_end() || !self.are_all_drained() {
+            return;
+        }
+        if self.has_last_copy() {
+            return self.give_departure_up();
+        }
+        let options = &self.shared.options;
+        let keeps_rows = options.cluster.node(options.node).is_some_and(|config| config.data);
+        if !keeps_rows || !self.kernel.is_ready() {
+            return self.shared.allow_end();
+        }
+        self.shared.log.info(
+            "hands over what it leads: transactions that have begun elsewhere are waited for",
+        );
+        self.phase = Phase::Departing(self.now + DEPARTURE_TIME_MAX);
+        self.step(Input::Leave(true));
+        self.is_unfinished = true;
+    }
+
+    /// Have the others of its group gone? A node that is asked to stop hears that it had better not; they may go later.
+    fn has_last_copy(&self) -> bool {
+        let (own, boot) = (self.shared.options.node, self.shared.node.incarnation);
+        self.kernel.is_ready() && !self.kernel.state().may_exclude(own, boot)
+    }
+
+    /// The node does not get rid of what it leads.
+    fn give_departure_up(&mut self) {
+        let why = match self.has_last_copy() {
+            true => "it has the only whole copy of its rows by now",
+            false => {
+                "for half a minute there was always a transaction that had begun and not ended, or a snapshot older than a node's \
+                 return: performance_schema.data_locks and information_schema.INNODB_TRX show whose; end those, or send this \
+                 process SIGTERM, which rolls them back"
+            }
+        };
+        self.shared.log.warn(&format!("does not stop, and serves again: {why}"));
+        self.step(Input::Leave(false));
+        if !self.shared.end_departure() {
+            self.phase = Phase::Drained;
+        }
+    }
+
+    /// The node does not stop after all.
+    fn serve_again(&mut self) {
+        if !matches!(self.phase, Phase::Draining(_) | Phase::Cutting(_)) {
+            self.shared.workers_drained.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.phase = Phase::Running;
+        self.listen_after = 0;
+    }
+
+    fn are_all_drained(&self) -> bool {
+        self.shared.workers_drained.load(Ordering::Acquire) == self.shared.worker_count()
+    }
+
     /// Nobody of this node needs this worker any more.
     fn has_ended(&self) -> bool {
-        let drained = self.shared.workers_drained.load(Ordering::Acquire);
-        self.phase == Phase::Drained && drained == self.shared.worker_count()
+        self.phase == Phase::Drained && self.are_all_drained() && self.shared.may_end()
     }
 }
 

@@ -21,6 +21,7 @@ pub mod channel;
 pub mod control;
 pub mod coordinator;
 pub mod deadlock;
+mod handover;
 pub mod limits;
 mod local_rows;
 mod node;

@@ -35,6 +35,18 @@ pub const DECISIONS_KEPT_US: u64 = 60_000_000;
 /// The voters are told of a dead node again in so long: writes to its group wait for it.
 pub const DEAD_INTERVAL_US: u64 = 20_000;
 
+/// A node that is to stop is given so long for its transactions and everybody's to end, while others wait to begin; then these go
+/// on, and it is tried again.
+pub const LEAVE_PATIENCE_US: u64 = 500_000;
+/// The same for a node that gives back what it led for another: nobody has asked for that.
+pub const SHARE_PATIENCE_US: u64 = 200_000;
+/// The pause before it is tried again doubles, up to so much for a node that is to stop, and for one that gives back.
+pub const HANDOVER_PAUSE_US: u64 = 1_000_000;
+pub const LEAVE_PAUSE_MAX_US: u64 = 2_000_000;
+pub const SHARE_PAUSE_MAX_US: u64 = 60_000_000;
+/// Who leads more than its share is looked for so often, and not sooner than that after a change of views.
+pub const SHARE_AFTER_US: u64 = 1_000_000;
+
 /// Wait edges older than this go to the deadlock detector: most waits end before (a commit takes well under a millisecond).
 pub const WAIT_EDGE_AGE_MIN_US: u64 = 10_000;
 

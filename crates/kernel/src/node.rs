@@ -96,6 +96,12 @@ pub enum Mutation {
     LeaseNotWaitedFor,
     /// Grant leases without knowing that nobody else leads (breaks R3).
     GrantsUnchecked,
+    /// Begin transactions while shards are handed over (loses locks).
+    HandoverNotWaitedFor,
+    /// Hand shards over although sessions wait for answers (loses them).
+    HandoverNotDrained,
+    /// Hand shards over although they have not done with what has ended (stamps it again, loses locks).
+    HandoverNotQuiet,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -160,6 +166,8 @@ pub struct NodeShared {
     cut_off_from: AtomicU64,
     /// Others could take over from this node: it needs a lease.
     needs_lease: AtomicBool,
+    is_stopping: AtomicBool,
+    is_leaving: AtomicBool,
     /// Who is connected here, for reports; set once, by the front end.
     connections: OnceLock<Arc<dyn Connections>>,
     pub statistics: NodeStatistics,
@@ -235,6 +243,8 @@ impl NodeShared {
             lease_until: AtomicU64::new(0),
             cut_off_from: AtomicU64::new(Time::MAX),
             needs_lease: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
+            is_leaving: AtomicBool::new(false),
             connections: OnceLock::new(),
             statistics: NodeStatistics::default(),
         })
@@ -265,6 +275,22 @@ impl NodeShared {
         let needs_lease = needs_lease(&state, self.node, self.incarnation);
         self.needs_lease.store(needs_lease, Ordering::SeqCst);
         *lock(&self.state) = state;
+    }
+
+    /// The host was asked to end the node.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+    pub(crate) fn set_stopping(&self, stops: bool) {
+        self.is_stopping.store(stops, Ordering::Relaxed);
+    }
+    /// It is about to, and has the node hand over first.
+    pub fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed)
+    }
+    pub(crate) fn set_leaving(&self, leaves: bool) {
+        self.set_stopping(leaves);
+        self.is_leaving.store(leaves, Ordering::Relaxed);
     }
 
     /// Something has come from this node.

@@ -229,7 +229,10 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
     });
     NodeStatus {
         node: here,
+        incarnation: context.node.incarnation,
+        shards_led: shards.iter().map(|id| u32::from(state.primary(*id) == here)).sum(),
         state: match state.is_formed() && registered {
+            true if context.node.is_stopping() => NodeState::Stopping,
             true if state.is_active(here, context.node.incarnation) => NodeState::Started,
             true => NodeState::Joining,
             false => NodeState::Starting,

@@ -80,7 +80,7 @@ impl SequencerBlock {
         context.send_in(group, sequencer, message);
     }
 
-    /// Another sequencer has taken over: what the dead one was asked for and did not grant is asked for again, and what it
+    /// Another sequencer has taken over: what the one before, if it died, was asked for and did not grant is asked for again, and what it
     /// knew of open snapshots its successor hears from their nodes.
     pub(crate) fn on_takeover(&mut self, context: &mut Context<'_>) {
         self.unleased.clear();
@@ -214,7 +214,7 @@ impl SequencerBlock {
         }
         let mut horizon = context.node.oldest_snapshot();
         for node in context.state.data_nodes() {
-            for address in workers_of(node, context) {
+            for address in context.workers_of(node) {
                 let reporter = self.reporters.get(&address).filter(|known| known.has_reported)?;
                 let mutant = context.node.mutation == Mutation::HorizonPassesGrants;
                 let unconfirmed =
@@ -225,11 +225,6 @@ impl SequencerBlock {
         }
         Some(horizon)
     }
-}
-
-fn workers_of(node: NodeId, context: &Context<'_>) -> Vec<Address> {
-    let workers = context.node.config.node(node).map_or(1, |config| config.workers);
-    (0..workers).map(|worker| Address { node, worker: WorkerId(worker) }).collect()
 }
 
 fn assert_is_sequencer(context: &Context<'_>) {

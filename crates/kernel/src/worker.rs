@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::Message;
+use protocol::Refusal;
 use protocol::control::ControlState;
 use protocol::envelope::{Header, NO_GROUP, decode_header, decode_message};
-use protocol::message::Excluded;
+use protocol::message::{Excluded, Handover, HandoverStep, StopNode};
 use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
@@ -14,6 +15,7 @@ use crate::channel::{ChannelConfig, Channels, Identity, Received};
 use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
+use crate::handover::HandoverBlock;
 use crate::limits::{HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
 use crate::report::Reports;
@@ -53,6 +55,9 @@ pub enum Input<'a> {
         node: NodeId,
         incarnation: Incarnation,
     },
+    /// The node is to stop, and its clients are gone: it hands over what it leads, then [`Outbox::has_left`] says that it may
+    /// end. False takes it back. For worker 0.
+    Leave(bool),
 }
 
 /// What workers of one node exchange: messages as they are, not encoded.
@@ -91,16 +96,10 @@ pub struct Outbox {
     pub state: Option<Arc<ControlState>>,
     /// This boot was excluded: the process must end, whatever it is about. Says why, and what to do.
     pub ends: Option<String>,
-}
-
-impl Outbox {
-    /// This boot of the node was excluded, as somebody `says`.
-    pub(crate) fn end_excluded(&mut self, node: NodeId, says: &str) {
-        self.ends = Some(format!(
-            "node {node} was taken for dead and excluded by the cluster, as {says}: this process ends; started again it is \
-             filled, and serves"
-        ));
-    }
+    /// The operator wants the node to stop, and, if true, to start again.
+    pub stop: Option<bool>,
+    /// This boot is out of the cluster, as it was asked to be by [`Input::Leave`]: nothing waits for the process any more.
+    pub has_left: bool,
 }
 
 /// What handlers need from other blocks, asked for when they are done.
@@ -142,6 +141,24 @@ impl Context<'_> {
             wanted: self.wanted,
             outbox: self.outbox,
         }
+    }
+
+    /// This boot is out of the cluster, as somebody `says`: it has handed over, or was taken for dead.
+    pub(crate) fn end(&mut self, says: &str) {
+        if self.node.is_leaving() {
+            self.outbox.has_left = true;
+            return;
+        }
+        self.outbox.ends = Some(format!(
+            "node {} was taken for dead and excluded by the cluster, as {says}: this process ends; started again it is \
+             filled, and serves",
+            self.address.node
+        ));
+    }
+
+    pub(crate) fn workers_of(&self, node: NodeId) -> impl Iterator<Item = Address> + use<> {
+        let workers = self.node.config.node(node).map_or(1, |config| config.workers);
+        (0..workers).map(move |worker| Address { node, worker: WorkerId(worker) })
     }
 
     /// Sends a message that belongs to no group's view.
@@ -287,6 +304,7 @@ pub struct Kernel {
     coordinator: Coordinator,
     sequencer: SequencerBlock,
     deadlock: Deadlock,
+    handover: HandoverBlock,
     reports: Reports,
 }
 
@@ -313,6 +331,7 @@ impl Kernel {
             coordinator: Coordinator::new(),
             sequencer: SequencerBlock::new(),
             deadlock: Deadlock::new(),
+            handover: HandoverBlock::default(),
             reports: Reports::new(now),
             state,
             node,
@@ -371,6 +390,11 @@ impl Kernel {
             Input::NodeDied { node, incarnation } => {
                 self.on_node_died(now, node, incarnation, outbox)
             }
+            Input::Leave(leaves) => {
+                self.node.set_leaving(leaves);
+                let mut context = context!(self, now, outbox);
+                self.control.as_mut().expect("worker 0 is told").send_alive(&mut context);
+            }
         }
         self.run_queue(now, outbox);
         self.channels.flush(now, outbox);
@@ -382,6 +406,18 @@ impl Kernel {
         match request {
             Request::Report { node, query } => {
                 self.reports.ask(session, node, &query, &mut context);
+            }
+            Request::StopNode { node, restart } => {
+                let control = self.control.as_ref().expect("the first worker is asked");
+                let reply = match control.why_not_stop(node, &context) {
+                    Some(why) => Reply::Refused(Refusal::Unavailable(why)),
+                    None => {
+                        let to = Address { node, worker: WorkerId(0) };
+                        context.send(to, Message::StopNode(StopNode { restart }));
+                        Reply::Done
+                    }
+                };
+                context.reply(session, reply);
             }
             request => self.coordinator.on_request(session, request, &mut context),
         }
@@ -562,10 +598,7 @@ impl Kernel {
     /// before.
     fn take_over(&mut self, now: Time, before: &ControlState, outbox: &mut Outbox) -> Vec<ShardId> {
         let state = Arc::clone(&self.state);
-        let views = |state: &ControlState| -> Vec<View> {
-            state.groups.values().map(|group| group.view).collect()
-        };
-        if state.excluded.len() == before.excluded.len() && views(&state) == views(before) {
+        if state.excluded.len() == before.excluded.len() && state.views() == before.views() {
             return Vec::new();
         }
         self.held.retain(|(arrived, _)| !state.is_over(arrived.from.boot));
@@ -621,6 +654,7 @@ impl Kernel {
             participant::on_tick(&mut context);
             self.sequencer.on_tick(&self.coordinator, &mut context);
             self.deadlock.on_tick(&mut context);
+            self.handover.on_tick(&mut self.coordinator, &mut context);
         }
         self.reports.on_tick(&mut context);
         self.channels.on_tick(now, outbox);
@@ -656,15 +690,16 @@ impl Kernel {
             | Message::SchemaAdopted(_)
             | Message::ControlCopy(_)
             | Message::NodeDead(_)
-            | Message::LearnerReady(_) => {
+            | Message::LearnerReady(_)
+            | Message::AskLeave(_)
+            | Message::Handover(Handover { step: HandoverStep::Ready, .. }) => {
                 if let Some(control) = &mut self.control {
                     published = control.on_message(from, message, context);
                 }
             }
             Message::Excluded(m) => {
                 if m.incarnation == self.node.incarnation {
-                    let says = format!("node {} says", from.node);
-                    context.outbox.end_excluded(context.address.node, &says);
+                    context.end(&format!("node {} says", from.node));
                 }
             }
             Message::Alive(m) => {
@@ -672,6 +707,14 @@ impl Kernel {
                     control.on_alive(origin, &m, context);
                 }
             }
+            Message::StopNode(m) => {
+                context.node.set_stopping(true);
+                if let Some(control) = &mut self.control {
+                    control.send_alive(context);
+                }
+                context.outbox.stop = Some(m.restart);
+            }
+            Message::Handover(m) => self.handover.on_step(from, &m, context),
             Message::LeaseGranted(m) => control::lease::on_granted(&m, context),
             Message::ChangeSchemaDone(m) => self.coordinator.on_change_schema_done(&m, context),
 

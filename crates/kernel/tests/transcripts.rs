@@ -91,6 +91,21 @@ transcripts! {
         excluded_boot_is_refused
         future_view_waits
         wrong_identity_is_refused;
+    handover:
+        heard_of_its_end_sooner
+        old_snapshot
+        nobody_is_filled
+        nothing_is_given_back_then
+        acknowledged_late
+        what_has_begun_waits_for
+        dies_while_it_hands_over
+        given_up
+        last_copy_does_not_leave
+        node_leaves
+        shards_rest_too
+        share
+        step_before_its_entry
+        who_may_stop;
     lease:
         asked_again_soon
         broken_link
@@ -203,5 +218,6 @@ transcripts! {
         snapshot_of_an_earlier_request
         same_node_again
         stamped_twice
-        taken_for_dead;
+        taken_for_dead
+        voter_dies;
 }

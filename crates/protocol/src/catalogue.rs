@@ -42,6 +42,9 @@ catalogue! {
     Excluded: "node" -> "node", "views", "your boot is over: end; not numbered";
     Alive: "node" -> "node", "views", "the sender lives, and whom it does not hear; not numbered";
     LeaseGranted: "leader" -> "node", "views", "you may answer reads, so long after the Alive that this answers; not numbered";
+    StopNode: "node" -> "node", "handover", "the operator wants you to stop, and perhaps to start again";
+    AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";
+    Handover: "worker" -> "node, voters", "handover", "a step of it: what has begun has ended, and nothing begins";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";

@@ -114,6 +114,8 @@ pub struct ControlState {
     pub voter_homes: BTreeMap<NodeId, Home>,
     pub groups: BTreeMap<GroupId, Group>,
     pub sequencer: Option<Sequencer>,
+    /// Shards are being handed over: no transaction begins until that is done or given up.
+    pub handover: Option<Handover>,
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
     pub buckets: Vec<ShardId>,
     pub catalogue: Catalogue,
@@ -130,6 +132,7 @@ wire_struct!(ControlState {
     voter_homes,
     groups,
     sequencer,
+    handover,
     buckets,
     catalogue,
     requests,
@@ -151,6 +154,17 @@ impl Group {
     pub fn active(&self) -> impl Iterator<Item = NodeId> {
         let active = self.members.iter().filter(|member| member.state == MemberState::Active);
         active.map(|member| member.node)
+    }
+    /// Which shards an active member leads when each has its share: in turn.
+    pub fn shares(&self) -> BTreeMap<ShardId, NodeId> {
+        let members: Vec<NodeId> = self.active().collect();
+        self.primaries.keys().copied().zip(members.into_iter().cycle()).collect()
+    }
+    /// A member that leads more than its share; there are as many shards a member, so another one leads less.
+    pub fn leads_too_much(&self) -> Option<NodeId> {
+        let share = self.primaries.len() / self.active().count();
+        let leads = |node: NodeId| self.primaries.values().filter(|led| **led == node).count();
+        self.active().find(|node| leads(*node) > share)
     }
     pub fn learner(&self) -> Option<NodeId> {
         let learner = self.members.iter().find(|member| member.state == MemberState::Learner);
@@ -182,6 +196,26 @@ pub struct Sequencer {
     pub epoch: u16,
 }
 wire_struct!(Sequencer { node, epoch });
+
+/// A data node gives away shards that it leads, at a moment when no transaction is under way anywhere: so nothing of any is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handover {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+    pub purpose: HandoverPurpose,
+    /// The place in the log of the entry that began it.
+    pub begun: u64,
+}
+wire_struct!(Handover { node, incarnation, purpose, begun });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoverPurpose {
+    /// The node is to stop: it gives away all that it leads, the sequencer's office too, and leaves its group.
+    Leave,
+    /// It leads more than its share, since another one was away: it gives that back.
+    Share,
+}
+wire_enum!(HandoverPurpose { 0 => Leave, 1 => Share });
 
 #[derive(Clone, Debug)]
 pub struct RequestRecord {
@@ -217,6 +251,10 @@ pub enum ControlEntry {
     ExcludeNode { node: NodeId, incarnation: Incarnation },
     /// The learner holds what the active members hold, and every acknowledgement waits for it: it is active.
     PromoteNode { node: NodeId, incarnation: Incarnation },
+    /// This boot of a node is to hand over what it leads: transactions that have not begun wait.
+    BeginHandover { node: NodeId, incarnation: Incarnation, purpose: HandoverPurpose },
+    /// The handover that was begun so is done, or given up.
+    EndHandover { begun: u64, done: bool },
 }
 wire_enum!(ControlEntry {
     0 => RegisterNode { node, incarnation, home },
@@ -224,6 +262,8 @@ wire_enum!(ControlEntry {
     2 => RemoveDropped,
     3 => ExcludeNode { node, incarnation },
     4 => PromoteNode { node, incarnation },
+    5 => BeginHandover { node, incarnation, purpose },
+    6 => EndHandover { begun, done },
 });
 
 impl ControlState {
@@ -238,6 +278,7 @@ impl ControlState {
             voter_homes: BTreeMap::new(),
             groups: BTreeMap::new(),
             sequencer: None,
+            handover: None,
             buckets: Vec::new(),
             catalogue,
             requests: BTreeMap::new(),
@@ -281,6 +322,28 @@ impl ControlState {
         };
         is_there && self.group_of_node(node).is_none_or(may_lose)
     }
+    /// May this boot hand over? Its partner is active too, and nobody is being filled, whose records would not end.
+    pub fn may_hand_over(
+        &self,
+        node: NodeId,
+        incarnation: Incarnation,
+        purpose: HandoverPurpose,
+    ) -> bool {
+        let is_member = |group: &Group| {
+            let has_two = group.active().count() == 2;
+            has_two && group.active().any(|member| member == node)
+        };
+        self.handover.is_none()
+            && self.incarnations.get(&node) == Some(&incarnation)
+            && self.groups.values().all(|group| group.learner().is_none())
+            && self.groups.values().any(|group| {
+                is_member(group)
+                    && match purpose {
+                        HandoverPurpose::Leave => true,
+                        HandoverPurpose::Share => group.leads_too_much() == Some(node),
+                    }
+            })
+    }
     /// May it be promoted?
     pub fn may_promote(&self, node: NodeId, incarnation: Incarnation) -> bool {
         let member = Member { node, incarnation, state: MemberState::Learner };
@@ -302,6 +365,10 @@ impl ControlState {
     }
     pub fn group(&self, group: GroupId) -> &Group {
         &self.groups[&group]
+    }
+    /// Of each group, in order.
+    pub fn views(&self) -> Vec<View> {
+        self.groups.values().map(|group| group.view).collect()
     }
     /// The group a data node belongs to.
     pub fn group_of_node(&self, node: NodeId) -> Option<GroupId> {

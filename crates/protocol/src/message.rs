@@ -29,6 +29,9 @@ pub enum Message {
     Excluded(Excluded),
     Alive(Alive),
     LeaseGranted(LeaseGranted),
+    StopNode(StopNode),
+    AskLeave(AskLeave),
+    Handover(Handover),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -71,6 +74,7 @@ wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
     7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m),
+    11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
@@ -146,6 +150,44 @@ pub struct LearnerReady {
 }
 wire_struct!(LearnerReady { shard, node, incarnation });
 
+/// The operator wants the receiver to stop: it hands over, and its process ends.
+#[derive(Clone, Debug)]
+pub struct StopNode {
+    /// And to start again.
+    pub restart: bool,
+}
+wire_struct!(StopNode { restart });
+
+/// A data node is to stop, and asks for somebody to take over what it leads; sent again until it is out of its group.
+#[derive(Clone, Debug)]
+pub struct AskLeave {
+    pub incarnation: Incarnation,
+}
+wire_struct!(AskLeave { incarnation });
+
+/// A step of the handover that the control state speaks of.
+#[derive(Clone, Debug)]
+pub struct Handover {
+    /// The place of the entry that began it in the control log.
+    pub begun: u64,
+    pub step: HandoverStep,
+}
+wire_struct!(Handover { begun, step });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoverStep {
+    /// A worker of a data node tells the node that hands over: no transaction of its sessions has begun and not ended, and
+    /// none begins.
+    Drained,
+    /// That node tells all of them: this is so everywhere.
+    AllDrained,
+    /// And a worker tells it: nothing of any transaction is left on the shards it leads.
+    Quiet,
+    /// The node tells the voters: this is so everywhere; the handover may be done.
+    Ready,
+}
+wire_enum!(HandoverStep { 0 => Drained, 1 => AllDrained, 2 => Quiet, 3 => Ready });
+
 /// The answer to frames of a boot that is over, if it lives all the same: it must end. Not numbered, and lost like any frame.
 #[derive(Clone, Debug)]
 pub struct Excluded {
@@ -160,8 +202,10 @@ pub struct Alive {
     pub at: u64,
     /// Of whom the sender has heard nothing for too long.
     pub unheard: Vec<NodeId>,
+    /// The sender was asked to stop, and is about to.
+    pub is_stopping: bool,
 }
-wire_struct!(Alive { at, unheard });
+wire_struct!(Alive { at, unheard, is_stopping });
 
 /// The leader's answer to [`Alive`]: that boot may answer what is read, until a lease's length after the time that its message
 /// was sent at. Not numbered.

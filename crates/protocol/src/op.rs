@@ -36,6 +36,9 @@ pub struct Batch {
     /// The greatest age, in milliseconds, of a snapshot that this batch takes: the versions it needs may go from then on, and
     /// the next read from it is refused with [`crate::Refusal::SnapshotTooOld`]. 0: as old as it gets.
     pub snapshot_age_max_ms: u32,
+    /// A statement of another session of the same worker waits for it, perhaps of a transaction that has begun: while shards are
+    /// handed over it is not held back as long as there is one.
+    pub is_waited_for: bool,
 }
 wire_struct!(Batch {
     ops,
@@ -50,6 +53,7 @@ wire_struct!(Batch {
     lock_ranges,
     refuse_changed,
     snapshot_age_max_ms,
+    is_waited_for,
 });
 
 /// What a request does about a row that somebody else has locked.

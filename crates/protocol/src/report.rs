@@ -2,8 +2,8 @@
 //! transactions.
 
 use types::{
-    IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId, Value, View, wire_enum,
-    wire_struct,
+    Incarnation, IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId, Value,
+    View, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug)]
@@ -105,8 +105,11 @@ wire_struct!(PartitionReport { shard, node, primary, rows, bytes, checksum });
 #[derive(Clone, Debug)]
 pub struct NodeStatus {
     pub node: NodeId,
+    pub incarnation: Incarnation,
     pub state: NodeState,
     pub view: View,
+    /// Shards that it leads.
+    pub shards_led: u32,
     pub control_leader: bool,
     pub sequencer: bool,
     pub uptime_seconds: u64,
@@ -120,8 +123,10 @@ pub struct NodeStatus {
 }
 wire_struct!(NodeStatus {
     node,
+    incarnation,
     state,
     view,
+    shards_led,
     control_leader,
     sequencer,
     uptime_seconds,
@@ -141,8 +146,10 @@ pub enum NodeState {
     Down,
     /// Back, and being filled.
     Joining,
+    /// Asked to stop, and about to.
+    Stopping,
 }
-wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down, 3 => Joining });
+wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down, 3 => Joining, 4 => Stopping });
 
 /// How far a learner is filled, of the shards that the sender leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

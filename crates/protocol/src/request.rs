@@ -29,6 +29,9 @@ pub enum Request {
     ChangeSchema(SchemaChange),
     /// Asks one node or all of them. Answered by `Reports`: one a node, or one a worker if it is a question for workers.
     Report { node: Option<NodeId>, query: ReportRequest },
+    /// Has the host of a node stop it, and perhaps start it again; sessions of the first worker only. Answered by `Done` when it is
+    /// told, or by `Refused` when that would stop the cluster or lose rows.
+    StopNode { node: NodeId, restart: bool },
     /// The request in flight, if any, is refused with `Cancelled` as soon as it can be. No answer of its own.
     Cancel,
     /// The session ends: its transaction is rolled back. No answer.

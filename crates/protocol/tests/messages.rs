@@ -185,8 +185,11 @@ fn messages() -> Vec<Message> {
         Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
         Message::NodeDead(NodeDead { node: NodeId(3), incarnation: Incarnation(9) }),
         Message::Excluded(Excluded { incarnation: Incarnation(9) }),
-        Message::Alive(Alive { at: 77, unheard: vec![NodeId(3)] }),
+        Message::Alive(Alive { at: 77, unheard: vec![NodeId(3)], is_stopping: true }),
         Message::LeaseGranted(LeaseGranted { incarnation: Incarnation(9), at: 77 }),
+        Message::StopNode(StopNode { restart: true }),
+        Message::AskLeave(AskLeave { incarnation: Incarnation(9) }),
+        Message::Handover(Handover { begun: 12, step: HandoverStep::AllDrained }),
         Message::LearnerReady(LearnerReady { shard, node: NodeId(3), incarnation: Incarnation(9) }),
         Message::AskOutcome(AskOutcome {
             transaction,

@@ -7,6 +7,7 @@
 //!
 //! Exit codes: 0 done; 1 a definite no (refused, failed, replicas differ); 2 wrong usage, or nothing could be found out.
 
+mod change;
 mod cli;
 mod config;
 mod console;
@@ -19,6 +20,7 @@ mod mgm;
 mod plan;
 mod ports;
 mod process;
+mod requests;
 mod server;
 mod show;
 mod size;

@@ -24,7 +24,6 @@ pub fn request_at_once(socket: &Path, request: &Value) -> Result<Value, Manageme
 /// The nodes of a directory, as far as it tells.
 pub struct Nodes {
     pub dir: PathBuf,
-    pub status: Option<Status>,
     /// Node id and management socket, in the order of ids.
     pub sockets: Vec<(u16, PathBuf)>,
 }
@@ -50,7 +49,7 @@ impl Nodes {
             return Err(none());
         }
         sockets.sort();
-        Ok(Nodes { dir, status, sockets })
+        Ok(Nodes { dir, sockets })
     }
 
     /// The answer of the first node that gives one. A refusal is an answer; ready nodes are asked before others.
@@ -76,6 +75,13 @@ impl Nodes {
     pub fn nothing_runs(&self) -> String {
         let dir = self.dir.display();
         format!("no node of the cluster in {dir} is running: `skarv up --dir {dir}` starts it")
+    }
+
+    /// May the node's process run, as far as its socket tells, if that is at hand?
+    pub fn may_run(&self, id: u16) -> bool {
+        let own = self.sockets.iter().find(|(other, _)| *other == id);
+        let answer = own.map(|(_, socket)| request(socket, &json!({"command": "ping"})));
+        !matches!(answer, None | Some(Err(ManagementError::NotRunning)))
     }
 
     /// What one node says of itself; None when it does not run.

@@ -1,14 +1,15 @@
 //! `skarv mgm`: the management client.
 //!
-//! A command is a line of words; letters' case does not matter. Each is answered at once from what the nodes say, and
-//! nothing is kept between commands. What NDB's client can do and this release cannot is named as such, so that nobody
-//! looks for a typing mistake.
+//! A command is a line of words; letters' case does not matter. Each is answered from what the nodes say: at once, but for those that
+//! change something, which wait until it is done. Nothing is kept between commands. What NDB's client can do and this release
+//! cannot is named as such, so that nobody looks for a typing mistake.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::change::{self, Change};
 use crate::cli::MgmOptions;
 use crate::manage::Nodes;
 use crate::show;
@@ -18,6 +19,11 @@ SHOW                 every node: state (started, starting, down), roles, port, n
                      * leads the control plane, sequencer hands out timestamps
 ALL STATUS           every node: uptime, open transactions, locks, commits, aborts, messages
 <id> STATUS          everything about one node
+<id> STOP            the node hands over what it leads, without an error for clients of others, and ends;
+                     refused when the cluster would stop with it, or rows be lost; when transactions
+                     do not end for half a minute it serves again
+<id> START           starts a node that is stopped, and waits until it has its rows again and serves
+<id> RESTART         both; one node after the other, this restarts a cluster under load
 ALL REPORT MEMORY    memory of every data node: used, limit, rows and bytes of each table
 <id> REPORT MEMORY   the same of one node
 HELP                 this list
@@ -28,6 +34,7 @@ enum Command {
     Show,
     Status(Option<u16>),
     Memory(Option<u16>),
+    Change(Change, u16),
     Help,
     Quit,
 }
@@ -71,6 +78,9 @@ fn parse(line: &str) -> Result<Command, String> {
         _ => None,
     };
     match (target, words.as_slice()) {
+        (Some(Some(id)), [_, "STOP"]) => Ok(Command::Change(Change::Stop, id)),
+        (Some(Some(id)), [_, "START"]) => Ok(Command::Change(Change::Start, id)),
+        (Some(Some(id)), [_, "RESTART"]) => Ok(Command::Change(Change::Restart, id)),
         (_, ["SHOW"]) => Ok(Command::Show),
         (_, ["HELP" | "?" | "\\H", ..]) => Ok(Command::Help),
         (_, ["QUIT" | "EXIT" | "BYE" | "\\Q"]) => Ok(Command::Quit),
@@ -179,6 +189,16 @@ fn answer(command: &Command, cluster: &Nodes, json: bool) -> Result<String, Stri
                 node.ok_or_else(|| format!("there is no node {id}; SHOW lists the nodes"))?;
             if json { json!(node).to_string() } else { show::status_details(node) }
         }
+        Command::Change(change, id) => {
+            // Progress is for people: a script reads one answer.
+            let say = |line: &str| {
+                if !json {
+                    println!("{line}")
+                }
+            };
+            let done = change::run(*change, *id, cluster, say)?;
+            if json { json!({"done": done}).to_string() } else { done }
+        }
         Command::Memory(id) => {
             let answer = cluster.ask_any(&json!({"command": "memory"}))?;
             let all = answer["nodes"].as_array().cloned().unwrap_or_default();
@@ -209,6 +229,9 @@ mod tests {
             ("ALL REPORT MEMORY", Command::Memory(None)),
             ("3 report memoryusage", Command::Memory(Some(3))),
             ("help show", Command::Help),
+            ("2 stop", Command::Change(Change::Stop, 2)),
+            ("3 Start;", Command::Change(Change::Start, 3)),
+            ("1 RESTART", Command::Change(Change::Restart, 1)),
             ("quit", Command::Quit),
             ("EXIT;", Command::Quit),
         ] {
@@ -221,7 +244,7 @@ mod tests {
                 "{line}: {error}"
             );
         }
-        for line in ["2 STOP", "ALL RESTART", "shutdown", "start backup", "2 restart -f"] {
+        for line in ["ALL STOP", "ALL RESTART", "shutdown", "start backup", "2 restart -f"] {
             assert!(parse(line).expect_err(line).starts_with("not in this release"), "{line}");
         }
         assert!(parse("99999 STATUS").expect_err("too large").contains("no node id"));

@@ -1,17 +1,24 @@
 //! `skarv server`: one node as a process.
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use io::{NodeOptions, NodeServer, StartError};
+use io::{Departure, NodeOptions, NodeServer, StartError};
 use types::NodeId;
 
 use crate::cli::ServerOptions;
 use crate::config::{self, Config, Role};
+use crate::up;
 
 /// The exit code of a node whose port for other nodes is taken: its supervisor can choose another one.
 pub const EXIT_CODE_LINK_PORT_TAKEN: u8 = 75;
+
+/// A node that was stopped while its cluster goes on: it is not to be started until somebody says so.
+pub const EXIT_CODE_STOPPED: u8 = 17;
+/// A node that is to be started again, as MySQL's RESTART says it to whoever looks after the process.
+pub const EXIT_CODE_RESTART: u8 = 16;
 
 /// How often the node is asked whether it is ready, and at the same time whether it has ended.
 const READY_POLL: Duration = Duration::from_millis(100);
@@ -46,7 +53,23 @@ pub fn run(options: &ServerOptions) -> ExitCode {
         server.wait();
         ended.store(true, Ordering::Relaxed);
     });
-    ExitCode::SUCCESS
+    let departure = server.departure();
+    drop(server);
+    match departure {
+        Some(Departure::Stop) if options.child => EXIT_CODE_STOPPED.into(),
+        Some(Departure::Restart) if options.child => EXIT_CODE_RESTART.into(),
+        Some(Departure::Restart) => start_again(),
+        Some(Departure::Stop) | None => ExitCode::SUCCESS,
+    }
+}
+
+/// Nobody looks after this process, as far as it knows: it becomes the node's next one.
+fn start_again() -> ExitCode {
+    let mut command = Command::new(up::executable());
+    // The cluster does not begin anew with it.
+    command.arg0("skarv").args(std::env::args_os().skip(1).filter(|word| word != "--initial"));
+    let error = command.exec();
+    crate::fail(&format!("cannot start again: {error}"))
 }
 
 fn tell_when_ready(server: &NodeServer, node: u16, ended: &AtomicBool) {

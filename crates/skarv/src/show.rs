@@ -8,16 +8,18 @@ use serde_json::{Map, Value, json};
 
 use crate::manage::Nodes;
 use crate::size::human;
-use crate::status_file::NodeStatus;
+use crate::status_file::{NodeStatus, Status};
 
 /// Facts about every node, in the order of ids: what the nodes say, with `group`, `port`, `socket` and `pid` of
-/// `cluster.json`. `state` is "started", "starting", "joining" or "down".
+/// `cluster.json`. `state` is "started", "starting", "joining", "stopping", "down", or "stopped" when somebody wanted it so.
 pub fn nodes(cluster: &Nodes) -> Vec<Map<String, Value>> {
     let answer = cluster.ask_any(&json!({"command": "status"})).unwrap_or(Value::Null);
     let mut nodes: Vec<Map<String, Value>> = match answer["nodes"].as_array() {
         Some(nodes) => nodes.iter().filter_map(|node| node.as_object().cloned()).collect(),
         None => cluster.sockets.iter().map(|(id, _)| unknown(*id)).collect(),
     };
+    // As it is now: whoever asks again and again sees it change.
+    let status = Status::read(&cluster.dir).ok().flatten();
     for node in &mut nodes {
         let Some(id) =
             node.get("node").and_then(Value::as_u64).and_then(|id| u16::try_from(id).ok())
@@ -27,10 +29,7 @@ pub fn nodes(cluster: &Nodes) -> Vec<Map<String, Value>> {
         if !is_seen(node) {
             *node = own_view(cluster, id, node);
         }
-        let known = cluster
-            .status
-            .as_ref()
-            .and_then(|status| status.nodes.iter().find(|node| node.id == id));
+        let known = status.iter().flat_map(|status| &status.nodes).find(|node| node.id == id);
         if let Some(known) = known {
             complete(node, known);
         }
@@ -62,7 +61,7 @@ fn own_view(cluster: &Nodes, id: u16, seen: &Map<String, Value>) -> Map<String, 
 }
 
 fn is_seen(node: &Map<String, Value>) -> bool {
-    matches!(text(node, "state"), "started" | "starting" | "joining")
+    matches!(text(node, "state"), "started" | "starting" | "joining" | "stopping")
 }
 
 fn complete(node: &mut Map<String, Value>, known: &NodeStatus) {
@@ -73,6 +72,9 @@ fn complete(node: &mut Map<String, Value>, known: &NodeStatus) {
     node.insert("socket".into(), json!(known.socket));
     node.insert("pid".into(), json!(known.pid));
     node.insert("restarts".into(), json!(known.restarts));
+    if known.stopped && text(node, "state") == "down" {
+        node.insert("state".into(), json!("stopped"));
+    }
 }
 
 pub fn text<'a>(node: &'a Map<String, Value>, field: &str) -> &'a str {
@@ -123,13 +125,14 @@ pub fn show_line(node: &Map<String, Value>) -> String {
 /// The line of ALL STATUS.
 pub fn status_line(node: &Map<String, Value>) -> String {
     let state = text(node, "state");
-    if state == "down" {
-        return format!("id={:<3} down", number(node, "node"));
+    if matches!(state, "down" | "stopped") {
+        return format!("id={:<3} {state}", number(node, "node"));
     }
     format!(
-        "id={:<3} {state:<9} uptime={}s transactions_open={} locks_held={} commits={} aborts={} messages_sent={}",
+        "id={:<3} {state:<9} uptime={}s leads={} transactions_open={} locks_held={} commits={} aborts={} messages_sent={}",
         number(node, "node"),
         number(node, "uptime_seconds"),
+        number(node, "shards_led"),
         number(node, "transactions_open"),
         number(node, "locks_held"),
         number(node, "commits"),
@@ -139,7 +142,7 @@ pub fn status_line(node: &Map<String, Value>) -> String {
 }
 
 /// How far the node has filled one that came back; nothing if there is none.
-fn fills(node: &Map<String, Value>) -> String {
+pub fn fills(node: &Map<String, Value>) -> String {
     let count = |field: &str| node.get(field).and_then(Value::as_u64);
     let (Some(other), Some(rows), Some(expected), Some(bytes), Some(took)) = (
         count("fills_node"),
@@ -208,7 +211,7 @@ mod tests {
         let node = object(json!({
             "node": 2, "state": "started", "roles": ["data", "sql", "voter"], "port": 3306, "group": 0, "view": 1,
             "control_leader": true, "sequencer": true, "uptime_seconds": 5, "transactions_open": 1, "locks_held": 2,
-            "commits": 3, "aborts": 4, "messages_sent": 5, "address": "127.0.0.1:4001",
+            "shards_led": 8, "commits": 3, "aborts": 4, "messages_sent": 5, "address": "127.0.0.1:4001",
         }));
         assert_eq!(
             show_line(&node),
@@ -216,7 +219,7 @@ mod tests {
         );
         assert_eq!(
             status_line(&node),
-            "id=2   started   uptime=5s transactions_open=1 locks_held=2 commits=3 aborts=4 messages_sent=5"
+            "id=2   started   uptime=5s leads=8 transactions_open=1 locks_held=2 commits=3 aborts=4 messages_sent=5"
         );
         assert!(status_details(&node).contains("\n  address            127.0.0.1:4001"));
         let mut filling = node.clone();

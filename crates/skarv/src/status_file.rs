@@ -53,6 +53,8 @@ pub struct NodeStatus {
     pub log: PathBuf,
     /// How often the supervisor started it again.
     pub restarts: u32,
+    /// Somebody has stopped it, and it is not started again before somebody says so.
+    pub stopped: bool,
 }
 
 impl Status {
@@ -77,6 +79,7 @@ impl Status {
                 state_dir: dir.to_owned(),
                 log: io::NodeOptions::log_path(dir, id),
                 restarts: 0,
+                stopped: false,
             }
         };
         Status {

@@ -6,8 +6,11 @@
 //!   │ a node ends, or time runs out  │  └── a node ends: tell the others, start it again after a pause, which grows
 //!   └──> stop, and say why           └── all have ended and none is to be started again ──> stop
 //! ```
+//! A node that was asked to stop (`skarv mgm`) stays so until it is asked to start, and one that was asked to restart is started
+//! at once.
 //!
-//! One thread waits for signals (SIGCHLD among them) and passes them on; everything else happens on one thread, in turn.
+//! One thread waits for signals (SIGCHLD among them) and one for requests, and both pass them on; everything else happens on one
+//! thread, in turn.
 //!
 //! What it does not do: judge. A node that runs and is not well is the business of the nodes; `skarv mgm` shows it.
 
@@ -15,7 +18,7 @@ use std::fs::OpenOptions;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -24,9 +27,9 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use crate::config::{Config, Role};
 use crate::console::Console;
 use crate::process::{self, Signal};
-use crate::server::EXIT_CODE_LINK_PORT_TAKEN;
+use crate::server::{EXIT_CODE_LINK_PORT_TAKEN, EXIT_CODE_RESTART, EXIT_CODE_STOPPED};
 use crate::status_file::{State, Status};
-use crate::{manage, plan, up};
+use crate::{manage, plan, requests, up};
 
 /// How often nodes that start are asked whether they are ready.
 const READY_POLL: Duration = Duration::from_millis(20);
@@ -50,9 +53,20 @@ pub struct Supervisor<'a> {
     dir: PathBuf,
     restart: bool,
     console: &'a mut Console,
-    signals: Receiver<i32>,
+    events: Receiver<Event>,
     status: Status,
     nodes: Vec<NodeProcess>,
+}
+
+/// What the supervisor reacts to.
+#[derive(Debug)]
+pub enum Event {
+    Signal(i32),
+    /// Start a node that is stopped. The answer may say why not.
+    Start {
+        node: u16,
+        reply: Sender<Result<(), String>>,
+    },
 }
 
 struct NodeProcess {
@@ -85,17 +99,18 @@ impl<'a> Supervisor<'a> {
     ) -> Result<Supervisor<'a>, String> {
         let mut watch = signal_hook::iterator::Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGTERM])
             .map_err(|error| format!("cannot watch signals: {error}"))?;
-        let (sender, signals) = channel();
+        let (sender, events) = channel();
+        requests::listen(&dir, sender.clone())?;
         std::thread::spawn(move || {
             // The receiver lives until the process ends.
             for signal in watch.forever() {
-                if sender.send(signal).is_err() {
+                if sender.send(Event::Signal(signal)).is_err() {
                     return;
                 }
             }
         });
         let status = Status::new(&config, &dir);
-        Ok(Supervisor { config, dir, restart, console, signals, status, nodes: Vec::new() })
+        Ok(Supervisor { config, dir, restart, console, events, status, nodes: Vec::new() })
     }
 
     /// Until the cluster has ended, one way or another.
@@ -206,9 +221,12 @@ impl<'a> Supervisor<'a> {
                 self.console.say(&format!("waiting for node {}", waiting.join(", ")));
                 progress_next = now + PROGRESS_INTERVAL;
             }
-            match self.signals.recv_timeout(READY_POLL) {
-                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(StartFailure::Stopped),
+            match self.events.recv_timeout(READY_POLL) {
+                Ok(Event::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Start { node, reply }) => self.start_on_request(node, &reply),
+                Ok(Event::Signal(_)) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(StartFailure::Stopped);
+                }
             }
         }
     }
@@ -216,7 +234,7 @@ impl<'a> Supervisor<'a> {
     fn check_starting(&mut self, index: usize) -> Result<(), StartFailure> {
         let id = self.nodes[index].id;
         if let Some((_, exit)) = self.nodes[index].reap() {
-            if exit.code() == Some(EXIT_CODE_LINK_PORT_TAKEN.into()) {
+            if is_code(exit, EXIT_CODE_LINK_PORT_TAKEN) {
                 return Err(StartFailure::LinkPortTaken);
             }
             return Err(StartFailure::Failed(match self.reason_in_log(id, exit) {
@@ -299,13 +317,14 @@ impl<'a> Supervisor<'a> {
             }
             let received = match next {
                 Some(next) => {
-                    self.signals.recv_timeout(next.saturating_duration_since(Instant::now()))
+                    self.events.recv_timeout(next.saturating_duration_since(Instant::now()))
                 }
-                None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                None => self.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match received {
-                Ok(SIGCHLD) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(_) => return Ok(()),
+                Ok(Event::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Start { node, reply }) => self.start_on_request(node, &reply),
+                Ok(Event::Signal(_)) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err("signals cannot be watched".into());
                 }
@@ -320,7 +339,11 @@ impl<'a> Supervisor<'a> {
         if let Some((pid, exit)) = self.nodes[index].reap() {
             self.tell_death(index);
             self.status.nodes[index].pid = None;
+            self.status.nodes[index].stopped = is_code(exit, EXIT_CODE_STOPPED);
             self.write_status();
+            if is_code(exit, EXIT_CODE_STOPPED) || is_code(exit, EXIT_CODE_RESTART) {
+                return self.after_departure(index, exit);
+            }
             self.console.warn(&format!("node {id} (process {pid}) ended, {}", ending(exit)));
             if let Some(reason) = self.reason_in_log(id, exit) {
                 self.console.warn(&format!("node {id}: {reason}"));
@@ -343,6 +366,7 @@ impl<'a> Supervisor<'a> {
             Ok(child) => {
                 self.console.say(&format!("node {id} started again: process {}", child.id()));
                 self.status.nodes[index].restarts += 1;
+                self.status.nodes[index].stopped = false;
                 let node = &mut self.nodes[index];
                 node.child = Some(child);
                 node.started_at = now;
@@ -355,6 +379,33 @@ impl<'a> Supervisor<'a> {
                 self.nodes[index].restart_at = Some(now + pause);
             }
         }
+    }
+
+    /// The node has handed over, and ended because somebody asked it to.
+    fn after_departure(&mut self, index: usize, exit: ExitStatus) {
+        let node = &mut self.nodes[index];
+        node.ready = false;
+        node.restart_pause = RESTART_PAUSE_MIN;
+        if is_code(exit, EXIT_CODE_RESTART) {
+            node.restart_at = Some(Instant::now());
+        }
+        let (id, how) = (node.id, ending(exit));
+        self.console.say(&format!("node {id} ended, {how}"));
+    }
+
+    /// Starts a node that somebody has stopped, or that has ended and is not started again by itself.
+    fn start_on_request(&mut self, id: u16, reply: &Sender<Result<(), String>>) {
+        let found = self.nodes.iter_mut().find(|node| node.id == id);
+        let answer = match found {
+            None => Err(format!("there is no node {id} in {}", self.dir.display())),
+            Some(node) if node.child.is_some() => Err(format!("node {id} runs")),
+            Some(node) => {
+                node.restart_at = Some(Instant::now());
+                Ok(())
+            }
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(answer);
     }
 
     /// Says when a node that was started again is back.
@@ -464,7 +515,8 @@ impl<'a> Supervisor<'a> {
             } else {
                 left.min(Duration::from_millis(200))
             };
-            let impatient = matches!(self.signals.recv_timeout(wait), Ok(SIGINT | SIGTERM));
+            let impatient =
+                matches!(self.events.recv_timeout(wait), Ok(Event::Signal(SIGINT | SIGTERM)));
             if !killed && (impatient || left.is_zero()) {
                 killed = true;
                 self.kill_rest(timeout);
@@ -549,10 +601,18 @@ impl NodeProcess {
     }
 }
 
+fn is_code(exit: ExitStatus, code: u8) -> bool {
+    exit.code() == Some(i32::from(code))
+}
+
 /// "exit code 70, after a panic" or "killed by signal 9".
 fn ending(exit: ExitStatus) -> String {
     match (exit.code(), exit.signal()) {
         (Some(0), _) => "because somebody asked it to".into(),
+        (Some(code), _) if code == i32::from(EXIT_CODE_STOPPED) => {
+            "because somebody stopped it: START starts it again".into()
+        }
+        (Some(code), _) if code == i32::from(EXIT_CODE_RESTART) => "to be started again".into(),
         (Some(code), _) if code == io::EXIT_CODE_EXCLUDED => {
             format!("exit code {code}: the cluster has excluded it")
         }

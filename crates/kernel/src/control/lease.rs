@@ -51,6 +51,8 @@ pub(super) struct Leases {
     unleased_since: Option<Time>,
     /// When boots were let in, since this node runs.
     let_in: BTreeMap<Incarnation, Time>,
+    /// Who has said that it is about to stop, and when.
+    stopping: BTreeMap<NodeId, Time>,
 
     // The leader's, of its term.
     term: u64,
@@ -127,7 +129,9 @@ impl Leases {
         let others = config.nodes.iter().map(|other| other.id);
         let others: Vec<NodeId> = others.filter(|other| *other != context.node.node).collect();
         let silent = others.iter().copied().filter(|other| self.is_silent(*other, context));
-        let message = Message::Alive(Alive { at: context.now, unheard: silent.collect() });
+        let is_stopping = context.node.is_stopping();
+        let unheard = silent.collect();
+        let message = Message::Alive(Alive { at: context.now, unheard, is_stopping });
         for node in others {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -140,6 +144,17 @@ impl Leases {
             0 => true,
             heard_at => context.now > heard_at.max(self.awake_since) + lease_us(context.node),
         }
+    }
+
+    /// The node that is about to stop, as far as this one has heard. One that has not said so for a while has stopped, or died.
+    pub fn stopping(&self, context: &Context<'_>) -> Option<NodeId> {
+        let own = context.node.is_stopping().then_some(context.node.node);
+        let is_current = |node: &NodeId, at: Time| {
+            context.state.incarnations.contains_key(node)
+                && context.now < at + lease_us(context.node)
+        };
+        let mut others = self.stopping.iter();
+        own.or_else(|| others.find(|(node, at)| is_current(node, **at)).map(|(node, _)| *node))
     }
 
     /// Does that boot of a node hear this one, as far as it has said?
@@ -244,6 +259,11 @@ impl Leases {
         if message.unheard.contains(&context.node.node) {
             // It is to hear this one soon, if it can.
             self.alive_sent = 0;
+        }
+        if message.is_stopping {
+            self.stopping.insert(node, context.now);
+        } else {
+            self.stopping.remove(&node);
         }
         let Some(raft) = raft.filter(|raft| raft.is_leader() && raft.term() == self.term) else {
             return;

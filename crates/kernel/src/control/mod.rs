@@ -13,6 +13,7 @@
 //! A node that starts again is another boot. Its directory tells that the boot before is over, since one process at a time
 //! has it; that is excluded first, then the new one is let in, as a learner if it is to hold rows.
 
+mod handover;
 pub(crate) mod lease;
 pub mod raft;
 mod schema;
@@ -70,6 +71,7 @@ pub struct Control {
     /// The term in which the others have got the state of this leader.
     copied_in_term: u64,
     leases: lease::Leases,
+    handovers: handover::Handovers,
     /// Shards that learners hold.
     ready: BTreeMap<Incarnation, BTreeSet<ShardId>>,
 }
@@ -115,6 +117,7 @@ impl Control {
             copied_in_term: 0,
             homes_known,
             leases: lease::Leases::default(),
+            handovers: handover::Handovers::default(),
             ready: BTreeMap::new(),
         }
     }
@@ -142,6 +145,8 @@ impl Control {
         }
         self.leases.on_tick(&self.state, context);
         self.exclude_silent(context);
+        self.handovers.on_tick(&self.state, context);
+        self.lead_handovers(context);
         let published = self.drive_raft(context);
         self.lead(context);
         self.drive_raft(context) || published
@@ -160,6 +165,35 @@ impl Control {
                 self.leases.on_proposed(incarnation);
                 context.outbox.log.push(format!("node {node} is excluded: {why}"));
             }
+        }
+    }
+
+    /// Tells the others how this node is, at once.
+    pub(crate) fn send_alive(&mut self, context: &mut Context<'_>) {
+        self.leases.send_alive(context);
+    }
+
+    /// Why the operator had better not stop this node, as far as this one knows.
+    pub(crate) fn why_not_stop(&self, node: NodeId, context: &Context<'_>) -> Option<String> {
+        let is_there =
+            |node: &NodeId| *node == context.address.node || !self.leases.is_silent(*node, context);
+        let nodes = context.state.incarnations.keys().copied();
+        let there: Vec<NodeId> = nodes.filter(is_there).collect();
+        match self.leases.stopping(context) {
+            Some(other) if other == node => Some(format!("node {node} is being stopped already")),
+            Some(other) => Some(format!("node {other} is being stopped: one at a time")),
+            None => handover::why_not_stop(node, &there, context.state),
+        }
+    }
+
+    fn lead_handovers(&mut self, context: &mut Context<'_>) {
+        if !self.is_leader() {
+            return self.handovers.follow();
+        }
+        if let Some((entry, why)) = self.handovers.lead(&self.state, context.now)
+            && self.propose(&entry, context)
+        {
+            context.outbox.log.push(why);
         }
     }
 
@@ -244,6 +278,16 @@ impl Control {
             Message::ControlCopy(m) => return self.on_control_copy(from, &m, context),
             Message::NodeDead(m) => self.on_node_dead(from, &m, context),
             Message::LearnerReady(m) => self.on_learner_ready(&m, context),
+            Message::AskLeave(m) if self.is_leader() => {
+                let (state, now) = (&self.state, context.now);
+                let asked = self.handovers.on_ask_leave(from.node, m.incarnation, state, now);
+                self.propose_all(asked, context);
+            }
+            Message::Handover(m) if self.is_leader() => {
+                let ready = self.handovers.on_ready(from.node, m.begun, &self.state, context.now);
+                self.propose_all(ready, context);
+            }
+            Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
         let published = self.drive_raft(context);
@@ -500,6 +544,12 @@ impl Control {
         adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
     }
 
+    fn propose_all(&mut self, entry: Option<ControlEntry>, context: &mut Context<'_>) {
+        if let Some(entry) = entry {
+            self.propose(&entry, context);
+        }
+    }
+
     /// False if it was not taken: then it is in no log.
     fn propose(&mut self, entry: &ControlEntry, context: &mut Context<'_>) -> bool {
         let bytes = entry.to_bytes();
@@ -556,7 +606,7 @@ impl Control {
             || self.state.is_over(own)
             || !self.state.is_formed();
         if self.state.is_over(own) {
-            context.outbox.end_excluded(context.address.node, "the log says");
+            context.end("the log says");
         }
         if knows_us {
             context.node.publish(Arc::new(self.state.clone()));
@@ -567,6 +617,8 @@ impl Control {
     /// `is_new`: it was proposed in this term. What was before, its requester asks about again.
     fn apply(&mut self, data: &[u8], is_new: bool, context: &mut Context<'_>) {
         let entry = ControlEntry::from_bytes(data).expect("a leader proposed it");
+        let before = self.state.incarnations.clone();
+        let views = self.state.views();
         let outcome = state::apply(&mut self.state, &entry);
         match entry {
             ControlEntry::ExcludeNode { incarnation, .. } => self.leases.on_applied(incarnation),
@@ -575,13 +627,17 @@ impl Control {
             }
             _ => {}
         }
-        if let ControlEntry::ExcludeNode { node, .. } = entry
-            && self.state.is_excluded(node)
-        {
-            // What its next boot has adopted, and what it asks for, that will say.
-            self.nodes_adopted.remove(&node);
-            self.queue.retain(|(requester, _)| requester.node != node);
-            self.answers.retain(|(to, ..)| to.node != node);
+        if self.state.views() != views {
+            self.handovers.on_views(context.now);
+        }
+        for (node, boot) in before {
+            if self.state.is_over(boot) {
+                // What its next boot has adopted, and what it asks for, that will say.
+                self.leases.on_applied(boot);
+                self.nodes_adopted.remove(&node);
+                self.queue.retain(|(requester, _)| requester.node != node);
+                self.answers.retain(|(to, ..)| to.node != node);
+            }
         }
         if !self.is_leader() {
             return;

@@ -1,8 +1,8 @@
 //! Applying the log's entries: a pure function of the state and the entry, the same on every voter.
 
 use protocol::control::{
-    ControlEntry, ControlOutcome, ControlState, Group, Member, MemberState, RequestRecord,
-    Sequencer,
+    ControlEntry, ControlOutcome, ControlState, Group, Handover, HandoverPurpose, Member,
+    MemberState, RequestRecord, Sequencer,
 };
 use types::{BUCKET_COUNT, GroupId, Incarnation, NodeId, ShardId, View};
 
@@ -66,6 +66,36 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             }
             None
         }
+        ControlEntry::BeginHandover { node, incarnation, purpose } => {
+            if state.may_hand_over(*node, *incarnation, *purpose) {
+                let (node, incarnation, purpose) = (*node, *incarnation, *purpose);
+                let begun = state.applied;
+                state.handover = Some(Handover { node, incarnation, purpose, begun });
+            }
+            None
+        }
+        ControlEntry::EndHandover { begun, done } => {
+            if let Some(handover) = state.handover.take_if(|handover| handover.begun == *begun)
+                && *done
+            {
+                hand_over(state, handover);
+            }
+            None
+        }
+    }
+}
+
+/// Nothing is under way anywhere: no locks go with the node.
+fn hand_over(state: &mut ControlState, handover: Handover) {
+    let Handover { node, incarnation, purpose, .. } = handover;
+    match purpose {
+        HandoverPurpose::Leave => exclude(state, node, incarnation),
+        HandoverPurpose::Share => {
+            let id = state.group_of_node(node).expect("a change of views gives a handover up");
+            let group = state.groups.get_mut(&id).expect("just found");
+            group.view = View(group.view.0 + 1);
+            group.primaries = group.shares();
+        }
     }
 }
 
@@ -108,6 +138,7 @@ fn configured_group(state: &ControlState, node: NodeId) -> GroupId {
 /// The data node comes back with nothing: it is told what happens in its group, and counts for nothing yet.
 fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     let id = configured_group(state, node);
+    state.handover = None;
     let group = state.groups.get_mut(&id).expect("formed: has all groups");
     group.view = View(group.view.0 + 1);
     group.members.push(Member { node, incarnation, state: MemberState::Learner });
@@ -124,12 +155,14 @@ fn promote(state: &mut ControlState, node: NodeId) {
 }
 
 /// Takes a node out of its group's view: every bucket keeps its shard, and the other member leads them all. The views of all
-/// groups are one higher: locks are gone with the node, so what a coordinator that has not heard of it does next, wherever that
-/// is, must not be done.
+/// groups are one higher: locks are gone with an active member, so what a coordinator that has not heard of it does next, wherever
+/// that is, must not be done. (After a handover that is nothing.)
 fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     state.excluded.insert(incarnation, node);
     state.incarnations.remove(&node);
-    let had_locks = !state.groups.values().any(|group| group.learner() == Some(node));
+    state.handover = None;
+    let is_active = |group: &Group| group.active().any(|active| active == node);
+    let had_locks = state.groups.values().any(is_active);
     for group in state.groups.values_mut() {
         group.view = View(group.view.0 + 1);
         if had_locks {

@@ -47,6 +47,8 @@ pub struct Coordinator {
     transaction_last: u64,
     schema: SchemaRequests,
     held_back: HeldBack,
+    /// The handover for which all that had begun has ended.
+    drained: Option<u64>,
     victims: report::Victims,
 }
 
@@ -196,7 +198,9 @@ impl Coordinator {
                     self.close(session, context);
                 }
             }
-            Request::Report { .. } => unreachable!("the worker gives reports to their own block"),
+            Request::Report { .. } | Request::StopNode { .. } => {
+                unreachable!("the worker gives them to other blocks")
+            }
             Request::Execute(_)
             | Request::Undo { .. }
             | Request::Commit
@@ -231,10 +235,7 @@ impl Coordinator {
             return;
         }
         match request {
-            Request::Execute(batch)
-                if self.sessions[&session].transaction.is_none()
-                    && self.must_wait(&batch, context) =>
-            {
+            Request::Execute(batch) if self.must_wait(session, &batch, context) => {
                 self.held_back.push(session, batch);
             }
             Request::Execute(batch) => self.execute(session, batch, context),
@@ -245,7 +246,10 @@ impl Coordinator {
                 context.reply(session, Reply::Done);
             }
             Request::ChangeSchema(change) => self.change_schema(session, change, context),
-            Request::Report { .. } | Request::Cancel | Request::Close => {
+            Request::Report { .. }
+            | Request::StopNode { .. }
+            | Request::Cancel
+            | Request::Close => {
                 unreachable!("handled by on_request")
             }
         }
@@ -364,11 +368,26 @@ impl Coordinator {
         }
     }
 
+    /// Has every transaction of this worker's sessions ended that had begun? A schema change is none. If so none begins until the
+    /// handover that was begun so is over.
+    pub(crate) fn drain(&mut self, begun: u64) -> bool {
+        let has_ended = self.sessions.values().all(|session| {
+            let asks = session.pending.as_ref().map(|pending| &pending.phase);
+            let has_begun = session.transaction.as_ref().is_some_and(|t| !t.shards.is_empty());
+            matches!(asks, None | Some(Phase::Schema)) && !has_begun
+        });
+        if has_ended {
+            self.drained = Some(begun);
+        }
+        has_ended
+    }
+
     /// A newer control state, in which these shards have another primary than before.
     pub(crate) fn on_state(&mut self, moved: &[ShardId], context: &mut Context<'_>) {
         if !moved.is_empty() {
             self.on_moved(moved, context);
         }
+        self.begin_held_back(context);
         self.schema.on_state();
         self.adopt_schema(context);
     }

@@ -1,4 +1,4 @@
-//! Back-pressure: no new writes while a peer does not keep up.
+//! Back-pressure: no new writes while a peer does not keep up; and nothing new while shards are handed over.
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node. Transactions that begin by writing or
 //! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
@@ -11,6 +11,7 @@ use protocol::request::SessionId;
 
 use super::Coordinator;
 use super::execute::is_plain_read;
+use crate::node::Mutation;
 use crate::worker::Context;
 
 /// Batches that have not begun.
@@ -38,8 +39,25 @@ impl HeldBack {
 }
 
 impl Coordinator {
-    /// Would the batch add to what piles up? Who comes while others are held back queues behind them.
-    pub(super) fn must_wait(&self, batch: &Batch, context: &mut Context<'_>) -> bool {
+    /// Would the batch begin what must not begin now? While shards are handed over, that is all but what goes on with locks or
+    /// writes: also reads, as who is to answer them changes. Else it would add to what piles up; who comes while others are held
+    /// back queues behind them.
+    pub(super) fn must_wait(
+        &self,
+        session: SessionId,
+        batch: &Batch,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let transaction = self.sessions[&session].transaction.as_ref();
+        let has_begun = transaction.is_some_and(|transaction| !transaction.shards.is_empty());
+        if !has_begun && is_handing_over(context) {
+            // What has begun may wait for it: an AUTO_INCREMENT value, which is another session's to reserve.
+            let begun = context.state.handover.map(|handover| handover.begun);
+            return !batch.is_waited_for || self.drained == begun;
+        }
+        if transaction.is_some() {
+            return false;
+        }
         let overloaded = context.channels.overloaded();
         if overloaded.is_none() && self.held_back.batches.is_empty() {
             return false;
@@ -56,9 +74,16 @@ impl Coordinator {
 
     /// Begins what was held back, as far as there is room again.
     pub(super) fn begin_held_back(&mut self, context: &mut Context<'_>) {
+        if is_handing_over(context) {
+            return;
+        }
         while !self.held_back.batches.is_empty() && !context.channels.is_piling_up() {
             let Some((session, batch)) = self.held_back.batches.pop_front() else { return };
             self.execute(session, batch, context);
         }
     }
+}
+
+fn is_handing_over(context: &Context<'_>) -> bool {
+    context.state.handover.is_some() && context.node.mutation != Mutation::HandoverNotWaitedFor
 }

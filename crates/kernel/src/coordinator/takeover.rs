@@ -126,6 +126,7 @@ impl Coordinator {
             self.lose(id, cut_off(context), context);
         }
         for session in self.held_back.take_all() {
+            self.roll_back(session, context);
             self.finish(session, Reply::Refused(cut_off(context)), context);
         }
     }

@@ -497,7 +497,12 @@ impl Shard {
         context.send_for(self.id, transaction.coordinator, message);
     }
 
-    fn send_unknown(&self, transaction: TransactionId, request: u64, context: &mut Context<'_>) {
+    pub(super) fn send_unknown(
+        &self,
+        transaction: TransactionId,
+        request: u64,
+        context: &mut Context<'_>,
+    ) {
         let unknown = TransactionUnknown { transaction, request, shard: self.id };
         let message = Message::TransactionUnknown(unknown);
         context.send_for(self.id, transaction.coordinator, message);

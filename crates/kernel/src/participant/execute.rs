@@ -75,6 +75,17 @@ impl Shard {
             return;
         }
         let takes_part = execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
+        if takes_part && self.is_sealed(context) {
+            // From a worker that has heard sooner that the handover is over; or its transaction is given up, and that follows.
+            let token = self.next_token();
+            self.park(token, execute, Progress::default(), WaitsFor::Handover, context);
+            return;
+        }
+        if takes_part && self.has_stepped_down() {
+            // Its coordinator has given it up before the handover.
+            self.send_unknown(execute.transaction, execute.request, context);
+            return;
+        }
         if takes_part {
             assert!(self.is_primary, "locks and writes go to the primary of the sender's view");
             self.transactions.entry(execute.transaction).or_insert_with(ShardTransaction::new);

@@ -162,6 +162,7 @@ pub fn on_state(context: &mut Context<'_>) {
         shard.adopt_catalogue(&state.catalogue);
         shard.take_early(context);
         shard.begin_parked(WaitsFor::Schema, context);
+        shard.begin_sealed(context);
     });
 }
 
@@ -170,10 +171,24 @@ pub fn on_tick(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.expire_parked(context);
         shard.answer_leased(context);
+        shard.begin_sealed(context);
         shard.on_takeover_tick(context);
         shard.on_join_tick(context);
         shard.upkeep(context);
     });
+}
+
+/// Seals the shards that this worker owns and leads, and on which nothing of any transaction is left, for the handover that was
+/// begun so. True when all are, and the others could be led here: they have all versions that an open snapshot may ask for.
+pub fn seal(begun: u64, context: &mut Context<'_>) -> bool {
+    let mut all = true;
+    for_owned(context, |shard, context| {
+        all &= match shard.is_primary() {
+            true => shard.seal(begun),
+            false => shard.is_complete(context),
+        };
+    });
+    all
 }
 
 /// Have the shards this worker owns filled every index of the catalogue?

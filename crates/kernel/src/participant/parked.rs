@@ -29,6 +29,8 @@ pub(super) enum WaitsFor {
     Schema,
     /// On a backup: the records that have come and wait for others or for the schema.
     Records,
+    /// The end of a handover.
+    Handover,
     /// All is done, but the answer may be old: a lease.
     Lease,
 }
@@ -90,9 +92,11 @@ impl Shard {
         let Some(parked) = self.parked.remove(&token) else { return };
         let granted = match parked.waits_for {
             WaitsFor::Lock => self.locks.cancel(token),
-            WaitsFor::Decision(_) | WaitsFor::Schema | WaitsFor::Records | WaitsFor::Lease => {
-                Vec::new()
-            }
+            WaitsFor::Decision(_)
+            | WaitsFor::Schema
+            | WaitsFor::Records
+            | WaitsFor::Handover
+            | WaitsFor::Lease => Vec::new(),
         };
         self.refuse(&parked.execute, refusal, context);
         self.resume(granted, context);

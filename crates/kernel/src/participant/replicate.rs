@@ -43,7 +43,8 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         if self.is_primary {
-            // Promoted meanwhile: the sender is dead, and nobody has been told that this member holds it.
+            // Promoted meanwhile: the sender is dead, and nobody has been told that this member holds it. (One that has handed over
+            // had nothing on its way.)
             return;
         }
         assert!(message.position > self.received, "channels deliver once");
@@ -260,7 +261,10 @@ impl Shard {
         message: &ReplicateOk,
         context: &mut Context<'_>,
     ) {
-        assert!(self.is_primary, "acknowledgements go to the primary of this view");
+        if !self.is_primary {
+            // It has handed over: another acknowledgement, over another channel, has said as much before.
+            return;
+        }
         self.on_learner_holds(from.node, message.position);
         if !self.backups.contains(&from.node) {
             // A learner that does not count yet, or excluded meanwhile: it is not waited for.

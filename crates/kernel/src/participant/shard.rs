@@ -59,6 +59,9 @@ pub struct Shard {
     /// The learner of the group, and how far it is filled.
     pub(super) filling: Option<Filling>,
 
+    /// At rest for the handover that was begun so: nobody is to ask for anything until it is over.
+    pub(super) sealed: Option<u64>,
+
     // On a backup.
     /// Being filled: not all rows are here.
     pub(super) is_learner: bool,
@@ -263,6 +266,7 @@ impl Shard {
             member_count: group.members.len(),
             excluded: state.excluded.keys().copied().collect(),
             filling: None,
+            sealed: None,
             is_learner: group.learner() == Some(node),
             complete_from: Timestamp::ZERO,
             restamped: None,

@@ -8,6 +8,8 @@
 //! | its backup   | waits for it no more: what only it did not hold is decided, what it was to stamp is stamped    |
 //! | coordinator  | rolls back what was not asked to commit; what is prepared is in doubt                        |
 //!
+//! A primary that has handed over ([`crate::handover`]) is a backup from the new view on, and had nothing under way.
+//!
 //! A transaction in doubt asks its home again and again how it was decided, and holds its rows until it is told. Home knows
 //! because it remembers the commits of its log: those over several shards for [`DECISIONS_KEPT_US`], on every member. What was
 //! told to a dead primary only is asked by its coordinator in the same way; for that a backup remembers all commits of the
@@ -133,7 +135,11 @@ impl Shard {
             self.view = group.view;
             self.member_count = group.members.len();
             self.is_learner = group.learner() == Some(here);
-            let leads_now = !self.is_primary && group.primaries[&self.id] == here;
+            let leads = group.primaries[&self.id] == here;
+            let leads_now = leads && !self.is_primary;
+            if self.is_primary && !leads {
+                self.step_down(context);
+            }
             if !leads_now {
                 self.adopt_learner(group, context);
             }
@@ -176,10 +182,51 @@ impl Shard {
         self.go_on_later(context);
     }
 
+    /// Nothing of any transaction is left here: the handover may be done.
+    pub(super) fn seal(&mut self, begun: u64) -> bool {
+        if self.is_quiescent() {
+            self.sealed = Some(begun);
+        }
+        self.sealed == Some(begun)
+    }
+
+    /// May every snapshot that is open be read here?
+    pub(super) fn is_complete(&self, context: &Context<'_>) -> bool {
+        self.complete_from <= context.node.horizon()
+    }
+
+    /// Is nothing to be begun here until the handover is over?
+    pub(super) fn is_sealed(&self, context: &Context<'_>) -> bool {
+        let current = context.state.handover.map(|handover| handover.begun);
+        self.is_primary && self.sealed.is_some() && self.sealed == current
+    }
+
+    /// Has it led, and handed over?
+    pub(super) fn has_stepped_down(&self) -> bool {
+        !self.is_primary && self.sealed.is_some()
+    }
+
+    /// Begins what came while it was sealed.
+    pub(super) fn begin_sealed(&mut self, context: &mut Context<'_>) {
+        if !self.parked.is_empty() && !self.is_sealed(context) {
+            self.begin_parked(WaitsFor::Handover, context);
+        }
+    }
+
+    /// On a primary that has handed over: it is a backup now.
+    fn step_down(&mut self, context: &Context<'_>) {
+        assert!(self.transactions.is_empty() && self.in_flight.is_empty(), "handed over at rest");
+        self.is_primary = false;
+        self.received = self.position;
+        self.commits.since = Some(context.now);
+        self.commits.single_by_id = None;
+    }
+
     /// On a backup that becomes the primary. Whatever was acknowledged is here, because nothing is without this member.
     fn promote(&mut self, context: &mut Context<'_>) {
         assert!(self.undecided.is_empty(), "with two members a record is decided when it is here");
         self.is_primary = true;
+        self.sealed = None;
         // What came early waits for a record that nobody has, or for its schema: it was not acknowledged.
         self.early.clear();
         self.held_waiters.clear();

@@ -235,6 +235,11 @@ impl Cluster {
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
 
+    /// A node's host has it hand over what it leads, or not.
+    pub fn set_leaving(&mut self, id: NodeId, leaves: bool) {
+        self.step(Address { node: id, worker: WorkerId(0) }, Input::Leave(leaves), 0);
+    }
+
     /// What a node's clock shows.
     fn clock(&self, node: NodeId) -> Time {
         self.now + self.setup.clocks.get(&node).copied().unwrap_or(0)
@@ -381,6 +386,9 @@ impl Cluster {
         for line in outbox.log {
             self.said.push(format!("{here} log: {line}"));
         }
+        if outbox.stop.is_some() {
+            self.said.push(format!("{here} is to stop"));
+        }
         let ends = outbox.ends.take();
         // What a step answers does not wait for what it sends.
         for (session, reply) in outbox.replies {
@@ -401,6 +409,9 @@ impl Cluster {
         }
         if let Some(reason) = ends {
             self.said.push(format!("{here} ends: {reason}"));
+            self.die(at.node);
+        } else if outbox.has_left && self.nodes.contains_key(&at.node) {
+            self.said.push(format!("{here} has left"));
             self.die(at.node);
         }
     }

@@ -11,13 +11,15 @@
 //! load t 1=10 2=20         inserts rows, in silence
 //! where t 1 2 3            the shard of each key
 //! begin s1 @2 [rr]         a session on node 2 (worker 1 of it: @2.1); rr: REPEATABLE READ
-//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [age=50ms] [nowait] [skip-locked] [serializable] [strict] <op>; ...
+//! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [age=50ms] [nowait] [skip-locked] [serializable]
+//!     [strict] [waited-for] <op>; ...
 //!                          one batch, a statement of its own unless `again`. Operations:
 //!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
+//! s1: stop n3              asks node 3's host to stop it
 //! cost s1                  what the session's last request cost until it was answered, and in all
 //! stabilize                delivers everything, and what comes of it
 //! deliver n2->n3 [Kind] [count]    the frames on a link: all, or the first so many (of a kind)
@@ -35,6 +37,7 @@
 //! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on
 //! die n3                   node 3's process ends; what it has sent is on its way
 //! dead n3 n2               node 2's host tells its node that node 3's process has ended
+//! leave n3, stay n3        node 3's host is about to end it, and has it hand over first; or not after all
 //! busy n2 on|off           workers find the shards of others always, or never, busy
 //! show Kind, hide Kind     which messages are written down (housekeeping is not)
 //! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
@@ -161,6 +164,8 @@ impl Player {
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().die(node);
             }
+            "leave" => self.cluster().set_leaving(node_of(rest[0]), true),
+            "stay" => self.cluster().set_leaving(node_of(rest[0]), false),
             "dead" => self.cluster().tell_death(node_of(rest[0]), node_of(rest[1])),
             "busy" => {
                 let per_mille = if rest[1] == "on" { 1_000 } else { 0 };
@@ -384,6 +389,7 @@ impl Player {
             ["undo", statement] => Request::Undo { statement: number(statement) as u32 },
             ["cancel"] => Request::Cancel,
             ["close"] => Request::Close,
+            ["stop", node] => Request::StopNode { node: node_of(node), restart: false },
             ["report", what] => Request::Report { node: None, query: self.query(what) },
             ["create", table] => change(SchemaChange::CreateTable(Box::new(definition(table)))),
             ["drop", table] => change(SchemaChange::DropTable { id: self.table(table) }),
@@ -452,6 +458,7 @@ impl Player {
                     _ if *first == "autocommit" => batch.commit = true,
                     _ if *first == "nowait" => batch.wait = WaitPolicy::NoWait,
                     _ if *first == "skip-locked" => batch.wait = WaitPolicy::SkipLocked,
+                    _ if *first == "waited-for" => batch.is_waited_for = true,
                     _ if *first == "serializable" => batch.lock_ranges = true,
                     _ if *first == "strict" => batch.refuse_changed = true,
                     _ if *first == "rr" => batch.read_at = ReadAt::Transaction,

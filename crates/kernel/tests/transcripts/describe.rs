@@ -165,7 +165,9 @@ impl Names {
             Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::NodeDead(m) => format!("node {}", m.node),
-            Message::Excluded(_) | Message::LeaseGranted(_) => String::new(),
+            Message::Excluded(_) | Message::LeaseGranted(_) | Message::AskLeave(_) => String::new(),
+            Message::StopNode(m) => String::from(if m.restart { "and start again" } else { "" }),
+            Message::Handover(m) => format!("begun in #{}: {:?}", m.begun, m.step),
             Message::Alive(m) => {
                 let unheard = m.unheard.iter().map(|node| format!("does not hear {node}"));
                 unheard.collect::<Vec<_>>().join(", ")
@@ -238,12 +240,14 @@ impl Names {
     /// "2 of 3 nodes registered, schema 1", and whether views are formed.
     pub fn control_state(&self, state: &ControlState) -> String {
         let registered: Vec<String> = state.incarnations.keys().map(|id| node(*id)).collect();
+        let hands_over = state.handover.map(|it| format!("; {} hands over", node(it.node)));
         format!(
-            "#{}: {} registered; {}; schema {}",
+            "#{}: {} registered; {}; schema {}{}",
             state.applied,
             registered.join(" "),
             if state.is_formed() { "views formed" } else { "no views" },
-            state.catalogue.version
+            state.catalogue.version,
+            hands_over.unwrap_or_default()
         )
     }
 

@@ -317,6 +317,7 @@ impl Session {
             lock_ranges: self.transaction.isolation == Isolation::Serializable,
             refuse_changed: self.settings.strict_snapshot
                 && self.transaction.isolation == Isolation::RepeatableRead,
+            is_waited_for: false,
             snapshot_age_max_ms: self.settings.snapshot_age_max_seconds.saturating_mul(1000),
         }
     }

@@ -1,0 +1,212 @@
+//! The leader's part in planned changes: who may hand over, when, and for how long others wait for it ([`crate::handover`]).
+
+use protocol::Message;
+use protocol::control::{ControlEntry, ControlState, Group, Handover, HandoverPurpose};
+use protocol::message::AskLeave;
+use types::{Address, Incarnation, NodeId, WorkerId};
+
+use crate::limits::{
+    HANDOVER_PAUSE_US, LEAVE_PATIENCE_US, LEAVE_PAUSE_MAX_US, RESEND_INTERVAL_US, SHARE_AFTER_US,
+    SHARE_PATIENCE_US, SHARE_PAUSE_MAX_US,
+};
+use crate::worker::{Context, Time};
+
+#[derive(Default)]
+pub(super) struct Handovers {
+    /// When this node asks again to be relieved.
+    ask_next: Time,
+
+    // The leader's.
+    /// The handover there is, and since when this leader knows of it.
+    since: Option<(u64, Time)>,
+    /// When its end is proposed again: a proposal may be lost with a term.
+    end_next: Time,
+    leaves: Attempts,
+    shares: Attempts,
+}
+
+/// Handovers of one purpose that came to nothing are tried again after a pause, which grows.
+#[derive(Default)]
+struct Attempts {
+    next: Time,
+    failed: u32,
+}
+
+impl Attempts {
+    /// One is made now; the pause behind it is twice the one before, and at most so long.
+    fn begin(&mut self, now: Time, pause_max: Time) {
+        let pause = HANDOVER_PAUSE_US << self.failed.min(16);
+        self.next = now + pause.min(pause_max);
+        self.failed += 1;
+    }
+}
+
+impl Handovers {
+    /// A node that is to stop asks to be relieved until this boot is out.
+    pub fn on_tick(&mut self, state: &ControlState, context: &mut Context<'_>) {
+        let incarnation = context.node.incarnation;
+        let is_in = state.incarnations.get(&context.address.node) == Some(&incarnation);
+        if !context.node.is_leaving() || !is_in || context.now < self.ask_next {
+            return;
+        }
+        self.ask_next = context.now + RESEND_INTERVAL_US;
+        for voter in context.node.config.voters() {
+            let to = Address { node: voter, worker: WorkerId(0) };
+            context.send(to, Message::AskLeave(AskLeave { incarnation }));
+        }
+    }
+
+    /// The leader is asked to relieve a node. What it is to propose.
+    pub fn on_ask_leave(
+        &mut self,
+        node: NodeId,
+        incarnation: Incarnation,
+        state: &ControlState,
+        now: Time,
+    ) -> Option<ControlEntry> {
+        let purpose = HandoverPurpose::Leave;
+        // What it leads need not be shared before.
+        self.shares.next = self.shares.next.max(now + SHARE_AFTER_US);
+        if now < self.leaves.next || !state.may_hand_over(node, incarnation, purpose) {
+            return None;
+        }
+        self.leaves.begin(now, LEAVE_PAUSE_MAX_US);
+        Some(ControlEntry::BeginHandover { node, incarnation, purpose })
+    }
+
+    /// Nothing is under way anywhere. What the leader is to propose.
+    pub fn on_ready(
+        &mut self,
+        from: NodeId,
+        begun: u64,
+        state: &ControlState,
+        now: Time,
+    ) -> Option<ControlEntry> {
+        let is_it = |handover: &Handover| handover.node == from && handover.begun == begun;
+        state.handover.filter(is_it)?;
+        self.end(begun, true, now)
+    }
+
+    fn end(&mut self, begun: u64, done: bool, now: Time) -> Option<ControlEntry> {
+        if now < self.end_next {
+            return None;
+        }
+        self.end_next = now + RESEND_INTERVAL_US;
+        Some(ControlEntry::EndHandover { begun, done })
+    }
+
+    /// The leader's part of a tick: gives up what takes too long, and has nodes that came back lead their share again. What it is
+    /// to propose, and to write into its log.
+    pub fn lead(&mut self, state: &ControlState, now: Time) -> Option<(ControlEntry, String)> {
+        let Some(handover) = state.handover else {
+            self.since = None;
+            return self.share(state, now);
+        };
+        let since = match self.since {
+            Some((begun, since)) if begun == handover.begun => since,
+            _ => now,
+        };
+        self.since = Some((handover.begun, since));
+        let patience = match handover.purpose {
+            HandoverPurpose::Leave => LEAVE_PATIENCE_US,
+            HandoverPurpose::Share => SHARE_PATIENCE_US,
+        };
+        if now < since + patience {
+            return None;
+        }
+        let why = format!(
+            "node {} does not hand over yet: for {} ms there was a transaction that had begun and not ended, or a snapshot older than \
+             a node's return; it is tried again",
+            handover.node,
+            patience / 1_000
+        );
+        Some((self.end(handover.begun, false, now)?, why))
+    }
+
+    /// Another node leads.
+    pub fn follow(&mut self) {
+        self.since = None;
+        self.end_next = 0;
+    }
+
+    fn share(&mut self, state: &ControlState, now: Time) -> Option<(ControlEntry, String)> {
+        if now < self.shares.next || !state.is_formed() {
+            return None;
+        }
+        self.shares.next = now + SHARE_AFTER_US;
+        let purpose = HandoverPurpose::Share;
+        let (node, incarnation) = state.groups.values().find_map(|group| {
+            let node = group.leads_too_much()?;
+            let incarnation = *state.incarnations.get(&node)?;
+            state.may_hand_over(node, incarnation, purpose).then_some((node, incarnation))
+        })?;
+        self.shares.begin(now, SHARE_PAUSE_MAX_US);
+        let why = format!("node {node} gives back what it leads for others");
+        Some((ControlEntry::BeginHandover { node, incarnation, purpose }, why))
+    }
+
+    /// The views are others than before: who has come back has a moment to settle, and what came to nothing may succeed now.
+    pub fn on_views(&mut self, now: Time) {
+        self.leaves = Attempts::default();
+        self.shares = Attempts { next: now + SHARE_AFTER_US, failed: 0 };
+    }
+}
+
+/// Why the operator had better not stop this node: with it would go the last copy of rows, or the quorum of the voters. `there` are
+/// the nodes that take part and are heard.
+pub(super) fn why_not_stop(node: NodeId, there: &[NodeId], state: &ControlState) -> Option<String> {
+    if state.config.node(node).is_none() {
+        return Some(format!("there is no node {node}"));
+    }
+    if !state.is_formed() {
+        return Some("the cluster is starting: not every node is there yet".into());
+    }
+    if !there.contains(&node) {
+        return Some(format!("node {node} does not run, or has not joined the cluster yet"));
+    }
+    why_not_lose_copy(node, state).or_else(|| why_not_lose_vote(node, there, state))
+}
+
+fn why_not_lose_copy(node: NodeId, state: &ControlState) -> Option<String> {
+    let group = state.group(state.group_of_node(node)?);
+    if !group.active().any(|active| active == node) {
+        return None;
+    }
+    match (group.active().count(), group.learner()) {
+        (1, None) => Some(format!(
+            "node {node} has the only copy of its rows, which would be lost; `skarv down` stops the whole cluster"
+        )),
+        (1, Some(learner)) => Some(format!(
+            "node {node} has the only whole copy of its rows, and node {learner} is being filled: wait until that is done \
+             (ALL STATUS shows how far it is)"
+        )),
+        (2, _) => {
+            // Its records do not end, so nobody hands over meanwhile.
+            let learner = state.groups.values().find_map(Group::learner)?;
+            Some(format!(
+                "node {learner} is being filled: wait until that is done (ALL STATUS shows how far it is)"
+            ))
+        }
+        (members, _) => Some(format!(
+            "this release stops single nodes in node groups of two only, and that of node {node} has {members}"
+        )),
+    }
+}
+
+fn why_not_lose_vote(node: NodeId, there: &[NodeId], state: &ControlState) -> Option<String> {
+    let voters = state.config.voters();
+    let needed = voters.len() / 2 + 1;
+    let left = voters.iter().filter(|voter| **voter != node && there.contains(voter)).count();
+    if !voters.contains(&node) {
+        return None;
+    }
+    if voters.len() == 1 {
+        return Some(format!("node {node} is the only voter: without it nobody would be answered"));
+    }
+    (left < needed).then(|| {
+        format!(
+            "without node {node} only {left} of {} voters would run, and nobody would be answered: {needed} are needed",
+            voters.len()
+        )
+    })
+}
