@@ -61,6 +61,7 @@ if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
     run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
     run "simulated returns" "$skarv" sim --seeds $((seeds / 2)) --returns
+    run "simulated planned stops" "$skarv" sim --seeds $((seeds / 2)) --leaves
     run "simulated failures" "$skarv" sim --seeds $((seeds / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi

@@ -23,6 +23,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --crashes          every world whose rows have replicas loses a node
   --failures         the same, and nodes freeze and are cut off; nobody is told of it, the others find out
   --returns          and it comes back; then the next one is lost, and so on
+  --leaves           the same, but nodes are stopped as planned: nobody elsewhere is to notice more than a pause
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -63,6 +64,9 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LeaseIgnored,
     Mutation::LeaseFromArrival,
     Mutation::LeaseNotWaitedFor,
+    Mutation::HandoverNotWaitedFor,
+    Mutation::HandoverNotDrained,
+    Mutation::HandoverNotQuiet,
     Mutation::GrantsUnchecked,
 ];
 
@@ -78,6 +82,7 @@ struct Arguments {
     crashes: bool,
     returns: bool,
     failures: bool,
+    leaves: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -109,6 +114,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         crashes: false,
         returns: false,
         failures: false,
+        leaves: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -132,6 +138,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--stop" => parsed.stop = true,
             "--crashes" => parsed.crashes = true,
             "--returns" => parsed.returns = true,
+            "--leaves" => parsed.leaves = true,
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -209,7 +216,9 @@ fn cpu_time() -> Duration {
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
-    if arguments.failures {
+    if arguments.leaves {
+        options = options.with_leaves();
+    } else if arguments.failures {
         options = options.with_failures();
     } else if arguments.returns {
         options = options.with_returns();
@@ -270,6 +279,7 @@ fn print_failure(
     };
     let kinds = [
         (arguments.failures, " --failures"),
+        (arguments.leaves, " --leaves"),
         (arguments.returns, " --returns"),
         (arguments.crashes, " --crashes"),
     ];

@@ -70,6 +70,8 @@ pub enum Failure {
     Dies,
     /// It does nothing for so long, and then goes on.
     Freezes { lasts: Time },
+    /// It is stopped as planned: it hands over what it leads, and then its process ends.
+    Leaves,
     /// For so long nothing comes to it from these others, or from it to them, or both.
     CutOff { from: Vec<NodeId>, hears: bool, is_heard: bool, lasts: Time, waits: bool },
 }
@@ -269,6 +271,23 @@ impl Options {
         options
     }
 
+    /// The same, but data nodes are stopped as planned.
+    pub fn with_leaves(self) -> Options {
+        let mut options = self.with_returns();
+        let data = options.cluster_config().data_nodes();
+        let Some(crash) = &mut options.crash else { return options };
+        crash.told_after = Time::MAX;
+        let planned = |node: NodeId| match data.contains(&node) {
+            true => Failure::Leaves,
+            false => Failure::Dies,
+        };
+        crash.failure = planned(crash.node);
+        for (node, _, failure) in &mut crash.then {
+            *failure = planned(*node);
+        }
+        options
+    }
+
     /// The same, but nodes also freeze and are cut off, and nobody is told of a death: the others find out. Links are good
     /// otherwise, since only then can one say how long that may take.
     pub fn with_failures(self) -> Options {
@@ -343,14 +362,14 @@ impl Options {
 impl Failure {
     pub fn lasts(&self) -> Time {
         match self {
-            Failure::Dies => 0,
+            Failure::Dies | Failure::Leaves => 0,
             Failure::Freezes { lasts } | Failure::CutOff { lasts, .. } => *lasts,
         }
     }
     /// Nodes whose clients may have to wait until it is over. Of two that do not hear each other that may be either.
     pub fn sufferers(&self, node: NodeId) -> Vec<NodeId> {
         match self {
-            Failure::Dies => Vec::new(),
+            Failure::Dies | Failure::Leaves => Vec::new(),
             Failure::Freezes { .. } => vec![node],
             Failure::CutOff { from, .. } if from.len() > 1 => vec![node],
             Failure::CutOff { from, .. } => from.iter().copied().chain([node]).collect(),

@@ -165,6 +165,9 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         return Err(format!("the sessions have ended, but {restless}"));
     }
     world.run_for(PRUNE_MAX);
+    if !world.run_until(REST_MAX, World::is_settled) {
+        return Err("shards are being handed over all the time".into());
+    }
 
     let catalogue = world.client(world.hosts()[0]).catalogue();
     let left = Rc::new(contents::examine(world, catalogue)?);

@@ -33,7 +33,7 @@ use types::{Address, Home, Incarnation, NodeId, WorkerId};
 use crate::bulletin::Bulletin;
 use crate::network::{ConnectionId, Network};
 use crate::options::{
-    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, Faults, MILLISECOND, Options,
+    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, Faults, MILLISECOND, Options, SECOND,
 };
 use crate::random::Random;
 
@@ -59,7 +59,8 @@ pub struct World {
     /// Nodes that are frozen or cut off, or were: and since when they serve again.
     troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
     event_last: u64,
-    events: BTreeMap<(Time, u64), Event>,
+    /// By when they happen, and then in the order they were planned. Boxed: a map moves what it holds.
+    events: BTreeMap<(Time, u64), Box<Event>>,
     random: Random,
     network: Network,
     /// Those that are alive, and their workers.
@@ -78,6 +79,8 @@ pub struct World {
     frozen: BTreeMap<NodeId, Time>,
     /// Freezes and cuts that are not over.
     failing: u32,
+    /// Nodes that hand over, because they are to stop.
+    leaving: BTreeMap<NodeId, Crash>,
     /// Nodes that end themselves now.
     ending: BTreeSet<NodeId>,
     /// Nodes that others may have taken for dead.
@@ -117,6 +120,9 @@ struct SessionHost {
     executor: Executor,
 }
 
+/// A node that is to stop ends after so long, whether it has handed over or not.
+const LEAVE_MAX: Time = 5 * SECOND;
+
 /// A crash that has happened.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
@@ -133,6 +139,8 @@ pub struct Counts {
     pub frames_doubled: u64,
     pub cuts: u64,
     pub crashes: u64,
+    /// Of these, nodes that had handed over before.
+    pub leaves: u64,
     pub freezes: u64,
     pub cut_offs: u64,
     /// Nodes that lived and were excluded.
@@ -164,6 +172,8 @@ enum Event {
     Restart(Crash),
     /// The node that was frozen or cut off is so no more.
     FailureEnds(Crash),
+    /// The node that is to stop has had its time.
+    LeaveEnds(Crash),
     /// A worker is told of the crash.
     NodeDied {
         to: Address,
@@ -185,7 +195,8 @@ impl Event {
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
-            | Event::FailureEnds(_) => None,
+            | Event::FailureEnds(_)
+            | Event::LeaveEnds(_) => None,
         }
     }
 }
@@ -237,6 +248,7 @@ impl World {
             down: BTreeSet::new(),
             frozen: BTreeMap::new(),
             failing: 0,
+            leaving: BTreeMap::new(),
             ending: BTreeSet::new(),
             suspects: BTreeSet::new(),
             next_crash: None,
@@ -314,7 +326,13 @@ impl World {
     }
     /// Can every node that is alive serve?
     pub fn is_ready(&self) -> bool {
-        self.workers.values().all(|worker| self.serves(worker))
+        self.down.is_empty() && self.workers.values().all(|worker| self.serves(worker))
+    }
+    /// Do all act by the same views, and does nobody hand over?
+    pub fn is_settled(&self) -> bool {
+        let mut states = self.workers.values().map(|worker| worker.kernel.state());
+        let first = states.next().expect("a cluster has workers");
+        first.handover.is_none() && states.all(|state| state.applied == first.applied)
     }
     fn serves(&self, worker: &Worker) -> bool {
         let now = self.now + worker.clock_offset;
@@ -392,7 +410,7 @@ impl World {
             assert!(at >= self.now, "time does not go back");
             self.now = at;
             self.clock.set(at);
-            self.happen(event);
+            self.happen(*event);
             while self.schema_news.take_fresh() | self.news.take_fresh() {
                 for host in self.hosts() {
                     if !self.frozen.contains_key(&host.node) {
@@ -407,7 +425,7 @@ impl World {
 
     fn schedule(&mut self, at: Time, event: Event) {
         self.event_last += 1;
-        self.events.insert((at, self.event_last), event);
+        self.events.insert((at, self.event_last), Box::new(event));
     }
 
     fn happen(&mut self, event: Event) {
@@ -466,6 +484,12 @@ impl World {
             Event::Ends(crash) => self.crash(crash),
             Event::Restart(crash) => self.restart(crash),
             Event::FailureEnds(crash) => self.end_failure(crash),
+            Event::LeaveEnds(crash) => {
+                // Unless that was another time.
+                if self.leaving.get(&crash.node).is_some_and(|last| last.seed == crash.seed) {
+                    self.end_leave(crash.node, false);
+                }
+            }
             Event::NodeDied { to, node, incarnation } => {
                 self.trace.add(9 << 32 | key_of(to));
                 self.print(to, || format!("told that node {node} has died"));
@@ -517,6 +541,7 @@ impl World {
         let until = self.now + lasts;
         match &crash.failure {
             Failure::Dies => return self.crash(crash),
+            Failure::Leaves => return self.leave(crash),
             Failure::Freezes { .. } => {
                 self.counts.freezes += 1;
                 self.frozen.insert(node, until);
@@ -542,6 +567,34 @@ impl World {
             self.troubled.borrow_mut().insert(node, None);
         }
         self.schedule(until, Event::FailureEnds(crash));
+    }
+
+    /// A node is to stop: it hands over, and ends when that is done. Others lose nothing by it.
+    fn leave(&mut self, crash: Crash) {
+        let node = crash.node;
+        let first = Address { node, worker: WorkerId(0) };
+        self.failing += 1;
+        self.troubled.borrow_mut().insert(node, None);
+        self.leaving.insert(node, crash.clone());
+        self.schedule(self.now + LEAVE_MAX, Event::LeaveEnds(crash));
+        self.step(first, Input::Leave(true));
+        self.settle(first);
+    }
+
+    /// The node has handed over, or is not waited for any longer.
+    fn end_leave(&mut self, node: NodeId, has_left: bool) {
+        let Some(mut crash) = self.leaving.remove(&node) else { return };
+        self.failing -= 1;
+        if has_left {
+            self.counts.leaves += 1;
+        } else {
+            assert!(
+                !self.options.faults.are_mild(),
+                "node {node} does not get rid of what it leads"
+            );
+            crash.failure = Failure::Dies;
+        }
+        self.schedule(self.now, Event::Ends(crash));
     }
 
     /// What was frozen or cut off is so no more.
@@ -609,7 +662,9 @@ impl World {
             }
         }
         let told_at = told_first + CRASH_TOLD_SPREAD;
-        self.lost.set(Some(Lost { node: failed, told_at }));
+        if crash.failure != Failure::Leaves {
+            self.lost.set(Some(Lost { node: failed, told_at }));
+        }
         if let Some(after) = crash.restart_after {
             self.down.insert(failed);
             self.schedule(self.now + after, Event::Restart(crash));
@@ -715,6 +770,9 @@ impl World {
             if self.log.len() < 100 {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
+        }
+        if std::mem::take(&mut outbox.has_left) {
+            self.end_leave(address.node, true);
         }
         if let Some(reason) = outbox.ends.take() {
             self.end_excluded(address.node, &reason);

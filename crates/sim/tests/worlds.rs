@@ -4,7 +4,7 @@
 use kernel::Mutation;
 use protocol::control::HEARTBEAT_MS;
 use sim::cli::MUTATIONS;
-use sim::options::{Failure, Faults, MILLISECOND, SECOND, Shape};
+use sim::options::{Delay, Failure, Faults, MILLISECOND, SECOND, Shape};
 use sim::random::Random;
 use sim::{Options, Outcome, run};
 use types::NodeId;
@@ -74,6 +74,18 @@ fn returns() {
         }
         assert!(5 < returned, "{shape:?}: {returned}");
     }
+}
+
+/// The same, and they are stopped as planned: sessions elsewhere are refused nothing for that.
+#[test]
+fn leaves() {
+    let mut left = 0;
+    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
+        for options in seeds_of(shape, 5, 6) {
+            left += expect_success(&options.with_leaves()).counts.leaves;
+        }
+    }
+    assert!(10 < left, "{left}");
 }
 
 /// The same, and they freeze and are cut off.
@@ -190,6 +202,18 @@ fn partners_in_turns(seed: u64, kinds: &[&str], faults: Faults) -> Options {
     options
 }
 
+/// The same, where they are stopped as planned, over links that take their time.
+fn leaving_in_turns(seed: u64, kinds: &[&str]) -> Options {
+    let delay = Delay { high: 8 * MILLISECOND, ..Delay::MILD };
+    let mut options = partners_in_turns(seed, kinds, Faults { delay, ..Faults::NONE });
+    let crash = options.crash.as_mut().expect("four data nodes");
+    (crash.failure, crash.told_after) = (Failure::Leaves, SECOND * 1_000);
+    for (_, _, failure) in &mut crash.then {
+        *failure = Failure::Leaves;
+    }
+    options
+}
+
 /// Each is deaf for a second, and then hears it all.
 fn cut_off_in_turns(seed: u64) -> Options {
     in_turns(seed, |node| {
@@ -243,6 +267,9 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::LeaseIgnored | Mutation::LeaseNotWaitedFor => {
                 Options::of_seed(*seed, 6).with_work(&["registers", "lists"], 2).with_failures()
             }
+            Mutation::HandoverNotWaitedFor => Options::of_seed(*seed, 6).with_leaves(),
+            Mutation::HandoverNotDrained => leaving_in_turns(*seed, &["counters", "ledger"]),
+            Mutation::HandoverNotQuiet => leaving_in_turns(*seed, &["bank", "snapshots"]),
             Mutation::LeaseFromArrival => cut_off_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
             _ => Options::of_seed(*seed, 3),
