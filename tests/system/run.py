@@ -34,12 +34,13 @@ import lifecycle
 import links
 import load
 import rejoin
+import rolling
 import takeover
 import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
+MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin, rolling,
            frozen, cut, load]
 
 

@@ -28,7 +28,7 @@ def test_commands(environment):
     cluster = environment.cluster("data", "--memory", "100M")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1),(2),(3)")
     lines = cluster.mgm("ALL STATUS").stdout.splitlines()
-    assert len(lines) == 3 and all(re.match(r"id=\d +started +uptime=\d+s transactions_open=\d+ ", line) for line in lines), lines
+    assert len(lines) == 3 and all(re.match(r"id=\d +started +uptime=\d+s leads=\d+ transactions_open=\d+ ", line) for line in lines), lines
     assert cluster.mgm("2 STATUS").stdout.startswith("id=2 started data,sql,voter\n")
     memory = json.loads(cluster.mgm("ALL REPORT MEMORY", "--json").stdout)["nodes"]
     by_node = {entry["node"]: entry for entry in memory}
@@ -38,7 +38,7 @@ def test_commands(environment):
         assert rows["d.t"] == 3, rows
     assert "d.t" in cluster.mgm("3 REPORT MEMORY").stdout
     assert "ALL STATUS" in cluster.mgm("HELP").stdout
-    for command, reason in [("SHOE", "unknown command"), ("2 STOP", "not in this release"), ("9 STATUS", "no node 9"),
+    for command, reason in [("SHOE", "unknown command"), ("ALL STOP", "not in this release"), ("9 STATUS", "no node 9"),
                             ("", "no command")]:
         result = cluster.mgm(command)
         assert result.returncode == 1 and reason in result.stderr, result
