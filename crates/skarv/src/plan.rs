@@ -55,7 +55,10 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
         );
     }
     check_memory(&shape)?;
-    let config = config_of(&shape);
+    let mut config = config_of(&shape);
+    if let Some(chosen) = old.as_ref().and_then(|old| old.heartbeat_ms) {
+        config.heartbeat_ms = Some(chosen);
+    }
     config.check()?;
     for node in &config.nodes {
         let id = types::NodeId(node.id);
@@ -143,6 +146,7 @@ fn shape_of(config: &Config, dir: &Path) -> Result<Shape, String> {
     };
     let mut same = config_of(&shape);
     same.cluster_id.clone_from(&config.cluster_id);
+    same.heartbeat_ms = config.heartbeat_ms;
     if same == *config { Ok(shape) } else { Err(foreign()) }
 }
 
@@ -163,6 +167,7 @@ pub fn with_new_links(config: &Config, dir: &Path) -> Result<Config, String> {
     shape.link_ports = ports::free(shape.link_ports.len())?;
     let mut changed = config_of(&shape);
     changed.cluster_id.clone_from(&config.cluster_id);
+    changed.heartbeat_ms = config.heartbeat_ms;
     Ok(changed)
 }
 
@@ -188,6 +193,10 @@ fn voter_count(nodes: u16) -> u16 {
         _ => 5,
     }
 }
+
+/// The nodes of a box share its cores with each other and with their clients. Where those are many, and in another session, Linux has
+/// kept a node from running for up to 0.65 s (64 clients on two cores, kernel 6.18 with autogroups): that must not look like its end.
+const BOX_HEARTBEAT_MS: u32 = 250;
 
 /// The configuration of a box.
 pub fn config_of(shape: &Shape) -> Config {
@@ -216,7 +225,7 @@ pub fn config_of(shape: &Shape) -> Config {
         cluster_id: format!("{:016x}", shape.cluster_id),
         replicas: shape.replicas,
         shards_per_group: Some(shape.replicas * shape.workers),
-        heartbeat_ms: None,
+        heartbeat_ms: Some(BOX_HEARTBEAT_MS),
         memory: Some(shape.memory.to_string()),
         nodes: shape.link_ports.iter().enumerate().map(node).collect(),
     }
@@ -288,7 +297,11 @@ mod tests {
         let first =
             make(&options("--data-nodes 4 --port 5000 --workers 1"), dir.path()).expect("made");
         first.config.write(&Config::path_in(dir.path())).expect("written");
+        let mut edited = first.config.clone();
+        edited.heartbeat_ms = Some(40);
+        edited.write(&Config::path_in(dir.path())).expect("written");
         let again = make(&options("--memory 64M"), dir.path()).expect("made");
+        assert_eq!((first.config.heartbeat_ms, again.config.heartbeat_ms), (Some(250), Some(40)));
         assert!(again.restarted);
         assert!(again.notes.is_empty(), "{:?}", again.notes);
         assert_ne!(again.config.cluster_id, first.config.cluster_id);

@@ -24,11 +24,6 @@ pub const EXIT_CODE_RESTART: u8 = 16;
 const READY_POLL: Duration = Duration::from_millis(100);
 
 pub fn run(options: &ServerOptions) -> ExitCode {
-    if options.child {
-        // Ctrl-C in the terminal of `skarv up` is for the supervisor, which then stops the nodes in order. Only a
-        // session leader already is refused, and that is what is wanted.
-        let _ = rustix::process::setsid();
-    }
     let (node_options, link) = match node_options(options) {
         Ok(found) => found,
         Err(error) => return crate::fail(&error),

@@ -185,6 +185,9 @@ impl<'a> Supervisor<'a> {
             command.arg("--initial");
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir(&self.dir);
+        // Ctrl-C in the terminal of `skarv up` is for the supervisor, which then stops the nodes in order. Not a session for each:
+        // Linux shares the cores between sessions first, and one that is busy can keep another from running for half a second.
+        command.process_group(0);
         command.spawn().map_err(|error| format!("cannot start node {id}: {error}"))
     }
 
