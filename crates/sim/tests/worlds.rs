@@ -267,8 +267,9 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::LeaseIgnored | Mutation::LeaseNotWaitedFor => {
                 Options::of_seed(*seed, 6).with_work(&["registers", "lists"], 2).with_failures()
             }
-            Mutation::HandoverNotWaitedFor => Options::of_seed(*seed, 6).with_leaves(),
-            Mutation::HandoverNotDrained => leaving_in_turns(*seed, &["counters", "ledger"]),
+            Mutation::HandoverNotWaitedFor | Mutation::HandoverNotDrained => {
+                Options::of_seed(*seed, 6).with_leaves()
+            }
             Mutation::HandoverNotQuiet => leaving_in_turns(*seed, &["bank", "snapshots"]),
             Mutation::LeaseFromArrival => cut_off_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
