@@ -54,24 +54,33 @@ fn triples() {
     check_shape(Shape::Triple);
 }
 
-/// Shapes with a partner for each data node, each with the loss of a node.
+/// Shapes with a partner for each data node.
+const WITH_PARTNERS: [Shape; 3] = [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups];
+
+/// Plays some worlds of a shape, in which something befalls nodes; how often that was.
+fn play(
+    shape: Shape,
+    count: usize,
+    with: fn(Options) -> Options,
+    times: fn(Outcome) -> u64,
+) -> u64 {
+    let worlds = seeds_of(shape, count, 6).into_iter();
+    worlds.map(|options| times(expect_success(&with(options)))).sum()
+}
+
+/// Each with the loss of a node.
 #[test]
 fn losses() {
-    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
-        for options in seeds_of(shape, 5, 6) {
-            expect_success(&options.with_crash());
-        }
+    for shape in WITH_PARTNERS {
+        play(shape, 5, Options::with_crash, |_| 0);
     }
 }
 
 /// The same, and they come back, in turns.
 #[test]
 fn returns() {
-    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
-        let mut returned = 0;
-        for options in seeds_of(shape, 5, 6) {
-            returned += expect_success(&options.with_returns()).counts.returns;
-        }
+    for shape in WITH_PARTNERS {
+        let returned = play(shape, 5, Options::with_returns, |outcome| outcome.counts.returns);
         assert!(5 < returned, "{shape:?}: {returned}");
     }
 }
@@ -79,24 +88,18 @@ fn returns() {
 /// The same, and they are stopped as planned: sessions elsewhere are refused nothing for that.
 #[test]
 fn leaves() {
-    let mut left = 0;
-    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
-        for options in seeds_of(shape, 5, 6) {
-            left += expect_success(&options.with_leaves()).counts.leaves;
-        }
-    }
+    let left = WITH_PARTNERS
+        .map(|shape| play(shape, 5, Options::with_leaves, |outcome| outcome.counts.leaves));
+    let left: u64 = left.iter().sum();
     assert!(10 < left, "{left}");
 }
 
 /// The same, and they freeze and are cut off.
 #[test]
 fn failures() {
-    let mut excluded = 0;
-    for shape in [Shape::Pair, Shape::PairOfVoters, Shape::TwoGroups] {
-        for options in seeds_of(shape, 6, 6) {
-            excluded += expect_success(&options.with_failures()).counts.exclusions;
-        }
-    }
+    let excluded = WITH_PARTNERS
+        .map(|shape| play(shape, 6, Options::with_failures, |outcome| outcome.counts.exclusions));
+    let excluded: u64 = excluded.iter().sum();
     assert!(5 < excluded, "{excluded}");
 }
 

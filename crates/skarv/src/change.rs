@@ -20,7 +20,7 @@ pub enum Change {
 const POLL: Duration = Duration::from_millis(100);
 /// Between two lines about what takes long.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// A node hands over within 30 s, or stops all the same.
+/// Clients are sent away within 6 s, and a node hands over within 30 s or serves again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 /// A node that is filled takes as long as its rows take; one that makes no progress is not waited for.
 const STANDSTILL_MAX: Duration = Duration::from_secs(60);

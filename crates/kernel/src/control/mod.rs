@@ -281,11 +281,11 @@ impl Control {
             Message::AskLeave(m) if self.is_leader() => {
                 let (state, now) = (&self.state, context.now);
                 let asked = self.handovers.on_ask_leave(from.node, m.incarnation, state, now);
-                self.propose_all(asked, context);
+                self.propose_any(asked, context);
             }
             Message::Handover(m) if self.is_leader() => {
                 let ready = self.handovers.on_ready(from.node, m.begun, &self.state, context.now);
-                self.propose_all(ready, context);
+                self.propose_any(ready, context);
             }
             Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
@@ -544,7 +544,7 @@ impl Control {
         adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
     }
 
-    fn propose_all(&mut self, entry: Option<ControlEntry>, context: &mut Context<'_>) {
+    fn propose_any(&mut self, entry: Option<ControlEntry>, context: &mut Context<'_>) {
         if let Some(entry) = entry {
             self.propose(&entry, context);
         }

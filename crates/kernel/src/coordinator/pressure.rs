@@ -2,7 +2,8 @@
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node. Transactions that begin by writing or
 //! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
-//! because its end frees locks; that adds a transaction a session at most. Plain reads go on.
+//! because its end frees locks; that adds a transaction a session at most. Plain reads go on, but those that a handover held back,
+//! which keep their place.
 
 use std::collections::VecDeque;
 
