@@ -210,3 +210,66 @@ fn why_not_lose_vote(node: NodeId, there: &[NodeId], state: &ControlState) -> Op
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::state::apply;
+    use protocol::control::{ClusterConfig, HEARTBEAT_MS_DEFAULT, NodeConfig};
+    use types::{ClusterId, Home};
+
+    /// The end of a handover is proposed again and again, by this leader and by the next one: a proposal may be lost with its term.
+    #[test]
+    fn the_end_is_proposed_until_it_is_there() {
+        let node = |id: u16| NodeConfig { id: NodeId(id), voter: id == 2, data: true, workers: 1 };
+        let config = ClusterConfig {
+            cluster: ClusterId(7),
+            nodes: vec![node(2), node(3)],
+            replicas: 2,
+            shards_per_group: 2,
+            heartbeat_ms: HEARTBEAT_MS_DEFAULT,
+        };
+        let mut state = ControlState::new(config, crate::bootstrap_catalogue());
+        for id in [2, 3] {
+            let (node, incarnation) = (NodeId(id), Incarnation(u64::from(id)));
+            apply(
+                &mut state,
+                &ControlEntry::RegisterNode { node, incarnation, home: Home(u64::from(id)) },
+            );
+        }
+        let mut handovers = Handovers::default();
+        let (node, incarnation) = (NodeId(3), Incarnation(3));
+        let asked = handovers.on_ask_leave(node, incarnation, &state, 1);
+        apply(&mut state, &asked.expect("it may leave"));
+        let begun = state.handover.expect("begun").begun;
+        let is_end = |entry: Option<ControlEntry>, wanted: bool| match entry {
+            Some(ControlEntry::EndHandover { begun: of, done }) => of == begun && done == wanted,
+            _ => false,
+        };
+        let given_up =
+            |handovers: &mut Handovers, now| handovers.lead(&state, now).map(|(entry, _)| entry);
+
+        let began = 10;
+        assert!(given_up(&mut handovers, began).is_none());
+        assert!(given_up(&mut handovers, began + LEAVE_PATIENCE_US - 1).is_none());
+        let late = began + LEAVE_PATIENCE_US;
+        assert!(is_end(given_up(&mut handovers, late), false));
+        assert!(given_up(&mut handovers, late + RESEND_INTERVAL_US - 1).is_none(), "just done");
+        assert!(is_end(given_up(&mut handovers, late + RESEND_INTERVAL_US), false));
+
+        // Another one leads for a while, and this one again: it begins to wait anew, and does what it is told at once.
+        handovers.follow();
+        let again = late + RESEND_INTERVAL_US + 1;
+        assert!(given_up(&mut handovers, again).is_none());
+        assert!(handovers.on_ready(NodeId(2), begun, &state, again).is_none(), "not that node's");
+        assert!(handovers.on_ready(node, begun + 1, &state, again).is_none(), "another one");
+        assert!(is_end(handovers.on_ready(node, begun, &state, again), true));
+        let next = again + RESEND_INTERVAL_US;
+        assert!(
+            is_end(handovers.on_ready(node, begun, &state, next), true),
+            "lost, and said again"
+        );
+        apply(&mut state, &ControlEntry::EndHandover { begun, done: true });
+        assert!(state.is_over(incarnation) && state.handover.is_none());
+    }
+}
