@@ -445,8 +445,12 @@ impl World {
             }
             Event::Timer(address) => {
                 self.trace.add(2 << 32 | key_of(address));
-                self.workers.get_mut(&address).expect("known").timer_at = None;
-                self.settle(address);
+                let worker = self.workers.get_mut(&address).expect("known");
+                // One that an earlier deadline has overtaken wakes nobody: if it planned a next one, there would be more and more.
+                if worker.timer_at.is_some_and(|at| at <= self.now + worker.clock_offset) {
+                    worker.timer_at = None;
+                    self.settle(address);
+                }
             }
             Event::Frame { from, to, generation, chunk, start, end } => {
                 if !self.network.delivers(from, to, generation) {
