@@ -123,6 +123,7 @@ transcripts! {
         locks_prove_nothing
         new_leader_waits
         reads_of_others
+        refusals_are_reads
         silent_node
         waiting_for_others
         who_was_frozen_has_not_listened

@@ -10,6 +10,7 @@ use kernel::Mutation;
 
 use crate::options::{Options, SECOND};
 use crate::run::{Outcome, run};
+use crate::world::Counts;
 
 const HELP: &str = "\
 Simulates whole clusters, one world a seed, and judges what their sessions see.
@@ -21,9 +22,9 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --trace            with --seed: print everything that happens
   --twice            run each seed twice; the two histories must be equal
   --crashes          every world whose rows have replicas loses a node
-  --failures         the same, and nodes freeze and are cut off; nobody is told of it, the others find out
   --returns          and it comes back; then the next one is lost, and so on
   --leaves           the same, but nodes are stopped as planned: nobody elsewhere is to notice more than a pause
+  --failures         the whole mix: nodes die, freeze, are cut off and stopped; nobody is told of it, the others find out
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -163,7 +164,7 @@ struct Total {
     simulated: u64,
     transactions: u64,
     refusals: u64,
-    events: u64,
+    counts: Counts,
     /// Time that threads spent in worlds.
     busy: Duration,
 }
@@ -198,8 +199,15 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         simulated / busy,
         total.transactions as f64 / simulated.max(f64::MIN_POSITIVE),
         total.refusals as f64 / simulated.max(f64::MIN_POSITIVE),
-        total.events as f64 / busy,
+        total.counts.events as f64 / busy,
     );
+    let Counts { crashes, leaves, freezes, cut_offs, exclusions, returns, .. } = total.counts;
+    if 0 < crashes + freezes + cut_offs {
+        println!(
+            "{crashes} nodes ended, {leaves} of them as planned, {freezes} froze, {cut_offs} were cut off; {exclusions} that \
+             lived were excluded; {returns} came back"
+        );
+    }
     println!("{} passed, {} failed", total.passed, total.failed);
     if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -251,7 +259,7 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     total.simulated += outcome.simulated;
     total.transactions += outcome.transactions;
     total.refusals += outcome.refusals;
-    total.events += outcome.counts.events;
+    total.counts += outcome.counts;
     total.busy += busy;
     let done = total.passed + total.failed;
     if arguments.one {

@@ -1,7 +1,7 @@
 //! The simulated world: whole clusters in one thread, each from one seed, exactly reproducible.
 //!
 //! - [`options`]: what a seed decides before its world begins.
-//! - [`world`]: the events, the clock, the links, the workers.
+//! - [`world`]: the events, the links, the workers; [`clock`]: that of a node.
 //! - [`stage`]: what the tasks of a world share; [`bulletin`]: what they tell each other.
 //! - [`workload`]: what sessions do, and what they may see.
 //! - [`contents`]: what is left, and what must be true of it.
@@ -9,12 +9,12 @@
 //! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
-//! with the same sources. A world may lose one node for good ([`options::Crash`]). Not simulated: disks (nothing is on disk
-//! yet), restarts of nodes, the loss of a second one, a node that is given up while it lives, clocks that run at different
-//! speeds.
+//! with the same sources. A world may lose a node for good, or one after the other, which come back ([`options::Crash`]). Not
+//! simulated: disks (nothing is on disk yet), a failure while another node has not come back, groups that lose all they have.
 
 pub mod bulletin;
 pub mod cli;
+mod clock;
 pub mod contents;
 pub mod dependency;
 pub mod linearizability;

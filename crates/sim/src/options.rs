@@ -44,6 +44,8 @@ pub struct Options {
     pub crash: Option<Crash>,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
     pub sessions: Vec<u32>,
+    /// So much faster or slower than the world's a node's clock may run.
+    pub drift_max_ppm: u32,
     /// The longest pause of a session between two transactions.
     pub think_max: Time,
 }
@@ -98,6 +100,12 @@ pub const CRASH_TOLD_SPREAD: Time = 20 * MILLISECOND;
 
 /// Where nobody is told of a failure: by then the others have found out, and have done what there is to do.
 pub const FOUND_OUT_MAX: Time = 1_500 * MILLISECOND;
+
+/// Clocks are off by so much at most: quartz is by a tenth of it.
+const DRIFT_MAX_PPM: u32 = 10_000;
+
+/// How many failures a world of failures has. Each is over in some three seconds.
+const FAILURES_PER_10_S: u64 = 3;
 
 /// A frame takes `low ..= high`, and in `tail_per_mille` cases up to `tail_max`.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +169,19 @@ impl Faults {
         faults
     }
 
+    /// So little, if anything, that heartbeats are not missed for it.
+    fn draw_little(random: &mut Random) -> Faults {
+        let mut faults = Faults::NONE;
+        if random.chance(500) {
+            faults.loss_per_mille = random.logarithmic(1, 10) as u32;
+            faults.duplicate_per_mille = random.logarithmic(1, 100) as u32;
+            faults.reorder_within_link = true;
+            faults.delay.tail_per_mille = random.between(1, 30) as u32;
+            faults.delay.tail_max = random.logarithmic(500, 20 * MILLISECOND);
+        }
+        faults
+    }
+
     /// Do answers come within milliseconds, so that bounds on time can be tight?
     pub fn are_mild(&self) -> bool {
         self.loss_per_mille == 0 && self.cut_interval.is_none() && self.delay.high <= MILLISECOND
@@ -200,6 +221,7 @@ impl Options {
             faults,
             crash: None,
             sessions: Vec::new(),
+            drift_max_ppm: 0,
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
         };
         if !options.faults.are_mild() {
@@ -288,20 +310,31 @@ impl Options {
         options
     }
 
-    /// The same, but nodes also freeze and are cut off, and nobody is told of a death: the others find out. Links are good
-    /// otherwise, since only then can one say how long that may take.
+    /// The same, but nodes also freeze, are cut off and are stopped as planned, one after the other as long as the world lasts, and
+    /// nobody is told of a death: the others find out. Links lose little, since only then can one say how long that may take;
+    /// clocks run at different speeds. Sessions take their time: what is looked for is in the failures, and there are to be many.
     pub fn with_failures(self) -> Options {
         let mut options = self.with_returns();
+        let data = options.cluster_config().data_nodes();
         let Some(crash) = &mut options.crash else { return options };
         let mut random = Random::new(options.seed ^ 0xfee1_dead);
-        options.faults =
-            Faults { contention_per_mille: options.faults.contention_per_mille, ..Faults::NONE };
+        options.faults = Faults {
+            contention_per_mille: options.faults.contention_per_mille,
+            ..Faults::draw_little(&mut random)
+        };
         options.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
+        options.drift_max_ppm = DRIFT_MAX_PPM;
+        options.think_max *= 4;
         crash.told_after = Time::MAX;
         let nodes: Vec<NodeId> = options.shape.nodes().collect();
-        crash.failure = Failure::draw(crash.node, &nodes, &mut random);
+        crash.failure = Failure::draw(crash.node, &nodes, &data, &mut random);
+        let candidates = options.shape.nodes_that_may_die();
+        while (crash.then.len() as u64) < options.seconds * FAILURES_PER_10_S / 10 {
+            let node = *random.pick(&candidates);
+            crash.then.push((node, random.logarithmic(MILLISECOND, SECOND), Failure::Dies));
+        }
         for (node, _, failure) in &mut crash.then {
-            *failure = Failure::draw(*node, &nodes, &mut random);
+            *failure = Failure::draw(*node, &nodes, &data, &mut random);
         }
         options
     }
@@ -375,11 +408,12 @@ impl Failure {
             Failure::CutOff { from, .. } => from.iter().copied().chain([node]).collect(),
         }
     }
-    fn draw(node: NodeId, nodes: &[NodeId], random: &mut Random) -> Failure {
+    fn draw(node: NodeId, nodes: &[NodeId], data: &[NodeId], random: &mut Random) -> Failure {
         let lasts = random.logarithmic(20 * MILLISECOND, 6 * SECOND);
-        match random.below(10) {
+        match random.below(12) {
             0..=2 => Failure::Dies,
             3..=5 => Failure::Freezes { lasts },
+            6..=7 if data.contains(&node) => Failure::Leaves,
             _ => {
                 let mut from: Vec<NodeId> = nodes.iter().copied().filter(|n| *n != node).collect();
                 if random.chance(500) {

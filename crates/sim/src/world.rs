@@ -31,6 +31,7 @@ use types::hash::hash64;
 use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
+use crate::clock::Clock;
 use crate::network::{ConnectionId, Network};
 use crate::options::{
     CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, Faults, MILLISECOND, Options, SECOND,
@@ -41,8 +42,6 @@ use crate::random::Random;
 const MEMORY_LIMIT_BYTES: u64 = 256 << 20;
 /// The Unix time at which worlds begin: 2026-01-01.
 const UNIX_MICROS_AT_START: i64 = 1_767_225_600_000_000;
-/// Clocks of different nodes have nothing to do with each other: each begins somewhere below this, ten hours.
-const CLOCK_OFFSET_MAX: Time = 36_000_000_000;
 
 pub struct World {
     pub options: Options,
@@ -106,7 +105,7 @@ struct Disk {
 struct Worker {
     kernel: Kernel,
     session: Option<SessionHost>,
-    clock_offset: Time,
+    clock: Clock,
     /// When local messages from each of the node's workers arrive at the earliest: they stay in order.
     local_arrives_last: BTreeMap<WorkerId, Time>,
     /// The tick and the timer that are scheduled.
@@ -146,6 +145,22 @@ pub struct Counts {
     /// Nodes that lived and were excluded.
     pub exclusions: u64,
     pub returns: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.events += more.events;
+        self.frames += more.frames;
+        self.frames_lost += more.frames_lost;
+        self.frames_doubled += more.frames_doubled;
+        self.cuts += more.cuts;
+        self.crashes += more.crashes;
+        self.leaves += more.leaves;
+        self.freezes += more.freezes;
+        self.cut_offs += more.cut_offs;
+        self.exclusions += more.exclusions;
+        self.returns += more.returns;
+    }
 }
 
 enum Event {
@@ -335,7 +350,7 @@ impl World {
         first.handover.is_none() && states.all(|state| state.applied == first.applied)
     }
     fn serves(&self, worker: &Worker) -> bool {
-        let now = self.now + worker.clock_offset;
+        let now = worker.clock.read(self.now);
         worker.kernel.is_ready() && worker.kernel.node().has_lease(now)
     }
 
@@ -447,7 +462,7 @@ impl World {
                 self.trace.add(2 << 32 | key_of(address));
                 let worker = self.workers.get_mut(&address).expect("known");
                 // One that an earlier deadline has overtaken wakes nobody: if it planned a next one, there would be more and more.
-                if worker.timer_at.is_some_and(|at| at <= self.now + worker.clock_offset) {
+                if worker.timer_at.is_some_and(|at| at <= worker.clock.read(self.now)) {
                     worker.timer_at = None;
                     self.settle(address);
                 }
@@ -742,7 +757,7 @@ impl World {
     fn plan_first_tick(&mut self, address: Address) {
         let delay = self.random.below(10 * MILLISECOND);
         let worker = self.workers.get_mut(&address).expect("just started");
-        worker.tick_at = worker.clock_offset + self.now + delay;
+        worker.tick_at = worker.clock.read(self.now + delay);
         self.schedule(self.now + delay, Event::Tick(address));
     }
 
@@ -750,7 +765,7 @@ impl World {
     fn step(&mut self, address: Address, input: Input<'_>) {
         let mut outbox = std::mem::take(&mut self.outbox);
         let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
-        let now = self.now + worker.clock_offset;
+        let now = worker.clock.read(self.now);
         if let Some(host) = &worker.session {
             host.client.set_clock(UNIX_MICROS_AT_START + self.now as i64, now);
         }
@@ -807,7 +822,7 @@ impl World {
             self.step(address, Input::Request { session, request });
         }
         let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
-        let offset = worker.clock_offset;
+        let clock = worker.clock;
         let wake_at = worker.kernel.wake_at();
         let tick = (worker.tick_at != wake_at).then_some(wake_at);
         worker.tick_at = wake_at;
@@ -817,10 +832,10 @@ impl World {
             worker.timer_at = timer;
         }
         if let Some(at) = tick {
-            self.schedule((at - offset).max(self.now), Event::Tick(address));
+            self.schedule(clock.when(at).max(self.now), Event::Tick(address));
         }
         if let Some(at) = timer {
-            self.schedule((at - offset).max(self.now), Event::Timer(address));
+            self.schedule(clock.when(at).max(self.now), Event::Timer(address));
         }
     }
 
@@ -828,8 +843,8 @@ impl World {
     fn next_request(&mut self, address: Address) -> Option<(SessionId, Request)> {
         let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
         let host = worker.session.as_mut()?;
-        host.client
-            .set_clock(UNIX_MICROS_AT_START + self.now as i64, self.now + worker.clock_offset);
+        let now = worker.clock.read(self.now);
+        host.client.set_clock(UNIX_MICROS_AT_START + self.now as i64, now);
         loop {
             host.client.wake_timers();
             if let Some(request) = host.client.take_request() {
@@ -908,11 +923,11 @@ fn boot(
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
-    let clock_offset = random.below(CLOCK_OFFSET_MAX);
+    let clock = Clock::draw(options.drift_max_ppm, random);
     let mut workers = BTreeMap::new();
     for worker in (0..node.workers).map(WorkerId) {
         let kernel_config = KernelConfig { worker, seed: random.draw(), channel: options.channel };
-        let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock_offset + now);
+        let kernel = Kernel::new(kernel_config, Arc::clone(&shared), clock.read(now));
         let session = node.data.then(|| SessionHost {
             client: Client::new(
                 node.id,
@@ -926,7 +941,7 @@ fn boot(
             tick_at: kernel.wake_at(),
             kernel,
             session,
-            clock_offset,
+            clock,
             local_arrives_last: BTreeMap::new(),
             timer_at: None,
         };

@@ -35,6 +35,8 @@ pub(super) struct Progress {
     pub results: BatchResult,
     /// Inside a scan under locks: what it has found, and where it stands.
     pub scan: Option<super::scan::ScanProgress>,
+    /// What it found refuses it; that may be old, and waits for a lease.
+    pub refusal: Option<Refusal>,
 }
 
 /// Why operations stopped before their end.
@@ -105,8 +107,19 @@ impl Shard {
         mut progress: Progress,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
-        match self.run_ops(&execute, &mut progress, context) {
+        let done = match progress.refusal.take() {
+            Some(refusal) => Err(Stop::Refused(refusal)),
+            None => self.run_ops(&execute, &mut progress, context),
+        };
+        match done {
             Ok(()) => self.executed(execute, progress.results, context),
+            Err(Stop::Refused(refusal)) if !context.node.has_lease(context.now) => {
+                // A row that is there, or a value that does not fit, was read as much as what is answered (R3).
+                progress.refusal = Some(refusal);
+                let token = self.next_token();
+                self.park(token, execute, progress, WaitsFor::Lease, context);
+                Vec::new()
+            }
             Err(Stop::Refused(refusal)) => {
                 self.refuse(&execute, refusal, context);
                 Vec::new()
@@ -159,7 +172,8 @@ impl Shard {
         if !is_proved && !context.node.has_lease(context.now) {
             // What was read may be old by now (R3). Where all members must acknowledge what is written, that says that it is not.
             let token = self.next_token();
-            let progress = Progress { op_next: execute.ops.len(), results: result, scan: None };
+            let progress =
+                Progress { op_next: execute.ops.len(), results: result, ..Progress::default() };
             self.park(token, execute, progress, WaitsFor::Lease, context);
             return Vec::new();
         }
