@@ -86,6 +86,10 @@ pub enum Mutation {
     PreparedNotCopied,
     /// Do not tell a learner how transactions were decided whose home it is (breaks R8).
     DecisionsNotTold,
+    /// With three members: lead without the records that only another member holds.
+    TailNotFetched,
+    /// With three members: lead before the others hold what the heir holds.
+    TailNotHeld,
     /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
     WorkerBehind,
     /// Answer reads without a lease (breaks R3).
@@ -428,12 +432,12 @@ impl NodeShared {
     }
 }
 
-/// Could another node have taken over from this boot, as far as this state tells? Not from the only member of a group, nor, yet, in
-/// a group of three or more. From one that has a learner it could: that may have been promoted meanwhile.
+/// Could another node have taken over from this boot, as far as this state tells? Not from the only member of a group. From one that
+/// has a learner it could: that may have been promoted meanwhile.
 fn needs_lease(state: &ControlState, node: NodeId, incarnation: Incarnation) -> bool {
     let members = state.group_of_node(node).map_or(0, |group| state.group(group).members.len());
     let is_member = state.incarnations.get(&node) == Some(&incarnation) && members > 0;
-    state.is_over(incarnation) || is_member && members == 2
+    state.is_over(incarnation) || is_member && members >= 2
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -737,6 +737,8 @@ impl Kernel {
             | Message::ReplicateOk(_)
             | Message::CommitIndex(_)
             | Message::JoinMarker(_)
+            | Message::AskTail(_)
+            | Message::Tail(_)
             | Message::AskOutcome(_)
             | Message::AskDecision(_) => {
                 participant::on_message(origin, message, context);

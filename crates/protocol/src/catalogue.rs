@@ -64,6 +64,8 @@ catalogue! {
     ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
     CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
     JoinMarker: "primary" -> "learner", "replication", "the log that follows begins here";
+    AskTail: "heir" -> "member", "takeover", "send what you hold of the dead primary's log and I do not (R >= 3)";
+    Tail: "member" -> "heir", "takeover", "that was it: my log ends here (R >= 3)";
     SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";
     SnapshotGranted: "sequencer" -> "worker", "timestamps", "the snapshot timestamp";
     TimestampRequest: "worker" -> "sequencer", "timestamps", "commit timestamps are needed; all locks are held";

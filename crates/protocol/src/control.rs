@@ -160,11 +160,16 @@ impl Group {
         let members: Vec<NodeId> = self.active().collect();
         self.primaries.keys().copied().zip(members.into_iter().cycle()).collect()
     }
-    /// A member that leads more than its share; there are as many shards a member, so another one leads less.
+    /// A member that leads more than its share.
     pub fn leads_too_much(&self) -> Option<NodeId> {
-        let share = self.primaries.len() / self.active().count();
+        let share = self.primaries.len().div_ceil(self.active().count());
         let leads = |node: NodeId| self.primaries.values().filter(|led| **led == node).count();
         self.active().find(|node| leads(*node) > share)
+    }
+    /// The active member that leads fewest shards; of several the first.
+    pub fn leads_least(&self) -> Option<NodeId> {
+        let leads = |node: &NodeId| self.primaries.values().filter(|led| *led == node).count();
+        self.active().min_by_key(leads)
     }
     pub fn learner(&self) -> Option<NodeId> {
         let learner = self.members.iter().find(|member| member.state == MemberState::Learner);
@@ -312,17 +317,16 @@ impl ControlState {
         nodes
     }
     /// May this boot be excluded, by what is known now? The last active member of its group may not: nobody else has its rows.
-    /// Of a group of three or more nobody may yet: its backups' logs would have to be made equal first.
     pub fn may_exclude(&self, node: NodeId, incarnation: Incarnation) -> bool {
         let is_there = self.incarnations.get(&node) == Some(&incarnation);
         let may_lose = |id: GroupId| {
             let group = self.group(id);
             let is_active = group.active().any(|active| active == node);
-            !is_active || group.active().count() == 2
+            !is_active || group.active().count() >= 2
         };
         is_there && self.group_of_node(node).is_none_or(may_lose)
     }
-    /// May this boot hand over? Its partner is active too, and nobody is being filled, whose records would not end.
+    /// May this boot hand over? Another member is active too, and nobody is being filled, whose records would not end.
     pub fn may_hand_over(
         &self,
         node: NodeId,
@@ -330,8 +334,8 @@ impl ControlState {
         purpose: HandoverPurpose,
     ) -> bool {
         let is_member = |group: &Group| {
-            let has_two = group.active().count() == 2;
-            has_two && group.active().any(|member| member == node)
+            let has_others = group.active().count() >= 2;
+            has_others && group.active().any(|member| member == node)
         };
         self.handover.is_none()
             && self.incarnations.get(&node) == Some(&incarnation)

@@ -53,6 +53,8 @@ pub enum Message {
     ReplicateOk(ReplicateOk),
     CommitIndex(CommitIndex),
     JoinMarker(JoinMarker),
+    AskTail(AskTail),
+    Tail(Tail),
     // Timestamps.
     SnapshotRequest(SnapshotRequest),
     SnapshotGranted(SnapshotGranted),
@@ -79,6 +81,7 @@ wire_enum!(Message {
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
     32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m), 35 => JoinMarker(m),
+    36 => AskTail(m), 37 => Tail(m),
     40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
     43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
     48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
@@ -559,6 +562,22 @@ pub struct CommitIndex {
     pub position: LogPosition,
 }
 wire_struct!(CommitIndex { shard, position });
+
+/// From the heir of a dead primary to another member, where there are more than two: send what you hold of the log behind `behind`.
+#[derive(Clone, Debug)]
+pub struct AskTail {
+    pub shard: ShardId,
+    pub behind: LogPosition,
+}
+wire_struct!(AskTail { shard, behind });
+
+/// The answer, beside the records that were asked for: the sender's log ends here.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    pub shard: ShardId,
+    pub position: LogPosition,
+}
+wire_struct!(Tail { shard, position });
 
 /// To a learner: the log that it gets begins behind `position` (R6). What came before it is in the copy.
 #[derive(Clone, Debug)]

@@ -252,6 +252,8 @@ fn messages() -> Vec<Message> {
         }),
         Message::ReplicateOk(ReplicateOk { shard, position, stamps: vec![(position, ts)] }),
         Message::CommitIndex(CommitIndex { shard, position }),
+        Message::AskTail(AskTail { shard, behind: position }),
+        Message::Tail(Tail { shard, position }),
         Message::JoinMarker(JoinMarker { shard, position, epoch_max: 3 }),
         Message::SnapshotRequest(SnapshotRequest { request }),
         Message::SnapshotGranted(SnapshotGranted { request, at: ts }),

@@ -61,6 +61,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LearnerNotAwaited,
     Mutation::PreparedNotCopied,
     Mutation::DecisionsNotTold,
+    Mutation::TailNotFetched,
+    Mutation::TailNotHeld,
     Mutation::WorkerBehind,
     Mutation::LeaseIgnored,
     Mutation::LeaseFromArrival,

@@ -431,11 +431,12 @@ impl Shape {
     fn nodes(self) -> impl Iterator<Item = NodeId> {
         (1..2 + self.data_nodes()).map(NodeId)
     }
-    /// All but the only voter, and the data nodes of a group of three (whose takeover is not built yet).
+    /// All but the only voter, and the only data node.
     fn nodes_that_may_die(self) -> Vec<NodeId> {
         let ids = match self {
-            Shape::Single | Shape::Triple => 0..0,
+            Shape::Single => 0..0,
             Shape::Pair => 2..4,
+            Shape::Triple => 2..5,
             Shape::PairOfVoters => 1..4,
             Shape::TwoGroups => 2..6,
         };

@@ -652,6 +652,8 @@ impl World {
             return;
         }
         self.crashed.push(failed);
+        // Who is being filled in its group begins anew.
+        self.suspects.extend(self.returning.iter().copied());
         self.returning.retain(|node| *node != failed);
         self.troubled.borrow_mut().remove(&failed);
         self.ending.remove(&failed);

@@ -469,19 +469,16 @@ impl<'a> Supervisor<'a> {
                 && runs(other.id)
         });
         let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
-        let mates = mates.join(", ");
         if mates.is_empty() {
             return format!("node {id} held the last copy of its rows: they are lost; {anew}");
         }
-        if self.config.replicas > 2 {
-            return format!(
-                "this release takes over for node groups of two only: reads go on at the other nodes, but writes to node {id}'s \
-                 group wait without end; copy what you need from node {mates} and then: {anew}"
-            );
-        }
+        let (heirs, left) = match &mates[..] {
+            [mate] => (format!("node {mate} takes"), "one copy"),
+            mates => (format!("nodes {} take", mates.join(", ")), "one copy less"),
+        };
         format!(
-            "node {mates} takes over its rows, with every change that was acknowledged; {again}, and is filled while the others \
-             go on; until then there is one copy"
+            "{heirs} over its rows, with every change that was acknowledged; {again}, and is filled while the others go on; until \
+             then there is {left}"
         )
     }
 

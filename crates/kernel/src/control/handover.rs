@@ -180,16 +180,13 @@ fn why_not_lose_copy(node: NodeId, state: &ControlState) -> Option<String> {
             "node {node} has the only whole copy of its rows, and node {learner} is being filled: wait until that is done \
              (ALL STATUS shows how far it is)"
         )),
-        (2, _) => {
+        _ => {
             // Its records do not end, so nobody hands over meanwhile.
             let learner = state.groups.values().find_map(Group::learner)?;
             Some(format!(
                 "node {learner} is being filled: wait until that is done (ALL STATUS shows how far it is)"
             ))
         }
-        (members, _) => Some(format!(
-            "this release stops single nodes in node groups of two only, and that of node {node} has {members}"
-        )),
     }
 }
 

@@ -208,10 +208,11 @@ impl Leases {
             let is_over =
                 context.now > over || context.node.mutation == Mutation::LeaseNotWaitedFor;
             // Those that are left had better be there: if they died meanwhile, this one has the last copy.
-            let is_heir = |heir: &NodeId| *heir != here && heir != node;
-            let mut heirs = heirs(*node, state).filter(is_heir);
-            let are_there =
-                heirs.all(|heir| self.said_by(heir, state).is_some_and(|said| said.at > over));
+            let is_there = |heir: NodeId| {
+                heir == here || self.said_by(heir, state).is_some_and(|said| said.at > over)
+            };
+            let is_left = |heir: &NodeId| !self.condemned.contains_key(heir);
+            let are_there = heirs(*node, state).filter(is_left).all(is_there);
             if is_over
                 && are_there
                 && self.leads_alone(raft, context)

@@ -154,7 +154,7 @@ fn promote(state: &mut ControlState, node: NodeId) {
     learner.expect("just found").state = MemberState::Active;
 }
 
-/// Takes a node out of its group's view: every bucket keeps its shard, and the other member leads them all. The views of all
+/// Takes a node out of its group's view: every bucket keeps its shard, and the others lead what it led. The views of all
 /// groups are one higher: locks are gone with an active member, so what a coordinator that has not heard of it does next, wherever
 /// that is, must not be done. (After a handover that is nothing.)
 fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
@@ -171,14 +171,27 @@ fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     }
     let Some(id) = state.group_of_node(node) else { return };
     let group = state.groups.get_mut(&id).expect("just found");
+    let was_active = is_active(group);
     group.members.retain(|member| member.node != node);
-    let heir = group.active().next().expect("may_exclude leaves one");
-    for primary in group.primaries.values_mut().filter(|primary| **primary == node) {
-        *primary = heir;
+    if let Some(learner) = group.members.iter().find(|m| m.state == MemberState::Learner)
+        && was_active
+    {
+        // It was being filled by a log that has ended, perhaps: it begins anew, as another boot.
+        let Member { node, incarnation, .. } = learner.clone();
+        state.excluded.insert(incarnation, node);
+        state.incarnations.remove(&node);
+        group.members.retain(|member| member.node != node);
     }
+    let led: Vec<ShardId> =
+        group.primaries.iter().filter(|(_, led_by)| **led_by == node).map(|(id, _)| *id).collect();
+    for shard in led {
+        let heir = group.leads_least().expect("may_exclude leaves one");
+        group.primaries.insert(shard, heir);
+    }
+    let heir = group.active().next().expect("may_exclude leaves one");
     let sequencer = state.sequencer.as_mut().expect("formed");
     if sequencer.node == node {
-        // Its partner: whoever asked the dead one to stamp a record can stamp it then.
+        // In a pair its partner: whoever asked the dead one to stamp a record can stamp it then.
         *sequencer = Sequencer { node: heir, epoch: sequencer.epoch + 1 };
     }
 }
@@ -240,10 +253,10 @@ mod tests {
         }
     }
 
-    /// The partner leads what the excluded node led, and is the sequencer in the next epoch if that was it; all views are one
-    /// higher. Said twice, of another boot, of the last member or of one of three, it changes nothing.
+    /// The others lead what the excluded node led, in equal shares, and the first of them is the sequencer in the next epoch if that
+    /// was it; all views are one higher. Said twice, of another boot or of the last member, it changes nothing.
     #[test]
-    fn exclusion_leaves_the_partner() {
+    fn exclusion_leaves_the_others() {
         for (data, replicas) in [(2, 2), (4, 2), (3, 3), (2, 1)] {
             let config = config(data, replicas);
             let mut state = ControlState::new(config.clone(), crate::bootstrap_catalogue());
@@ -256,18 +269,24 @@ mod tests {
                 state.excluded.len()
             };
             assert_eq!(exclude(&mut state, 2, 99), 0, "another boot");
-            let count = usize::from(replicas == 2);
+            let count = usize::from(replicas > 1);
             assert_eq!(exclude(&mut state, 2, 2), count, "{data} nodes, {replicas} replicas");
             if count == 0 {
                 continue;
             }
             assert_eq!(exclude(&mut state, 2, 2), 1, "once");
-            assert_eq!(exclude(&mut state, 3, 3), 1, "the last of its group");
             assert_eq!(state.sequencer, Some(Sequencer { node: NodeId(3), epoch: 2 }));
             assert!(state.groups.values().all(|group| group.view == View(2)));
-            let led = state.group(GroupId(0)).primaries.values();
-            assert!(led.copied().all(|node| node == NodeId(3)));
+            let group = state.group(GroupId(0));
+            let share = group.primaries.len() / group.active().count();
+            for heir in group.active() {
+                let led = group.primaries.values().filter(|node| **node == heir).count();
+                assert_eq!(led, share, "{data} nodes, {replicas} replicas");
+            }
+            assert_eq!(group.leads_too_much(), None);
             assert_eq!(state.data_nodes().len(), usize::from(data) - 1);
+            let left = replicas - 2;
+            assert_eq!(exclude(&mut state, 3, 3), usize::from(1 + left), "unless it is the last");
         }
     }
 

@@ -550,7 +550,7 @@ fn split(ops: Vec<Op>, context: &Context<'_>) -> Vec<Part> {
 ///
 /// The latest version: any active member's replica will do, because a commit is told to nobody before all members hold
 /// it, and one that is not known to be decided makes the reader wait. At a snapshot a backup must have heard of every
-/// commit up to it. With two members it has if this node is the sequencer (it stamps the primary's commits as they
+/// commit up to it. Where rows have two copies it has if this node is the sequencer (it stamps the primary's commits as they
 /// arrive, so those up to the snapshot are here), or if the primary is (its records came before the grant, on the same
 /// channel, which one worker a node makes sure of). Transactions over several shards get their timestamp after every
 /// participant's PREPARE is held by all members, so the marker is here too.
@@ -568,7 +568,7 @@ fn reader(shard: ShardId, read: ReadView, context: &Context<'_>) -> types::NodeI
             let sequencer = context.state.sequencer.expect("views are formed").node;
             let workers = |node| context.node.config.node(node).map_or(1, |config| config.workers);
             let one_channel = workers(here) == 1 && workers(primary) == 1;
-            group.active().count() == 2
+            context.state.config.replicas == 2
                 && (sequencer == here || (sequencer == primary && one_channel))
         }
     };

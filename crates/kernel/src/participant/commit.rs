@@ -120,7 +120,7 @@ impl Shard {
         let sequencer = context.state.sequencer.expect("views are formed");
         if sequencer.node == context.address.node {
             Stamp::Here(context.node.next_timestamps(1))
-        } else if self.backups.as_slice() == [sequencer.node] {
+        } else if self.only_backup() == Some(sequencer.node) {
             Stamp::AtBackup
         } else {
             Stamp::Ask
@@ -173,10 +173,7 @@ impl Shard {
             return self.append(transaction, kind, Vec::new(), context);
         }
         // Told early: the coordinator's node is the only backup, so when it holds the record all members do.
-        let teller = match self.backups[..] {
-            [only] if whole => Some(only),
-            _ => None,
-        };
+        let teller = self.only_backup().filter(|_| whole);
         let is_told = |to: &TransactionId| Some(to.coordinator.node) == teller;
         let told: Vec<_> = answers.extract_if(.., |(to, _)| is_told(to)).collect();
         let granted = self.append(transaction, kind, answers, context);
@@ -368,7 +365,7 @@ impl Shard {
         entry.prepared = Prepared::at(context.now);
         let coordinator = message.transaction.coordinator;
         let kind = RecordKind::Prepare { home: message.home };
-        let told = self.backups.as_slice() == [coordinator.node];
+        let told = self.only_backup() == Some(coordinator.node);
         let early = context.node.mutation == Mutation::VoteBeforeHeld;
         let answer = (message.transaction, Answer::Prepare { request: message.request });
         let answers = if told || early { Vec::new() } else { vec![answer] };

@@ -76,6 +76,11 @@ impl Shard {
             self.refuse(&execute, refusal, context);
             return;
         }
+        if self.is_reconciling() {
+            let token = self.next_token();
+            self.park(token, execute, Progress::default(), WaitsFor::Heir, context);
+            return;
+        }
         let takes_part = execute.ops.iter().any(|(_, op)| needs_transaction(&op.kind));
         if takes_part && self.is_sealed(context) {
             // From a worker that has heard sooner that the handover is over; or its transaction is given up, and that follows.

@@ -19,7 +19,7 @@
 //! have ended that this shard has decided, it is told, because their participants may ask it; what became of others from before
 //! its time, it does not know.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
 use protocol::control::Group;
@@ -238,6 +238,7 @@ impl Shard {
         now: Time,
     ) -> Chunk {
         let unsent = self.unsent_rows();
+        let commits = self.commits_in_log();
         let partition = &self.tables[&table].partition;
         let mut chunk = Chunk {
             rows: Vec::new(),
@@ -252,11 +253,11 @@ impl Shard {
         let mut visited = 0;
         while let Some(candidate) = scan.next_candidate() {
             let (key, row) = (candidate.key, candidate.row);
-            let committed = self.committed_in_log(partition, row);
-            let pending = self.pending_in_log(partition, row, now);
+            let committed = committed_in_log(&commits, partition, row);
+            let pending = self.pending_in_log(&commits, partition, row, now);
             let pending = pending.filter(|_| copies_pending && !unsent.contains(&(table, row)));
             chunk.sum.add(key, &committed);
-            chunk.newest = chunk.newest.max(self.newest_in_log(partition, row));
+            chunk.newest = chunk.newest.max(newest_in_log(&commits, partition, row));
             let key = Bytes(key.to_vec());
             if let Some((ts, row)) = committed {
                 chunk.bytes += key.0.len() + row.0.len();
@@ -287,36 +288,26 @@ impl Shard {
             .collect()
     }
 
-    /// Timestamp of the row's newest decided version, be it a deletion.
-    fn newest_in_log(&self, partition: &Partition, row: RowHandle) -> Timestamp {
-        let state = partition.state(row);
-        let ending = state.pending.and_then(|pending| self.endings.get(&pending.owner));
-        match ending.map(|ending| ending.outcome) {
-            Some(Outcome::Committed(ts)) => ts,
-            _ => state.newest.unwrap_or_default(),
-        }
-    }
-
-    /// The row's newest version that is decided in the log; none if it is deleted.
-    fn committed_in_log(
-        &self,
-        partition: &Partition,
-        row: RowHandle,
-    ) -> Option<(Timestamp, Bytes)> {
-        let ending = partition.state(row).pending.and_then(|p| self.endings.get(&p.owner));
-        if let Some(Outcome::Committed(ts)) = ending.map(|ending| ending.outcome) {
-            return match partition.pending_row(row)? {
-                PendingRow::Put(row) => Some((ts, Bytes(row.into_owned()))),
-                PendingRow::Delete => None,
-            };
-        }
-        let committed = partition.committed_at(row, Timestamp::MAX)?;
-        committed.row.map(|row| (committed.ts, Bytes(row.into_owned())))
+    /// Transactions whose commit is in the log, and whose rows do not all show it: because some members may not hold it yet, or
+    /// because they are many.
+    fn commits_in_log(&self) -> CommitsInLog {
+        let in_flight = self.in_flight.iter().filter_map(|record| match record.kind {
+            RecordKind::Commit { ts: Some(ts), .. } => Some((record.transaction, ts)),
+            _ => None,
+        });
+        let undecided = self.undecided.iter().map(|record| (record.transaction, record.ts));
+        let endings =
+            self.endings.iter().filter_map(|(transaction, ending)| match ending.outcome {
+                Outcome::Committed(ts) => Some((*transaction, ts)),
+                Outcome::Aborted | Outcome::Undone => None,
+            });
+        in_flight.chain(undecided).chain(endings).collect()
     }
 
     /// The row's pending version, if it is in the log and its end is not.
     fn pending_in_log(
         &self,
+        commits: &CommitsInLog,
         partition: &Partition,
         row: RowHandle,
         now: Time,
@@ -324,7 +315,9 @@ impl Shard {
         let pending = partition.state(row).pending?;
         let entry = self.transactions.get(&pending.owner)?;
         let is_marked = matches!(pending.phase, Phase::Committing { .. });
-        if !is_marked || self.endings.contains_key(&pending.owner) {
+        let is_decided =
+            commits.contains_key(&pending.owner) || self.endings.contains_key(&pending.owner);
+        if !is_marked || is_decided {
             return None;
         }
         let home = entry.home.filter(|_| entry.state == TransactionState::Prepared);
@@ -357,7 +350,9 @@ impl Shard {
         filling.asked_before = asked;
         self.go_on_later(context);
         let Some(filling) = &mut self.filling else { return };
-        let is_ready = filling.stage == Stage::Sent && filling.acknowledged >= filling.sent_to;
+        // With other backups: what the copy shows is decided, too.
+        let held = filling.acknowledged.min(self.commit_index);
+        let is_ready = filling.stage == Stage::Sent && held >= filling.sent_to;
         if !is_ready || context.now < filling.ready_told_next {
             return;
         }
@@ -409,11 +404,16 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         let horizon = context.node.horizon();
+        let commits = self.commits_in_log();
         self.complete_from = self.complete_from.max(complete_from);
         for CopiedRow { key, version } in rows {
             let Some(replica) = self.tables.get_mut(&table) else { return };
             let partition = &mut replica.partition;
             let CopiedPending { transaction, home, age_us, row } = match version {
+                CopiedVersion::Committed(..) if is_committing(&commits, partition, &key) => {
+                    // Its own record came before, and will be shown.
+                    continue;
+                }
                 CopiedVersion::Committed(ts, row) => {
                     self.epoch_max = self.epoch_max.max(ts.epoch());
                     // Not done where the version came with its own record.
@@ -447,6 +447,7 @@ impl Shard {
     ) {
         let Some(replica) = self.tables.get(&table) else { return };
         let partition = &replica.partition;
+        let commits = self.commits_in_log();
         let mut sum = RowsSum::default();
         let all = KeyRange::all();
         let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
@@ -454,7 +455,7 @@ impl Shard {
             if up_to.is_some_and(|last| last < candidate.key) {
                 break;
             }
-            sum.add(candidate.key, &self.committed_in_log(partition, candidate.row));
+            sum.add(candidate.key, &committed_in_log(&commits, partition, candidate.row));
         }
         assert!(
             sum == expected,
@@ -463,6 +464,39 @@ impl Shard {
             self.id
         );
     }
+}
+
+type CommitsInLog = BTreeMap<TransactionId, Timestamp>;
+
+/// The timestamp of the row's pending version, if its commit is in the log.
+fn committing(commits: &CommitsInLog, partition: &Partition, row: RowHandle) -> Option<Timestamp> {
+    commits.get(&partition.state(row).pending?.owner).copied()
+}
+
+fn is_committing(commits: &CommitsInLog, partition: &Partition, key: &[u8]) -> bool {
+    partition.find(key).is_some_and(|row| committing(commits, partition, row).is_some())
+}
+
+/// Timestamp of the row's newest version that is decided in the log, be it a deletion.
+fn newest_in_log(commits: &CommitsInLog, partition: &Partition, row: RowHandle) -> Timestamp {
+    let committing = committing(commits, partition, row);
+    committing.or(partition.state(row).newest).unwrap_or_default()
+}
+
+/// The row's newest version that is decided in the log; none if it is deleted.
+fn committed_in_log(
+    commits: &CommitsInLog,
+    partition: &Partition,
+    row: RowHandle,
+) -> Option<(Timestamp, Bytes)> {
+    if let Some(ts) = committing(commits, partition, row) {
+        return match partition.pending_row(row)? {
+            PendingRow::Put(row) => Some((ts, Bytes(row.into_owned()))),
+            PendingRow::Delete => None,
+        };
+    }
+    let committed = partition.committed_at(row, Timestamp::MAX)?;
+    committed.row.map(|row| (committed.ts, Bytes(row.into_owned())))
 }
 
 trait AddRow {

@@ -23,6 +23,7 @@ mod join;
 mod learner;
 mod long;
 mod parked;
+mod reconcile;
 mod replicate;
 mod report;
 mod scan;
@@ -94,6 +95,8 @@ fn on_shard(replica: &mut Shard, from: Address, message: Message, context: &mut 
         Message::ReplicateOk(m) => replica.on_replicate_ok(from, &m, context),
         Message::CommitIndex(m) => replica.on_commit_index(&m, context),
         Message::JoinMarker(m) => replica.on_join_marker(&m, context),
+        Message::AskTail(m) => replica.on_ask_tail(from, &m, context),
+        Message::Tail(m) => replica.on_tail(from, &m, context),
         Message::AskOutcome(m) => replica.on_ask_outcome(&m, context),
         Message::AskDecision(m) => replica.on_ask_decision(&m, context),
         _ => unreachable!("the worker sends only messages about shards here"),
@@ -112,6 +115,8 @@ fn shard_of(message: &Message) -> ShardId {
         Message::ReplicateOk(m) => m.shard,
         Message::CommitIndex(m) => m.shard,
         Message::JoinMarker(m) => m.shard,
+        Message::AskTail(m) => m.shard,
+        Message::Tail(m) => m.shard,
         Message::AskOutcome(m) => m.shard,
         Message::AskDecision(m) => m.shard,
         _ => unreachable!("the worker sends only messages about shards here"),
@@ -161,6 +166,7 @@ pub fn on_state(context: &mut Context<'_>) {
     for_owned(context, |shard, context| {
         shard.adopt_catalogue(&state.catalogue);
         shard.take_early(context);
+        shard.go_on_reconciling(context);
         shard.begin_parked(WaitsFor::Schema, context);
         shard.begin_sealed(context);
     });
@@ -185,7 +191,7 @@ pub fn seal(begun: u64, context: &mut Context<'_>) -> bool {
     for_owned(context, |shard, context| {
         all &= match shard.is_primary() {
             true => shard.seal(begun),
-            false => shard.is_complete(context),
+            false => shard.is_complete(context) && !shard.is_reconciling(),
         };
     });
     all

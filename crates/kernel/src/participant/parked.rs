@@ -31,6 +31,8 @@ pub(super) enum WaitsFor {
     Records,
     /// The end of a handover.
     Handover,
+    /// The heir's leading: it makes the members' logs equal first.
+    Heir,
     /// All is done, but the answer may be old: a lease.
     Lease,
 }
@@ -96,6 +98,7 @@ impl Shard {
             | WaitsFor::Schema
             | WaitsFor::Records
             | WaitsFor::Handover
+            | WaitsFor::Heir
             | WaitsFor::Lease => Vec::new(),
         };
         self.refuse(&parked.execute, refusal, context);

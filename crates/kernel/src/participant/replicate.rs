@@ -47,9 +47,14 @@ impl Shard {
             // had nothing on its way.)
             return;
         }
+        if self.is_reconciling() && message.position <= self.received {
+            // Another member had it, too.
+            return;
+        }
         assert!(message.position > self.received, "channels deliver once");
         self.early.insert(message.position, (from, message));
         self.take_early(context);
+        self.go_on_reconciling(context);
     }
 
     /// Can the record be applied by the schema this replica knows? A primary, and whoever writes to it, may have heard of
@@ -94,6 +99,9 @@ impl Shard {
             self.advance_commit_index(next.commit_index, context);
             self.end_before(&next.record, context);
             let position = next.position;
+            if !self.is_pair {
+                self.keep(position, next.record.clone());
+            }
             let stamp = self.apply(position, next.record, context);
             self.received = position;
             match answers.last_mut() {
@@ -135,7 +143,7 @@ impl Shard {
                 self.epoch_max = self.epoch_max.max(ts.epoch());
                 self.remember(transaction, &record.kind, ts, context);
                 let mutant = context.node.mutation == Mutation::ShowBeforeHeld;
-                if self.member_count <= 2 || mutant {
+                if self.is_pair || mutant {
                     let horizon = context.node.horizon();
                     for write in &record.writes {
                         if let Some(replica) = self.tables.get_mut(&write.table) {
@@ -170,8 +178,9 @@ impl Shard {
             }
             RecordKind::Decision { commit } => {
                 let prepared = self.prepared.remove(&transaction);
-                // It may be rolled back before its first part was sent; or the copy, that is to bring its rows, has reached none.
-                let may_be_new = commit.is_none() || self.is_learner;
+                // It may be rolled back before its first part was sent. Or it was prepared before this member's log begins, and the
+                // copy, that is to bring its rows, has reached none, or there are none.
+                let may_be_new = commit.is_none() || self.commits.since.is_some();
                 assert!(prepared.is_some() || may_be_new, "prepared before decided");
                 self.end_applied(transaction, prepared.unwrap_or_default().rows, commit, context);
                 None
@@ -230,12 +239,17 @@ impl Shard {
         self.advance_commit_index(message.position, context);
     }
 
-    fn advance_commit_index(&mut self, commit_index: LogPosition, context: &mut Context<'_>) {
+    pub(super) fn advance_commit_index(
+        &mut self,
+        commit_index: LogPosition,
+        context: &mut Context<'_>,
+    ) {
         self.commit_index = self.commit_index.max(commit_index);
         while self.undecided.front().is_some_and(|record| record.position <= self.commit_index) {
             let record = self.undecided.pop_front().expect("front exists");
             self.end_applied(record.transaction, record.rows, Some(record.ts), context);
         }
+        self.drop_kept();
     }
 
     fn tell_held_waiters(&mut self, context: &mut Context<'_>) {
@@ -262,7 +276,8 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         if !self.is_primary {
-            // It has handed over: another acknowledgement, over another channel, has said as much before.
+            // It is to lead; or it has handed over: another acknowledgement, over another channel, has said as much before.
+            self.on_member_holds(from.node, message.position, context);
             return;
         }
         self.on_learner_holds(from.node, message.position);
@@ -283,15 +298,23 @@ impl Shard {
         }
         let before = self.commit_index;
         let granted = self.decide_held(context);
-        if self.member_count > 2 && self.commit_index > before {
-            let index = CommitIndex { shard: self.id, position: self.commit_index };
-            for backup in &self.backups {
-                let owner = context.state.owner(self.id, *backup);
-                context.send_for(self.id, owner, Message::CommitIndex(index.clone()));
-            }
+        if self.commit_index > before {
+            self.tell_commit_index(context);
         }
         self.resume(granted, context);
         self.go_on_later(context);
+    }
+
+    /// Tells the backups what all members hold, where that does not follow from its having come to one.
+    pub(super) fn tell_commit_index(&self, context: &mut Context<'_>) {
+        if self.is_pair {
+            return;
+        }
+        let index = CommitIndex { shard: self.id, position: self.commit_index };
+        for backup in &self.backups {
+            let owner = context.state.owner(self.id, *backup);
+            context.send_for(self.id, owner, Message::CommitIndex(index.clone()));
+        }
     }
 
     /// The backup gave a record its timestamp.

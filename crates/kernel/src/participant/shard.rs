@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::control::ControlState;
-use protocol::message::{RecordKind, Replicate, WaitEdge};
+use protocol::message::{Record, RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
 use storage::{LockTable, PagePool, Partition, Pieces, RowHandle, Undo};
 use types::{
@@ -15,6 +15,7 @@ use types::{
 use super::learner::Filling;
 use super::long::{End, Ending};
 use super::parked::Parked;
+use super::reconcile::Reconciling;
 use super::takeover::Commits;
 use crate::limits::{UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
@@ -29,7 +30,10 @@ pub struct Shard {
     /// On the primary: who must hold a record before it is decided. The other active members, in order of ids, and a learner
     /// that was sent everything.
     pub(super) backups: Vec<NodeId>,
-    pub(super) member_count: usize,
+    /// The node that leads the shard.
+    pub(super) primary: NodeId,
+    /// Rows have two copies at most: a record that has come to the only backup is held by all.
+    pub(super) is_pair: bool,
     /// Boots that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
     pub(super) excluded: BTreeSet<Incarnation>,
     pool: Arc<PagePool>,
@@ -69,6 +73,10 @@ pub struct Shard {
     pub(super) complete_from: Timestamp,
     /// Every record up to here is here.
     pub(super) received: LogPosition,
+    /// R >= 3: records behind the commit index, which another member may lack when the primary dies.
+    pub(super) kept: VecDeque<(LogPosition, Record)>,
+    /// To lead, when all members hold the same.
+    pub(super) reconciling: Option<Reconciling>,
     /// Records that came before one that is missing: another worker of the primary sent that.
     pub(super) early: BTreeMap<LogPosition, (Address, Replicate)>,
     /// R >= 3: commits that not every member is known to hold yet, in order.
@@ -263,7 +271,8 @@ impl Shard {
             view: group.view,
             is_primary,
             backups: members.iter().copied().filter(|member| *member != node).collect(),
-            member_count: group.members.len(),
+            primary: group.primaries[&id],
+            is_pair: state.config.replicas <= 2,
             excluded: state.excluded.keys().copied().collect(),
             filling: None,
             sealed: None,
@@ -282,6 +291,8 @@ impl Shard {
             sending: Vec::new(),
             parts_in_flight: 0,
             received: LogPosition(0),
+            kept: VecDeque::new(),
+            reconciling: None,
             early: BTreeMap::new(),
             undecided: VecDeque::new(),
             prepared: BTreeMap::new(),
@@ -305,6 +316,17 @@ impl Shard {
     pub fn is_primary(&self) -> bool {
         self.is_primary
     }
+    /// Is it to lead, and does not yet?
+    pub(super) fn is_reconciling(&self) -> bool {
+        self.reconciling.is_some()
+    }
+    /// Where rows have two copies: the node that has the other one, if it counts.
+    pub(super) fn only_backup(&self) -> Option<NodeId> {
+        match self.backups[..] {
+            [only] if self.is_pair => Some(only),
+            _ => None,
+        }
+    }
     pub fn tables(&self) -> &BTreeMap<TableId, TableReplica> {
         &self.tables
     }
@@ -320,6 +342,7 @@ impl Shard {
             && self.prepared.is_empty()
             && self.endings.is_empty()
             && self.early.is_empty()
+            && self.reconciling.is_none()
     }
 
     /// What is not at its end here, for whoever wonders why the shard does not rest.

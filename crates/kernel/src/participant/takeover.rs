@@ -4,7 +4,8 @@
 //!
 //! | the node was | then this shard                                                                              |
 //! |--------------|----------------------------------------------------------------------------------------------|
-//! | its primary  | is the primary: every record here is committed, prepared transactions are armed again         |
+//! | its primary  | is the primary: every record here is committed, prepared transactions are armed again; where  |
+//! |              | rows have more than two copies, when all members hold the same ([`super::reconcile`])         |
 //! | its backup   | waits for it no more: what only it did not hold is decided, what it was to stamp is stamped    |
 //! | coordinator  | rolls back what was not asked to commit; what is prepared is in doubt                        |
 //!
@@ -133,10 +134,17 @@ impl Shard {
         let here = context.address.node;
         if group.view > self.view && group.members.iter().any(|member| member.node == here) {
             self.view = group.view;
-            self.member_count = group.members.len();
             self.is_learner = group.learner() == Some(here);
-            let leads = group.primaries[&self.id] == here;
+            let primary = group.primaries[&self.id];
+            let leads = primary == here;
             let leads_now = leads && !self.is_primary;
+            if std::mem::replace(&mut self.primary, primary) != primary {
+                // What came early waits for a record that the primary before has not sent: it is of no view any more.
+                self.early.clear();
+            }
+            if !leads {
+                self.reconciling = None;
+            }
             if self.is_primary && !leads {
                 self.step_down(context);
             }
@@ -150,7 +158,10 @@ impl Shard {
             self.backups = backups;
             if self.is_primary && has_lost {
                 self.forget_backups(context);
+            } else if leads_now && !self.is_pair && !self.backups.is_empty() {
+                self.reconcile(context);
             } else if leads_now {
+                self.reconciling = None;
                 self.promote(context);
                 self.adopt_learner(group, context);
             }
@@ -178,6 +189,7 @@ impl Shard {
             self.stamp_record(position, ts);
         }
         let granted = self.decide_held(context);
+        self.tell_commit_index(context);
         self.resume(granted, context);
         self.go_on_later(context);
     }
@@ -223,12 +235,11 @@ impl Shard {
     }
 
     /// On a backup that becomes the primary. Whatever was acknowledged is here, because nothing is without this member.
-    fn promote(&mut self, context: &mut Context<'_>) {
-        assert!(self.undecided.is_empty(), "with two members a record is decided when it is here");
+    pub(super) fn promote(&mut self, context: &mut Context<'_>) {
+        // Every member that is left holds all of it.
+        self.advance_commit_index(self.received, context);
         self.is_primary = true;
         self.sealed = None;
-        // What came early waits for a record that nobody has, or for its schema: it was not acknowledged.
-        self.early.clear();
         self.held_waiters.clear();
         // Rows that still show a transaction as undecided have no locks to keep writers away.
         for (transaction, mut ending) in std::mem::take(&mut self.endings) {
@@ -236,7 +247,6 @@ impl Shard {
             self.resume_readers(transaction, context);
         }
         self.position = self.received;
-        self.commit_index = self.received;
         for (transaction, prepared) in std::mem::take(&mut self.prepared) {
             if context.node.mutation == Mutation::PreparedForgotten {
                 self.end_applied(transaction, prepared.rows, None, context);
@@ -267,7 +277,7 @@ impl Shard {
     }
 
     /// Rolls back what nobody can commit any more, and asks for the decision of what somebody may have committed.
-    fn end_orphans(&mut self, context: &mut Context<'_>) {
+    pub(super) fn end_orphans(&mut self, context: &mut Context<'_>) {
         let is_dead = |id: &TransactionId| context.state.is_over(id.incarnation);
         let mutant = context.node.mutation == Mutation::InDoubtRolledBack;
         let mut lost = Vec::new();
@@ -331,6 +341,9 @@ impl Shard {
 
     /// As the new primary of a shard whose old one was asked to commit.
     pub(super) fn on_ask_outcome(&mut self, message: &AskOutcome, context: &mut Context<'_>) {
+        if self.answers_when_it_leads(message) {
+            return;
+        }
         let AskOutcome { transaction, request, shard, of_several, age_us } = *message;
         let (found, kept_us) = match of_several {
             true => (self.commits.decisions.get(&transaction).copied(), DECISIONS_KEPT_US),

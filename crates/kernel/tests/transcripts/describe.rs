@@ -201,6 +201,8 @@ impl Names {
                 text
             }
             Message::CommitIndex(m) => format!("shard {}: all hold {}", m.shard, m.position),
+            Message::AskTail(m) => format!("shard {}: behind #{}", m.shard, m.behind),
+            Message::Tail(m) => format!("shard {}: up to #{}", m.shard, m.position),
             Message::SnapshotRequest(_) => String::new(),
             Message::SnapshotGranted(m) => format!("{:?}", m.at),
             Message::TimestampRequest(m) => format!("{}", m.count),
