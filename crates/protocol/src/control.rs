@@ -171,9 +171,16 @@ impl Group {
         let leads = |node: &NodeId| self.primaries.values().filter(|led| *led == node).count();
         self.active().min_by_key(leads)
     }
+    /// Those that have come back and do not count yet.
+    pub fn learners(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.state == MemberState::Learner)
+    }
+    /// The one that is filled first.
     pub fn learner(&self) -> Option<NodeId> {
-        let learner = self.members.iter().find(|member| member.state == MemberState::Learner);
-        learner.map(|member| member.node)
+        self.learners().next().map(|member| member.node)
+    }
+    pub fn is_learner(&self, node: NodeId) -> bool {
+        self.learners().any(|member| member.node == node)
     }
 }
 

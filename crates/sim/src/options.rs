@@ -78,7 +78,7 @@ pub enum Failure {
     CutOff { from: Vec<NodeId>, hears: bool, is_heard: bool, lasts: Time, waits: bool },
 }
 
-/// One node fails, and then another one. Where rows have two copies at most one may, at a time.
+/// One node fails, and then another one.
 #[derive(Clone, Debug)]
 pub struct Crash {
     pub node: NodeId,
@@ -91,6 +91,9 @@ pub struct Crash {
     pub restart_after: Option<Time>,
     /// Those that fail next, each so long after the one before is back: so that what only that one still holds is asked for.
     pub then: Vec<(NodeId, Time, Failure)>,
+    /// The next one fails while others are away or are being filled, if its group has another node that serves. Else each waits
+    /// until all is well again.
+    pub is_hasty: bool,
     /// Decides what of its frames still arrives, and when each of the others hears of it.
     pub seed: u64,
 }
@@ -261,6 +264,7 @@ impl Options {
             told_after: random.logarithmic(MILLISECOND / 5, 50 * MILLISECOND),
             restart_after: None,
             then: Vec::new(),
+            is_hasty: false,
             seed: random.draw(),
         });
         self
@@ -290,6 +294,7 @@ impl Options {
             crash.then.push((next, random.logarithmic(MILLISECOND, SECOND), Failure::Dies));
             last = next;
         }
+        crash.is_hasty = options.shape.bears_two_failures() && random.chance(500);
         options
     }
 
@@ -441,6 +446,10 @@ impl Shape {
             Shape::TwoGroups => 2..6,
         };
         ids.map(NodeId).collect()
+    }
+    /// If they are not of the same pair. Of voters only one may fail.
+    fn bears_two_failures(self) -> bool {
+        matches!(self, Shape::TwoGroups | Shape::Triple)
     }
     pub fn data_nodes(self) -> u16 {
         match self {

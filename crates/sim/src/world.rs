@@ -119,6 +119,9 @@ struct SessionHost {
     executor: Executor,
 }
 
+/// A failure that must not be yet is tried again after so long.
+const HASTY_PAUSE: Time = 20 * MILLISECOND;
+
 /// A node that is to stop ends after so long, whether it has handed over or not.
 const LEAVE_MAX: Time = 5 * SECOND;
 
@@ -551,7 +554,13 @@ impl World {
     }
 
     fn fail(&mut self, crash: Crash) {
-        if self.faults_are_over || !self.is_alive(crash.node) {
+        if self.faults_are_over {
+            return;
+        }
+        if crash.is_hasty && !self.may_fail(crash.node) {
+            return self.schedule(self.now + HASTY_PAUSE, Event::Crash(crash));
+        }
+        if !self.is_alive(crash.node) {
             return;
         }
         let (node, lasts) = (crash.node, crash.failure.lasts());
@@ -586,6 +595,28 @@ impl World {
             self.troubled.borrow_mut().insert(node, None);
         }
         self.schedule(until, Event::FailureEnds(crash));
+    }
+
+    /// Is another node of its group there that has its rows and serves?
+    fn may_fail(&self, node: NodeId) -> bool {
+        let config = self.options.cluster_config();
+        let data = config.data_nodes();
+        let mut groups = data.chunks(usize::from(config.replicas));
+        let group = groups.find(|group| group.contains(&node)).expect("a data node fails");
+        let is_there = |other: &NodeId| {
+            *other != node && self.is_alive(*other) && !self.leaving.contains_key(other)
+        };
+        self.failing == 0
+            && !self.condemns()
+            && group.iter().any(|other| is_there(other) && self.node_serves(*other))
+    }
+    /// Is some node about to be excluded?
+    fn condemns(&self) -> bool {
+        self.workers.values().any(|worker| worker.kernel.condemns())
+    }
+    fn node_serves(&self, node: NodeId) -> bool {
+        let mut own = self.workers.iter().filter(|(address, _)| address.node == node);
+        own.all(|(_, worker)| self.serves(worker))
     }
 
     /// A node is to stop: it hands over, and ends when that is done. Others lose nothing by it.
@@ -686,6 +717,9 @@ impl World {
         if crash.failure != Failure::Leaves {
             self.lost.set(Some(Lost { node: failed, told_at }));
         }
+        if crash.is_hasty && !crash.then.is_empty() {
+            self.next_crash = Some(crash.clone());
+        }
         if let Some(after) = crash.restart_after {
             self.down.insert(failed);
             self.schedule(self.now + after, Event::Restart(crash));
@@ -716,15 +750,14 @@ impl World {
         }
         self.down.remove(&id);
         self.returning.push(id);
-        self.next_crash.get_or_insert(crash);
+        if !crash.is_hasty {
+            self.next_crash.get_or_insert(crash);
+        }
     }
 
     /// Looks whether nodes that were started again serve, and plans the next crash when they do.
     fn look_for_returned(&mut self) {
-        let serves = |node: &NodeId| {
-            let mut own = self.workers.iter().filter(|(address, _)| address.node == *node);
-            own.all(|(_, worker)| self.serves(worker))
-        };
+        let serves = |node: &NodeId| self.node_serves(*node);
         let (ready, others) = self.returning.iter().partition(|node| serves(node));
         let ready: Vec<NodeId> = ready;
         let can_recover = self.failing == 0;
@@ -733,8 +766,7 @@ impl World {
                 *since = Some(self.now);
             }
         }
-        let condemns = self.workers.values().any(|worker| worker.kernel.condemns());
-        let is_calm = !condemns
+        let is_calm = !self.condemns()
             && self.failing == 0
             && others.is_empty()
             && self.down.is_empty()
@@ -742,10 +774,8 @@ impl World {
         self.returning = others;
         self.counts.returns += ready.len() as u64;
         self.returned.extend(ready);
-        if !is_calm {
-            return;
-        }
-        if let Some(mut crash) = self.next_crash.take()
+        let is_due = |next: &mut Crash| is_calm || next.is_hasty;
+        if let Some(mut crash) = self.next_crash.take_if(is_due)
             && !crash.then.is_empty()
             && !self.faults_are_over
         {

@@ -173,14 +173,13 @@ fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     let group = state.groups.get_mut(&id).expect("just found");
     let was_active = is_active(group);
     group.members.retain(|member| member.node != node);
-    if let Some(learner) = group.members.iter().find(|m| m.state == MemberState::Learner)
-        && was_active
-    {
-        // It was being filled by a log that has ended, perhaps: it begins anew, as another boot.
-        let Member { node, incarnation, .. } = learner.clone();
-        state.excluded.insert(incarnation, node);
-        state.incarnations.remove(&node);
-        group.members.retain(|member| member.node != node);
+    if was_active {
+        // Whoever is being filled by a log that has ended, perhaps, begins anew, as another boot.
+        for learner in group.learners() {
+            state.excluded.insert(learner.incarnation, learner.node);
+            state.incarnations.remove(&learner.node);
+        }
+        group.members.retain(|member| member.state == MemberState::Active);
     }
     let led: Vec<ShardId> =
         group.primaries.iter().filter(|(_, led_by)| **led_by == node).map(|(id, _)| *id).collect();

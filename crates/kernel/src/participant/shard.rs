@@ -276,7 +276,7 @@ impl Shard {
             excluded: state.excluded.keys().copied().collect(),
             filling: None,
             sealed: None,
-            is_learner: group.learner() == Some(node),
+            is_learner: group.is_learner(node),
             complete_from: Timestamp::ZERO,
             restamped: None,
             pool: Arc::clone(pool),

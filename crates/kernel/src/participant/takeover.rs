@@ -134,7 +134,7 @@ impl Shard {
         let here = context.address.node;
         if group.view > self.view && group.members.iter().any(|member| member.node == here) {
             self.view = group.view;
-            self.is_learner = group.learner() == Some(here);
+            self.is_learner = group.is_learner(here);
             let primary = group.primaries[&self.id];
             let leads = primary == here;
             let leads_now = leads && !self.is_primary;
@@ -158,10 +158,9 @@ impl Shard {
             self.backups = backups;
             if self.is_primary && has_lost {
                 self.forget_backups(context);
-            } else if leads_now && !self.is_pair && !self.backups.is_empty() {
+            } else if leads_now && !self.is_pair {
                 self.reconcile(context);
             } else if leads_now {
-                self.reconciling = None;
                 self.promote(context);
                 self.adopt_learner(group, context);
             }
