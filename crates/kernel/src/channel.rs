@@ -3,7 +3,8 @@
 //! A connection may break and come back, and what was under way on it is lost; every exchange of the protocol would need
 //! its own resending. Instead one place numbers the messages, keeps what is not acknowledged, sends it again and drops
 //! duplicates. A channel belongs to the incarnations of both ends: a restarted peer starts a new one, and nothing of the
-//! old is delivered to it (R5, R13).
+//! old is delivered to it (R5, R13). The link to a peer leads to one boot of it at a time; what is for another one waits. Who takes
+//! the link from a boot, and perhaps should not have, does not take its channel: when that boot is back, it goes on.
 //!
 //! A frame ahead of a missing one waits in `early`. When nothing is acknowledged for a while the oldest unacknowledged
 //! chunks are sent again, a bounded number of bytes, and after twice the time the next time: a slow link is not buried under
@@ -64,18 +65,25 @@ impl ChannelConfig {
     }
 }
 
+/// Of one peer, but for the one that its link leads to.
+const BOOTS_KEPT_MAX: usize = 8;
+
 /// All channels of one worker.
 pub struct Channels {
     pub identity: Identity,
     config: ChannelConfig,
-    channels: BTreeMap<Address, Channel>,
+    /// By the boot of the peer; without one what was said before any was known.
+    channels: BTreeMap<(Address, Option<Incarnation>), Channel>,
+    /// The boots that the links lead to, or led to last.
+    linked: BTreeMap<Address, Incarnation>,
+    channels_made: u64,
     /// As of the last flush.
     overloaded: Option<Address>,
 }
 
 struct Channel {
-    /// The boot of the peer that frames arrived from; unknown until the first one.
-    peer_incarnation: Option<Incarnation>,
+    /// So many were made before.
+    number: u64,
     sequence_last: u64,
     /// Frames since the last flush, each with its length in front.
     pending: Vec<u8>,
@@ -117,12 +125,29 @@ pub enum Received {
 
 impl Channels {
     pub fn new(identity: Identity, config: ChannelConfig) -> Channels {
-        Channels { identity, config, channels: BTreeMap::new(), overloaded: None }
+        Channels {
+            identity,
+            config,
+            channels: BTreeMap::new(),
+            linked: BTreeMap::new(),
+            channels_made: 0,
+            overloaded: None,
+        }
     }
 
-    fn channel(&mut self, peer: Address) -> &mut Channel {
-        self.channels.entry(peer).or_insert_with(|| Channel {
-            peer_incarnation: None,
+    fn channel(&mut self, peer: Address, boot: Option<Incarnation>) -> &mut Channel {
+        if boot.is_some() && !self.channels.contains_key(&(peer, boot)) {
+            self.drop_oldest(peer);
+            if let Some(unbound) = self.channels.remove(&(peer, None)) {
+                self.channels.insert((peer, boot), unbound);
+            }
+        }
+        let number = &mut self.channels_made;
+        self.channels.entry((peer, boot)).or_insert_with(|| Channel {
+            number: {
+                *number += 1;
+                *number
+            },
             sequence_last: 0,
             pending: Vec::new(),
             pending_acknowledges: 0,
@@ -138,11 +163,31 @@ impl Channels {
         })
     }
 
-    /// Queues a message for the next flush.
-    pub fn send(&mut self, to: Address, group: GroupId, view: View, message: &Message) {
+    /// Boots that were never let in leave nothing but a few channels behind.
+    fn drop_oldest(&mut self, peer: Address) {
+        let linked = self.linked.get(&peer).copied();
+        let own = self.channels.range((peer, None)..=(peer, Some(Incarnation(u64::MAX))));
+        let unlinked = own.filter(|((_, boot), _)| boot.is_some() && *boot != linked);
+        let unlinked: Vec<_> = unlinked.map(|(key, channel)| (channel.number, *key)).collect();
+        if unlinked.len() >= BOOTS_KEPT_MAX
+            && let Some((_, oldest)) = unlinked.into_iter().min()
+        {
+            self.channels.remove(&oldest);
+        }
+    }
+
+    /// Queues a message for that boot of a peer, or for the first that comes. It leaves with a flush, while the link leads there.
+    pub fn send(
+        &mut self,
+        to: Address,
+        boot: Option<Incarnation>,
+        group: GroupId,
+        view: View,
+        message: &Message,
+    ) {
         assert!(to.node != self.identity.address.node, "channels lead to other nodes");
         let identity = self.identity;
-        let channel = self.channel(to);
+        let channel = self.channel(to, boot);
         channel.sequence_last += 1;
         let header = identity.header(to, group, view, channel.sequence_last, channel.received);
         channel.pending_acknowledges = channel.received;
@@ -154,12 +199,10 @@ impl Channels {
 
     /// Takes a frame whose identity was checked.
     pub fn receive(&mut self, now: Time, header: Header, message: Option<Message>) -> Received {
-        let channel = self.channel(header.from);
-        match channel.peer_incarnation {
-            None => channel.peer_incarnation = Some(header.incarnation),
-            Some(known) if known != header.incarnation => return Received::OtherIncarnation,
-            Some(_) => {}
+        if *self.linked.entry(header.from).or_insert(header.incarnation) != header.incarnation {
+            return Received::OtherIncarnation;
         }
+        let channel = self.channel(header.from, Some(header.incarnation));
         channel.on_acknowledged(now, header.acknowledged);
         if header.sequence == 0 {
             // An acknowledgement, or a message that is not numbered.
@@ -203,14 +246,17 @@ impl Channels {
     pub fn flush(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
         self.overloaded = None;
-        for (peer, channel) in &mut self.channels {
+        for ((peer, boot), channel) in &mut self.channels {
             if !channel.pending.is_empty() {
                 channel.close_chunk();
             }
-            channel.hand_over(now, *peer, self.config.window_bytes, outbox);
             if channel.unacked_bytes > self.config.unacked_bytes_max {
                 self.overloaded = Some(*peer);
             }
+            if self.linked.get(peer).is_some_and(|linked| *boot != Some(*linked)) {
+                continue;
+            }
+            channel.hand_over(now, *peer, self.config.window_bytes, outbox);
             if channel.received - channel.received_acknowledged >= ACK_FRAMES_MAX {
                 channel.acknowledge(&identity, *peer, outbox);
             }
@@ -220,7 +266,10 @@ impl Channels {
     /// Acknowledges what has waited for a message to travel with, and sends again what was not acknowledged in time.
     pub fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
-        for (peer, channel) in &mut self.channels {
+        for ((peer, boot), channel) in &mut self.channels {
+            if self.linked.get(peer).is_some_and(|linked| *boot != Some(*linked)) {
+                continue;
+            }
             if channel.received > channel.received_acknowledged {
                 channel.acknowledge(&identity, *peer, outbox);
             }
@@ -232,8 +281,8 @@ impl Channels {
         }
     }
 
-    /// The link to a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again. What was
-    /// to be said to another boot of the peer is not for this one: the channel begins anew.
+    /// The link to a boot of a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again. What
+    /// was to be said to another boot is not for this one.
     pub fn on_link_up(
         &mut self,
         now: Time,
@@ -243,31 +292,24 @@ impl Channels {
     ) {
         // What this turn of the host was about to send goes again if it still may, and is not for another boot.
         outbox.frames.retain(|(to, _)| *to != peer);
-        self.bind(peer, incarnation);
+        self.linked.insert(peer, incarnation);
         let window_bytes = self.config.window_bytes;
-        let channel = self.channel(peer);
+        let channel = self.channel(peer, Some(incarnation));
         channel.resends = 0;
         channel.handed = 0;
         channel.handed_bytes = 0;
         channel.hand_over(now, peer, window_bytes, outbox);
     }
 
-    /// What is sent to this peer from now on is for that boot of it, and nothing else is.
-    pub fn bind(&mut self, peer: Address, incarnation: Incarnation) {
-        if self.peer_incarnation(peer).is_some_and(|known| known != incarnation) {
-            self.channels.remove(&peer);
-        }
-        self.channel(peer).peer_incarnation = Some(incarnation);
-    }
-
     /// Drops what was to be said to peers that are over, by their boots; none is known where no link was ever up.
     pub fn forget(&mut self, is_over: impl Fn(Address, Option<Incarnation>) -> bool) {
-        self.channels.retain(|peer, channel| !is_over(*peer, channel.peer_incarnation));
+        self.channels.retain(|(peer, boot), _| !is_over(*peer, *boot));
+        self.linked.retain(|peer, boot| !is_over(*peer, Some(*boot)));
     }
 
-    /// The boot that a peer's frames come from.
-    pub fn peer_incarnation(&self, peer: Address) -> Option<Incarnation> {
-        self.channels.get(&peer)?.peer_incarnation
+    /// The boot that the link to a peer leads to, or led to last.
+    pub fn linked(&self, peer: Address) -> Option<Incarnation> {
+        self.linked.get(&peer).copied()
     }
 
     /// A peer for which too much has piled up, as of the last step.
@@ -276,7 +318,8 @@ impl Channels {
     }
     /// Does more wait for this peer than its window takes? What is said again and again had better not be added to it.
     pub fn is_backed_up(&self, peer: Address) -> bool {
-        self.channels.get(&peer).is_some_and(|channel| channel.handed < channel.unacked.len())
+        let channel = self.channels.get(&(peer, self.linked(peer)));
+        channel.is_some_and(|channel| channel.handed < channel.unacked.len())
     }
     /// Does too much pile up for some peer, with what this step has added?
     pub fn is_piling_up(&self) -> bool {

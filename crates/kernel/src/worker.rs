@@ -203,27 +203,23 @@ impl Context<'_> {
         } else if to.node == self.address.node {
             let content = LocalContent::Message(message);
             self.outbox.local.push((to.worker, LocalMessage { from: self.origin(), content }));
-        } else if self.reaches(to, is_for_strangers(&message)) {
+        } else if let Some(boot) = self.boot_to_reach(to, is_for_strangers(&message)) {
             let view = if group == NO_GROUP { View(0) } else { self.state.group(group).view };
             NodeStatistics::add(&self.node.statistics.messages_sent, 1);
-            self.channels.send(to, group, view, &message);
+            self.channels.send(to, boot, group, view, &message);
         }
     }
 
-    /// Does what is sent to this worker now come to the boot of its node that takes part, or to a stranger that may hear it?
-    /// Another boot of the node must not hear it.
-    fn reaches(&mut self, to: Address, strangers_too: bool) -> bool {
-        let there = self.channels.peer_incarnation(to);
-        match (there, self.state.incarnations.get(&to.node)) {
-            (Some(there), _) if strangers_too => !self.state.is_over(there),
-            (Some(there), Some(member)) if there == *member => true,
-            // It was started again, and is not let in yet.
-            (Some(there), Some(_)) if !self.state.is_over(there) => false,
-            (_, Some(member)) => {
-                self.channels.bind(to, *member);
-                true
-            }
-            (_, None) => !self.state.is_excluded(to.node),
+    /// Whom is a message to this worker for? The boot of its node that takes part, or a stranger at the other end of the link that
+    /// may hear it: another boot of the node must not. None, if nobody there is to hear it; without a boot, if none is known.
+    #[expect(clippy::option_option, reason = "nobody, and somebody unknown")]
+    fn boot_to_reach(&self, to: Address, strangers_too: bool) -> Option<Option<Incarnation>> {
+        let linked = self.channels.linked(to);
+        let stranger = linked.filter(|boot| strangers_too && !self.state.is_over(*boot));
+        let member = self.state.incarnations.get(&to.node).copied();
+        match stranger.or(member) {
+            Some(boot) => Some(Some(boot)),
+            None => (!self.state.is_excluded(to.node)).then_some(linked),
         }
     }
 

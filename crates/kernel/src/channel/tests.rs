@@ -27,7 +27,8 @@ fn end(node: u16, incarnation: u64) -> Channels {
 
 fn send(from: &mut Channels, to: u16, number: u64) {
     let message = Message::SnapshotRequest(SnapshotRequest { request: number });
-    from.send(address(to), NO_GROUP, View(0), &message);
+    let boot = from.linked(address(to));
+    from.send(address(to), boot, NO_GROUP, View(0), &message);
 }
 
 /// The frames that a step's end, a tick or a link that came up makes leave.
@@ -80,6 +81,12 @@ fn receive_at(at: &mut Channels, now: Time, frame: &[u8]) -> Vec<u64> {
 
 fn is_acknowledgement(frame: &[u8]) -> bool {
     decode_header(frame).expect("made here").sequence == 0
+}
+
+/// The channel to the boot that the link leads to.
+fn channel_to(channels: &Channels, peer: u16) -> &Channel {
+    let peer = address(peer);
+    &channels.channels[&(peer, channels.linked(peer))]
 }
 
 /// A generator (splitmix64).
@@ -166,7 +173,7 @@ fn messages_arrive_once_and_in_order() {
             assert_eq!(arrived[me], expected, "seed {seed}, end {me}");
         }
         for (me, channels) in ends.iter().enumerate() {
-            let channel = &channels.channels[&address(2 - me as u16)];
+            let channel = channel_to(channels, 2 - me as u16);
             assert!(channel.early.is_empty(), "seed {seed}");
             let kept = channel.unacked.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
             assert_eq!(channel.unacked_bytes, kept, "seed {seed}");
@@ -206,7 +213,7 @@ fn acknowledgements_ride_along_or_follow() {
     let early = flush(&mut b);
     assert!(early.len() == 1 && is_acknowledgement(&early[0]));
     assert_eq!(receive(&mut a, &early[0]), Vec::<u64>::new());
-    assert_eq!(a.channels[&address(2)].unacked_bytes, 0);
+    assert_eq!(channel_to(&a, 2).unacked_bytes, 0);
 }
 
 /// A duplicate says that the acknowledgement was lost, so it is said again; nothing else is.
@@ -252,7 +259,7 @@ fn a_resend_is_bounded() {
     let state = types::wire::Bytes(vec![7; RESEND_BYTES_MAX]);
     for _ in 0..3 {
         let copy = protocol::message::ControlCopy { state: state.clone() };
-        a.send(address(2), NO_GROUP, View(0), &Message::ControlCopy(copy));
+        a.send(address(2), None, NO_GROUP, View(0), &Message::ControlCopy(copy));
         flush(&mut a);
     }
     let again = tick(&mut a, RESEND_AFTER);
@@ -284,10 +291,10 @@ fn chunks_are_bounded() {
     let state = types::wire::Bytes(vec![7; CHUNK_BYTES_MAX]);
     for _ in 0..3 {
         let copy = protocol::message::ControlCopy { state: state.clone() };
-        a.send(address(2), NO_GROUP, View(0), &Message::ControlCopy(copy));
+        a.send(address(2), None, NO_GROUP, View(0), &Message::ControlCopy(copy));
     }
     assert_eq!(flush(&mut a).len(), 1);
-    assert_eq!(a.channels[&address(2)].unacked.len(), 3);
+    assert_eq!(channel_to(&a, 2).unacked.len(), 3);
 }
 
 /// Frames of another boot than the first are refused, and change nothing for the first.
@@ -297,7 +304,7 @@ fn a_channel_is_with_one_boot() {
     send(&mut a, 2, 7);
     let first = flush(&mut a);
     assert_eq!(receive(&mut b, &first[0]), [7]);
-    assert_eq!(b.peer_incarnation(address(1)), Some(Incarnation(11)));
+    assert_eq!(b.linked(address(1)), Some(Incarnation(11)));
     for _ in 0..2 {
         send(&mut other, 2, 8);
     }
@@ -323,7 +330,7 @@ fn frames_ahead_are_bounded() {
     for frame in &sent[1..] {
         assert_eq!(receive(&mut b, frame), Vec::<u64>::new());
     }
-    assert_eq!(b.channels[&address(1)].early.len(), CHANNEL_EARLY_MAX);
+    assert_eq!(channel_to(&b, 1).early.len(), CHANNEL_EARLY_MAX);
     assert_eq!(receive(&mut b, &sent[0]).len(), 1 + CHANNEL_EARLY_MAX);
     let rest: Vec<u64> =
         tick(&mut a, RESEND_AFTER).iter().flat_map(|f| receive(&mut b, f)).collect();
@@ -459,10 +466,56 @@ fn another_boot_begins_anew() {
         a.flush(0, &mut outbox);
         let left: Vec<_> = outbox.frames.iter().filter(|(to, _)| *to == address(2)).collect();
         assert_eq!(left.is_empty(), again != boot(2), "{again:?}");
-        assert_eq!(a.peer_incarnation(address(2)), Some(again));
+        assert_eq!(a.linked(address(2)), Some(again));
         send(&mut a, 2, 3);
         let sequence = decode_header(&flush(&mut a)[0]).expect("made here").sequence;
         assert_eq!(sequence, if again == boot(2) { 3 } else { 1 });
         a = end(1, 11);
+    }
+}
+
+/// Another boot takes the link for a moment, and says something: whose link it was goes on where it was, in both directions, when it
+/// is back. What was said to it meanwhile comes then.
+#[test]
+fn who_takes_the_link_does_not_take_the_channel() {
+    let (mut a, mut b, mut twin) = (end(1, 11), end(2, 22), end(2, 33));
+    let link = |end: &mut Channels, peer: u16, boot: u64| {
+        frames(|outbox| end.on_link_up(0, address(peer), Incarnation(boot), outbox))
+    };
+    let say = |from: &mut Channels, boot: u64, number: u64| {
+        let message = Message::SnapshotRequest(SnapshotRequest { request: number });
+        from.send(address(2), Some(Incarnation(boot)), NO_GROUP, View(0), &message);
+        flush(from)
+    };
+    link(&mut a, 2, 22);
+    link(&mut b, 1, 11);
+    assert_eq!(receive(&mut b, &say(&mut a, 22, 1)[0]), [1]);
+    send(&mut b, 1, 2);
+    assert_eq!(receive(&mut a, &flush(&mut b)[0]), [2]);
+
+    link(&mut a, 2, 33);
+    link(&mut twin, 1, 11);
+    assert!(say(&mut a, 22, 3).is_empty(), "the link does not lead there");
+    assert_eq!(receive(&mut twin, &say(&mut a, 33, 4)[0]), [4]);
+    send(&mut twin, 1, 5);
+    assert_eq!(receive(&mut a, &flush(&mut twin)[0]), [5]);
+
+    let waited = link(&mut a, 2, 22);
+    link(&mut b, 1, 11);
+    let arrived: Vec<u64> = waited.iter().flat_map(|frame| receive(&mut b, frame)).collect();
+    assert_eq!(arrived, [3], "and nothing twice");
+    send(&mut b, 1, 6);
+    assert_eq!(receive(&mut a, &flush(&mut b)[0]), [6]);
+}
+
+/// However many boots of a peer come and go, few of them are remembered, and the one that is there always is.
+#[test]
+fn boots_are_bounded() {
+    let mut a = end(1, 11);
+    for boot in 100..200 {
+        frames(|outbox| a.on_link_up(0, address(2), Incarnation(boot), outbox));
+        send(&mut a, 2, boot);
+        assert_eq!(flush(&mut a).len(), 1);
+        assert!(a.channels.len() <= BOOTS_KEPT_MAX + 1);
     }
 }

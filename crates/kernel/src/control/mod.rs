@@ -712,5 +712,5 @@ fn incarnation_of(from: Address, context: &Context<'_>) -> Option<Incarnation> {
     if from.node == context.address.node {
         return Some(context.node.incarnation);
     }
-    context.channels.peer_incarnation(from)
+    context.channels.linked(from)
 }
