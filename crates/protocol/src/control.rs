@@ -144,6 +144,7 @@ pub struct Group {
     pub view: View,
     /// The view in which locks were lost last, with a node of this group or of another.
     pub lost_in: View,
+    /// The active ones in the order of their ids, behind them the learners.
     pub members: Vec<Member>,
     /// The primary of each of the group's shards, all changed together with the view.
     pub primaries: BTreeMap<ShardId, NodeId>,
@@ -171,7 +172,7 @@ impl Group {
         let leads = |node: &NodeId| self.primaries.values().filter(|led| *led == node).count();
         self.active().min_by_key(leads)
     }
-    /// Those that have come back and do not count yet.
+    /// Those that have come back and do not count yet, in the order in which they came.
     pub fn learners(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.state == MemberState::Learner)
     }

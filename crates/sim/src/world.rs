@@ -683,8 +683,6 @@ impl World {
             return;
         }
         self.crashed.push(failed);
-        // Who is being filled in its group begins anew.
-        self.suspects.extend(self.returning.iter().copied());
         self.returning.retain(|node| *node != failed);
         self.troubled.borrow_mut().remove(&failed);
         self.ending.remove(&failed);
@@ -834,7 +832,10 @@ impl World {
 
     /// A node that lives was taken for dead: it ends itself, and is started again.
     fn end_excluded(&mut self, node: NodeId, reason: &str) {
-        assert!(self.suspects.contains(&node), "nobody had a reason to exclude it: {reason}");
+        // Whoever is being filled begins anew when a member dies that could have gone on filling it.
+        let is_filled = self.returning.contains(&node) && self.options.shape.replicas() > 2;
+        let is_suspect = self.suspects.contains(&node) || is_filled;
+        assert!(is_suspect, "nobody had a reason to exclude it: {reason}");
         if !self.ending.insert(node) {
             return;
         }

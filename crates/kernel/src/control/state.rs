@@ -142,7 +142,6 @@ fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     let group = state.groups.get_mut(&id).expect("formed: has all groups");
     group.view = View(group.view.0 + 1);
     group.members.push(Member { node, incarnation, state: MemberState::Learner });
-    group.members.sort_by_key(|member| member.node);
 }
 
 /// The learner holds everything: it counts from now on. Who leads stays as it is.
@@ -152,6 +151,11 @@ fn promote(state: &mut ControlState, node: NodeId) {
     group.view = View(group.view.0 + 1);
     let learner = group.members.iter_mut().find(|member| member.node == node);
     learner.expect("just found").state = MemberState::Active;
+    // Stable: learners stay in the order in which they came.
+    group.members.sort_by_key(|member| match member.state {
+        MemberState::Active => (0, member.node),
+        MemberState::Learner => (1, NodeId(0)),
+    });
 }
 
 /// Takes a node out of its group's view: every bucket keeps its shard, and the others lead what it led. The views of all
