@@ -221,10 +221,18 @@ def test_strangers_without_keys(environment):
     machines.stop()
 
 
-def hello(sender):
-    """What a node says first; of another configuration than any."""
-    body = struct.pack("<QQQHHHHQ", int(CLUSTER, 16), 1, 0, sender, 0, 3, 0, 99)
-    return struct.pack("<I", 11 + len(body)) + b"skarv-ln" + struct.pack("<HB", PROTOCOL_VERSION, 1) + body
+def hello(sender, version=PROTOCOL_VERSION, cluster=int(CLUSTER, 16), lineage=1, config=0, receiver=(3, 0), boot=99):
+    """What a node says first; of another configuration than any, unless it is given."""
+    body = struct.pack("<QQQHHHHQ", cluster, lineage, config, *sender, *receiver, boot)
+    return struct.pack("<I", 11 + len(body)) + b"skarv-ln" + struct.pack("<HB", version, 1) + body
+
+
+def tls_client(certificates, key):
+    """Somebody with these keys. One that is told of the authority would send its certificate too."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(certificates, key)
+    return context
 
 
 def test_one_node_as_another(environment):
@@ -235,19 +243,12 @@ def test_one_node_as_another(environment):
     machines.start(3)
     machines.wait_for_log(3, "node 3 starts")
 
-    def context_with(certificates, key):
-        # One that is told of the authority would send its certificate too.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        context.load_cert_chain(certificates, key)
-        return context
-
     def said_to(sender, of):
-        context = context_with(f"{keys}/node{of}-link-cert.pem", f"{keys}/node{of}-link-key.pem")
+        context = tls_client(f"{keys}/node{of}-link-cert.pem", f"{keys}/node{of}-link-key.pem")
         with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
             with context.wrap_socket(plain) as secured:
                 secured.settimeout(20)
-                secured.sendall(hello(sender))
+                secured.sendall(hello((sender, 0)))
                 return secured.recv(4096)
 
     assert b"another configuration" in said_to(1, of=1)
@@ -261,7 +262,7 @@ def test_one_node_as_another(environment):
     with open(f"{made}.pem", "w") as chain:
         for name in ("one", "two"):
             chain.write(open(f"{made}-{name}.pem").read())
-    context = context_with(f"{made}.pem", f"{made}-one.key")
+    context = tls_client(f"{made}.pem", f"{made}-one.key")
     with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
         try:
             with context.wrap_socket(plain) as secured:

@@ -23,6 +23,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 
+import bad_input
 import clients
 import cut
 import frozen
@@ -40,8 +41,8 @@ import tools
 from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin, rolling,
-           frozen, cut, load]
+MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
+           rolling, frozen, cut, load]
 
 
 def tests():

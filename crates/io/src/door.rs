@@ -271,8 +271,11 @@ impl Door {
         log: &NodeLog,
     ) {
         if self.strangers.len() >= HELLO_PENDING_MAX {
-            log.warn_limited("too many connections to the node port that say nothing");
-            return;
+            // The one that has had most time goes: a newcomer may be a node.
+            let first = self.strangers.iter().min_by_key(|(_, stranger)| stranger.deadline);
+            let (first, _) = first.expect("there are too many");
+            let stranger = self.strangers.remove(first);
+            refuse(stranger, "too many connections to the node port say nothing", log);
         }
         let entry = self.strangers.vacant_entry();
         let token = (self.stranger_token)(entry.key());
@@ -394,8 +397,15 @@ fn refuse(mut stranger: Stranger, reason: &str, log: &NodeLog) {
     // The address without the port, so that one who keeps coming back is one line.
     let from = stranger.from.map_or("a local process".into(), |from| from.ip().to_string());
     log.warn_limited(&format!("connection of {from} to the node port refused: {reason}"));
-    // Best effort: a node of another version can at least show it.
-    let _ = stranger.stream.write(&hello::encode_refusal(reason));
+    // Best effort: a node of another version can at least show it. Who waits to be spoken to, in plain text, may be a MySQL client.
+    let is_plain = !matches!(stranger.stream, Stream::Secured(_));
+    let refusal = match stranger.received.is_empty() && is_plain {
+        true => mysql::refusal_wrong_port(
+            "this is the port of the Skarv nodes among themselves, not the MySQL port",
+        ),
+        false => hello::encode_refusal(reason),
+    };
+    let _ = stranger.stream.write(&refusal);
 }
 
 fn transport_of(stream: &Stream, from: Option<SocketAddr>) -> Transport {

@@ -25,6 +25,9 @@ pub const HELLO_SIZE_MAX: usize = 256;
 /// A stranger on the node port is turned away after so long.
 pub const HELLO_TIMEOUT: u64 = 900_000;
 
+/// A node that is not connected to any other since it started says so after so long.
+pub const LONELY_AFTER: u64 = 3_000_000;
+
 /// Strangers that have not said hello yet, at a time; more are turned away at once.
 pub const HELLO_PENDING_MAX: usize = 256;
 

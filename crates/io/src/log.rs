@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use kernel::Time;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock;
 use crate::limits::{LOG_REPEAT_INTERVAL, LOG_REPEAT_LINES_MAX, LOG_SIZE_MAX};
@@ -108,7 +109,7 @@ impl NodeLog {
         let line =
             format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()));
         if self.to_stderr {
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            say(line.as_bytes());
         }
         if state.size + line.len() as u64 > LOG_SIZE_MAX {
             self.rotate(state);
@@ -138,6 +139,20 @@ impl NodeLog {
     fn with_state(&self, f: impl FnOnce(&mut LogState)) {
         // The log is for panics too, so a poisoned lock must not stop it.
         f(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Writes to standard error what whoever reads it has room for: a pipe that nobody empties must not hold a worker, and the file has
+/// it all. A pipe that is ready takes this much at least without waiting (POSIX PIPE_BUF).
+fn say(text: &[u8]) {
+    const PIPE_BUF: usize = 4096;
+    let stderr = std::io::stderr();
+    for piece in text.chunks(PIPE_BUF) {
+        let mut asked = [PollFd::new(&stderr, PollFlags::OUT)];
+        let ready = poll(&mut asked, Some(&Timespec::default()));
+        if !matches!(ready, Ok(1..)) || stderr.lock().write_all(piece).is_err() {
+            return;
+        }
     }
 }
 

@@ -86,6 +86,13 @@ impl Management {
                     return;
                 }
             }
+            let begins = connection.input.iter().find(|byte| !byte.is_ascii_whitespace());
+            if begins.is_some_and(|byte| *byte != b'{') {
+                // It may never end its line.
+                let _ = connection.stream.write(b"{\"error\":\"the request is not JSON\"}\n");
+                self.connections.remove(index);
+                return;
+            }
             if connection.input.len() > MANAGEMENT_LINE_MAX {
                 let _ = connection.stream.write(b"{\"error\":\"the request is too long\"}\n");
                 self.connections.remove(index);

@@ -165,8 +165,18 @@ impl NodeServer {
     /// Starts the node and returns at once; [`NodeServer::wait_ready`] tells when it serves.
     pub fn start(options: NodeOptions) -> Result<NodeServer, StartError> {
         options.check()?;
-        let lock = files::lock_node(&options.dir, options.node)?;
         let log_path = NodeOptions::log_path(&options.dir, options.node);
+        let lock = files::lock_node(&options.dir, options.node).inspect_err(|error| {
+            // Whoever looks after the one that runs is to know.
+            if let (StartError::AlreadyRunning { node, .. }, Ok(log)) =
+                (error, NodeLog::open(&log_path, false))
+            {
+                log.warn(&format!(
+                    "process {} was refused: it was started as node {node} in this directory, too",
+                    std::process::id()
+                ));
+            }
+        })?;
         let log = NodeLog::open(&log_path, options.log_to_stderr)
             .map_err(|error| StartError::Directory { path: log_path, reason: error.to_string() })?;
         let log = Arc::new(log);

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use client::Client;
 use client::task::Executor;
+use kernel::limits::SILENCE_HEARTBEATS;
 use kernel::{ChannelConfig, Input, Kernel, KernelConfig, Outbox, Time};
 use mio::event::Event;
 use mio::{Events, Poll, Token};
@@ -31,8 +32,8 @@ use crate::front::Front;
 use crate::hello::{self, Hello};
 use crate::inbox::Item;
 use crate::limits::{
-    DEPARTURE_LINGER, DEPARTURE_TIME_MAX, EVENTS_MAX, READ_SIZE, RESEND_AFTER, SETTLE_TIME_MAX,
-    SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
+    DEPARTURE_LINGER, DEPARTURE_TIME_MAX, EVENTS_MAX, LONELY_AFTER, READ_SIZE, RESEND_AFTER,
+    SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
 };
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
@@ -76,6 +77,8 @@ pub struct Worker {
     phase: Phase,
     /// Counted among the ready ones.
     is_ready: bool,
+    /// Since when it is strange that no other node is connected: since it started, for a while.
+    lonely_from: Option<Time>,
     /// The last turn left something undone: no waiting.
     is_unfinished: bool,
     /// The worker that gets the next client.
@@ -165,6 +168,7 @@ impl Worker {
             spin: SpinPolicy::default(),
             phase: Phase::Running,
             is_ready: false,
+            lonely_from: None,
             is_unfinished: false,
             next_client: 0,
             is_closed: false,
@@ -317,11 +321,31 @@ impl Worker {
         }
     }
 
+    /// Says once that nobody comes, if nobody does: from here that looks like nothing at all.
+    fn warn_if_lonely(&mut self) {
+        let options = &self.shared.options;
+        let from = *self.lonely_from.get_or_insert(self.now + LONELY_AFTER);
+        if from == Time::MAX || options.cluster.nodes.len() == 1 {
+            return;
+        }
+        if self.is_ready || self.shared.links_up.load(Ordering::Relaxed) > 0 {
+            self.lonely_from = Some(Time::MAX);
+        } else if from <= self.now {
+            self.lonely_from = Some(Time::MAX);
+            let node = options.node;
+            self.shared.log.warn(&format!(
+                "no node has connected, and none is reached: do the others run, is this address that of node {node} in their \
+                 configuration, and is no other process node {node}?"
+            ));
+        }
+    }
+
     fn on_time(&mut self, arrivals: &mut Vec<Arrival>) {
         if self.now >= self.kernel.wake_at() {
             self.step(Input::Tick);
             if self.id == WorkerId(0) {
                 self.shared.log.on_tick(self.now);
+                self.warn_if_lonely();
             }
         }
         for index in 0..self.links.len() {
@@ -390,7 +414,7 @@ impl Worker {
                     hello.from.node
                 ))
             } else {
-                Ok(())
+                self.check_boot(&hello)
             }
         });
         if let Err(reason) = refused {
@@ -406,6 +430,28 @@ impl Worker {
             true => self.on_link_accepted(stream, &hello),
             false => self.shared.inboxes[worker].push(Item::Link { stream, hello }),
         }
+    }
+
+    /// R5: while the boot of a node that takes part is heard, nobody else is that node. One that was started again is let in when the
+    /// one before is known to be over, or has not been heard for as long as it takes to be missed.
+    fn check_boot(&self, hello: &Hello) -> Result<(), String> {
+        let (node, shared) = (hello.from.node, &self.shared.node);
+        let Some(member) = self.kernel.state().incarnations.get(&node).copied() else {
+            return Ok(());
+        };
+        let silence = SILENCE_HEARTBEATS * u64::from(shared.config.heartbeat_ms) * 1_000;
+        if member == hello.incarnation || shared.heard_at(node) + silence < self.now {
+            return Ok(());
+        }
+        if self.kernel.state().is_over(hello.incarnation) {
+            return Err(format!("this boot of node {node} was excluded, and is over"));
+        }
+        Err(format!(
+            "node {node} runs already as another process (incarnation {:016x}): stop one of the two; if it was just stopped, this \
+             passes within {} ms",
+            member.0,
+            silence / 1_000
+        ))
     }
 
     fn on_link_accepted(&mut self, stream: Stream, theirs: &Hello) {

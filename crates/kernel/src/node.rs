@@ -88,8 +88,6 @@ pub enum Mutation {
     DecisionsNotTold,
     /// With three members: lead without the records that only another member holds.
     TailNotFetched,
-    /// With three members: lead before the others hold what the heir holds.
-    TailNotHeld,
     /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
     WorkerBehind,
     /// Answer reads without a lease (breaks R3).
@@ -304,7 +302,7 @@ impl NodeShared {
         }
     }
     /// When that was the case last, to within `HEARD_STEP_US`: workers share the line.
-    pub(crate) fn heard_at(&self, node: NodeId) -> Time {
+    pub fn heard_at(&self, node: NodeId) -> Time {
         self.heard.get(&node).map_or(0, |heard| heard.load(Ordering::Relaxed))
     }
 

@@ -205,9 +205,18 @@ impl Connection {
 
 /// What a client is sent when [`Server::register`] has no place for it; the driver then closes the socket.
 pub fn refusal_too_many_connections() -> Vec<u8> {
+    refusal(sql::code::ER_CON_COUNT_ERROR, "Too many connections")
+}
+
+/// What a client is sent that came to a port where no MySQL is spoken; the driver then closes the socket.
+pub fn refusal_wrong_port(why: &str) -> Vec<u8> {
+    refusal(sql::code::ER_HANDSHAKE_ERROR, why)
+}
+
+fn refusal(code: u16, message: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let start = packet::begin(&mut out);
-    resultset::put_error(&mut out, sql::code::ER_CON_COUNT_ERROR, None, "Too many connections");
+    resultset::put_error(&mut out, code, None, message);
     packet::finish(&mut out, start, &mut 0);
     out
 }

@@ -40,5 +40,6 @@ pub use auth::RsaKey;
 pub use backend::{Backend, Host, SqlHost};
 pub use connection::{
     Connection, ConnectionConfig, ConnectionStart, Transport, refusal_too_many_connections,
+    refusal_wrong_port,
 };
 pub use pipe::Disconnect;

@@ -62,7 +62,6 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::PreparedNotCopied,
     Mutation::DecisionsNotTold,
     Mutation::TailNotFetched,
-    Mutation::TailNotHeld,
     Mutation::WorkerBehind,
     Mutation::LeaseIgnored,
     Mutation::LeaseFromArrival,

@@ -207,7 +207,24 @@ fn partners_in_turns(seed: u64, kinds: &[&str], faults: Faults) -> Options {
     options
 }
 
-/// The same, where they are stopped as planned, over links that take their time.
+/// One of three dies, and while another is taking over from it, over links that take their time, that one dies, too.
+fn heirs_in_turns(seed: u64) -> Options {
+    let mut options = Options::of_seed(seed, 5).with_work(&["bank", "ledger", "registers"], 2);
+    (options.shape, options.workers, options.shards_per_group) = (Shape::Triple, 1, 3);
+    let mut options = options.with_returns();
+    let delay = Delay { high: 8 * MILLISECOND, ..Delay::MILD };
+    options.faults = Faults { delay, ..Faults::NONE };
+    options.heartbeat_ms = *HEARTBEAT_MS.end();
+    let crash = options.crash.as_mut().expect("three data nodes");
+    (crash.at, crash.told_after) = (300 * MILLISECOND, MILLISECOND);
+    (crash.node, crash.restart_after) = (NodeId(2), Some(5 * MILLISECOND));
+    let after = (5 + 5 * (seed % 10)) * MILLISECOND;
+    crash.then = (1..24).map(|turn: u16| (NodeId(2 + turn % 3), after, Failure::Dies)).collect();
+    crash.is_hasty = true;
+    options
+}
+
+/// Partners in turns, but they are stopped as planned, over links that take their time.
 fn leaving_in_turns(seed: u64, kinds: &[&str]) -> Options {
     let delay = Delay { high: 8 * MILLISECOND, ..Delay::MILD };
     let mut options = partners_in_turns(seed, kinds, Faults { delay, ..Faults::NONE });
@@ -269,11 +286,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::LearnerNotAwaited | Mutation::PreparedNotCopied | Mutation::WorkerBehind => {
                 Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2).with_returns()
             }
-            Mutation::TailNotFetched | Mutation::TailNotHeld => {
-                let mut options = Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2);
-                (options.shape, options.workers, options.shards_per_group) = (Shape::Triple, 1, 3);
-                options.with_returns()
-            }
+            Mutation::TailNotFetched => heirs_in_turns(*seed),
             Mutation::LeaseIgnored | Mutation::LeaseNotWaitedFor => {
                 Options::of_seed(*seed, 6).with_work(&["registers", "lists"], 2).with_failures()
             }

@@ -42,6 +42,10 @@ impl Console {
         Ok(())
     }
 
+    /// To the log only.
+    pub fn note(&mut self, line: &str) {
+        self.record(line);
+    }
     pub fn say(&mut self, line: &str) {
         self.record(line);
         self.print(&Line::Say(line.to_owned()));

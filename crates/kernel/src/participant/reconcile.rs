@@ -133,7 +133,7 @@ impl Shard {
         }
         let state = self.reconciling.as_ref().expect("as above");
         let is_unequal = state.held.values().any(|held| *held < end);
-        if is_unequal && !is_early && context.node.mutation != Mutation::TailNotHeld {
+        if is_unequal && !is_early {
             return;
         }
         let state = self.reconciling.take().expect("as above");
