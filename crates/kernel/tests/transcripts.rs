@@ -169,6 +169,9 @@ transcripts! {
         age_of_the_prepared
         long_while_it_waits
         unsent_part_is_not_copied
+        two_learners
+        learner_begins_anew
+        prepared_without_rows
         marker_first
         restart_before_the_views
         rewritten_row_is_copied
@@ -207,11 +210,15 @@ transcripts! {
         decide_behind_its_operation
         ending_is_ended
         forgotten
+        heir_fetches
+        heir_is_left_alone
+        heir_sends
         idle_transaction
         in_doubt
         in_doubt_not_decided
         last_member_stays
         late_frame_of_the_dead
+        late_record_of_the_dead
         not_committed
         prepared_taken_over
         primary_dies
