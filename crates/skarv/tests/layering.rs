@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Crate, its layer, and the crates of ours it may use. A new crate or edge is a decision record.
 const LAYERS: &[(&str, u32, &[&str])] = &[
+    ("models", 0, &[]),
     ("types", 0, &[]),
     ("protocol", 1, &["types"]),
     ("storage", 1, &["types"]),
