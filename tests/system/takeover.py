@@ -13,6 +13,8 @@ from isolation_client import Session
 SESSIONS = 16
 ROWS_PER_SESSION = 4
 SECONDS_BEFORE, SECONDS_AFTER = 0.7, 1.5
+# Between the deaths of two nodes: about as long as the first takeover takes.
+SECONDS_BETWEEN = 0.005
 # What a client of a node that lives may wait for one statement, in seconds.
 PAUSE_MAX = 1.0
 PAUSE_MEDIAN_MAX = 0.3
@@ -98,28 +100,30 @@ class Worker:
             f"{self.session.name}: row {id} is {value}; {least} acknowledged, {self.unknown[id]} unknown")
 
 
-def kill_under_load(environment, name, victim, mark):
-    """One cluster, one kill. The longest wait of a statement on a node that lives, in seconds."""
-    cluster = environment.cluster(name, "--no-restart")
-    line = cluster.mgm("SHOW").stdout.splitlines()[victim - 1]
-    assert line.startswith(f"id={victim} ") and mark in line, f"not {mark}: {line}"
-    survivors = [node for node in (2, 3) if node != victim]
+def kill_under_load(environment, name, victims, mark, arguments=()):
+    """One cluster; these nodes are killed, one soon after the other. The longest wait of a statement on a node that lives, in seconds."""
+    cluster = environment.cluster(name, "--no-restart", *arguments)
+    line = cluster.mgm("SHOW").stdout.splitlines()[victims[0] - 1]
+    assert line.startswith(f"id={victims[0]} ") and mark in line, f"not {mark}: {line}"
+    paths = {node["id"]: node["socket"] for node in cluster.sql_nodes()}
+    nodes = sorted(paths)
+    survivors = [node for node in nodes if node not in victims]
     cluster.sql(survivors[0], "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
     values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
     cluster.sql(survivors[0], f"INSERT INTO d.t VALUES {values}")
     killed_at = [float("inf")]
-    paths = {node["id"]: node["socket"] for node in cluster.sql_nodes()}
-    workers = [Worker(number, 2 + number % 2, paths[2 + number % 2], lambda: killed_at[0]) for number in range(SESSIONS)]
+    places = [nodes[number % len(nodes)] for number in range(SESSIONS)]
+    workers = [Worker(number, node, paths[node], lambda: killed_at[0]) for number, node in enumerate(places)]
     selector = selectors.DefaultSelector()
     for worker in workers:
         selector.register(worker.session, selectors.EVENT_READ, worker)
         assert worker.next()
     started = time.monotonic()
-    pid = cluster.node(victim)["pid"]
+    due = [(started + SECONDS_BEFORE + place * SECONDS_BETWEEN, cluster.node(victim)["pid"]) for place, victim in enumerate(victims)]
     while time.monotonic() < started + SECONDS_BEFORE + SECONDS_AFTER:
-        if killed_at[0] == float("inf") and time.monotonic() > started + SECONDS_BEFORE:
-            os.kill(pid, signal.SIGKILL)
-            killed_at[0] = time.monotonic()
+        if due and time.monotonic() > due[0][0]:
+            os.kill(due.pop(0)[1], signal.SIGKILL)
+            killed_at[0] = min(killed_at[0], time.monotonic())
         for key, _ in selector.select(0.1):
             worker = key.data
             answer = worker.session.on_readable()
@@ -131,9 +135,9 @@ def kill_under_load(environment, name, victim, mark):
                 selector.unregister(session)
                 selector.register(worker.session, selectors.EVENT_READ, worker)
             if not (goes_on and worker.next()):
-                assert worker.node == victim, f"{worker.session.name}: {answer}"
+                assert worker.node in victims, f"{worker.session.name}: {answer}"
                 selector.unregister(worker.session)
-    living = [worker for worker in workers if worker.node != victim]
+    living = [worker for worker in workers if worker.node not in victims]
     for worker in living:
         # A statement that is never answered is the longest wait of all.
         answer = worker.session.answer(10)
@@ -149,9 +153,10 @@ def kill_under_load(environment, name, victim, mark):
             worker.check(id, rows[id])
         worker.session.close()
     # The cluster says what has happened, and goes on.
-    wait_for("the supervisor notices", lambda: cluster.node(victim)["pid"] is None)
-    shown = cluster.mgm("SHOW").stdout.splitlines()
-    assert f"id={victim} " in shown[victim - 1] and " down " in shown[victim - 1], shown
+    for victim in victims:
+        wait_for("the supervisor notices", lambda: cluster.node(victim)["pid"] is None)
+        shown = cluster.mgm("SHOW").stdout.splitlines()
+        assert f"id={victim} " in shown[victim - 1] and " down " in shown[victim - 1], shown
     for node in survivors:
         cluster.sql(node, "CREATE TABLE d.after (id INT PRIMARY KEY); INSERT INTO d.after VALUES (1); DROP TABLE d.after")
     assert all(worker.count for worker in living), "a session has done nothing"
@@ -160,11 +165,11 @@ def kill_under_load(environment, name, victim, mark):
     return max(worker.longest for worker in living), counts
 
 
-def kills(environment, victim, what, mark):
+def kills(environment, victims, what, mark, arguments=()):
     rounds = 20 if environment.full else 2
     pauses, done, rolled_back = [], 0, 0
     for number in range(rounds):
-        pause, (count, refused) = kill_under_load(environment, f"{what}-{number}", victim, mark)
+        pause, (count, refused) = kill_under_load(environment, f"{what}-{number}".replace(" ", "-"), victims, mark, arguments)
         pauses.append(pause)
         done, rolled_back = done + count, rolled_back + refused
     median, worst = statistics.median(pauses), max(pauses)
@@ -175,14 +180,24 @@ def kills(environment, victim, what, mark):
 
 def test_data_node(environment):
     """kill -9 of a data node under load: every acknowledged change is there, nothing stale is read, clients hardly wait."""
-    kills(environment, 3, "data node", "data")
+    kills(environment, [3], "data node", "data")
 
 
 def test_sequencer(environment):
     """The same for the data node that is the sequencer."""
-    kills(environment, 2, "sequencer", "sequencer")
+    kills(environment, [2], "sequencer", "sequencer")
 
 
 def test_voter(environment):
     """The same for the voter, who leads the control plane."""
-    kills(environment, 1, "voter", "*")
+    kills(environment, [1], "voter", "*")
+
+
+def test_one_of_three(environment):
+    """Of three copies of every row one is lost, with the sequencer."""
+    kills(environment, [2], "one of three", "sequencer", ["--data-nodes", 3, "--replicas", 3])
+
+
+def test_two_of_three(environment):
+    """Of three copies two are lost, while the cluster is still busy with the first."""
+    kills(environment, [2, 3], "two of three", "sequencer", ["--data-nodes", 3, "--replicas", 3])
