@@ -200,4 +200,4 @@ def test_one_of_three(environment):
 
 def test_two_of_three(environment):
     """Of three copies two are lost, while the cluster is still busy with the first."""
-    kills(environment, [2, 3], "two of three", "sequencer", ["--data-nodes", 3, "--replicas", 3])
+    kills(environment, [2, 4], "two of three", "sequencer", ["--data-nodes", 3, "--replicas", 3])

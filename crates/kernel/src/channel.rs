@@ -26,7 +26,7 @@ use std::sync::Arc;
 use protocol::Message;
 use protocol::envelope::{Header, encode_frame};
 use types::wire::Wire;
-use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
+use types::{Address, ClusterId, GroupId, Incarnation, Lineage, NodeId, View};
 
 use crate::limits::{
     ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, CHANNEL_WINDOW_BYTES,
@@ -76,6 +76,8 @@ pub struct Channels {
     channels: BTreeMap<(Address, Option<Incarnation>), Channel>,
     /// The boots that the links lead to, or led to last.
     linked: BTreeMap<Address, Incarnation>,
+    /// The boots that take part, whose channels are kept in any case.
+    members: BTreeMap<NodeId, Incarnation>,
     channels_made: u64,
     /// As of the last flush.
     overloaded: Option<Address>,
@@ -130,6 +132,7 @@ impl Channels {
             config,
             channels: BTreeMap::new(),
             linked: BTreeMap::new(),
+            members: BTreeMap::new(),
             channels_made: 0,
             overloaded: None,
         }
@@ -165,9 +168,11 @@ impl Channels {
 
     /// Boots that were never let in leave nothing but a few channels behind.
     fn drop_oldest(&mut self, peer: Address) {
-        let linked = self.linked.get(&peer).copied();
+        let linked = self.linked.get(&peer);
+        let member = self.members.get(&peer.node);
+        let is_needed = |boot: &Incarnation| linked == Some(boot) || member == Some(boot);
         let own = self.channels.range((peer, None)..=(peer, Some(Incarnation(u64::MAX))));
-        let unlinked = own.filter(|((_, boot), _)| boot.is_some() && *boot != linked);
+        let unlinked = own.filter(|((_, boot), _)| boot.is_some_and(|boot| !is_needed(&boot)));
         let unlinked: Vec<_> = unlinked.map(|(key, channel)| (channel.number, *key)).collect();
         if unlinked.len() >= BOOTS_KEPT_MAX
             && let Some((_, oldest)) = unlinked.into_iter().min()
@@ -299,6 +304,10 @@ impl Channels {
         channel.handed = 0;
         channel.handed_bytes = 0;
         channel.hand_over(now, peer, window_bytes, outbox);
+    }
+
+    pub fn set_members(&mut self, members: &BTreeMap<NodeId, Incarnation>) {
+        self.members.clone_from(members);
     }
 
     /// Drops what was to be said to peers that are over, by their boots; none is known where no link was ever up.

@@ -579,6 +579,7 @@ impl Kernel {
             return;
         }
         let before = std::mem::replace(&mut self.state, Arc::clone(&state));
+        self.channels.set_members(&state.incarnations);
         outbox.state = Some(state);
         let moved = self.take_over(now, &before, outbox);
         for (arrived, message) in std::mem::take(&mut self.held) {

@@ -175,18 +175,17 @@ fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     }
     let Some(id) = state.group_of_node(node) else { return };
     let group = state.groups.get_mut(&id).expect("just found");
-    let was_active = is_active(group);
+    let led = |(shard, led_by): (&ShardId, &NodeId)| (*led_by == node).then_some(*shard);
+    let led: Vec<ShardId> = group.primaries.iter().filter_map(led).collect();
     group.members.retain(|member| member.node != node);
-    if was_active {
-        // Whoever is being filled by a log that has ended, perhaps, begins anew, as another boot.
+    if !led.is_empty() {
+        // A log has ended by which learners were being filled: they begin anew, as other boots.
         for learner in group.learners() {
             state.excluded.insert(learner.incarnation, learner.node);
             state.incarnations.remove(&learner.node);
         }
         group.members.retain(|member| member.state == MemberState::Active);
     }
-    let led: Vec<ShardId> =
-        group.primaries.iter().filter(|(_, led_by)| **led_by == node).map(|(id, _)| *id).collect();
     for shard in led {
         let heir = group.leads_least().expect("may_exclude leaves one");
         group.primaries.insert(shard, heir);

@@ -48,6 +48,8 @@ pub(super) struct Filling {
     pub node: NodeId,
     incarnation: Incarnation,
     stage: Stage,
+    /// Where its log begins.
+    marker: LogPosition,
     /// The last decision told.
     told: Option<TransactionId>,
     /// Where the other stages stand: behind this key of this table; before the first table when there is none.
@@ -105,6 +107,7 @@ impl Shard {
             node,
             incarnation,
             stage: Stage::Deciding,
+            marker: self.position,
             told: None,
             table: None,
             after: None,
@@ -139,7 +142,9 @@ impl Shard {
                 Some(0) => 0,
                 Some(_) => 1,
             };
-            filling.stage != Stage::Sent && filling.under_way.len() < in_flight_max
+            // What was on its way to other members at the marker must be decided, before it is told how that was.
+            let may_tell = filling.stage != Stage::Deciding || self.commit_index >= filling.marker;
+            filling.stage != Stage::Sent && may_tell && filling.under_way.len() < in_flight_max
         })
     }
 

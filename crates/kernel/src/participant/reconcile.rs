@@ -29,7 +29,7 @@ use types::{Address, LogPosition, NodeId};
 use super::parked::WaitsFor;
 use super::shard::Shard;
 use crate::node::Mutation;
-use crate::worker::Context;
+use crate::worker::{Context, Time};
 
 /// On an heir that does not lead yet.
 #[derive(Default)]
@@ -39,8 +39,8 @@ pub(super) struct Reconciling {
     held: BTreeMap<NodeId, LogPosition>,
     /// They were sent what they lack.
     is_sent: bool,
-    /// Coordinators that ask what became of their commits.
-    outcomes: Vec<AskOutcome>,
+    /// Coordinators that ask what became of their commits, and since when.
+    outcomes: Vec<(Time, AskOutcome)>,
 }
 
 impl Shard {
@@ -95,19 +95,23 @@ impl Shard {
     }
 
     pub(super) fn on_tail(&mut self, from: Address, message: &Tail, context: &mut Context<'_>) {
-        self.on_member_holds(from.node, message.position, context);
+        let Some(state) = &mut self.reconciling else { return };
+        if self.backups.contains(&from.node) {
+            state.held.insert(from.node, message.position);
+            self.go_on_reconciling(context);
+        }
     }
 
-    /// Another member says what it holds.
+    /// Another member acknowledges what it was sent, be it by this one when it led before: that does not say that it has adopted
+    /// this view, as its tail does.
     pub(super) fn on_member_holds(
         &mut self,
         member: NodeId,
         position: LogPosition,
         context: &mut Context<'_>,
     ) {
-        let Some(state) = &mut self.reconciling else { return };
-        if self.backups.contains(&member) {
-            let held = state.held.entry(member).or_default();
+        let state = self.reconciling.as_mut();
+        if let Some(held) = state.and_then(|state| state.held.get_mut(&member)) {
             *held = position.max(*held);
             self.go_on_reconciling(context);
         }
@@ -142,16 +146,17 @@ impl Shard {
         self.adopt_learner(group, context);
         self.tell_commit_index(context);
         self.end_orphans(context);
-        for asked in state.outcomes {
+        for (since, mut asked) in state.outcomes {
+            asked.age_us += context.now.saturating_sub(since);
             self.on_ask_outcome(&asked, context);
         }
         self.begin_parked(WaitsFor::Heir, context);
     }
 
     /// What a coordinator wants to know, the heir knows when it leads. True if it has to wait for that.
-    pub(super) fn answers_when_it_leads(&mut self, message: &AskOutcome) -> bool {
+    pub(super) fn answers_when_it_leads(&mut self, message: &AskOutcome, now: Time) -> bool {
         let Some(state) = &mut self.reconciling else { return false };
-        state.outcomes.push(message.clone());
+        state.outcomes.push((now, message.clone()));
         true
     }
 

@@ -118,6 +118,8 @@ impl Shard {
         for (from, answer) in answers {
             context.send_for(self.id, from, Message::ReplicateOk(answer));
         }
+        // The index of one may have come before it, from another worker.
+        self.advance_commit_index(self.commit_index, context);
         self.tell_held_waiters(context);
         if self.early.is_empty() && !self.parked.is_empty() {
             self.begin_parked(WaitsFor::Records, context);

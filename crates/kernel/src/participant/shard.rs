@@ -350,13 +350,14 @@ impl Shard {
         let states: Vec<_> = self.transactions.iter().map(|(id, t)| (*id, t.state)).collect();
         format!(
             "transactions {states:?}, {} records on their way, {} operations parked, {} undecided, prepared {:?}, \
-             ending {:?}, {} records early",
+             ending {:?}, {} records early{}",
             self.in_flight.len(),
             self.parked.len(),
             self.undecided.len(),
             self.prepared.keys().collect::<Vec<_>>(),
             self.endings.keys().collect::<Vec<_>>(),
             self.early.len(),
+            if self.is_reconciling() { ", to lead when all members hold the same" } else { "" },
         )
     }
 

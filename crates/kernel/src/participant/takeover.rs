@@ -158,6 +158,9 @@ impl Shard {
             self.backups = backups;
             if self.is_primary && has_lost {
                 self.forget_backups(context);
+            } else if self.is_primary {
+                // Whoever counts from now on may not have heard.
+                self.tell_commit_index(context);
             } else if leads_now && !self.is_pair {
                 self.reconcile(context);
             } else if leads_now {
@@ -239,6 +242,7 @@ impl Shard {
         self.advance_commit_index(self.received, context);
         self.is_primary = true;
         self.sealed = None;
+        self.early.clear();
         self.held_waiters.clear();
         // Rows that still show a transaction as undecided have no locks to keep writers away.
         for (transaction, mut ending) in std::mem::take(&mut self.endings) {
@@ -340,7 +344,7 @@ impl Shard {
 
     /// As the new primary of a shard whose old one was asked to commit.
     pub(super) fn on_ask_outcome(&mut self, message: &AskOutcome, context: &mut Context<'_>) {
-        if self.answers_when_it_leads(message) {
+        if self.answers_when_it_leads(message, context.now) {
             return;
         }
         let AskOutcome { transaction, request, shard, of_several, age_us } = *message;
