@@ -62,7 +62,7 @@ if [[ -x $skarv ]]; then
     run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
     run "simulated returns" "$skarv" sim --seeds $((seeds / 2)) --returns
     run "simulated planned stops" "$skarv" sim --seeds $((seeds / 2)) --leaves
-    run "simulated failures" "$skarv" sim --seeds $((seeds / 5)) --seconds 60 --failures
+    run "simulated failures" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi
 

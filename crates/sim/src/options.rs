@@ -211,6 +211,11 @@ impl Options {
             faults.delay.high = faults.delay.high.min(30 * MILLISECOND);
             faults.delay.tail_max = faults.delay.tail_max.min(200 * MILLISECOND);
         }
+        if shape == Shape::Triple {
+            // A commit waits for more messages one after the other than in a pair, and bounds on time are those of a pair.
+            let tail_max = (100 * MILLISECOND).max(faults.delay.high);
+            faults.delay.tail_max = faults.delay.tail_max.min(tail_max);
+        }
         let mut options = Options {
             seed,
             seconds,
