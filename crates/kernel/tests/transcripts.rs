@@ -179,6 +179,7 @@ transcripts! {
         boots_begin_anew
         copy_in_the_log
         decisions_are_told
+        decision_on_its_way
         directory_lost
         held_until_let_in
         last_copy_stays
