@@ -87,8 +87,8 @@ impl Management {
                 }
             }
             let begins = connection.input.iter().find(|byte| !byte.is_ascii_whitespace());
-            if begins.is_some_and(|byte| *byte != b'{') {
-                // It may never end its line.
+            if begins.is_some_and(|byte| !b"{[".contains(byte)) {
+                // Another protocol, which may never end its line.
                 let _ = connection.stream.write(b"{\"error\":\"the request is not JSON\"}\n");
                 self.connections.remove(index);
                 return;
