@@ -125,6 +125,7 @@ transcripts! {
         reads_of_others
         refusals_are_reads
         silent_node
+        two_are_silent
         waiting_for_others
         who_was_frozen_has_not_listened
         word_of_a_stranger;
@@ -180,6 +181,7 @@ transcripts! {
         copy_in_the_log
         decisions_are_told
         decision_on_its_way
+        all_hold_what_was_copied
         directory_lost
         held_until_let_in
         last_copy_stays
@@ -220,6 +222,7 @@ transcripts! {
         last_member_stays
         late_frame_of_the_dead
         late_record_of_the_dead
+        three_shrunk_to_two
         not_committed
         prepared_taken_over
         primary_dies
