@@ -481,8 +481,8 @@ def test_hello_of_the_same_boot(environment):
         stream.settimeout(5)
         stream.sendall(again)
         answer = stream.recv(4096)
-    if answer[14] == 1:
-        trio.said_since(2, size, f"link 2/0 - 3/0 up .incarnation {trio.boot(3):016x}")
+    assert answer[14] == 1, f"it cannot be told from node 2: {answer}"
+    trio.said_since(2, size, f"link 2/0 - 3/0 up .incarnation {trio.boot(3):016x}")
     trio.check_serves()
     trio.stop()
 
@@ -663,6 +663,8 @@ def test_log_that_nobody_reads(environment):
             raise AssertionError(f"node 3 stands still after {len(trio.log(3)) - said} bytes of its log") from None
         if number % 50 == 49 and len(trio.log(3)) > said + 80_000:
             break
+    # More than a pipe holds (64 KiB).
+    assert len(trio.log(3)) > said + 80_000, "strangers do not make it say enough"
     trio.check_serves()
     trio.stop()
 

@@ -28,7 +28,7 @@ pub const HELLO_TIMEOUT: u64 = 900_000;
 /// A node that is not connected to any other since it started says so after so long.
 pub const LONELY_AFTER: u64 = 3_000_000;
 
-/// Strangers that have not said hello yet, at a time; more are turned away at once.
+/// Strangers that have not said hello yet, at a time; with another one the first of them is turned away.
 pub const HELLO_PENDING_MAX: usize = 256;
 
 /// Between attempts to connect a link, doubling.

@@ -106,8 +106,7 @@ impl NodeLog {
     }
 
     fn put(&self, state: &mut LogState, level: &str, text: &str) {
-        let line =
-            format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()));
+        let line = line(level, text);
         if self.to_stderr {
             say(line.as_bytes());
         }
@@ -142,6 +141,16 @@ impl NodeLog {
     }
 }
 
+/// Adds a line to the log of a node that another process is: that one looks after its size.
+pub fn append_to(path: &Path, text: &str) {
+    // Who cannot write there is told of it where he asked.
+    let _ = open_append(path).and_then(|mut file| file.write_all(line("WARN", text).as_bytes()));
+}
+
+fn line(level: &str, text: &str) -> String {
+    format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()))
+}
+
 /// Writes to standard error what whoever reads it has room for: a pipe that nobody empties must not hold a worker, and the file has
 /// it all. A pipe that is ready takes this much at least without waiting (POSIX PIPE_BUF).
 fn say(text: &[u8]) {
@@ -163,6 +172,24 @@ fn open_append(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A line for the log of a process that runs goes behind its last one, and moves nothing.
+    #[test]
+    fn lines_of_others_rotate_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node1.log");
+        let log = NodeLog::open(&path, false).unwrap();
+        let long = "x".repeat(LINE_SIZE_MAX);
+        for _ in 0..LOG_SIZE_MAX / (LINE_SIZE_MAX as u64 + 64) {
+            log.info(&long);
+        }
+        for _ in 0..100 {
+            append_to(&path, "process 1 was refused");
+        }
+        assert!(!dir.path().join("node1.log.1").exists());
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("Z WARN  process 1 was refused\n"));
+    }
 
     /// Repeated lines are counted, control characters shown, files put aside at their size.
     #[test]

@@ -24,7 +24,7 @@ use crate::door::{BoundSockets, MysqlSockets};
 use crate::inbox::Inbox;
 use crate::journal::FileJournal;
 use crate::limits::STACK_SIZE;
-use crate::log::NodeLog;
+use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
 use crate::worker::{self, Worker};
@@ -168,13 +168,12 @@ impl NodeServer {
         let log_path = NodeOptions::log_path(&options.dir, options.node);
         let lock = files::lock_node(&options.dir, options.node).inspect_err(|error| {
             // Whoever looks after the one that runs is to know.
-            if let (StartError::AlreadyRunning { node, .. }, Ok(log)) =
-                (error, NodeLog::open(&log_path, false))
-            {
-                log.warn(&format!(
-                    "process {} was refused: it was started as node {node} in this directory, too",
-                    std::process::id()
-                ));
+            if let StartError::AlreadyRunning { node, .. } = error {
+                let own = std::process::id();
+                let text = format!(
+                    "process {own} was refused: it was started as node {node} in this directory, too"
+                );
+                log::append_to(&log_path, &text);
             }
         })?;
         let log = NodeLog::open(&log_path, options.log_to_stderr)

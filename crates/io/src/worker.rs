@@ -77,8 +77,8 @@ pub struct Worker {
     phase: Phase,
     /// Counted among the ready ones.
     is_ready: bool,
-    /// Since when it is strange that no other node is connected: since it started, for a while.
-    lonely_from: Option<Time>,
+    /// From when it is strange that no other node is connected; never, once one was or it was said.
+    lonely_from: Time,
     /// The last turn left something undone: no waiting.
     is_unfinished: bool,
     /// The worker that gets the next client.
@@ -168,7 +168,7 @@ impl Worker {
             spin: SpinPolicy::default(),
             phase: Phase::Running,
             is_ready: false,
-            lonely_from: None,
+            lonely_from: now + LONELY_AFTER,
             is_unfinished: false,
             next_client: 0,
             is_closed: false,
@@ -324,14 +324,10 @@ impl Worker {
     /// Says once that nobody comes, if nobody does: from here that looks like nothing at all.
     fn warn_if_lonely(&mut self) {
         let options = &self.shared.options;
-        let from = *self.lonely_from.get_or_insert(self.now + LONELY_AFTER);
-        if from == Time::MAX || options.cluster.nodes.len() == 1 {
-            return;
-        }
         if self.is_ready || self.shared.links_up.load(Ordering::Relaxed) > 0 {
-            self.lonely_from = Some(Time::MAX);
-        } else if from <= self.now {
-            self.lonely_from = Some(Time::MAX);
+            self.lonely_from = Time::MAX;
+        } else if self.lonely_from <= self.now && options.cluster.nodes.len() > 1 {
+            self.lonely_from = Time::MAX;
             let node = options.node;
             self.shared.log.warn(&format!(
                 "no node has connected, and none is reached: do the others run, is this address that of node {node} in their \

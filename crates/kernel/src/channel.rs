@@ -258,7 +258,7 @@ impl Channels {
             if channel.unacked_bytes > self.config.unacked_bytes_max {
                 self.overloaded = Some(*peer);
             }
-            if self.linked.get(peer).is_some_and(|linked| *boot != Some(*linked)) {
+            if !leads_to(&self.linked, *peer, *boot) {
                 continue;
             }
             channel.hand_over(now, *peer, self.config.window_bytes, outbox);
@@ -272,7 +272,7 @@ impl Channels {
     pub fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
         for ((peer, boot), channel) in &mut self.channels {
-            if self.linked.get(peer).is_some_and(|linked| *boot != Some(*linked)) {
+            if !leads_to(&self.linked, *peer, *boot) {
                 continue;
             }
             if channel.received > channel.received_acknowledged {
@@ -335,6 +335,15 @@ impl Channels {
         let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();
         self.channels.values().any(|channel| bytes(channel) > self.config.unacked_bytes_max)
     }
+}
+
+/// May what is for this boot of a peer be given to its link? It may, too, where no link was ever up.
+fn leads_to(
+    linked: &BTreeMap<Address, Incarnation>,
+    peer: Address,
+    boot: Option<Incarnation>,
+) -> bool {
+    linked.get(&peer).is_none_or(|linked| boot == Some(*linked))
 }
 
 impl Identity {

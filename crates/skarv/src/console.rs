@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The log begins anew beyond this size: it has a line a start and a line a death.
@@ -32,9 +32,17 @@ impl Console {
         Console { log: None, tagged }
     }
 
+    /// Adds a line to the log of the supervisor that runs there: that one looks after its size.
+    pub fn append_to_log(dir: &Path, line: &str) {
+        // Who cannot write there is told of it where he asked.
+        if let Ok(file) = OpenOptions::new().append(true).open(log_path(dir)) {
+            Console { log: Some(file), tagged: false }.record(line);
+        }
+    }
+
     /// From now on lines go to the log as well.
     pub fn open_log(&mut self, dir: &Path) -> Result<(), String> {
-        let path = dir.join("supervisor.log");
+        let path = log_path(dir);
         let long = std::fs::metadata(&path).is_ok_and(|found| LOG_SIZE_MAX < found.len());
         let file =
             OpenOptions::new().create(true).write(true).append(!long).truncate(long).open(&path);
@@ -42,10 +50,6 @@ impl Console {
         Ok(())
     }
 
-    /// To the log only.
-    pub fn note(&mut self, line: &str) {
-        self.record(line);
-    }
     pub fn say(&mut self, line: &str) {
         self.record(line);
         self.print(&Line::Say(line.to_owned()));
@@ -76,6 +80,10 @@ impl Console {
             line.show();
         }
     }
+}
+
+fn log_path(dir: &Path) -> PathBuf {
+    dir.join("supervisor.log")
 }
 
 impl Line {

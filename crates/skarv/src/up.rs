@@ -90,13 +90,9 @@ fn lock(dir: &Path) -> Result<File, String> {
             let mut pid = String::new();
             let _ = file.read_to_string(&mut pid);
             // Whoever looks after the one that runs is to know.
-            let mut console = Console::new(false);
-            if console.open_log(dir).is_ok() {
-                let own = std::process::id();
-                console.note(&format!(
-                    "process {own} was refused: it was to start a cluster in this directory, too"
-                ));
-            }
+            let own = std::process::id();
+            let refused = "was refused: it was to start a cluster in this directory, too";
+            Console::append_to_log(dir, &format!("process {own} {refused}"));
             return Err(format!(
                 "{} is in use by a running cluster (process {}): `skarv down --dir {0}` stops it; for a second cluster give \
                  another --dir and --port",
