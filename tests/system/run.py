@@ -34,6 +34,7 @@ import judged_load
 import lifecycle
 import links
 import load
+import outcome
 import rejoin
 import rolling
 import takeover
@@ -42,7 +43,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, load]
+           rolling, frozen, cut, outcome, load]
 
 
 def tests():

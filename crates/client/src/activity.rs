@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::report::{DeadlockReport, Holding, LockReport, Report, ReportRequest, SessionReport};
-use types::{NodeId, ShardId};
+use protocol::report::{
+    DeadlockReport, Holding, LockReport, Report, ReportRequest, SessionReport, TransactionOutcome,
+};
+use types::{CommitId, NodeId, ShardId};
 
 use crate::session::Session;
 
@@ -72,6 +74,21 @@ impl Session {
         }
         told.items.sort_by_key(|deadlock| deadlock.age_us);
         told
+    }
+
+    /// What became of a transaction whose client was told that nobody knows (`Refusal::OutcomeUnknown`), or lost its connection.
+    /// An answer that is not `InProgress` stays true, but may be forgotten after a day.
+    pub async fn transaction_outcome(&mut self, commit: CommitId) -> TransactionOutcome {
+        if !self.client().may_know(&commit) {
+            return TransactionOutcome::Forgotten;
+        }
+        let reports = self.report(None, ReportRequest::Outcome { commit }).await;
+        let outcomes = reports.into_iter().filter_map(|(_, report)| match report {
+            Report::Outcome(outcome) => outcome,
+            _ => None,
+        });
+        // Only one has a say, unless they have heard of the coordinator's end at different times.
+        outcomes.max().unwrap_or(TransactionOutcome::InProgress)
     }
 
     /// The locks of all primaries, [`LOCKS_TOLD_MAX`] of each node at most.

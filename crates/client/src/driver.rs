@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use protocol::control::ControlState;
 use protocol::request::{LocalRows, Reply, Request, SessionId};
 use types::hash::{bucket_of, hash64};
-use types::{Catalogue, GroupId, NodeId, ShardId, Table, TableId};
+use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
 
 use crate::sequence::Sequence;
 use crate::session::Session;
@@ -107,6 +107,15 @@ impl Client {
     /// Can the cluster serve (views formed)?
     pub fn is_ready(&self) -> bool {
         self.shared.state.borrow().is_formed()
+    }
+    /// Is it of a boot and a shard of this cluster?
+    pub(crate) fn may_know(&self, commit: &CommitId) -> bool {
+        let state = self.shared.state.borrow();
+        let CommitId { transaction, shard } = commit;
+        let node = transaction.coordinator.node;
+        let runs = state.incarnations.get(&node) == Some(&transaction.incarnation);
+        let is_known = runs || state.is_over(transaction.incarnation);
+        is_known && shard.0 < state.shard_count()
     }
     pub fn shard_of(&self, primary_key: &[u8]) -> ShardId {
         self.shared.state.borrow().shard_of(bucket_of(hash64(primary_key)))

@@ -14,6 +14,7 @@ mod scan;
 mod sequence;
 mod session;
 pub mod task;
+mod token;
 
 pub use activity::{LOCKS_TOLD_MAX, Told};
 pub use driver::{Client, ShardPlacement};
@@ -28,3 +29,4 @@ pub use protocol::schema::{SchemaChange, SchemaError};
 pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
 pub use scan::{ScanBatch, ScanCursor, ScanOptions};
 pub use session::{Canceller, Session};
+pub use token::{TOKEN_LENGTH_MAX, TokenRefusal};

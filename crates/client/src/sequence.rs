@@ -10,6 +10,7 @@ use std::task::{Poll, Waker};
 
 use protocol::Refusal;
 use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
+use protocol::schema::SEQUENCES_TABLE as SEQUENCES;
 use types::expr::{BinaryOp, Expr};
 use types::wire::Bytes;
 use types::{RowView, Table, TableId, Value, ValueRef};
@@ -42,7 +43,6 @@ const BLOCK_MAX: u64 = 1024;
 const BULK_MIN: u64 = 64;
 /// Reservations closer together than this make the block double.
 const BLOCK_GROWS_WITHIN_US: u64 = 5_000;
-const SEQUENCES: TableId = TableId(1);
 
 impl Session {
     /// Reserves `count` consecutive values and returns the first. Values grow on one session.

@@ -341,6 +341,7 @@ async fn memory(client: &Client) -> Value {
             | Report::Locks(_)
             | Report::Holdings(_)
             | Report::Deadlocks(_)
+            | Report::Outcome(_)
             | Report::Unreachable => {
                 json!({ "node": node.0, "error": "unreachable" })
             }
@@ -379,6 +380,7 @@ async fn partitions(client: &Client, database: &str, name: &str) -> Result<Value
             | Report::Locks(_)
             | Report::Holdings(_)
             | Report::Deadlocks(_)
+            | Report::Outcome(_)
             | Report::Unreachable => unreachable.push(node.0),
         }
     }

@@ -32,7 +32,6 @@ mod worker;
 
 pub use channel::ChannelConfig;
 pub use node::{
-    Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, SEQUENCES_TABLE,
-    bootstrap_catalogue,
+    Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

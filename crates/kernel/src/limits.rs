@@ -26,11 +26,19 @@ pub const CUT_OFF_AFTER_US: u64 = 1_000_000;
 /// A message that must be sent until it is answered (registration, schema change) goes out this often.
 pub const RESEND_INTERVAL_US: u64 = 100_000;
 
-/// A backup remembers commits of one shard so long, for coordinators whose answer was lost with the primary: they ask at
+/// A shard remembers commits of one shard so long, for coordinators whose answer was lost with the primary: they ask at
 /// once when they hear of its death.
 pub const COMMITS_KEPT_US: u64 = 10_000_000;
 /// Home remembers commits over several shards so long, for participants that lost their coordinator.
 pub const DECISIONS_KEPT_US: u64 = 60_000_000;
+
+/// What became of a transaction whose client could not be told, is known so long.
+pub const OUTCOMES_KEPT_US: u64 = 24 * 3_600 * 1_000_000;
+/// Commits that a shard remembers of coordinators that are over, but for the last that ended: 16 MiB of them. A node that fails
+/// again and again must not fill the memory of others.
+pub const OUTCOMES_KEPT_MAX: usize = 1 << 18;
+/// A client that waits for its COMMIT is told after so long that its outcome is not known, if nobody can be reached who knows.
+pub const COMMIT_TIMEOUT_US: u64 = 5_000_000;
 
 /// The voters are told of a dead node again in so long: writes to its group wait for it.
 pub const DEAD_INTERVAL_US: u64 = 20_000;

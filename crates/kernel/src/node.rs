@@ -16,12 +16,10 @@ use types::{
     TableState, Timestamp,
 };
 
-use crate::limits::RECORD_ROWS_MAX;
+use crate::limits::{RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
 use crate::participant::Shard;
 use crate::worker::Time;
-
-/// The hidden table that keeps the next AUTO_INCREMENT value of each table.
-pub const SEQUENCES_TABLE: TableId = TableId(1);
+use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 
 /// A protocol rule that a test switches off, to see that an oracle notices. Never set outside tests and the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -306,6 +304,14 @@ impl NodeShared {
         self.heard.get(&node).map_or(0, |heard| heard.load(Ordering::Relaxed))
     }
 
+    pub(crate) fn heartbeat_us(&self) -> Time {
+        u64::from(self.config.heartbeat_ms) * 1_000
+    }
+    /// A node that was not heard for so long is taken for dead; a lease lasts as long.
+    pub(crate) fn silence_us(&self) -> Time {
+        SILENCE_HEARTBEATS * self.heartbeat_us()
+    }
+
     /// May what was read here be told to somebody? While another node might have taken over from this one, it may not be the
     /// newest (R3). `now` was sampled after the question came.
     pub fn has_lease(&self, now: Time) -> bool {
@@ -442,42 +448,63 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no handler panics and lives on")
 }
 
-/// The catalogue a new cluster begins with: no database, only the hidden table of sequences.
+/// The catalogue a new cluster begins with: no database, only hidden tables.
 pub fn bootstrap_catalogue() -> Catalogue {
-    let integer = |name: &str| Column {
+    let column = |name: &str, column_type: ColumnType| Column {
         name: name.into(),
-        column_type: ColumnType::Int { width: IntWidth::W8, unsigned: true },
+        column_type,
         nullable: false,
         default: ColumnDefault::None,
         on_update_now: false,
         comment: String::new(),
         hidden: false,
     };
-    let sequences = Table {
-        id: SEQUENCES_TABLE,
+    let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };
+    let index = |id: IndexId, name: &str, kind: IndexKind, column: u16| Index {
+        id,
+        name: name.into(),
+        kind,
+        state: IndexState::Public,
+        parts: vec![IndexPart { column, prefix: None, descending: false }],
+        comment: String::new(),
+    };
+    let primary = index(IndexId(0), "PRIMARY", IndexKind::Primary, 0);
+    let table = |id: TableId, name: &str, columns: Vec<Column>, indexes: Vec<Index>| Table {
+        id,
         version: SchemaVersion(1),
         state: TableState::Public,
         database: "#skarv".into(),
-        name: "#sequences".into(),
-        columns: vec![integer("table_id"), integer("next")],
-        indexes: vec![Index {
-            id: IndexId(0),
-            name: "PRIMARY".into(),
-            kind: IndexKind::Primary,
-            state: IndexState::Public,
-            parts: vec![IndexPart { column: 0, prefix: None, descending: false }],
-            comment: String::new(),
-        }],
+        name: name.into(),
+        columns,
+        indexes,
         collation: Collation::Binary,
         comment: String::new(),
         engine: "SKARV".into(),
         auto_increment: None,
         unique_of: None,
     };
+    let sequences = table(
+        SEQUENCES_TABLE,
+        "#sequences",
+        vec![column("table_id", number()), column("next", number())],
+        vec![primary.clone()],
+    );
+    // `state` is 1 where a transaction is committed with the token, `at` when it was left, in microseconds of Unix time.
+    let tokens = table(
+        COMMIT_TOKENS_TABLE,
+        "#commit_tokens",
+        vec![
+            column("token", ColumnType::Varbinary { length: 64 }),
+            column("state", number()),
+            column("at", number()),
+        ],
+        vec![primary, index(IndexId(1), "at", IndexKind::Ordinary, 2)],
+    );
+    let tables = [sequences, tokens].map(|table| (table.id, Arc::new(table)));
     Catalogue {
         version: SchemaVersion(1),
         databases: BTreeMap::new(),
-        tables: BTreeMap::from([(SEQUENCES_TABLE, Arc::new(sequences))]),
-        table_id_next: SEQUENCES_TABLE.0 + 1,
+        tables: BTreeMap::from(tables),
+        table_id_next: COMMIT_TOKENS_TABLE.0 + 1,
     }
 }

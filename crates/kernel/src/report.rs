@@ -7,10 +7,10 @@ use protocol::Message;
 use protocol::message::{ReportAnswer, ReportQuery};
 use protocol::report::{
     FillReport, MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest,
-    ShardHoldings, ShardLocks, TableMemory,
+    ShardHoldings, ShardLocks, TableMemory, TransactionOutcome,
 };
 use protocol::request::{Reply, SessionId};
-use types::{Address, NodeId, ShardId, TableId, View, WorkerId};
+use types::{Address, CommitId, NodeId, ShardId, TableId, View, WorkerId};
 
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
@@ -144,6 +144,9 @@ pub(crate) fn on_report_request(
         ReportRequest::Locks { from } => Report::Locks(locks(from, context)),
         ReportRequest::Holdings => Report::Holdings(holdings(context)),
         ReportRequest::Deadlocks => Report::Deadlocks(blocks.deadlock.report(context.now)),
+        ReportRequest::Outcome { commit } => {
+            Report::Outcome(outcome(commit, blocks.coordinator, context))
+        }
     };
     let answer = ReportAnswer { request: message.request, report };
     context.send(from, Message::ReportAnswer(answer));
@@ -161,6 +164,22 @@ fn locks(from: &[(ShardId, u64)], context: &Context<'_>) -> Vec<ShardLocks> {
         pieces.push(shard.locks_from(*position, &mut budget, context.now));
     }
     pieces
+}
+
+/// The coordinator says what became of its transaction; when it is over, the primary of the shard that was to decide it.
+fn outcome(
+    commit: &CommitId,
+    coordinator: &Coordinator,
+    context: &Context<'_>,
+) -> Option<TransactionOutcome> {
+    let CommitId { transaction, shard } = *commit;
+    if (transaction.coordinator, transaction.incarnation)
+        == (context.address, context.node.incarnation)
+    {
+        return Some(coordinator.outcome(transaction));
+    }
+    let is_owner = owned_shards(context).contains(&shard);
+    context.node.shard(shard).filter(|_| is_owner)?.outcome(transaction)
 }
 
 fn holdings(context: &Context<'_>) -> Vec<ShardHoldings> {

@@ -152,6 +152,12 @@ transcripts! {
         wait_timeout
         youngest_by_the_clusters_time
         youngest_of_a_circle;
+    outcome:
+        cut_off
+        forgotten
+        goes_on_alone
+        in_flight
+        told_to_a_learner;
     read:
         backup_is_never_stale
         prepared_row_on_backup

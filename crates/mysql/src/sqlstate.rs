@@ -243,6 +243,9 @@ static STATES: &[(u16, &str)] = &[
     (3819, "HY000"),
     // Skarv's own: transaction resolution unknown.
     (50_807, "08007"),
+    // Skarv's own: not done, because its commit token is taken.
+    (50_808, "23000"),
+    (50_809, "23000"),
 ];
 
 /// Errors whose SQLSTATE is HY000 need no line; the few above that have one are there to be found by a reader.

@@ -5,7 +5,7 @@
 
 use types::wire::Bytes;
 use types::{
-    Home, Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp,
+    Address, Home, Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp,
     TransactionId, Value, wire_enum, wire_struct,
 };
 
@@ -481,8 +481,8 @@ pub enum RecordKind {
     Decision { commit: Option<Timestamp> },
     /// Some writes of a transaction whose COMMIT or PREPARE follows, at `lower_bound` or later.
     Part { lower_bound: Timestamp },
-    /// For the learner: how some transactions ended that this shard, their home, has decided. Of no transaction.
-    Decisions { decided: Vec<(TransactionId, Timestamp)> },
+    /// For the learner: how some transactions ended that this shard has decided, and what it has forgotten. Of no transaction.
+    Decisions { decided: Vec<(TransactionId, Timestamp)>, forgotten: Forgotten },
     /// For the learner: some rows as they are at this place in the log; what a snapshot below `complete_from` should see of them
     /// is not there. Of no transaction.
     Copy { table: TableId, rows: Vec<CopiedRow>, complete_from: Timestamp },
@@ -496,8 +496,18 @@ wire_enum!(RecordKind {
     3 => Part { lower_bound },
     4 => Copy { table, rows, complete_from },
     5 => Verify { table, after, up_to, sum },
-    6 => Decisions { decided },
+    6 => Decisions { decided, forgotten },
 });
+
+/// Of which commits of its log a shard cannot tell any more how they ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Those of a coordinator's boot up to this number of a transaction.
+    pub up_to: Vec<(Address, Incarnation, u64)>,
+    /// Boots that are over of which the rest is remembered. Of other boots that are over, none is.
+    pub over: Vec<Incarnation>,
+}
+wire_struct!(Forgotten { up_to, over });
 
 /// What the log has made of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use types::convert::ConvertError;
 use types::expr::EvalError;
-use types::{IndexId, TableId, TransactionId, wire_enum};
+use types::{CommitId, IndexId, TableId, wire_enum};
 
 #[derive(Clone, Debug)]
 pub enum Refusal {
@@ -34,7 +34,7 @@ pub enum Refusal {
     /// The transaction was lost with a node that held some of it: nothing of it remains; run it again.
     RolledBack,
     /// COMMIT was sent and its answer never came: it may be committed or not. Ask, never guess.
-    OutcomeUnknown(TransactionId),
+    OutcomeUnknown(CommitId),
     /// No node that may answer can be reached. The transaction is rolled back; run it again later.
     Unavailable(String),
     /// The transaction's snapshot has reached its greatest age, or is older than the versions that are kept. The transaction
@@ -56,7 +56,7 @@ wire_enum!(Refusal {
     7 => Store { column, error },
     8 => Cancelled,
     9 => RolledBack,
-    10 => OutcomeUnknown(transaction),
+    10 => OutcomeUnknown(commit),
     11 => Unavailable(reason),
     12 => SnapshotTooOld,
     13 => Schema(error),

@@ -2,8 +2,8 @@
 //! transactions.
 
 use types::{
-    Incarnation, IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId, Value,
-    View, wire_enum, wire_struct,
+    CommitId, Incarnation, IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId,
+    Value, View, wire_enum, wire_struct,
 };
 
 #[derive(Clone, Debug)]
@@ -23,6 +23,10 @@ pub enum ReportRequest {
     /// What transactions have on the primaries that a worker owns.
     Holdings,
     Deadlocks,
+    /// What became of a transaction that was asked to commit.
+    Outcome {
+        commit: CommitId,
+    },
 }
 wire_enum!(ReportRequest {
     0 => Memory,
@@ -32,13 +36,17 @@ wire_enum!(ReportRequest {
     4 => Locks { from },
     5 => Holdings,
     6 => Deadlocks,
+    7 => Outcome { commit },
 });
 
 impl ReportRequest {
     /// Is it for each worker of a data node? Else one answers for its node.
     pub fn is_for_workers(&self) -> bool {
         match self {
-            ReportRequest::Sessions | ReportRequest::Locks { .. } | ReportRequest::Holdings => true,
+            ReportRequest::Sessions
+            | ReportRequest::Locks { .. }
+            | ReportRequest::Holdings
+            | ReportRequest::Outcome { .. } => true,
             ReportRequest::Memory
             | ReportRequest::Partitions { .. }
             | ReportRequest::Status
@@ -59,6 +67,8 @@ pub enum Report {
     Holdings(Vec<ShardHoldings>),
     /// Newest first.
     Deadlocks(Vec<DeadlockReport>),
+    /// None from a worker that has no say in it.
+    Outcome(Option<TransactionOutcome>),
 }
 wire_enum!(Report {
     0 => Memory(memory),
@@ -69,6 +79,25 @@ wire_enum!(Report {
     5 => Locks(shards),
     6 => Holdings(shards),
     7 => Deadlocks(deadlocks),
+    8 => Outcome(outcome),
+});
+
+/// What became of a transaction that was asked to commit, whose client was not told (protocol.md 3.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransactionOutcome {
+    /// Nobody can tell any more: it was asked about too late, or never was.
+    Forgotten,
+    /// It may still become either of the other two.
+    InProgress,
+    /// It is not committed, and never will be.
+    RolledBack,
+    Committed,
+}
+wire_enum!(TransactionOutcome {
+    0 => Forgotten,
+    1 => InProgress,
+    2 => RolledBack,
+    3 => Committed,
 });
 
 #[derive(Clone, Debug, Default)]

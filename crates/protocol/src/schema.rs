@@ -2,6 +2,11 @@
 
 use types::{Collation, Column, Index, IndexId, Table, TableId, wire_enum};
 
+/// The hidden table that keeps the next AUTO_INCREMENT value of each table.
+pub const SEQUENCES_TABLE: TableId = TableId(1);
+/// The hidden table of commit tokens.
+pub const COMMIT_TOKENS_TABLE: TableId = TableId(2);
+
 #[derive(Clone, Debug)]
 pub enum SchemaChange {
     CreateDatabase {

@@ -224,7 +224,13 @@ fn messages() -> Vec<Message> {
                 writes: vec![Write { table: TableId(5), key: Bytes(vec![1]), row: None }],
             },
         }),
-        filling(RecordKind::Decisions { decided: vec![(transaction, ts)] }),
+        filling(RecordKind::Decisions {
+            decided: vec![(transaction, ts)],
+            forgotten: Forgotten {
+                up_to: vec![(transaction.coordinator, transaction.incarnation, 7)],
+                over: vec![transaction.incarnation],
+            },
+        }),
         filling(RecordKind::Copy {
             table: TableId(5),
             rows: vec![

@@ -165,6 +165,7 @@ struct Total {
     simulated: u64,
     transactions: u64,
     refusals: u64,
+    outcomes: [u64; 4],
     counts: Counts,
     /// Time that threads spent in worlds.
     busy: Duration,
@@ -207,6 +208,11 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         println!(
             "{crashes} nodes ended, {leaves} of them as planned, {freezes} froze, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
+        );
+        let [forgotten, in_progress, rolled_back, committed] = total.outcomes;
+        println!(
+            "of commits whose outcome nobody knew, {committed} were committed and {rolled_back} rolled back, as those who asked \
+             later were told; {in_progress} times that was not known yet, {forgotten} times not any more"
         );
     }
     println!("{} passed, {} failed", total.passed, total.failed);
@@ -260,6 +266,9 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     total.simulated += outcome.simulated;
     total.transactions += outcome.transactions;
     total.refusals += outcome.refusals;
+    for (all, own) in total.outcomes.iter_mut().zip(outcome.outcomes) {
+        *all += own;
+    }
     total.counts += outcome.counts;
     total.busy += busy;
     let done = total.passed + total.failed;

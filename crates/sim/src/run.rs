@@ -43,6 +43,8 @@ pub struct Outcome {
     pub simulated: Time,
     pub transactions: u64,
     pub refusals: u64,
+    /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
+    pub outcomes: [u64; 4],
     pub counts: Counts,
     /// The last lines of the nodes' logs.
     pub log: Vec<String>,
@@ -98,6 +100,7 @@ fn note(outcome: &RefCell<Outcome>, world: &World, stage: &Stage) {
     outcome.counts = world.counts;
     outcome.transactions = stage.transactions.get();
     outcome.refusals = stage.refusals.get();
+    outcome.outcomes = stage.outcomes.get();
     outcome.log = world.log().to_vec();
 }
 

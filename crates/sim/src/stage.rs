@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use client::{Canceller, Client, Refusal, Session};
+use client::{Canceller, Client, Refusal, Session, TransactionOutcome};
 use kernel::Time;
 use types::{Address, NodeId, Table};
 
@@ -41,6 +41,8 @@ pub struct Stage {
     /// Transactions that ended with an acknowledgement, and requests that were refused.
     pub transactions: Cell<u64>,
     pub refusals: Cell<u64>,
+    /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
+    pub outcomes: Cell<[u64; 4]>,
     pub is_mild: bool,
     /// The world loses a node some time.
     pub has_crash: bool,
@@ -65,6 +67,7 @@ impl Stage {
             event_last: Cell::new(0),
             transactions: Cell::new(0),
             refusals: Cell::new(0),
+            outcomes: Cell::default(),
             is_mild: options.faults.are_mild(),
             has_crash: options.crash.is_some(),
             has_returns: options.crash.as_ref().is_some_and(|crash| crash.restart_after.is_some()),
@@ -99,6 +102,11 @@ impl Stage {
         let lost: Vec<u64> =
             self.served.borrow_mut().extract_if(.., lost).map(|(id, _)| id).collect();
         self.actors_lost.borrow_mut().extend(lost);
+    }
+    pub fn note_outcome(&self, outcome: TransactionOutcome) {
+        let mut outcomes = self.outcomes.get();
+        outcomes[outcome as usize] += 1;
+        self.outcomes.set(outcomes);
     }
     /// Has this actor gone with its node?
     pub fn is_lost(&self, actor: u64) -> bool {

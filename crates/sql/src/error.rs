@@ -93,6 +93,10 @@ pub mod code {
     /// Skarv's own: COMMIT, or a statement that commits, was sent to a node that died, and its outcome cannot be known. The
     /// connection is closed, so that no driver goes on or tries again as if nothing had been done.
     pub const ER_TRANSACTION_OUTCOME_UNKNOWN: u16 = 50_807;
+    /// Skarv's own: a transaction with this commit token is committed; this one, its retry, was rolled back.
+    pub const ER_ALREADY_COMMITTED: u16 = 50_808;
+    /// Skarv's own: somebody was told that the transaction with this commit token is rolled back, and so it is.
+    pub const ER_COMMIT_TOKEN_GIVEN_UP: u16 = 50_809;
     pub const ER_ERROR_DURING_ROLLBACK: u16 = 1181;
     pub const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
     pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;

@@ -109,6 +109,8 @@ pub enum Slot {
     UuidShort,
     /// SLEEP(seconds).
     Sleep(Expr),
+    /// SKARV_TRANSACTION_OUTCOME(id or token).
+    TransactionOutcome(Expr),
     /// `(SELECT ...)` where a value is expected: its one row's one column. It names nothing of the statement around it, so
     /// it is run once, before the statement's first row.
     Subquery(Box<SelectPlan>),
@@ -133,6 +135,7 @@ impl Slot {
             | Slot::Uuid
             | Slot::UuidShort
             | Slot::Sleep(_)
+            | Slot::TransactionOutcome(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. } => true,

@@ -150,6 +150,54 @@ impl std::fmt::Debug for TransactionId {
     }
 }
 
+/// A transaction, and the shard whose log says whether it is committed: all that is needed to ask what became of it. As text, for
+/// clients: `skarv-2.1-0000000000c0ffee-77-3`, the coordinator's node and worker, its boot in hexadecimal, the
+/// transaction's number and the shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId {
+    pub transaction: TransactionId,
+    pub shard: ShardId,
+}
+wire_struct!(CommitId { transaction, shard });
+
+/// What the text of every [`CommitId`] begins with, and no commit token.
+pub const COMMIT_ID_PREFIX: &str = "skarv-";
+
+impl std::fmt::Display for CommitId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let CommitId { transaction: TransactionId { coordinator, incarnation, sequence }, shard } =
+            self;
+        let Address { node, worker } = coordinator;
+        write!(
+            f,
+            "{COMMIT_ID_PREFIX}{}.{}-{:016x}-{sequence}-{}",
+            node.0, worker.0, incarnation.0, shard.0
+        )
+    }
+}
+
+impl std::str::FromStr for CommitId {
+    type Err = ();
+
+    /// Reads what `Display` writes, and nothing else.
+    fn from_str(text: &str) -> Result<CommitId, ()> {
+        fn part<T: std::str::FromStr>(text: Option<&str>) -> Result<T, ()> {
+            text.and_then(|text| text.parse().ok()).ok_or(())
+        }
+        let rest = text.strip_prefix(COMMIT_ID_PREFIX).ok_or(())?;
+        let mut parts = rest.split('-');
+        let (node, worker) = parts.next().and_then(|part| part.split_once('.')).ok_or(())?;
+        let coordinator =
+            Address { node: NodeId(part(Some(node))?), worker: WorkerId(part(Some(worker))?) };
+        let incarnation = parts.next().and_then(|part| u64::from_str_radix(part, 16).ok());
+        let incarnation = Incarnation(incarnation.ok_or(())?);
+        let transaction = TransactionId { coordinator, incarnation, sequence: part(parts.next())? };
+        let commit = CommitId { transaction, shard: ShardId(part(parts.next())?) };
+        // No plus signs, no leading zeros, nothing behind.
+        if commit.to_string() == text { Ok(commit) } else { Err(()) }
+    }
+}
+
 /// What tells a transaction's locks of one index of a table on one shard apart, for as long as it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockName {

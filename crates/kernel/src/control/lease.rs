@@ -32,9 +32,9 @@ use types::{Address, Incarnation, NodeId, WorkerId};
 use super::raft::Raft;
 use crate::limits::{
     AWAY_HEARTBEATS, CONNECTED_AFTER_US, CUT_OFF_AFTER_US, LEASE_ASK_INTERVAL_US, RAFT_LEADS_US,
-    SILENCE_HEARTBEATS, TICK_INTERVAL_US,
+    TICK_INTERVAL_US,
 };
-use crate::node::{Mutation, NodeShared};
+use crate::node::Mutation;
 use crate::worker::{Context, Origin, Time};
 
 /// What a leader keeps of heartbeats that no quorum has answered.
@@ -76,26 +76,19 @@ struct Said {
     unheard: Vec<NodeId>,
 }
 
-fn heartbeat_us(node: &NodeShared) -> u64 {
-    u64::from(node.config.heartbeat_ms) * 1_000
-}
-fn lease_us(node: &NodeShared) -> u64 {
-    SILENCE_HEARTBEATS * heartbeat_us(node)
-}
-
 /// The leader has answered what this node said then.
 pub(crate) fn on_granted(message: &LeaseGranted, context: &mut Context<'_>) {
     let node = context.node;
     if message.incarnation == node.incarnation && message.at <= context.now {
         let mutant = node.mutation == Mutation::LeaseFromArrival;
         let from = if mutant { context.now } else { message.at };
-        node.extend_lease(from + lease_us(node));
+        node.extend_lease(from + node.silence_us());
     }
 }
 
 impl Leases {
     pub fn on_tick(&mut self, state: &ControlState, context: &mut Context<'_>) {
-        let away = AWAY_HEARTBEATS * heartbeat_us(context.node) + TICK_INTERVAL_US;
+        let away = AWAY_HEARTBEATS * context.node.heartbeat_us() + TICK_INTERVAL_US;
         if self.ticked_at == 0 {
             self.started_at = context.now;
         }
@@ -114,8 +107,8 @@ impl Leases {
         let is_in = state.incarnations.get(&node.node) == Some(&node.incarnation);
         let must_ask = !is_in || state.is_formed() && !node.has_lease(context.now);
         let interval = match must_ask {
-            true => heartbeat_us(node).min(LEASE_ASK_INTERVAL_US),
-            false => heartbeat_us(node),
+            true => node.heartbeat_us().min(LEASE_ASK_INTERVAL_US),
+            false => node.heartbeat_us(),
         };
         if self.alive_sent == 0 || context.now >= self.alive_sent + interval {
             self.send_alive(context);
@@ -142,7 +135,7 @@ impl Leases {
     pub fn is_silent(&self, node: NodeId, context: &Context<'_>) -> bool {
         match context.node.heard_at(node) {
             0 => true,
-            heard_at => context.now > heard_at.max(self.awake_since) + lease_us(context.node),
+            heard_at => context.now > heard_at.max(self.awake_since) + context.node.silence_us(),
         }
     }
 
@@ -151,7 +144,7 @@ impl Leases {
         let own = context.node.is_stopping().then_some(context.node.node);
         let is_current = |node: &NodeId, at: Time| {
             context.state.incarnations.contains_key(node)
-                && context.now < at + lease_us(context.node)
+                && context.now < at + context.node.silence_us()
         };
         let mut others = self.stopping.iter();
         own.or_else(|| others.find(|(node, at)| is_current(node, **at)).map(|(node, _)| *node))
@@ -198,13 +191,13 @@ impl Leases {
         let (here, own) = (context.address.node, context.node.incarnation);
         if self.may_grant(raft, here, own, state, context) {
             self.granted.insert(own, context.now);
-            context.node.extend_lease(context.now + lease_us(context.node));
+            context.node.extend_lease(context.now + context.node.silence_us());
         }
         let mut excluded = Vec::new();
         for (node, why) in &self.condemned {
             let boot = state.incarnations[node];
             let granted = self.granted.get(&boot).copied().unwrap_or(0).max(self.led_since);
-            let over = granted + lease_us(context.node) + heartbeat_us(context.node) / 2;
+            let over = granted + context.node.silence_us() + context.node.heartbeat_us() / 2;
             let is_over =
                 context.now > over || context.node.mutation == Mutation::LeaseNotWaitedFor;
             // Those that are left had better be there: if they died meanwhile, this one has the last copy.
@@ -314,7 +307,7 @@ impl Leases {
             _ if self.is_silent(node, context) => !is_new || context.node.heard_at(node) != 0,
             Some(said) => {
                 let since = said.at.max(self.awake_since).max(self.led_since);
-                context.now > since + lease_us(context.node)
+                context.now > since + context.node.silence_us()
             }
             None => !is_new,
         }
@@ -338,7 +331,7 @@ impl Leases {
         let mut condemned = BTreeMap::new();
         for node in silent.iter().copied() {
             if may_go(node, state, &silent, &condemned) {
-                let ms = lease_us(context.node) / 1_000;
+                let ms = context.node.silence_us() / 1_000;
                 condemned.insert(node, format!("nothing was heard of it for {ms} ms"));
             }
         }

@@ -22,6 +22,7 @@ mod report;
 mod request;
 mod schema;
 mod takeover;
+mod unknown;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ use crate::worker::{Context, Time};
 
 use pressure::HeldBack;
 pub use schema::SchemaRequests;
+use unknown::Unknown;
 
 #[derive(Default)]
 pub struct Coordinator {
@@ -50,6 +52,7 @@ pub struct Coordinator {
     /// The handover for which all that had begun has ended.
     drained: Option<u64>,
     victims: report::Victims,
+    unknown: Unknown,
 }
 
 #[derive(Default)]
@@ -60,6 +63,8 @@ struct Session {
     closing: bool,
     /// Its transaction was lost with a node while nothing was asked; the next request is told.
     has_lost: bool,
+    /// It is none of a client's: a commit that goes on without the one who asked for it.
+    goes_on_alone: Option<TransactionId>,
 }
 
 /// A session's transaction, from its first batch to its end.
@@ -322,6 +327,9 @@ impl Coordinator {
     fn finish(&mut self, session: SessionId, reply: Reply, context: &mut Context<'_>) {
         let entry = self.sessions.get(&session).expect("the session is open");
         assert!(entry.pending.is_none(), "answered when nothing is in flight");
+        if let Some(transaction) = entry.goes_on_alone {
+            self.unknown.ended(transaction, &reply, context.now);
+        }
         if entry.closing {
             self.close(session, context);
         } else {
@@ -352,6 +360,7 @@ impl Coordinator {
         if context.node.is_cut_off(context.now) {
             self.end_what_waits(context);
         }
+        self.tell_unknown(context);
         // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
         let mut again = Vec::new();
         for session in self.sessions.values() {

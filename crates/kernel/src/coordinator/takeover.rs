@@ -16,6 +16,7 @@
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{AskOutcome, KnownOutcome, Outcome};
+use protocol::report::TransactionOutcome;
 use protocol::request::{Reply, SessionId};
 use types::ShardId;
 
@@ -144,14 +145,16 @@ impl Coordinator {
                 let pending = self.pending(session);
                 if pending.asked == Asked::Execute && !pending.has_results {
                     // It is committed, and what it found and changed went down with the one who knew.
-                    pending.refusal = Some(Refusal::OutcomeUnknown(message.transaction));
+                    let refusal =
+                        self.refuse_unknown(message, TransactionOutcome::Committed, context);
+                    self.pending(session).refusal = Some(refusal);
                 }
                 self.committed(session, context);
             }
             KnownOutcome::Aborted => self.lose(session, Refusal::RolledBack, context),
             KnownOutcome::Forgotten => {
                 // Committed or not, where it only held locks it is over. What is prepared for it elsewhere stays so.
-                let refusal = Refusal::OutcomeUnknown(message.transaction);
+                let refusal = self.refuse_unknown(message, TransactionOutcome::Forgotten, context);
                 self.pending(session).refusal = Some(refusal);
                 self.committed(session, context);
             }

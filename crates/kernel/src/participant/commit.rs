@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use protocol::Message;
 use protocol::message::{
-    Commit, CommitOk, Committed, Decide, ExecuteOk, Holds, Prepare, PrepareOk, Record, RecordKind,
-    TransactionUnknown, Write,
+    Commit, CommitOk, Committed, Decide, ExecuteOk, Forgotten, Holds, Prepare, PrepareOk, Record,
+    RecordKind, TransactionUnknown, Write,
 };
 use storage::{PendingRow, Pieces};
 use types::wire::Bytes;
@@ -262,7 +262,9 @@ impl Shard {
             RecordKind::Copy { table, complete_from, .. } => {
                 RecordKind::Copy { table: *table, rows: Vec::new(), complete_from: *complete_from }
             }
-            RecordKind::Decisions { .. } => RecordKind::Decisions { decided: Vec::new() },
+            RecordKind::Decisions { .. } => {
+                RecordKind::Decisions { decided: Vec::new(), forgotten: Forgotten::default() }
+            }
             kind => kind.clone(),
         };
         self.parts_in_flight += usize::from(matches!(kind, RecordKind::Part { .. }));

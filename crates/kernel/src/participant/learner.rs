@@ -16,15 +16,16 @@
 //! show it yet (`endings`) counts as what it will be.
 //!
 //! The learner has no versions from before its time: a snapshot from then is refused here. How transactions over several shards
-//! have ended that this shard has decided, it is told, because their participants may ask it; what became of others from before
-//! its time, it does not know.
+//! have ended that this shard has decided, it is told, because their participants may ask it, and so with those of coordinators that
+//! are over, whose clients may ask; what became of others from before its time, it does not know, and knows that it does not.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
 use protocol::control::Group;
 use protocol::message::{
-    CopiedPending, CopiedRow, CopiedVersion, JoinMarker, LearnerReady, Record, RecordKind, RowsSum,
+    CopiedPending, CopiedRow, CopiedVersion, Forgotten, JoinMarker, LearnerReady, Record,
+    RecordKind, RowsSum,
 };
 use protocol::report::FillReport;
 use storage::{Direction, KeyRange, Partition, PendingRow, Phase, RowChange, RowHandle, hash_row};
@@ -157,13 +158,17 @@ impl Shard {
                 Mutation::DecisionsNotTold => 0,
                 _ => FILL_DECISIONS_MAX,
             };
-            let decided = self.commits.decisions_after(filling.told, count);
+            let decided = self.commits.told_after(filling.told, count);
+            let forgotten = match filling.told {
+                None => self.commits.unknown_to_learner(),
+                Some(_) => Forgotten::default(),
+            };
             let filling = self.filling.as_mut().expect("just looked");
             filling.told = decided.last().map(|(transaction, _)| *transaction);
             if filling.told.is_none() {
                 filling.stage = Stage::Copying;
             }
-            self.send_filling(RecordKind::Decisions { decided }, context);
+            self.send_filling(RecordKind::Decisions { decided, forgotten }, context);
             return;
         }
         let Some(table) = self.table_to_fill() else {

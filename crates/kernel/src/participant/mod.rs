@@ -18,6 +18,7 @@
 
 mod check;
 mod commit;
+mod commits;
 mod execute;
 mod join;
 mod learner;

@@ -193,8 +193,8 @@ impl Shard {
             {
                 None
             }
-            RecordKind::Decisions { decided } => {
-                self.commits.learn(decided, context.now);
+            RecordKind::Decisions { decided, forgotten } => {
+                self.commits.learn(decided, forgotten, context.now);
                 None
             }
             RecordKind::Copy { table, rows, complete_from } => {

@@ -12,11 +12,11 @@ use types::{
     TableId, Timestamp, TransactionId, View,
 };
 
+use super::commits::Commits;
 use super::learner::Filling;
 use super::long::{End, Ending};
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use super::takeover::Commits;
 use crate::limits::{UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 

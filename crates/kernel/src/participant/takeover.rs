@@ -12,96 +12,22 @@
 //! A primary that has handed over ([`crate::handover`]) is a backup from the new view on, and had nothing under way.
 //!
 //! A transaction in doubt asks its home again and again how it was decided, and holds its rows until it is told. Home knows
-//! because it remembers the commits of its log: those over several shards for [`DECISIONS_KEPT_US`], on every member. What was
-//! told to a dead primary only is asked by its coordinator in the same way; for that a backup remembers all commits of the
-//! last [`COMMITS_KEPT_US`].
-//!
-//! A commit that is not remembered was never made: what this shard had of the transaction is gone, so it never will be. The asker
-//! says for how long it may have been decided, and when that is longer than commits are remembered, nothing is said.
+//! because it remembers the commits of its log ([`super::commits`]). What was told to a dead primary only is asked by its
+//! coordinator in the same way.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+use std::collections::BTreeSet;
 
 use protocol::Message;
 use protocol::message::{AskDecision, AskOutcome, Decide, KnownOutcome, Outcome, RecordKind};
+use protocol::report::TransactionOutcome;
 use storage::{Acquired, LockMode};
-use types::{LogPosition, NodeId, ShardId, Timestamp, TransactionId};
+use types::{Incarnation, LogPosition, NodeId, ShardId, Timestamp, TransactionId};
 
+use super::long::End;
 use super::parked::WaitsFor;
 use super::shard::{Shard, ShardTransaction, TransactionState};
-use crate::limits::{COMMITS_KEPT_US, DECISIONS_KEPT_US};
 use crate::node::Mutation;
-use crate::worker::{Context, Time};
-
-/// Commits of a shard's log that may be asked for.
-#[derive(Default)]
-pub(super) struct Commits {
-    /// Of one shard only: on a backup, and on what has been one.
-    single: VecDeque<(Time, TransactionId, Timestamp)>,
-    /// The same, in order: made when the first is asked for, because a primary adds none.
-    single_by_id: Option<BTreeMap<TransactionId, Timestamp>>,
-    /// Of several shards, this one being home.
-    decisions: BTreeMap<TransactionId, Timestamp>,
-    decided: VecDeque<(Time, TransactionId)>,
-    /// On a member that came later: since when it hears of commits of one shard.
-    pub(super) since: Option<Time>,
-}
-
-impl Commits {
-    /// Some decisions behind this one, in order.
-    pub(super) fn decisions_after(
-        &self,
-        after: Option<TransactionId>,
-        count: usize,
-    ) -> Vec<(TransactionId, Timestamp)> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let rest = self.decisions.range((start, Bound::Unbounded));
-        rest.take(count).map(|(id, ts)| (*id, *ts)).collect()
-    }
-
-    pub(super) fn learn(&mut self, decided: Vec<(TransactionId, Timestamp)>, now: Time) {
-        self.decided.extend(decided.iter().map(|(id, _)| (now, *id)));
-        self.decisions.extend(decided);
-    }
-
-    /// For how long commits are remembered by now.
-    fn kept(&self, kept_us: Time, now: Time) -> Time {
-        self.since.map_or(kept_us, |since| kept_us.min(now.saturating_sub(since)))
-    }
-
-    fn find_single(&mut self, transaction: TransactionId) -> Option<Timestamp> {
-        let Commits { single, single_by_id, .. } = self;
-        let by_id = single_by_id
-            .get_or_insert_with(|| single.iter().map(|(_, own, ts)| (*own, *ts)).collect());
-        by_id.get(&transaction).copied()
-    }
-
-    fn expire(&mut self, now: Time) {
-        while let Some((at, transaction, _)) = self.single.front()
-            && at.saturating_add(COMMITS_KEPT_US) < now
-        {
-            if let Some(by_id) = &mut self.single_by_id {
-                by_id.remove(transaction);
-            }
-            self.single.pop_front();
-        }
-        while let Some((at, transaction)) = self.decided.front()
-            && at.saturating_add(DECISIONS_KEPT_US) < now
-        {
-            self.decisions.remove(transaction);
-            self.decided.pop_front();
-        }
-    }
-}
-
-/// What it means that a commit is not remembered that may have been made so long ago.
-fn not_found(age_us: u64, kept_us: Time) -> KnownOutcome {
-    // Clocks of two nodes run nearly as fast, and messages take a moment.
-    match age_us < kept_us / 10 * 9 {
-        true => KnownOutcome::Aborted,
-        false => KnownOutcome::Forgotten,
-    }
-}
+use crate::worker::Context;
 
 impl Shard {
     /// Remembers a commit of the log.
@@ -114,11 +40,11 @@ impl Shard {
     ) {
         let RecordKind::Commit { participants, joined, .. } = kind else { return };
         if !participants.is_empty() {
-            self.commits.decisions.insert(transaction, ts);
-            self.commits.decided.push_back((context.now, transaction));
-        } else if !self.is_primary {
-            let all = std::iter::once(transaction).chain(joined.iter().copied());
-            self.commits.single.extend(all.map(|id| (context.now, id, ts)));
+            self.commits.add_decision(transaction, ts, context.now);
+            return;
+        }
+        for id in std::iter::once(transaction).chain(joined.iter().copied()) {
+            self.commits.add_single(id, ts, context.now);
         }
     }
 
@@ -129,7 +55,10 @@ impl Shard {
             return;
         }
         self.applied = context.state.applied;
-        self.excluded = context.state.excluded.keys().copied().collect();
+        let excluded: BTreeSet<Incarnation> = context.state.excluded.keys().copied().collect();
+        // Of those that were over before this replica was made, it knows what it is told.
+        self.commits.bury(&(&excluded - &self.excluded), context.now);
+        self.excluded = excluded;
         let group = context.state.group(context.state.group_of(self.id));
         let here = context.address.node;
         if group.view > self.view && group.members.iter().any(|member| member.node == here) {
@@ -146,7 +75,7 @@ impl Shard {
                 self.reconciling = None;
             }
             if self.is_primary && !leads {
-                self.step_down(context);
+                self.step_down();
             }
             if !leads_now {
                 self.adopt_learner(group, context);
@@ -228,12 +157,10 @@ impl Shard {
     }
 
     /// On a primary that has handed over: it is a backup now.
-    fn step_down(&mut self, context: &Context<'_>) {
+    fn step_down(&mut self) {
         assert!(self.transactions.is_empty() && self.in_flight.is_empty(), "handed over at rest");
         self.is_primary = false;
         self.received = self.position;
-        self.commits.since = Some(context.now);
-        self.commits.single_by_id = None;
     }
 
     /// On a backup that becomes the primary. Whatever was acknowledged is here, because nothing is without this member.
@@ -329,8 +256,12 @@ impl Shard {
         if !self.is_primary || self.transactions.contains_key(&transaction) {
             return;
         }
-        let commit = self.commits.decisions.get(&transaction).copied();
-        if commit.is_none() && not_found(age_us, DECISIONS_KEPT_US) == KnownOutcome::Forgotten {
+        let commit = self.commits.decision(transaction);
+        let is_over = self.excluded.contains(&transaction.incarnation);
+        let commits = &self.commits;
+        if commit.is_none()
+            && commits.may_be_forgotten(transaction, true, age_us, is_over, context.now)
+        {
             let shard = self.id;
             context.outbox.log.push(format!(
                 "{transaction:?} is in doubt on {participant:?}, for longer than {shard:?} remembers what it decided"
@@ -348,23 +279,50 @@ impl Shard {
             return;
         }
         let AskOutcome { transaction, request, shard, of_several, age_us } = *message;
-        let (found, kept_us) = match of_several {
-            true => (self.commits.decisions.get(&transaction).copied(), DECISIONS_KEPT_US),
-            false => {
-                let kept_us = self.commits.kept(COMMITS_KEPT_US, context.now);
-                (self.commits.find_single(transaction), kept_us)
-            }
+        let found = match of_several {
+            true => self.commits.decision(transaction),
+            false => self.commits.single(transaction, context.now),
         };
+        let may_be_forgotten =
+            self.commits.may_be_forgotten(transaction, of_several, age_us, false, context.now);
         let known = match found {
             _ if context.node.mutation == Mutation::OutcomeNotAsked => KnownOutcome::Aborted,
             Some(ts) => KnownOutcome::Committed(ts),
-            None => not_found(age_us, kept_us),
+            None if may_be_forgotten => KnownOutcome::Forgotten,
+            None => KnownOutcome::Aborted,
         };
         if known == KnownOutcome::Aborted {
             self.on_decide(&Decide { transaction, shard, commit: None }, context);
         }
         let outcome = Message::Outcome(Outcome { transaction, request, shard, known });
         context.send_for(shard, transaction.coordinator, outcome);
+    }
+
+    /// What became of a transaction that was to be decided here, as far as this shard can tell: of coordinators that are over only.
+    /// Others may not have asked yet.
+    pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<TransactionOutcome> {
+        if !self.is_primary || !self.excluded.contains(&transaction.incarnation) {
+            return None;
+        }
+        match self.is_under_way(transaction) {
+            true => Some(TransactionOutcome::InProgress),
+            false => Some(self.commits.outcome(transaction)),
+        }
+    }
+
+    /// Is anything of it here that is not decided, its own or as one that has joined another?
+    fn is_under_way(&self, id: TransactionId) -> bool {
+        let is_asked = |end: &Option<End>| match end {
+            Some(End::Commit(asked)) => asked.answers.iter().any(|(joined, _)| *joined == id),
+            _ => false,
+        };
+        let is_joined = |kind: &RecordKind| match kind {
+            RecordKind::Commit { joined, .. } => joined.contains(&id),
+            _ => false,
+        };
+        self.transactions.contains_key(&id)
+            || self.transactions.values().any(|entry| is_asked(&entry.end))
+            || self.in_flight.iter().any(|record| is_joined(&record.kind))
     }
 
     /// Is the record of this position here, now that nobody sends it any more?

@@ -19,6 +19,7 @@
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
+//! s1: outcome t3.1 shard 0 asks all nodes what became of that transaction of node 3's, of its boot that is over if one is
 //! s1: stop n3              asks node 3's host to stop it
 //! cost s1                  what the session's last request cost until it was answered, and in all
 //! stabilize                delivers everything, and what comes of it
@@ -54,8 +55,8 @@ use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
 use types::hash::{bucket_of, hash64};
 use types::{
-    Address, ClusterId, Collation, Incarnation, IndexId, Lineage, NodeId, SchemaVersion, ShardId,
-    TableId, View, WorkerId,
+    Address, ClusterId, Collation, CommitId, Incarnation, IndexId, Lineage, NodeId, SchemaVersion,
+    ShardId, TableId, TransactionId, View, WorkerId,
 };
 
 use crate::cluster::{Cluster, Flight, Link, Pattern, Sent, Setup, TICK};
@@ -91,7 +92,7 @@ impl Player {
         Player {
             cluster: None,
             sessions: BTreeMap::new(),
-            tables: BTreeMap::from([("sequences".to_string(), kernel::SEQUENCES_TABLE)]),
+            tables: BTreeMap::from([("sequences".to_string(), protocol::schema::SEQUENCES_TABLE)]),
             session_last: 0,
         }
     }
@@ -390,6 +391,10 @@ impl Player {
             ["cancel"] => Request::Cancel,
             ["close"] => Request::Close,
             ["stop", node] => Request::StopNode { node: node_of(node), restart: false },
+            ["outcome", transaction, "shard", shard] => {
+                let commit = self.commit_id(transaction, ShardId(number(shard) as u16));
+                Request::Report { node: None, query: ReportRequest::Outcome { commit } }
+            }
             ["report", what] => Request::Report { node: None, query: self.query(what) },
             ["create", table] => change(SchemaChange::CreateTable(Box::new(definition(table)))),
             ["drop", table] => change(SchemaChange::DropTable { id: self.table(table) }),
@@ -416,6 +421,18 @@ impl Player {
             session.told = None;
         }
         self.cluster().request(at, id, request);
+    }
+
+    fn commit_id(&mut self, name: &str, shard: ShardId) -> CommitId {
+        let (node, sequence) = name.split_once('.').expect("a transaction of one worker");
+        let node = NodeId(number(node.trim_start_matches('t')) as u16);
+        let state = self.cluster().kernels.values().next_back().expect("nodes").state().clone();
+        let over = state.excluded.iter().find(|(_, own)| **own == node).map(|(boot, _)| *boot);
+        let incarnation = over.unwrap_or_else(|| state.incarnations[&node]);
+        let coordinator = Address { node, worker: WorkerId(0) };
+        let transaction =
+            TransactionId { coordinator, incarnation, sequence: number(sequence) as u64 };
+        CommitId { transaction, shard }
     }
 
     fn query(&mut self, what: &str) -> ReportRequest {

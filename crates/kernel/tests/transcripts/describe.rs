@@ -8,15 +8,16 @@ use protocol::message::{
 };
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
-    DeadlockMember, Holding, LockReport, LockedKey, LockedThing, Report, SessionReport, ShardLocks,
+    DeadlockMember, Holding, LockReport, LockedKey, LockedThing, Report, ReportRequest,
+    SessionReport, ShardLocks,
 };
 use protocol::request::Reply;
 use protocol::schema::SchemaChange;
 use protocol::{Message, Refusal};
 use types::wire::{Bytes, Wire};
 use types::{
-    Address, ColumnType, Expr, IntWidth, NodeId, RowLayout, RowView, ShardId, TableId, Timestamp,
-    TransactionId, Value, ValueRef,
+    Address, ColumnType, CommitId, Expr, IntWidth, NodeId, RowLayout, RowView, ShardId, TableId,
+    Timestamp, TransactionId, Value, ValueRef,
 };
 
 /// What turns ids into names.
@@ -234,7 +235,12 @@ impl Names {
                     m.connections.iter().map(|(id, own)| format!("{} of {}", t(id), own.id));
                 known.collect::<Vec<_>>().join(", ")
             }
-            Message::ReportRequest(m) => format!("{:?}", m.query),
+            Message::ReportRequest(m) => match m.query {
+                ReportRequest::Outcome { commit: CommitId { transaction, shard } } => {
+                    format!("outcome of {} on shard {shard}", t(&transaction))
+                }
+                _ => format!("{:?}", m.query),
+            },
             Message::ReportAnswer(m) => self.report(&m.report),
         }
     }
@@ -346,13 +352,19 @@ impl Names {
                 let rows = if rows.is_empty() { "nothing".into() } else { rows.join(", ") };
                 format!("COPY of {}, whole from {complete_from:?}: {rows}", self.table(*table))
             }
-            RecordKind::Decisions { decided } => {
+            RecordKind::Decisions { decided, forgotten } => {
                 let decided: Vec<String> = decided
                     .iter()
                     .map(|(id, ts)| format!("{} at {ts:?}", self.transaction(*id)))
                     .collect();
                 let decided = if decided.is_empty() { "none".into() } else { decided.join(", ") };
-                format!("DECISIONS {decided}")
+                let up_to =
+                    forgotten.up_to.iter().map(|(from, _, number)| format!("{from:?} {number}"));
+                let up_to: Vec<String> = up_to.collect();
+                match up_to.is_empty() {
+                    true => format!("DECISIONS {decided}"),
+                    false => format!("DECISIONS {decided}, forgotten up to {}", up_to.join(", ")),
+                }
             }
             RecordKind::Verify { table, after, up_to, sum } => {
                 let bound = |end: &Option<Bytes>| end.as_ref().map_or("end".into(), |end| key(end));
@@ -384,7 +396,9 @@ impl Names {
                 format!("DuplicateKey in {}", self.table(*table))
             }
             Refusal::SchemaChanged { table } => format!("SchemaChanged: {}", self.table(*table)),
-            Refusal::OutcomeUnknown(id) => format!("OutcomeUnknown {}", self.transaction(*id)),
+            Refusal::OutcomeUnknown(commit) => {
+                format!("OutcomeUnknown {}", self.transaction(commit.transaction))
+            }
             other => format!("{other:?}"),
         }
     }
@@ -421,6 +435,7 @@ impl Names {
             Report::Deadlocks(all) => {
                 all.iter().map(|m| self.deadlock(&m.victim, &m.members)).collect()
             }
+            Report::Outcome(outcome) => outcome.iter().map(|own| format!("{own:?}")).collect(),
             other => vec![format!("{other:?}")],
         };
         if parts.is_empty() { "nothing".into() } else { parts.join(" | ") }

@@ -1,13 +1,16 @@
 //! A few hot rows that every session reads and writes by key, each write with a value of its own. The history of each row
-//! must be that of one register (linearizability): every acknowledged write is seen by all who ask later, on any node.
+//! must be that of one register (linearizability): every acknowledged write is seen by all who ask later, on any node. So is one
+//! that nobody could acknowledge, when somebody asks what became of it and is told that it is committed; and one that is told to be
+//! rolled back is never seen.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use client::{Lock, ReadAt, Refusal, Session};
-use types::Table;
+use client::{Lock, ReadAt, Refusal, Session, TransactionOutcome};
+
 use types::expr::BinaryOp;
+use types::{CommitId, Table};
 
 use super::{Task, Work};
 use crate::contents::Contents;
@@ -32,12 +35,16 @@ struct Registers {
     /// A history for each.
     histories: Rc<RefCell<Vec<Vec<Call>>>>,
     drops: Rc<Cell<u32>>,
+    unknown: Unknowns,
 }
+
+/// Commits nobody knows the outcome of, and the calls they were for: (register, position in its history).
+type Unknowns = Rc<RefCell<Vec<(CommitId, Vec<(usize, usize)>)>>>;
 
 pub fn make(random: &mut Random) -> Box<dyn Work> {
     let count = random.between(1, 5) as usize;
     let histories = Rc::new(RefCell::new(vec![Vec::new(); count]));
-    Box::new(Registers { histories, drops: Rc::default() })
+    Box::new(Registers { histories, drops: Rc::default(), unknown: Rc::default() })
 }
 
 impl Work for Registers {
@@ -49,10 +56,11 @@ impl Work for Registers {
     }
     fn session(&self, actor: Actor) -> Task {
         let histories = Rc::clone(&self.histories);
+        let unknown = Rc::clone(&self.unknown);
         if actor.index % 4 == 3 {
-            Box::pin(listen(actor, histories))
+            Box::pin(listen(actor, histories, unknown))
         } else {
-            Box::pin(run(actor, histories, Rc::clone(&self.drops)))
+            Box::pin(run(actor, histories, Rc::clone(&self.drops), unknown))
         }
     }
     fn check(&self, contents: &Contents) -> Result<(), String> {
@@ -80,7 +88,12 @@ struct User {
     open: Rc<RefCell<Vec<(usize, usize)>>>,
 }
 
-async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, drops: Rc<Cell<u32>>) {
+async fn run(
+    actor: Actor,
+    histories: Rc<RefCell<Vec<Vec<Call>>>>,
+    drops: Rc<Cell<u32>>,
+    unknown: Unknowns,
+) {
     let table = actor.table(NAME);
     let client = actor.client.clone();
     let mut session = client.session();
@@ -110,19 +123,27 @@ async fn run(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, drops: Rc<Cel
         if !is_unheard(&outcome) {
             user.forget();
         }
+        if let Some(Err(Refusal::OutcomeUnknown(commit))) = &outcome {
+            unknown.borrow_mut().push((*commit, user.open.borrow().clone()));
+        }
         // What was under way when the session was dropped stays in the history without an answer.
         user.open.borrow_mut().clear();
         session = next_session(&client, session, &outcome).await;
     }
 }
 
-/// Reads what another session has just read, on another node mostly: it must not see less.
-async fn listen(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>) {
+/// Reads what another session has just read, on another node mostly: it must not see less. Asks what became of commits that nobody
+/// knows the outcome of.
+async fn listen(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, unknown: Unknowns) {
     let table = actor.table(NAME);
     let mut session = actor.client.session();
     let user = User { actor, table, histories, lock_wait_ms: 50_000, open: Rc::default() };
     let stage = Rc::clone(&user.actor.stage);
     while !stage.is_stopping() {
+        let asked = unknown.borrow_mut().pop();
+        if let Some((commit, calls)) = asked {
+            user.ask(&mut session, commit, calls, &unknown).await;
+        }
         let Some(id) = user.actor.news_within(&stage.news, 100).await else {
             user.actor.served();
             continue;
@@ -141,6 +162,37 @@ impl User {
         let result = session.execute(autocommit(ops, self.lock_wait_ms)).await?;
         self.returned(&[self.seen(&result, 0)]);
         Ok(())
+    }
+
+    /// Asks what became of these calls; where nobody can tell yet, somebody will ask again.
+    async fn ask(
+        &self,
+        session: &mut Session,
+        commit: CommitId,
+        calls: Vec<(usize, usize)>,
+        unknown: &Unknowns,
+    ) {
+        let outcome = session.transaction_outcome(commit).await;
+        self.actor.stage.note_outcome(outcome);
+        match outcome {
+            TransactionOutcome::RolledBack => {
+                self.open.borrow_mut().extend(calls);
+                self.forget();
+            }
+            TransactionOutcome::Committed => {
+                let returned = Some(self.actor.stage.next_event());
+                for (id, position) in calls {
+                    let call = &mut self.histories.borrow_mut()[id][position];
+                    // What the others found is not known.
+                    if matches!(call.operation, Operation::Put { .. } | Operation::Exchange { .. })
+                    {
+                        call.returned = returned;
+                    }
+                }
+            }
+            TransactionOutcome::InProgress => unknown.borrow_mut().insert(0, (commit, calls)),
+            TransactionOutcome::Forgotten => {}
+        }
     }
 
     fn called(&self, id: usize, operation: Operation) {

@@ -240,7 +240,13 @@ impl Binder<'_> {
         let first = self.slots.len();
         let bound = self.expr(expr, scope)?;
         let acts = self.slots[first..].iter().any(|slot| {
-            matches!(slot, Slot::Assign { .. } | Slot::Sleep(_) | Slot::LastInsertIdOf(_))
+            matches!(
+                slot,
+                Slot::Assign { .. }
+                    | Slot::Sleep(_)
+                    | Slot::TransactionOutcome(_)
+                    | Slot::LastInsertIdOf(_)
+            )
         });
         if acts {
             return Err(SqlError::not_supported("assignment or SLEEP in a branch of IF or CASE"));

@@ -283,6 +283,13 @@ impl Binder<'_> {
                 let seconds = self.expr(&arguments[0], scope)?;
                 Ok(Expr::Param(self.slot(Slot::Sleep(seconds), Some(BIGINT))?))
             }
+            "SKARV_TRANSACTION_OUTCOME" => {
+                count(1, 1)?;
+                let id = self.expr(&arguments[0], scope)?;
+                let column_type =
+                    ColumnType::Varchar { length: 16, collation: Collation::default() };
+                Ok(Expr::Param(self.slot(Slot::TransactionOutcome(id), Some(column_type))?))
+            }
             "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => {
                 count(2, 2)?;
                 let subtract = matches!(name, "DATE_SUB" | "SUBDATE");

@@ -242,7 +242,9 @@ pub fn slot_expr_mut(slot: &mut crate::plan::Slot) -> Option<&mut Expr> {
     use crate::plan::Slot;
     match slot {
         Slot::Random { seed } => seed.as_mut(),
-        Slot::Sleep(expr) | Slot::LastInsertIdOf(expr) => Some(expr),
+        Slot::Sleep(expr) | Slot::TransactionOutcome(expr) | Slot::LastInsertIdOf(expr) => {
+            Some(expr)
+        }
         Slot::Assign { value, .. } => Some(value),
         _ => None,
     }

@@ -58,7 +58,7 @@ impl Session {
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
         let mut batch = self.batch(run);
-        batch.commit = self.ends_with_statement();
+        batch.commit = self.commits_with_last_request();
         batch.params.clone_from(&run.params);
         batch.ops = keys
             .into_iter()

@@ -1,6 +1,6 @@
 //! Expressions in the session: slots are supplied first, then the expression is evaluated.
 
-use types::convert::{SqlWarning, to_f64, to_integer};
+use types::convert::{SqlWarning, to_bytes, to_f64, to_integer};
 use types::expr::{Columns, NoColumns, eval, eval_predicate};
 use types::{Collation, DateTime, Value};
 
@@ -60,6 +60,7 @@ impl Session {
             | Slot::Uuid
             | Slot::UuidShort
             | Slot::Sleep(_)
+            | Slot::TransactionOutcome(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
@@ -126,6 +127,14 @@ impl Session {
                 }
                 self.check_killed()?;
                 Ok(Value::Int(0))
+            }
+            Slot::TransactionOutcome(id) => {
+                let id = evaluate(run, id, row, warnings)?;
+                if id.is_null() {
+                    return Ok(Value::Null);
+                }
+                let outcome = self.transaction_outcome(&to_bytes(id.as_ref())).await?;
+                Ok(Value::text(outcome, Collation::default()))
             }
             Slot::Assign { name, value } => {
                 let value = evaluate(run, value, row, warnings)?;

@@ -451,7 +451,7 @@ impl Session {
                 batch.ops.extend(client::insert_ops(&catalogue, &plan.table, &rows[last]));
                 last += 1;
             }
-            batch.commit = is_last && last == rows.len() && self.ends_with_statement();
+            batch.commit = is_last && last == rows.len() && self.commits_with_last_request();
             match self.client.execute(batch).await {
                 Ok(result) => warnings.extend(result.warnings),
                 Err(refusal) => {

@@ -26,7 +26,7 @@ use types::{DateTime, Value};
 
 use crate::SqlError;
 use crate::plan::Plan;
-pub use refusal::Failure;
+pub use refusal::{Failure, error_of};
 
 /// Rows between two yields to the other tasks of the worker.
 pub const ROWS_BETWEEN_YIELDS: u64 = 1_000;

@@ -101,11 +101,11 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             code::ER_LOCK_DEADLOCK,
             "The transaction was rolled back by the cluster; try restarting transaction",
         ),
-        Refusal::OutcomeUnknown(transaction) => SqlError::fatal(
+        Refusal::OutcomeUnknown(commit) => SqlError::fatal(
             code::ER_TRANSACTION_OUTCOME_UNKNOWN,
             format!(
-                "A node died before it answered: transaction {transaction:?} may be committed or not; look before you run it \
-                 again. The connection is closed"
+                "Nobody could tell whether the transaction is committed: a node died or is out of reach. Ask before you run it \
+                 again, on any node: SELECT skarv_transaction_outcome('{commit}'). The connection is closed"
             ),
         ),
         Refusal::Unavailable(reason) => SqlError::new(
@@ -149,7 +149,7 @@ fn schema_error(error: SchemaError) -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Address, Incarnation, NodeId, TransactionId, WorkerId};
+    use types::{Address, CommitId, Incarnation, NodeId, ShardId, TransactionId, WorkerId};
 
     /// A driver must not go on, nor try again by itself, when nobody knows what became of a commit; the error names it.
     #[test]
@@ -160,8 +160,10 @@ mod tests {
             sequence: 77,
         };
         let catalogue = Catalogue::default();
-        let error = error_of(Refusal::OutcomeUnknown(transaction), &catalogue);
-        assert!(error.fatal && error.message.contains(&format!("{transaction:?}")), "{error:?}");
+        let commit = CommitId { transaction, shard: ShardId(4) };
+        let error = error_of(Refusal::OutcomeUnknown(commit), &catalogue);
+        let call = "skarv_transaction_outcome('skarv-3.1-000000000000abcd-77-4')";
+        assert!(error.fatal && error.message.contains(call), "{error:?}");
         let known = error_of(Refusal::RolledBack, &catalogue);
         assert_eq!((known.code, known.fatal), (code::ER_LOCK_DEADLOCK, false));
     }

@@ -137,7 +137,7 @@ impl Session {
         }
         let mut batch = self.batch(run);
         batch.strict = storing.mode == types::convert::StoreMode::Strict;
-        batch.commit = self.ends_with_statement();
+        batch.commit = self.commits_with_last_request();
         batch.params.clone_from(&run.params);
         batch.ops = keys
             .into_iter()

@@ -41,6 +41,7 @@ fn takes_parameters(name: &str) -> bool {
             | "SHA1"
             | "SHA2"
             | "SIGN"
+            | "SKARV_TRANSACTION_OUTCOME"
             | "UNHEX"
             | "UPPER"
     )

@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod set;
 mod statement;
+mod token;
 mod transaction;
 pub mod variables;
 

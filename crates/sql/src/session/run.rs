@@ -93,7 +93,7 @@ impl Session {
             params = run.params;
             params.truncate(usize::from(plan.param_count));
             let result = match result {
-                Ok(changed) => self.finish_statement().await.map(|()| changed),
+                Ok(changed) => self.finish_statement(is_change).await.map(|()| changed),
                 Err(failure) => Err(failure),
             };
             self.keep_warnings(warnings);

@@ -4,6 +4,7 @@ use types::convert::{SqlWarning, WarningLevel};
 use types::{Collation, Decimal, Value};
 
 use super::Session;
+use super::token::checked_token;
 use super::variables::{
     self, Charset, Isolation, Kind, NewValue, Scope, SqlMode, Variable, check_kept, parse_bool,
     parse_time_zone,
@@ -59,7 +60,7 @@ impl Session {
         self.warnings.extend(warnings);
         let values = result?;
         if has_subqueries {
-            self.finish_statement().await?;
+            self.finish_statement(false).await?;
         }
         Ok(values)
     }
@@ -494,6 +495,10 @@ impl Session {
             "last_insert_id" | "identity" => {
                 self.last_insert_id = number(name, value)?;
             }
+            "skarv_commit_token" => {
+                let token = text.filter(|token| !is_default && !token.is_empty());
+                self.settings.commit_token = token.map(checked_token).transpose()?;
+            }
             "insert_id" => return Err(SqlError::not_supported("SET insert_id")),
             "pseudo_thread_id" | "server_id" | "server_uuid" | "port" | "socket" => {
                 return Err(read_only(name));
@@ -616,6 +621,7 @@ impl Session {
             "warning_count" => self.warnings.len().to_string(),
             "last_insert_id" | "identity" => self.last_insert_id.to_string(),
             "insert_id" => "0".into(),
+            "skarv_commit_token" => settings.commit_token.clone().unwrap_or_default(),
             "pseudo_thread_id" => self.info.id.to_string(),
             "timestamp" => {
                 let micros = match settings.timestamp_micros {

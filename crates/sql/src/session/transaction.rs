@@ -28,6 +28,11 @@ impl Session {
         self.settings.autocommit && !self.transaction.explicit
     }
 
+    /// May the last request of the statement commit it? With a commit token it is the token that is last.
+    pub fn commits_with_last_request(&self) -> bool {
+        self.ends_with_statement() && self.settings.commit_token.is_none()
+    }
+
     pub fn read_at(&self) -> ReadAt {
         if self.ends_with_statement() {
             return ReadAt::Statement;
@@ -117,9 +122,9 @@ impl Session {
     }
 
     pub async fn commit_transaction(&mut self) -> Result<(), Failure> {
-        let result = self.client.commit().await;
+        let result = self.commit_open().await;
         self.end_transaction();
-        result.map_err(|refusal| self.refused(refusal))
+        result
     }
 
     pub async fn rollback_transaction(&mut self) {
@@ -158,14 +163,17 @@ impl Session {
         Ok(())
     }
 
-    /// Ends a statement that went well: an autocommit one commits what it has open.
-    pub async fn finish_statement(&mut self) -> Result<(), Failure> {
+    /// Ends a statement that went well: an autocommit one commits what it has open. One that changes nothing needs no name.
+    pub async fn finish_statement(&mut self, changes: bool) -> Result<(), Failure> {
         if !self.ends_with_statement() {
             return Ok(());
         }
-        let result = self.client.commit().await;
+        let result = match changes {
+            true => self.commit_open().await,
+            false => self.client.commit().await.map_err(|refusal| self.refused(refusal)),
+        };
         self.end_transaction();
-        result.map_err(|refusal| self.refused(refusal))
+        result
     }
 
     /// Ends a statement that failed: undone by the engine already, or here.

@@ -213,6 +213,12 @@ pub static VARIABLES: &[Variable] = &[
     ),
     v("session_track_transaction_info", Both, Word(&["OFF", "STATE", "CHARACTERISTICS"])),
     v("show_create_table_verbosity", Both, Bool(false)),
+    Variable {
+        name: "skarv_commit_token",
+        scope: Session,
+        read_only: false,
+        kind: Computed(false),
+    },
     v("skarv_snapshot_age_max", Both, int(300, 1, 4_000_000)),
     v("skarv_strict_snapshot", Both, Bool(false)),
     r("skip_networking", Bool(false)),
@@ -473,6 +479,8 @@ pub struct Settings {
     pub timestamp_micros: Option<i64>,
     /// Set values of kept variables, by name.
     pub kept: BTreeMap<&'static str, String>,
+    /// skarv_commit_token: what the next transaction is called.
+    pub commit_token: Option<String>,
     /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
     pub strict_snapshot: bool,
     /// skarv_snapshot_age_max: how old the snapshots that the session takes may get.
@@ -497,6 +505,7 @@ impl Default for Settings {
             collation_connection_name: Charset::Utf8mb4.default_collation_name().into(),
             lock_wait_timeout_seconds: 50,
             select_limit: u64::MAX,
+            commit_token: None,
             sql_notes: true,
             timestamp_micros: None,
             kept: BTreeMap::new(),

@@ -1,0 +1,123 @@
+//! Commits of which a client is told that their outcome is not known (protocol.md 3.9).
+//!
+//! It is told so when it has waited for [`COMMIT_TIMEOUT_US`] and somebody is not heard without whom there is no answer: this node
+//! is cut off, or one that takes part in the commit is. The commit goes on without its client, in a session of its own, because what
+//! is prepared must be decided; what became of it, whoever asks is told for [`OUTCOMES_KEPT_US`].
+
+use std::collections::BTreeMap;
+
+use protocol::Refusal;
+use protocol::message::Outcome;
+use protocol::report::TransactionOutcome;
+use protocol::request::{Reply, SessionId};
+use types::{CommitId, NodeId, ShardId, TransactionId};
+
+use super::{Coordinator, Pending, Phase, Session};
+use crate::limits::{COMMIT_TIMEOUT_US, OUTCOMES_KEPT_US, TICK_INTERVAL_US};
+use crate::worker::{Context, Time};
+
+#[derive(Default)]
+pub(super) struct Unknown {
+    /// What became of the transactions of clients that were told so.
+    ended: BTreeMap<TransactionId, (Time, TransactionOutcome)>,
+    /// Sessions that go on alone are numbered from the end.
+    session_count: u64,
+    /// A worker that was away for a while has heard nobody because of that.
+    ticked_at: Time,
+    awake_since: Time,
+}
+
+impl Unknown {
+    pub fn ended(&mut self, transaction: TransactionId, reply: &Reply, now: Time) {
+        let outcome = match reply {
+            Reply::Refused(Refusal::OutcomeUnknown(_)) => return,
+            Reply::Refused(_) => TransactionOutcome::RolledBack,
+            _ => TransactionOutcome::Committed,
+        };
+        self.ended.insert(transaction, (now, outcome));
+    }
+}
+
+/// The shard that was asked to commit, while it is not known whether it has.
+fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
+    let is_asked = match pending.phase {
+        Phase::Executing => pending.commits_at_once && !pending.only_reads,
+        Phase::Committing { .. } | Phase::Held(_) | Phase::Asking { .. } => true,
+        Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } | Phase::Schema => false,
+    };
+    pending.waiting.first().copied().filter(|_| is_asked)
+}
+
+impl Coordinator {
+    /// What a client is told that can ask later.
+    pub(super) fn refuse_unknown(
+        &mut self,
+        message: &Outcome,
+        outcome: TransactionOutcome,
+        context: &Context<'_>,
+    ) -> Refusal {
+        self.unknown.ended.insert(message.transaction, (context.now, outcome));
+        Refusal::OutcomeUnknown(CommitId { transaction: message.transaction, shard: message.shard })
+    }
+
+    /// Tells those who have waited for too long for a commit.
+    pub(super) fn tell_unknown(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
+        let silence_us = context.node.silence_us();
+        if now > self.unknown.ticked_at + context.node.heartbeat_us() + TICK_INTERVAL_US {
+            self.unknown.awake_since = now;
+        }
+        self.unknown.ticked_at = now;
+        self.unknown.ended.retain(|_, (since, _)| *since + OUTCOMES_KEPT_US > now);
+        let heard_after = self.unknown.awake_since;
+        let is_silent = |node: NodeId| {
+            let heard_at = context.node.heard_at(node).max(heard_after);
+            node != context.address.node && now > heard_at + silence_us
+        };
+        // A commit takes all members of the shard's group, and the sequencer.
+        let is_lost = |shard: ShardId| {
+            let group = context.state.group(context.state.group_of(shard));
+            let sequencer = context.state.sequencer.map(|sequencer| sequencer.node);
+            context.node.is_cut_off(now) || group.active().chain(sequencer).any(is_silent)
+        };
+        let late = self.sessions.iter().filter_map(|(id, session)| {
+            let pending = session.pending.as_ref().filter(|_| session.goes_on_alone.is_none())?;
+            let is_late = now > pending.commit_asked_at + COMMIT_TIMEOUT_US;
+            let shard = asked_to_commit(pending).filter(|shard| is_late && is_lost(*shard))?;
+            Some((*id, shard))
+        });
+        let late: Vec<(SessionId, ShardId)> = late.collect();
+        for (session, shard) in late {
+            let transaction = self.leave_alone(session);
+            let refusal = Refusal::OutcomeUnknown(CommitId { transaction, shard });
+            self.finish(session, Reply::Refused(refusal), context);
+        }
+    }
+
+    /// Lets a session's commit go on in a session of its own.
+    fn leave_alone(&mut self, session: SessionId) -> TransactionId {
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let (transaction, pending) = (entry.transaction.take(), entry.pending.take());
+        let id = transaction.as_ref().expect("it is committing").id;
+        self.unknown.session_count += 1;
+        let alone = SessionId(u64::MAX - self.unknown.session_count);
+        self.requests.insert(pending.as_ref().expect("it is committing").request, alone);
+        let goes_on_alone = Some(id);
+        let alone_entry =
+            Session { transaction, pending, closing: true, goes_on_alone, has_lost: false };
+        self.sessions.insert(alone, alone_entry);
+        id
+    }
+
+    /// What became of a transaction of this coordinator's that a client was told nothing certain about.
+    pub(crate) fn outcome(&self, transaction: TransactionId) -> TransactionOutcome {
+        let is_it = |session: &Session| {
+            session.transaction.as_ref().is_some_and(|own| own.id == transaction)
+        };
+        match self.unknown.ended.get(&transaction) {
+            Some((_, outcome)) => *outcome,
+            None if self.sessions.values().any(is_it) => TransactionOutcome::InProgress,
+            None => TransactionOutcome::Forgotten,
+        }
+    }
+}

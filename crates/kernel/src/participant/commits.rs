@@ -1,0 +1,245 @@
+//! The commits of a shard's log that may be asked for, by those who were not told what became of them. Every member remembers
+//! them, because any may have to lead.
+//!
+//! | who asks                                    | about a commit    | that is remembered for                              |
+//! |---------------------------------------------|-------------------|-----------------------------------------------------|
+//! | a coordinator whose primary died            | of this shard     | [`COMMITS_KEPT_US`]                                 |
+//! | a participant whose coordinator died        | of several shards | [`DECISIONS_KEPT_US`]                               |
+//! | a client whose coordinator could not tell   | either            | [`OUTCOMES_KEPT_US`] from the coordinator's end on  |
+//!
+//! A commit that is not remembered was never made: what this shard had of the transaction is gone, so it never will be. Unless it
+//! was forgotten: that it was not, two things can prove. The first two who ask say for how long it may have been decided. And
+//! coordinators number their transactions: of each one the greatest number that was forgotten is kept, and whatever has a greater
+//! one, and is not there, was never committed.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+
+use protocol::message::Forgotten;
+use protocol::report::TransactionOutcome;
+use types::{Address, Incarnation, Timestamp, TransactionId};
+
+use crate::limits::{COMMITS_KEPT_US, DECISIONS_KEPT_US, OUTCOMES_KEPT_MAX, OUTCOMES_KEPT_US};
+use crate::worker::Time;
+
+#[derive(Default)]
+pub(super) struct Commits {
+    /// Of one shard only.
+    single: VecDeque<(Time, TransactionId, Timestamp)>,
+    /// The same, in order, while there are questions: when it was used last.
+    single_by_id: Option<(Time, BTreeMap<TransactionId, Timestamp>)>,
+    /// Of several shards, this one being home.
+    decisions: BTreeMap<TransactionId, Timestamp>,
+    decided: VecDeque<(Time, TransactionId)>,
+    /// The greatest number that was forgotten.
+    forgotten: BTreeMap<(Incarnation, Address), u64>,
+    /// Of coordinators that are over.
+    over: BTreeMap<Incarnation, Over>,
+    /// On a member that came later: since when it hears of commits of one shard.
+    pub since: Option<Time>,
+}
+
+/// What is remembered of a boot that is over.
+struct Over {
+    since: Time,
+    commits: BTreeMap<TransactionId, Timestamp>,
+    forgotten: BTreeMap<Address, u64>,
+}
+
+impl Over {
+    fn new(since: Time) -> Over {
+        Over { since, commits: BTreeMap::new(), forgotten: BTreeMap::new() }
+    }
+}
+
+fn raise<K: Ord>(greatest: &mut BTreeMap<K, u64>, key: K, number: u64) {
+    let own = greatest.entry(key).or_default();
+    *own = number.max(*own);
+}
+
+impl Commits {
+    /// A commit of this shard only.
+    pub fn add_single(&mut self, id: TransactionId, ts: Timestamp, now: Time) {
+        if let Some(over) = self.over.get_mut(&id.incarnation) {
+            over.commits.insert(id, ts);
+        }
+        if let Some((_, by_id)) = &mut self.single_by_id {
+            by_id.insert(id, ts);
+        }
+        self.single.push_back((now, id, ts));
+    }
+
+    /// A commit of several shards.
+    pub fn add_decision(&mut self, id: TransactionId, ts: Timestamp, now: Time) {
+        if let Some(over) = self.over.get_mut(&id.incarnation) {
+            over.commits.insert(id, ts);
+        }
+        self.decisions.insert(id, ts);
+        self.decided.push_back((now, id));
+    }
+
+    /// These boots are over: nothing is decided for them any more but what is in flight.
+    pub fn bury(&mut self, boots: &BTreeSet<Incarnation>, now: Time) {
+        let new: BTreeSet<Incarnation> =
+            boots.iter().copied().filter(|boot| !self.over.contains_key(boot)).collect();
+        if new.is_empty() {
+            return;
+        }
+        self.over.extend(new.iter().map(|boot| (*boot, Over::new(now))));
+        let single = self.single.iter().map(|(_, id, ts)| (*id, *ts));
+        let all = single.chain(self.decisions.iter().map(|(id, ts)| (*id, *ts)));
+        for (id, ts) in all.filter(|(id, _)| new.contains(&id.incarnation)) {
+            self.over.get_mut(&id.incarnation).expect("just made").commits.insert(id, ts);
+        }
+        let over = &mut self.over;
+        self.forgotten.retain(|(boot, coordinator), number| match over.get_mut(boot) {
+            Some(over) => {
+                raise(&mut over.forgotten, *coordinator, *number);
+                false
+            }
+            None => true,
+        });
+        let mut count: usize = self.over.values().map(|over| over.commits.len()).sum();
+        while count > OUTCOMES_KEPT_MAX && self.over.len() > 1 {
+            let oldest = self.over.iter().min_by_key(|(_, over)| over.since).map(|(boot, _)| *boot);
+            let over = oldest.and_then(|boot| self.over.remove(&boot)).expect("there are two");
+            count -= over.commits.len();
+        }
+    }
+
+    pub fn decision(&self, id: TransactionId) -> Option<Timestamp> {
+        self.decisions.get(&id).copied()
+    }
+
+    /// A commit of this shard only.
+    pub fn single(&mut self, id: TransactionId, now: Time) -> Option<Timestamp> {
+        let Commits { single, single_by_id, .. } = self;
+        let (used, by_id) = single_by_id
+            .get_or_insert_with(|| (now, single.iter().map(|(_, id, ts)| (*id, *ts)).collect()));
+        *used = now;
+        by_id.get(&id).copied()
+    }
+
+    /// May it have been committed, although it is not here? It was asked for so long ago; `is_over`: its coordinator is.
+    pub fn may_be_forgotten(
+        &self,
+        id: TransactionId,
+        of_several: bool,
+        age_us: u64,
+        is_over: bool,
+        now: Time,
+    ) -> bool {
+        let kept_us = match (of_several, self.since) {
+            (true, _) => DECISIONS_KEPT_US,
+            (false, None) => COMMITS_KEPT_US,
+            (false, Some(since)) => COMMITS_KEPT_US.min(now.saturating_sub(since)),
+        };
+        // Clocks of two nodes run nearly as fast, and messages take a moment.
+        age_us >= kept_us / 10 * 9 && !self.remembers(id, is_over)
+    }
+
+    /// Would it be here if it had been committed, whenever that was?
+    fn remembers(&self, id: TransactionId, is_over: bool) -> bool {
+        let forgotten = match self.over.get(&id.incarnation) {
+            Some(over) => over.forgotten.get(&id.coordinator),
+            None if is_over => return false,
+            None => self.forgotten.get(&(id.incarnation, id.coordinator)),
+        };
+        id.sequence > forgotten.copied().unwrap_or(0)
+    }
+
+    /// What became of a transaction of a coordinator that is over, of which nothing is under way here.
+    pub fn outcome(&self, id: TransactionId) -> TransactionOutcome {
+        let over = self.over.get(&id.incarnation);
+        match over.is_some_and(|over| over.commits.contains_key(&id)) {
+            true => TransactionOutcome::Committed,
+            false if self.remembers(id, true) => TransactionOutcome::RolledBack,
+            false => TransactionOutcome::Forgotten,
+        }
+    }
+
+    pub fn expire(&mut self, now: Time) {
+        if self.single_by_id.as_ref().is_some_and(|(used, _)| used + COMMITS_KEPT_US < now) {
+            self.single_by_id = None;
+        }
+        while let Some((at, id, _)) = self.single.front().copied()
+            && at.saturating_add(COMMITS_KEPT_US) < now
+        {
+            if let Some((_, by_id)) = &mut self.single_by_id {
+                by_id.remove(&id);
+            }
+            self.single.pop_front();
+            self.forget(id);
+        }
+        while let Some((at, id)) = self.decided.front().copied()
+            && at.saturating_add(DECISIONS_KEPT_US) < now
+        {
+            self.decisions.remove(&id);
+            self.decided.pop_front();
+            self.forget(id);
+        }
+        self.over.retain(|_, over| over.since.saturating_add(OUTCOMES_KEPT_US) >= now);
+    }
+
+    fn forget(&mut self, id: TransactionId) {
+        // Of one that is over it stays.
+        if !self.over.contains_key(&id.incarnation) {
+            raise(&mut self.forgotten, (id.incarnation, id.coordinator), id.sequence);
+        }
+    }
+
+    // For a member that comes later.
+
+    /// Some decisions behind this one, in order, with all commits of coordinators that are over.
+    pub fn told_after(
+        &self,
+        after: Option<TransactionId>,
+        count: usize,
+    ) -> Vec<(TransactionId, Timestamp)> {
+        let start = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        let over = self.over.values().map(|over| &over.commits);
+        let mut next: BTreeMap<TransactionId, Timestamp> = BTreeMap::new();
+        for commits in over.chain([&self.decisions]) {
+            next.extend(commits.range(start).take(count));
+        }
+        next.into_iter().take(count).collect()
+    }
+
+    /// What such a member will not know, whose log begins now.
+    pub fn unknown_to_learner(&self) -> Forgotten {
+        let mut greatest = self.forgotten.clone();
+        for (_, id, _) in &self.single {
+            if !self.over.contains_key(&id.incarnation) {
+                raise(&mut greatest, (id.incarnation, id.coordinator), id.sequence);
+            }
+        }
+        let mut up_to: Vec<(Address, Incarnation, u64)> =
+            greatest.into_iter().map(|((boot, from), number)| (from, boot, number)).collect();
+        for (boot, over) in &self.over {
+            up_to.extend(over.forgotten.iter().map(|(from, number)| (*from, *boot, *number)));
+        }
+        Forgotten { up_to, over: self.over.keys().copied().collect() }
+    }
+
+    /// As such a member.
+    pub fn learn(
+        &mut self,
+        decided: Vec<(TransactionId, Timestamp)>,
+        forgotten: Forgotten,
+        now: Time,
+    ) {
+        self.bury(&forgotten.over.into_iter().collect(), now);
+        for (coordinator, boot, number) in forgotten.up_to {
+            match self.over.entry(boot) {
+                Entry::Occupied(mut over) => {
+                    raise(&mut over.get_mut().forgotten, coordinator, number);
+                }
+                Entry::Vacant(_) => raise(&mut self.forgotten, (boot, coordinator), number),
+            }
+        }
+        for (id, ts) in decided {
+            self.add_decision(id, ts, now);
+        }
+    }
+}
