@@ -3,6 +3,8 @@
 import os
 import signal
 import statistics
+import subprocess
+import sys
 import time
 
 from isolation_client import Session
@@ -14,10 +16,23 @@ WAIT_MAX = 2.0
 # By then a node that does nothing is excluded: 0.4 s of silence, the end of its lease, an election if it led the voters.
 EXCLUDED_AFTER = 1.6
 PROBES = 8
+# A worker that acknowledges nothing for twenty heartbeats, five seconds in a box, and then its node's lease.
+HUNG_WAIT_MAX = 8.0
+# Stops one thread, not its process, until that ends: PTRACE_SEIZE, PTRACE_INTERRUPT, waitpid with __WALL.
+HANG = """
+import ctypes, os, sys
+libc, thread = ctypes.CDLL(None, use_errno=True), int(sys.argv[1])
+for request in (0x4206, 0x4207):
+    if libc.ptrace(request, thread, None, None) != 0:
+        sys.exit(f"ptrace: {os.strerror(ctypes.get_errno())}")
+print("hangs", flush=True)
+while not os.WIFEXITED(status := os.waitpid(thread, 0x40000000)[1]) and not os.WIFSIGNALED(status):
+    pass
+"""
 
 
-def make(environment, name):
-    cluster = environment.cluster(name)
+def make(environment, name, *arguments):
+    cluster = environment.cluster(name, *arguments)
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
     cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY); CREATE TABLE d.probe (id INT PRIMARY KEY, v INT NOT NULL)")
     values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
@@ -124,6 +139,40 @@ def test_nodes(environment):
         print(f"       {name} frozen for {', '.join(map(str, durations))} s: longest wait of a client of a living node: median "
               f"{1000 * statistics.median(seconds):.0f} ms, worst {1000 * max(seconds):.0f} ms", flush=True)
         assert max(seconds) <= WAIT_MAX, (name, seconds)
+
+
+def thread_of(pid, name):
+    tasks = f"/proc/{pid}/task"
+    names = {open(f"{tasks}/{task}/comm").read().strip(): int(task) for task in os.listdir(tasks)}
+    return names[name]
+
+
+def test_one_worker(environment):
+    """One worker of a node hangs, and the node says that it lives: it is excluded, comes back, and nothing acknowledged is lost."""
+    cluster = make(environment, "hung", "--workers", "2")
+    load = Load(cluster)
+    run_for(load, 0.5)
+    longest = []
+    for victim in (3, 2):
+        load.victims = {victim}
+        thread = thread_of(cluster.node(victim)["pid"], f"node{victim}-worker1")
+        for worker in load.workers:
+            worker.longest = 0.0
+        hang = subprocess.Popen([sys.executable, "-c", HANG, str(thread)], stdout=subprocess.PIPE, text=True)
+        assert hang.stdout.readline() == "hangs\n"
+        load.died_at = time.monotonic()
+        # Who waits for it is told when it is excluded, not before.
+        load.felt_at = load.died_at + HUNG_WAIT_MAX
+        load.wait_back(victim)
+        assert hang.wait(10) == 0
+        longest.append(max(worker.longest for worker in load.workers if worker.node != victim))
+        said = open(os.path.join(cluster.dir, "node1.log")).read() + open(os.path.join(cluster.dir, "node2.log")).read()
+        assert f"node {victim} is excluded: it does not keep up" in said, said[-2000:]
+        load.check()
+        run_for(load, 2)
+    load.close()
+    print(f"       a worker hangs: longest wait of a client of a living node: {', '.join(f'{1000 * wait:.0f}' for wait in longest)} ms")
+    assert max(longest) <= HUNG_WAIT_MAX, longest
 
 
 def test_for_a_moment(environment):

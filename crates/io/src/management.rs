@@ -289,6 +289,7 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         aborts,
         messages_sent,
         fills,
+        late,
     } = status;
     let state = match state {
         NodeState::Starting => "starting",
@@ -309,6 +310,9 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
     put("commits", json!(commits));
     put("aborts", json!(aborts));
     put("messages_sent", json!(messages_sent));
+    if !late.is_empty() {
+        put("waits_for", json!(late.iter().map(|node| node.0).collect::<Vec<_>>()));
+    }
     if let Some(fills) = fills {
         put("fills_node", json!(fills.node.0));
         put("fills_rows", json!(fills.rows));

@@ -101,6 +101,10 @@ struct Channel {
     sent_at: Time,
     /// Resends since the last acknowledgement: each doubles the wait for the next.
     resends: u32,
+    /// Bytes that were acknowledged, and what the last acknowledgement tells: when it came, and how long it was waited for.
+    acknowledged_bytes: u64,
+    acknowledged_at: Time,
+    acknowledged_after: Time,
     received: u64,
     /// What the host was last given as an acknowledgement.
     received_acknowledged: u64,
@@ -112,7 +116,16 @@ struct Chunk {
     sequence_last: u64,
     /// What its headers acknowledge.
     acknowledges: u64,
+    /// When the host got it first; 0 before.
+    handed_at: Time,
     bytes: Arc<Vec<u8>>,
+}
+
+/// How long a channel waits to be acknowledged.
+pub struct Wait {
+    pub waited: Time,
+    /// Bytes that were, in all.
+    pub acknowledged: u64,
 }
 
 /// What became of a frame.
@@ -160,6 +173,9 @@ impl Channels {
             handed_bytes: 0,
             sent_at: 0,
             resends: 0,
+            acknowledged_bytes: 0,
+            acknowledged_at: 0,
+            acknowledged_after: 0,
             received: 0,
             received_acknowledged: 0,
             early: BTreeMap::new(),
@@ -321,6 +337,20 @@ impl Channels {
         self.linked.get(&peer).copied()
     }
 
+    /// Is nothing on its way to this boot of a peer, and has nothing been acknowledged for so long?
+    pub fn is_idle(&self, peer: Address, boot: Incarnation, now: Time, idle_us: Time) -> bool {
+        let channel = self.channels.get(&(peer, Some(boot)));
+        channel.is_none_or(|own| own.unacked.is_empty() && now > own.acknowledged_at + idle_us)
+    }
+
+    /// How long the channels to members wait.
+    pub fn waits(&self, now: Time, tells_us: Time) -> impl Iterator<Item = (Address, Wait)> {
+        let own = self.channels.iter().filter(|((peer, boot), _)| {
+            boot.is_some_and(|boot| self.members.get(&peer.node) == Some(&boot))
+        });
+        own.map(move |((peer, _), channel)| (*peer, channel.wait(now, tells_us)))
+    }
+
     /// A peer for which too much has piled up, as of the last step.
     pub fn overloaded(&self) -> Option<Address> {
         self.overloaded
@@ -368,6 +398,9 @@ impl Channel {
         while self.unacked.front().is_some_and(|chunk| chunk.sequence_last <= sequence) {
             let chunk = self.unacked.pop_front().expect("front exists");
             self.unacked_bytes -= chunk.bytes.len();
+            self.acknowledged_bytes += chunk.bytes.len() as u64;
+            self.acknowledged_after = now.saturating_sub(chunk.handed_at);
+            self.acknowledged_at = now;
             // A chunk may be acknowledged that was handed over before the link broke, and not yet again.
             if self.handed > 0 {
                 self.handed -= 1;
@@ -378,6 +411,14 @@ impl Channel {
         }
     }
 
+    fn wait(&self, now: Time, tells_us: Time) -> Wait {
+        let oldest = self.unacked.front().filter(|chunk| chunk.handed_at != 0);
+        let waited = oldest.map_or(0, |chunk| now.saturating_sub(chunk.handed_at));
+        let tells = now < self.acknowledged_at + tells_us;
+        let told = if tells { self.acknowledged_after } else { 0 };
+        Wait { waited: waited.max(told), acknowledged: self.acknowledged_bytes }
+    }
+
     /// Makes a chunk of what was queued.
     fn close_chunk(&mut self) {
         let size = self.pending.len();
@@ -386,13 +427,16 @@ impl Channel {
         self.unacked_bytes += size;
         let sequence_last = self.sequence_last;
         let acknowledges = self.pending_acknowledges;
-        self.unacked.push_back(Chunk { sequence_last, acknowledges, bytes });
+        self.unacked.push_back(Chunk { sequence_last, acknowledges, handed_at: 0, bytes });
     }
 
     /// Gives the host what the window has room for, and always one chunk, however large.
     fn hand_over(&mut self, now: Time, peer: Address, window_bytes: usize, outbox: &mut Outbox) {
         while self.handed < self.unacked.len() && self.handed_bytes < window_bytes {
-            let chunk = &self.unacked[self.handed];
+            let chunk = &mut self.unacked[self.handed];
+            if chunk.handed_at == 0 {
+                chunk.handed_at = now;
+            }
             if self.handed == 0 {
                 self.sent_at = now;
             }

@@ -25,6 +25,7 @@ mod handover;
 pub mod limits;
 mod local_rows;
 mod node;
+mod pace;
 pub mod participant;
 mod report;
 pub mod sequencer;

@@ -17,6 +17,7 @@ use types::{
 };
 
 use crate::limits::{RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
+use crate::pace::Lag;
 use crate::participant::Shard;
 use crate::worker::Time;
 use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
@@ -94,6 +95,10 @@ pub enum Mutation {
     LeaseFromArrival,
     /// Exclude a silent node while it may still have a lease (breaks R3).
     LeaseNotWaitedFor,
+    /// Keep nodes that do not keep up (breaks R22).
+    LateIsKept,
+    /// Say that a transaction is rolled back because its commit is not there (breaks R8).
+    OutcomeGuessed,
     /// Grant leases without knowing that nobody else leads (breaks R3).
     GrantsUnchecked,
     /// Begin transactions while shards are handed over (loses locks).
@@ -161,6 +166,8 @@ pub struct NodeShared {
     record_rows_max: AtomicUsize,
     /// When something was heard of each other node last.
     heard: BTreeMap<NodeId, AtomicU64>,
+    /// How each other node keeps up, as each worker of this one finds.
+    pub(crate) lags: BTreeMap<NodeId, Vec<Lag>>,
     /// Until when this node may answer what is read (R3).
     lease_until: AtomicU64,
     cut_off_from: AtomicU64,
@@ -222,6 +229,10 @@ impl NodeShared {
         let state = ControlState::new(config.clone(), bootstrap_catalogue());
         let Boot { node, incarnation, home, journal } = boot;
         let others = config.nodes.iter().filter(|other| other.id != node);
+        let workers = config.node(node).map_or(1, |own| own.workers);
+        let lags =
+            others.clone().map(|other| (other.id, (0..workers).map(|_| Lag::default()).collect()));
+        let lags = lags.collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
         Arc::new(NodeShared {
             node,
@@ -240,6 +251,7 @@ impl NodeShared {
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
             heard,
+            lags,
             lease_until: AtomicU64::new(0),
             cut_off_from: AtomicU64::new(Time::MAX),
             needs_lease: AtomicBool::new(false),

@@ -15,6 +15,7 @@ use types::{Address, CommitId, NodeId, ShardId, TableId, View, WorkerId};
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
 use crate::limits::{LOCKS_PER_REPORT, REPORT_TIMEOUT_US};
+use crate::node::Mutation;
 use crate::participant::owned_shards;
 use crate::worker::{Context, Time};
 
@@ -179,6 +180,9 @@ fn outcome(
         return Some(coordinator.outcome(transaction));
     }
     let is_owner = owned_shards(context).contains(&shard);
+    if context.node.mutation == Mutation::OutcomeGuessed && is_owner {
+        return Some(TransactionOutcome::RolledBack);
+    }
     context.node.shard(shard).filter(|_| is_owner)?.outcome(transaction)
 }
 
@@ -266,5 +270,6 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
         aborts: statistics.aborts.load(Ordering::Relaxed),
         messages_sent: statistics.messages_sent.load(Ordering::Relaxed),
         fills,
+        late: context.node.late(context.now),
     }
 }

@@ -18,6 +18,7 @@ use crate::deadlock::Deadlock;
 use crate::handover::HandoverBlock;
 use crate::limits::{HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
+use crate::pace::Paces;
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
 use crate::{control, deadlock, participant, report};
@@ -294,6 +295,7 @@ pub struct Kernel {
     held: VecDeque<(Arrived, Message)>,
     /// When boots that are over were told so last, by where they were.
     told_excluded: BTreeMap<Address, Time>,
+    paces: Paces,
     tick_next: Time,
     /// Worker 0 only.
     control: Option<Control>,
@@ -322,6 +324,7 @@ impl Kernel {
             wanted: Wanted::default(),
             held: VecDeque::new(),
             told_excluded: BTreeMap::new(),
+            paces: Paces::default(),
             tick_next: now + TICK_INTERVAL_US,
             control: is_first.then(|| Control::new(&node, config.seed)),
             coordinator: Coordinator::new(),
@@ -654,6 +657,7 @@ impl Kernel {
             self.handover.on_tick(&mut self.coordinator, &mut context);
         }
         self.reports.on_tick(&mut context);
+        self.paces.on_tick(&mut context);
         self.channels.on_tick(now, outbox);
         if published {
             self.publish_state(now, outbox);
@@ -694,6 +698,7 @@ impl Kernel {
                     published = control.on_message(from, message, context);
                 }
             }
+            Message::Probe(_) => {}
             Message::Excluded(m) => {
                 if m.incarnation == self.node.incarnation {
                     context.end(&format!("node {} says", from.node));

@@ -112,6 +112,7 @@ transcripts! {
         deaf_node_is_not_let_in
         deposed_leader_gives_none
         deposed_sequencer
+        does_not_keep_up
         excluded_by_its_own_log
         from_when_it_was_asked
         frozen_node
@@ -157,6 +158,7 @@ transcripts! {
         forgotten
         goes_on_alone
         in_flight
+        of_several_shards
         told_to_a_learner;
     read:
         backup_is_never_stale

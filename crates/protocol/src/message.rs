@@ -29,6 +29,7 @@ pub enum Message {
     Excluded(Excluded),
     Alive(Alive),
     LeaseGranted(LeaseGranted),
+    Probe(Probe),
     StopNode(StopNode),
     AskLeave(AskLeave),
     Handover(Handover),
@@ -76,7 +77,7 @@ wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
     7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m),
-    11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m),
+    11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m), 14 => Probe(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
@@ -205,10 +206,18 @@ pub struct Alive {
     pub at: u64,
     /// Of whom the sender has heard nothing for too long.
     pub unheard: Vec<NodeId>,
+    /// Who acknowledges late what the sender sends it, and who acknowledges nothing.
+    pub slow: Vec<NodeId>,
+    pub stalled: Vec<NodeId>,
     /// The sender was asked to stop, and is about to.
     pub is_stopping: bool,
 }
-wire_struct!(Alive { at, unheard, is_stopping });
+wire_struct!(Alive { at, unheard, slow, stalled, is_stopping });
+
+/// Between workers that have nothing to say to each other: how long it takes to be acknowledged tells how the other one is.
+#[derive(Clone, Debug)]
+pub struct Probe {}
+wire_struct!(Probe {});
 
 /// The leader's answer to [`Alive`]: that boot may answer what is read, until a lease's length after the time that its message
 /// was sent at. Not numbered.

@@ -149,6 +149,8 @@ pub struct NodeStatus {
     pub messages_sent: u64,
     /// What it sends to a node of its group that came back.
     pub fills: Option<FillReport>,
+    /// Nodes that do not keep up with what it sends them.
+    pub late: Vec<NodeId>,
 }
 wire_struct!(NodeStatus {
     node,
@@ -165,6 +167,7 @@ wire_struct!(NodeStatus {
     aborts,
     messages_sent,
     fills,
+    late,
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LeaseIgnored,
     Mutation::LeaseFromArrival,
     Mutation::LeaseNotWaitedFor,
+    Mutation::LateIsKept,
+    Mutation::OutcomeGuessed,
     Mutation::HandoverNotWaitedFor,
     Mutation::HandoverNotDrained,
     Mutation::HandoverNotQuiet,
@@ -203,10 +205,11 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         total.refusals as f64 / simulated.max(f64::MIN_POSITIVE),
         total.counts.events as f64 / busy,
     );
-    let Counts { crashes, leaves, freezes, cut_offs, exclusions, returns, .. } = total.counts;
+    let Counts { crashes, leaves, freezes, hangs, crawls, cut_offs, exclusions, returns, .. } =
+        total.counts;
     if 0 < crashes + freezes + cut_offs {
         println!(
-            "{crashes} nodes ended, {leaves} of them as planned, {freezes} froze, {cut_offs} were cut off; {exclusions} that \
+            "{crashes} nodes ended, {leaves} of them as planned, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
         );
         let [forgotten, in_progress, rolled_back, committed] = total.outcomes;

@@ -18,6 +18,8 @@ pub struct Network {
     connections: BTreeMap<(Address, Address), Connection>,
     /// Nothing passes from one node to another.
     blocks: BTreeMap<(NodeId, NodeId), Block>,
+    /// What goes to these nodes or comes from them takes so much longer, until then.
+    slow: BTreeMap<NodeId, (Time, Time)>,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,16 @@ impl Network {
         self.blocks.remove(&(from, to));
     }
 
+    pub fn slow_down(&mut self, node: NodeId, until: Time, takes: Time) {
+        self.slow.insert(node, (until, takes));
+    }
+    pub fn slow_until(&self) -> Option<Time> {
+        self.slow.values().map(|(until, _)| *until).max()
+    }
+    pub fn go_on(&mut self, node: NodeId) {
+        self.slow.remove(&node);
+    }
+
     /// Closes a connection; what is under way on it is lost. The id to open it with.
     pub fn cut(&mut self, id: ConnectionId) -> ConnectionId {
         let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
@@ -158,6 +170,9 @@ impl Network {
             return (connection.generation, Vec::new());
         }
         let earliest = block.map_or(now, |block| block.until.max(now));
+        let slow = [from.node, to.node].into_iter().filter_map(|node| self.slow.get(&node));
+        let earliest =
+            earliest + slow.filter(|(until, _)| now < *until).map(|(_, t)| t).sum::<Time>();
         let arrives_last = &mut connection.arrives_last[usize::from(from > to)];
         let mut arrivals = Vec::with_capacity(1);
         loop {

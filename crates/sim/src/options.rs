@@ -72,6 +72,10 @@ pub enum Failure {
     Dies,
     /// It does nothing for so long, and then goes on.
     Freezes { lasts: Time },
+    /// One of its workers does nothing for so long; the others go on, and say that the node lives.
+    Hangs { lasts: Time },
+    /// For so long everything takes so much longer to come to it, and from it.
+    Crawls { takes: Time, lasts: Time },
     /// It is stopped as planned: it hands over what it leads, and then its process ends.
     Leaves,
     /// For so long nothing comes to it from these others, or from it to them, or both.
@@ -103,6 +107,9 @@ pub const CRASH_TOLD_SPREAD: Time = 20 * MILLISECOND;
 
 /// Where nobody is told of a failure: by then the others have found out, and have done what there is to do.
 pub const FOUND_OUT_MAX: Time = 1_500 * MILLISECOND;
+
+/// The same where a worker hangs: twenty heartbeats, and its node's lease.
+pub const STALL_FOUND_OUT_MAX: Time = 3_500 * MILLISECOND;
 
 /// Clocks are off by so much at most: quartz is by a tenth of it.
 const DRIFT_MAX_PPM: u32 = 10_000;
@@ -406,23 +413,31 @@ impl Failure {
     pub fn lasts(&self) -> Time {
         match self {
             Failure::Dies | Failure::Leaves => 0,
-            Failure::Freezes { lasts } | Failure::CutOff { lasts, .. } => *lasts,
+            Failure::Freezes { lasts }
+            | Failure::Hangs { lasts }
+            | Failure::Crawls { lasts, .. }
+            | Failure::CutOff { lasts, .. } => *lasts,
         }
     }
     /// Nodes whose clients may have to wait until it is over. Of two that do not hear each other that may be either.
     pub fn sufferers(&self, node: NodeId) -> Vec<NodeId> {
         match self {
             Failure::Dies | Failure::Leaves => Vec::new(),
-            Failure::Freezes { .. } => vec![node],
+            Failure::Freezes { .. } | Failure::Hangs { .. } | Failure::Crawls { .. } => vec![node],
             Failure::CutOff { from, .. } if from.len() > 1 => vec![node],
             Failure::CutOff { from, .. } => from.iter().copied().chain([node]).collect(),
         }
     }
     fn draw(node: NodeId, nodes: &[NodeId], data: &[NodeId], random: &mut Random) -> Failure {
         let lasts = random.logarithmic(20 * MILLISECOND, 6 * SECOND);
-        match random.below(12) {
+        match random.below(14) {
             0..=2 => Failure::Dies,
             3..=5 => Failure::Freezes { lasts },
+            12 if data.contains(&node) => Failure::Hangs { lasts: 2 * lasts },
+            13 if data.contains(&node) => Failure::Crawls {
+                takes: random.logarithmic(20 * MILLISECOND, 160 * MILLISECOND),
+                lasts: random.between(SECOND, 16 * SECOND),
+            },
             6..=7 if data.contains(&node) => Failure::Leaves,
             _ => {
                 let mut from: Vec<NodeId> = nodes.iter().copied().filter(|n| *n != node).collect();

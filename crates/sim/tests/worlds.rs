@@ -287,14 +287,16 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
                 Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2).with_returns()
             }
             Mutation::TailNotFetched => heirs_in_turns(*seed),
-            Mutation::LeaseIgnored | Mutation::LeaseNotWaitedFor => {
+            Mutation::LeaseIgnored => {
                 Options::of_seed(*seed, 6).with_work(&["registers", "lists"], 2).with_failures()
             }
             Mutation::HandoverNotWaitedFor | Mutation::HandoverNotDrained => {
                 Options::of_seed(*seed, 6).with_leaves()
             }
             Mutation::HandoverNotQuiet => leaving_in_turns(*seed, &["bank", "snapshots"]),
-            Mutation::LeaseFromArrival => cut_off_in_turns(*seed),
+            Mutation::LeaseFromArrival | Mutation::LeaseNotWaitedFor => cut_off_in_turns(*seed),
+            Mutation::LateIsKept => hung(*seed),
+            Mutation::OutcomeGuessed => unanswered_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
             _ => Options::of_seed(*seed, 3),
         };
@@ -313,6 +315,59 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         is_found
     });
     failed.map(|seed| seed + 1)
+}
+
+/// A worker of a data node hangs, for longer than anybody waits.
+fn hung(seed: u64) -> Options {
+    let mut options = once(seed, Failure::Hangs { lasts: 20 * SECOND });
+    (options.workers, options.seconds) = (2, 14);
+    options
+}
+
+/// A data node is a hundred times as far away as it was.
+fn crawling(seed: u64) -> Options {
+    once(seed, Failure::Crawls { takes: 150 * MILLISECOND, lasts: 35 * SECOND })
+}
+
+fn once(seed: u64, failure: Failure) -> Options {
+    let mut options = Options::of_seed(seed, 40).with_work(&["registers", "counters"], 4);
+    (options.shape, options.workers, options.shards_per_group) = (Shape::Pair, 1, 4);
+    let mut options = options.with_failures();
+    options.faults = Faults::NONE;
+    options.think_max = 50 * MILLISECOND;
+    let crash = options.crash.as_mut().expect("two data nodes");
+    (crash.at, crash.restart_after) = (2 * SECOND, Some(10 * MILLISECOND));
+    (crash.node, crash.failure) = (NodeId(2 + (seed % 2) as u16), failure);
+    crash.then.clear();
+    options
+}
+
+/// R22: whoever is so slow that everybody waits for it is excluded, and the others go on as before; nobody is where the rule is switched
+/// off, and they crawl with it.
+#[test]
+fn nodes_that_crawl() {
+    for seed in 0..4 {
+        let options = crawling(seed);
+        let rule = expect_success(&options);
+        let without = run(&Options { mutation: Mutation::LateIsKept, ..options }, false);
+        assert_eq!(without.failure, None);
+        assert_eq!((rule.counts.exclusions, without.counts.exclusions), (1, 0), "seed {seed}");
+        let (rule, without) = (rule.transactions, without.transactions);
+        assert!(
+            2 * rule > 3 * without,
+            "seed {seed}: {rule} transactions, {without} without the rule"
+        );
+    }
+}
+
+/// Each is deaf for longer than anybody waits for a commit, while what it asks for is done.
+fn unanswered_in_turns(seed: u64) -> Options {
+    let mut options = in_turns(seed, |node| {
+        let from = (1..=3).map(NodeId).filter(|other| *other != node).collect();
+        Failure::CutOff { from, hears: false, is_heard: true, lasts: 7 * SECOND, waits: false }
+    });
+    options.seconds = 40;
+    options
 }
 
 /// Every rule that can be switched off is missed by some oracle within a few short worlds.

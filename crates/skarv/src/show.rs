@@ -139,6 +139,7 @@ pub fn status_line(node: &Map<String, Value>) -> String {
         number(node, "aborts"),
         number(node, "messages_sent"),
     ) + &fills(node)
+        + &waits_for(node)
 }
 
 /// How far the node has filled one that came back; nothing if there is none.
@@ -161,6 +162,13 @@ pub fn fills(node: &Map<String, Value>) -> String {
         ),
     };
     format!(" fills node {other}: {rows} of {expected} rows, {}, {left} left", human(bytes))
+}
+
+/// The nodes that do not keep up with what this one sends them.
+fn waits_for(node: &Map<String, Value>) -> String {
+    let nodes = node.get("waits_for").and_then(Value::as_array);
+    let nodes = nodes.into_iter().flatten().filter_map(Value::as_u64);
+    nodes.map(|late| format!(" waits for node {late}, which does not keep up")).collect()
 }
 
 /// The lines of <id> STATUS: every fact, one a line.

@@ -243,3 +243,79 @@ impl Commits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use types::{NodeId, WorkerId};
+
+    use super::*;
+
+    fn id(boot: u64, sequence: u64) -> TransactionId {
+        let coordinator = Address { node: NodeId(3), worker: WorkerId(0) };
+        TransactionId { coordinator, incarnation: Incarnation(boot), sequence }
+    }
+
+    fn bury(commits: &mut Commits, boot: u64, now: Time) {
+        commits.bury(&BTreeSet::from([Incarnation(boot)]), now);
+    }
+
+    /// A day after its end nothing is said of a coordinator's transactions any more, of none.
+    #[test]
+    fn a_day_later_it_is_forgotten() {
+        let mut commits = Commits::default();
+        commits.add_single(id(1, 7), Timestamp::new(1, 1), 1_000);
+        bury(&mut commits, 1, 2_000);
+        commits.expire(2_000 + OUTCOMES_KEPT_US);
+        assert_eq!(commits.outcome(id(1, 7)), TransactionOutcome::Committed);
+        assert_eq!(commits.outcome(id(1, 6)), TransactionOutcome::RolledBack);
+        commits.expire(2_001 + OUTCOMES_KEPT_US);
+        assert_eq!(commits.outcome(id(1, 7)), TransactionOutcome::Forgotten);
+        assert_eq!(commits.outcome(id(1, 6)), TransactionOutcome::Forgotten);
+    }
+
+    /// Boots that end again and again do not pile up: the oldest are forgotten, and nothing is said of them.
+    #[test]
+    fn the_oldest_go_when_there_are_too_many() {
+        let mut commits = Commits::default();
+        for boot in 1..=3 {
+            let now = boot * 1_000;
+            for sequence in 1..=OUTCOMES_KEPT_MAX as u64 / 2 {
+                commits.add_single(id(boot, sequence), Timestamp::new(1, sequence), now);
+            }
+            bury(&mut commits, boot, now);
+        }
+        let outcomes = [1, 2, 3].map(|boot| commits.outcome(id(boot, 1)));
+        let committed = TransactionOutcome::Committed;
+        assert_eq!(outcomes, [TransactionOutcome::Forgotten, committed, committed]);
+        // The last one is kept whole, however much it is.
+        for sequence in 1..=2 * OUTCOMES_KEPT_MAX as u64 {
+            commits.add_single(id(4, sequence), Timestamp::new(1, sequence), 4_000);
+        }
+        bury(&mut commits, 4, 4_000);
+        assert_eq!(commits.outcome(id(4, 1)), committed);
+        assert_eq!(commits.outcome(id(3, 1)), TransactionOutcome::Forgotten);
+    }
+
+    /// What a member that came later knows: what it was told, what it has seen since, and what it cannot know.
+    #[test]
+    fn a_later_member_knows_what_it_does_not() {
+        let mut first = Commits::default();
+        first.add_single(id(1, 5), Timestamp::new(1, 1), 0);
+        bury(&mut first, 1, 0);
+        first.add_single(id(2, 3), Timestamp::new(1, 2), 0);
+        let mut second = Commits::default();
+        second.learn(first.told_after(None, 10), first.unknown_to_learner(), 0);
+        second.add_single(id(2, 9), Timestamp::new(1, 3), 1);
+        bury(&mut second, 2, 2);
+        let said = [(1, 5), (1, 6), (2, 3), (2, 2), (2, 9), (2, 8), (3, 1)];
+        let said = said.map(|(boot, sequence)| second.outcome(id(boot, sequence)));
+        let (committed, rolled_back, forgotten) = (
+            TransactionOutcome::Committed,
+            TransactionOutcome::RolledBack,
+            TransactionOutcome::Forgotten,
+        );
+        let right =
+            [committed, rolled_back, forgotten, forgotten, committed, rolled_back, forgotten];
+        assert_eq!(said, right);
+    }
+}

@@ -174,6 +174,11 @@ impl Shard {
         let Some(table) = self.table_to_fill() else {
             let counts = stage == Stage::Verifying;
             let node = filling.node;
+            if counts && !context.node.keeps_up(node) {
+                // All would wait for it, until it is excluded again. The next tick looks once more.
+                self.filling.as_mut().expect("just looked").left = Some(0);
+                return;
+            }
             let position = self.position;
             let filling = self.filling.as_mut().expect("just looked");
             (filling.table, filling.after) = (None, None);

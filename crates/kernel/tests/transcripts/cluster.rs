@@ -25,8 +25,16 @@ pub const TICK: Time = 10_000;
 const ROUNDS_MAX: usize = 1_000;
 
 /// Kinds that come and go with time and say nothing about the exchange at hand.
-const HOUSEKEEPING: [&str; 7] =
-    ["Ack", "Raft", "HorizonReport", "HorizonAdvanced", "SchemaAdopted", "Alive", "LeaseGranted"];
+const HOUSEKEEPING: [&str; 8] = [
+    "Ack",
+    "Raft",
+    "HorizonReport",
+    "HorizonAdvanced",
+    "SchemaAdopted",
+    "Alive",
+    "LeaseGranted",
+    "Probe",
+];
 
 pub type Link = (Address, Address);
 
@@ -124,7 +132,8 @@ pub struct Cluster {
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
     /// They do nothing; what is for them waits.
-    pub frozen: BTreeSet<NodeId>,
+    /// Nodes, or single workers of them, that do nothing.
+    pub frozen: BTreeSet<(NodeId, Option<WorkerId>)>,
     /// What `deliver_all` leaves where it is.
     pub held: Vec<Pattern>,
     /// Frames that have left once: (link, sender's boot, sequence).
@@ -201,7 +210,7 @@ impl Cluster {
         for worker in (0..workers).map(WorkerId) {
             let seed = u64::from(id.0) * 100 + u64::from(worker.0);
             let config = KernelConfig { worker, seed, channel: self.setup.channel };
-            let kernel = Kernel::new(config, Arc::clone(&shared), self.clock(id));
+            let kernel = Kernel::new(config, Arc::clone(&shared), self.now(id));
             self.kernels.insert(Address { node: id, worker }, kernel);
         }
         let is_back = self.nodes.insert(id, shared).is_some() || self.dead.contains_key(&id);
@@ -241,12 +250,12 @@ impl Cluster {
     }
 
     /// What a node's clock shows.
-    fn clock(&self, node: NodeId) -> Time {
+    pub fn now(&self, node: NodeId) -> Time {
         self.now + self.setup.clocks.get(&node).copied().unwrap_or(0)
     }
 
     pub fn is_formed(&self) -> bool {
-        let has_lease = |(id, node): (&NodeId, &Arc<NodeShared>)| node.has_lease(self.clock(*id));
+        let has_lease = |(id, node): (&NodeId, &Arc<NodeShared>)| node.has_lease(self.now(*id));
         self.kernels.values().all(Kernel::is_ready) && self.nodes.iter().all(has_lease)
     }
 
@@ -267,14 +276,19 @@ impl Cluster {
         }
     }
 
+    fn is_frozen(&self, at: Address) -> bool {
+        let Address { node, worker } = at;
+        self.frozen.contains(&(node, None)) || self.frozen.contains(&(node, Some(worker)))
+    }
+
     /// Moves time by one tick of every worker; nothing is delivered.
     pub fn tick(&mut self) {
         self.now += TICK;
         let due: Vec<Address> = self
             .kernels
             .iter()
-            .filter(|(address, _)| !self.frozen.contains(&address.node))
-            .filter(|(address, kernel)| kernel.wake_at() <= self.clock(address.node))
+            .filter(|(address, _)| !self.is_frozen(**address))
+            .filter(|(address, kernel)| kernel.wake_at() <= self.now(address.node))
             .map(|(address, _)| *address)
             .collect();
         for address in due {
@@ -317,7 +331,7 @@ impl Cluster {
     fn deliver_local(&mut self, link: Link) -> bool {
         let Some(first) = self.locals.get(&link).and_then(VecDeque::front) else { return false };
         let kind = local_name(&first.message);
-        if self.frozen.contains(&link.1.node) {
+        if self.is_frozen(link.1) {
             return false;
         }
         if self.held.iter().any(|pattern| pattern.covers(link, &kind)) {
@@ -330,7 +344,7 @@ impl Cluster {
     }
 
     fn is_held(&self, link: Link, flight: &Flight) -> bool {
-        self.frozen.contains(&link.1.node)
+        self.is_frozen(link.1)
             || self.held.iter().any(|pattern| pattern.covers(link, kind_of(flight)))
     }
 
@@ -373,7 +387,7 @@ impl Cluster {
 
     fn step(&mut self, at: Address, input: Input<'_>, hops: u32) {
         let mut outbox = Outbox::default();
-        let now = self.clock(at.node);
+        let now = self.now(at.node);
         // The dead hear nothing.
         let Some(kernel) = self.kernels.get_mut(&at) else { return };
         kernel.step(now, input, &mut outbox);

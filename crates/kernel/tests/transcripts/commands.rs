@@ -35,23 +35,25 @@
 //! run 100ms                time passes and everything is delivered
 //! restart n3               node 3 boots anew
 //! wipe n3                  node 3's directory is lost
-//! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on
+//! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on; n3.1: only its worker 1
 //! die n3                   node 3's process ends; what it has sent is on its way
 //! dead n3 n2               node 2's host tells its node that node 3's process has ended
 //! leave n3, stay n3        node 3's host is about to end it, and has it hand over first; or not after all
 //! busy n2 on|off           workers find the shards of others always, or never, busy
 //! show Kind, hide Kind     which messages are written down (housekeeping is not)
+//! look @3 t 1              reads the row past the door, as node 3's sessions do ([`protocol::request::LocalRows`])
 //! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
 //! check                    lets everything arrive; then replicas must be equal and nothing pending
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kernel::{ChannelConfig, Mutation, Time};
 use protocol::envelope::{decode_header, decode_message, encode_frame};
 use protocol::op::{Batch, Op, OpKind, ReadAt, WaitPolicy};
 use protocol::report::ReportRequest;
-use protocol::request::{Reply, Request, SessionId};
+use protocol::request::{LocalRows, Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
 use types::hash::{bucket_of, hash64};
 use types::{
@@ -117,8 +119,8 @@ impl Player {
             "where" => self.locate(rest),
             "begin" => self.begin(rest),
             "cost" => self.cost(rest[0]),
-            "freeze" => assert!(self.cluster().frozen.insert(node_of(rest[0])), "it is frozen"),
-            "thaw" => assert!(self.cluster().frozen.remove(&node_of(rest[0])), "it is not frozen"),
+            "freeze" => assert!(self.cluster().frozen.insert(frozen(rest[0])), "it is frozen"),
+            "thaw" => assert!(self.cluster().frozen.remove(&frozen(rest[0])), "it is not frozen"),
             "stabilize" => self.cluster().deliver_all(),
             "deliver" => self.for_frames(rest, -1, |cluster, link, place| {
                 let flight = cluster.take(link, place);
@@ -181,6 +183,7 @@ impl Player {
             "status" => self.status(),
             "locks" => self.locks(),
             "rows" => self.rows(rest),
+            "look" => self.look(rest),
             "check" => self.check(),
             other => panic!("there is no verb {other}"),
         }
@@ -621,6 +624,20 @@ impl Player {
         self.say_all(lines, "no such table here");
     }
 
+    fn look(&mut self, words: &[&str]) {
+        let at = address_of(words[0]);
+        let (table, key) = (self.table(words[1]), encoded_key(number(words[2])));
+        let cluster = self.cluster();
+        let (state, now) = (cluster.kernels[&at].state().clone(), cluster.now(at.node));
+        let definition = Arc::clone(&state.catalogue.tables[&table]);
+        let mut line = "it cannot tell".to_string();
+        let node = cluster.nodes[&at.node].clone();
+        node.read_latest(&state, &definition, &key, now, &mut |row| {
+            line = if row.is_some() { "a row" } else { "no row" }.into();
+        });
+        self.cluster().said.push(line);
+    }
+
     /// After everything has arrived: all replicas of a shard are equal, and nothing waits, is pending or is locked.
     fn check(&mut self) {
         self.in_silence(|player| {
@@ -774,6 +791,14 @@ fn address_of(text: &str) -> Address {
     let text = text.trim_start_matches('@');
     let (node, worker) = text.split_once('.').unwrap_or((text, "0"));
     Address { node: NodeId(number(node) as u16), worker: WorkerId(number(worker) as u16) }
+}
+
+/// A node, or a worker of it.
+fn frozen(text: &str) -> (NodeId, Option<WorkerId>) {
+    match text.split_once('.') {
+        Some((node, worker)) => (node_of(node), Some(WorkerId(number(worker) as u16))),
+        None => (node_of(text), None),
+    }
 }
 
 fn node_of(text: &str) -> NodeId {

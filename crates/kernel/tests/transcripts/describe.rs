@@ -166,7 +166,10 @@ impl Names {
             Message::Cancel(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::TransactionUnknown(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::NodeDead(m) => format!("node {}", m.node),
-            Message::Excluded(_) | Message::LeaseGranted(_) | Message::AskLeave(_) => String::new(),
+            Message::Excluded(_)
+            | Message::LeaseGranted(_)
+            | Message::Probe(_)
+            | Message::AskLeave(_) => String::new(),
             Message::StopNode(m) => String::from(if m.restart { "and start again" } else { "" }),
             Message::Handover(m) => format!("begun in #{}: {:?}", m.begun, m.step),
             Message::Alive(m) => {

@@ -1,0 +1,238 @@
+//! What befalls nodes: they die, freeze, are cut off, hang, crawl or are stopped, and come back.
+
+use kernel::{Input, Time};
+use types::{Address, NodeId, WorkerId};
+
+use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, World, boot};
+use crate::options::{
+    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, STALL_FOUND_OUT_MAX,
+};
+use crate::random::Random;
+
+impl World {
+    pub(super) fn fail(&mut self, crash: Crash) {
+        if self.faults_are_over {
+            return;
+        }
+        if crash.is_hasty && !(self.is_alive(crash.node) && self.may_fail(crash.node)) {
+            return self.schedule(self.now + HASTY_PAUSE, Event::Crash(crash));
+        }
+        if !self.is_alive(crash.node) {
+            return;
+        }
+        let (node, lasts) = (crash.node, crash.failure.lasts());
+        self.trace.add(11 << 32 | u64::from(node.0));
+        self.print(Address { node, worker: WorkerId(0) }, || format!("{:?}", crash.failure));
+        let until = self.now + lasts;
+        match &crash.failure {
+            Failure::Dies => return self.crash(crash),
+            Failure::Leaves => return self.leave(crash),
+            Failure::Freezes { .. } => {
+                self.counts.freezes += 1;
+                self.frozen.insert(node, until);
+                self.suspects.insert(node);
+            }
+            Failure::Hangs { .. } => {
+                self.counts.hangs += 1;
+                let last = self.workers.keys().rfind(|address| address.node == node);
+                let last = *last.expect("it is alive");
+                self.hung.insert(last, until);
+                self.suspects.insert(node);
+            }
+            Failure::Crawls { takes, .. } => {
+                self.counts.crawls += 1;
+                self.network.slow_down(node, until, *takes);
+                self.suspects.extend(self.nodes.keys().copied());
+            }
+            Failure::CutOff { from, hears, is_heard, waits, .. } => {
+                self.counts.cut_offs += 1;
+                self.suspects.insert(node);
+                self.suspects.extend(from.iter().copied());
+                for other in from {
+                    if !hears {
+                        self.network.block(*other, node, until, *waits);
+                    }
+                    if !is_heard {
+                        self.network.block(node, *other, until, *waits);
+                    }
+                }
+            }
+        }
+        self.failing += 1;
+        let found_out_max = match crash.failure {
+            Failure::Hangs { .. } => STALL_FOUND_OUT_MAX,
+            Failure::Crawls { .. } => lasts + FOUND_OUT_MAX,
+            _ => FOUND_OUT_MAX,
+        };
+        self.note_lost(node, self.now + found_out_max);
+        for node in crash.failure.sufferers(node) {
+            self.troubled.borrow_mut().insert(node, None);
+        }
+        self.schedule(until, Event::FailureEnds(crash));
+    }
+
+    /// Whoever waits for this node may do so until then, and as long as a node crawls: another boot of it is no faster.
+    fn note_lost(&mut self, node: NodeId, told_at: Time) {
+        let crawls = self.network.slow_until().map_or(0, |until| until + FOUND_OUT_MAX);
+        self.lost.set(Some(Lost { node, told_at: told_at.max(crawls) }));
+    }
+
+    /// Is another node of its group there that has its rows and serves?
+    pub(super) fn may_fail(&self, node: NodeId) -> bool {
+        let config = self.options.cluster_config();
+        let data = config.data_nodes();
+        let mut groups = data.chunks(usize::from(config.replicas));
+        let group = groups.find(|group| group.contains(&node)).expect("a data node fails");
+        let is_there = |other: &NodeId| {
+            *other != node && self.is_alive(*other) && !self.leaving.contains_key(other)
+        };
+        self.failing == 0
+            && !self.condemns()
+            && group.iter().any(|other| is_there(other) && self.node_serves(*other))
+    }
+    /// Is some node about to be excluded?
+    pub(super) fn condemns(&self) -> bool {
+        self.workers.values().any(|worker| worker.kernel.condemns())
+    }
+    pub(super) fn node_serves(&self, node: NodeId) -> bool {
+        let mut own = self.workers.iter().filter(|(address, _)| address.node == node);
+        own.all(|(_, worker)| self.serves(worker))
+    }
+
+    /// A node is to stop: it hands over, and ends when that is done. Others lose nothing by it.
+    pub(super) fn leave(&mut self, crash: Crash) {
+        let node = crash.node;
+        let first = Address { node, worker: WorkerId(0) };
+        self.failing += 1;
+        self.troubled.borrow_mut().insert(node, None);
+        self.leaving.insert(node, crash.clone());
+        self.schedule(self.now + LEAVE_MAX, Event::LeaveEnds(crash));
+        self.step(first, Input::Leave(true));
+        self.settle(first);
+    }
+
+    /// The node has handed over, or is not waited for any longer.
+    pub(super) fn end_leave(&mut self, node: NodeId, has_left: bool) {
+        let Some(mut crash) = self.leaving.remove(&node) else { return };
+        self.failing -= 1;
+        if has_left {
+            self.counts.leaves += 1;
+        } else {
+            assert!(
+                !self.options.faults.are_mild(),
+                "node {node} does not get rid of what it leads"
+            );
+            crash.failure = Failure::Dies;
+        }
+        self.schedule(self.now, Event::Ends(crash));
+    }
+
+    /// What was frozen or cut off is so no more.
+    pub(super) fn end_failure(&mut self, crash: Crash) {
+        let node = crash.node;
+        self.trace.add(12 << 32 | u64::from(node.0));
+        self.print(Address { node, worker: WorkerId(0) }, || "that is over".into());
+        self.failing -= 1;
+        self.frozen.remove(&node);
+        self.hung.retain(|address, _| address.node != node);
+        self.network.go_on(node);
+        if let Failure::CutOff { from, waits, .. } = &crash.failure {
+            for other in from {
+                self.network.unblock(*other, node);
+                self.network.unblock(node, *other);
+            }
+            if !waits {
+                // What was lost is missed on its link, which breaks.
+                for id in self.network.ids() {
+                    let is_between = |a: NodeId, b: NodeId| a == node && from.contains(&b);
+                    let (low, high) = (id.low.node, id.high.node);
+                    if is_between(low, high) || is_between(high, low) {
+                        let closed = self.network.cut(id);
+                        let at = self.now + self.random.below(20 * MILLISECOND);
+                        self.schedule(at, Event::Open(closed));
+                    }
+                }
+            }
+        }
+        self.note_lost(node, self.now + FOUND_OUT_MAX);
+        self.next_crash = Some(crash);
+    }
+
+    /// The node's workers and the tasks on them are gone; the others are told later.
+    pub(super) fn crash(&mut self, crash: Crash) {
+        let failed = crash.node;
+        if !self.is_alive(failed) {
+            return;
+        }
+        self.crashed.push(failed);
+        self.returning.retain(|node| *node != failed);
+        self.troubled.borrow_mut().remove(&failed);
+        self.ending.remove(&failed);
+        self.hung.retain(|address, _| address.node != failed);
+        let mut random = Random::new(crash.seed);
+        self.counts.crashes += 1;
+        self.trace.add(8 << 32 | u64::from(failed.0));
+        self.print(Address { node: failed, worker: WorkerId(0) }, || "the node dies".into());
+        for id in self.network.ids() {
+            if id.low.node == failed || id.high.node == failed {
+                self.network.end(id, random.chance(500));
+            }
+        }
+        self.workers.retain(|address, _| address.node != failed);
+        let shared = self.nodes.remove(&failed).expect("a node dies once");
+        let is_told = crash.restart_after.is_none_or(|after| crash.told_after < after);
+        let told_first = match crash.restart_after {
+            Some(after) if !is_told => self.now + after,
+            _ => self.now + crash.told_after,
+        };
+        if is_told {
+            let survivors: Vec<NodeId> = self.nodes.keys().copied().collect();
+            for survivor in survivors {
+                let to = Address { node: survivor, worker: WorkerId(0) };
+                let at = told_first + random.below(CRASH_TOLD_SPREAD);
+                let incarnation = shared.incarnation;
+                self.schedule(at, Event::NodeDied { to, node: failed, incarnation });
+            }
+        }
+        let told_at = told_first + CRASH_TOLD_SPREAD;
+        if crash.failure != Failure::Leaves {
+            self.note_lost(failed, told_at);
+        }
+        if crash.is_hasty && !crash.then.is_empty() {
+            self.next_crash = Some(crash.clone());
+        }
+        if let Some(after) = crash.restart_after {
+            self.down.insert(failed);
+            self.schedule(self.now + after, Event::Restart(crash));
+        }
+    }
+
+    /// The node's next boot. Its disk is what it was; the clock goes on from anywhere.
+    pub(super) fn restart(&mut self, crash: Crash) {
+        let id = crash.node;
+        self.trace.add(10 << 32 | u64::from(id.0));
+        self.print(Address { node: id, worker: WorkerId(0) }, || "the node starts again".into());
+        // No two boots may draw the same: the seed of a crash is that of others, too.
+        let mut random = self.random.fork();
+        let config = self.options.cluster_config();
+        let node = config.node(id).expect("a node of this cluster");
+        let disk = self.disks[&id].clone();
+        let (shared, started) = boot(&self.options, &config, node, &disk, self.now, &mut random);
+        self.nodes.insert(id, shared);
+        let addresses: Vec<Address> = started.keys().copied().collect();
+        self.workers.extend(started);
+        for address in addresses {
+            self.plan_first_tick(address);
+        }
+        let nodes = &self.nodes;
+        for id in self.network.revive(|node| nodes.contains_key(&node)) {
+            let at = self.now + self.random.below(20 * MILLISECOND);
+            self.schedule(at, Event::Open(id));
+        }
+        self.down.remove(&id);
+        self.returning.push(id);
+        if !crash.is_hasty {
+            self.next_crash.get_or_insert(crash);
+        }
+    }
+}
