@@ -2,7 +2,8 @@
 //!
 //! The rule is that of any read of the latest version: each active member's replica will do, because a commit is told to
 //! nobody before all members hold it, one that is not known to be decided is not answered here, and this node is still a member
-//! while it has a lease.
+//! while it has a lease. But for a node that is leaving: that is out of its group, with its consent, while it still has one, and may hear
+//! of it last. What it is asked goes through the door, where it is held back from before that on.
 
 use protocol::control::ControlState;
 use protocol::request::LocalRows;
@@ -27,6 +28,7 @@ impl LocalRows for NodeShared {
         is_current
             && state.is_formed()
             && self.has_lease(now)
+            && !self.is_leaving()
             && self
                 .try_shard(state.shard_of(bucket_of(hash64(key))))
                 .is_some_and(|mut replica| replica.show_latest(table, key, visit))

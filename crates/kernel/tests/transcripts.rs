@@ -94,6 +94,7 @@ transcripts! {
     handover:
         heard_of_its_end_sooner
         old_snapshot
+        reads_past_the_door
         nobody_is_filled
         nothing_is_given_back_then
         acknowledged_late
