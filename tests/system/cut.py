@@ -1,5 +1,6 @@
 """Cables are cut: nodes in network namespaces of their own, which lose each other one way or both."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -199,9 +200,9 @@ def cut_and_heal(load, network, ways):
     return goes_on, well_after
 
 
-def test_cables(environment):
-    """Each cable between two nodes is cut one way, the other way, and both: one side goes on, nothing acknowledged is lost, and when
-    it is mended all is well soon."""
+@contextlib.contextmanager
+def cluster_with_cables(environment):
+    """A cluster in namespaces with an empty database `d`, and the network between them."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         raise AssertionError("network namespaces need root and iproute2: scripts/install-packages.sh installs that")
     network = Network(environment)
@@ -209,6 +210,17 @@ def test_cables(environment):
     try:
         cluster = Cluster(environment, network)
         cluster.sql(2, "CREATE DATABASE d")
+        yield cluster, network
+    finally:
+        if cluster is not None:
+            cluster.close()
+        network.close()
+
+
+def test_cables(environment):
+    """Each cable between two nodes is cut one way, the other way, and both: one side goes on, nothing acknowledged is lost, and when
+    it is mended all is well soon."""
+    with cluster_with_cables(environment) as (cluster, network):
         cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
         cluster.sql(2, "CREATE TABLE d.filler (id INT PRIMARY KEY)")
         values = ", ".join(f"({id}, 0)" for id in range(SESSIONS * ROWS_PER_SESSION))
@@ -223,8 +235,4 @@ def test_cables(environment):
                 print(f"       cut {shown} for {CUT_FOR:.0f} s: longest wait on the side that goes on {1000 * goes_on:.0f} ms, "
                       f"all is well {well_after:.1f} s after it is mended", flush=True)
         load.close()
-    finally:
-        if cluster is not None:
-            cluster.close()
-        network.close()
     assert max(goes_on for goes_on, _ in results) <= GOES_ON_MAX, results

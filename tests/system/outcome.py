@@ -3,13 +3,12 @@
 import os
 import random
 import re
-import shutil
 import signal
 import threading
 import time
 
 from cluster import wait_for
-from cut import CUT_FOR, Cluster, Network
+from cut import CUT_FOR, cluster_with_cables
 from isolation_client import Session
 
 SESSIONS = 8
@@ -107,13 +106,7 @@ def test_tokens(environment):
 def test_unknown(environment):
     """A node is cut off with commits under way: after five seconds their clients are told that the outcome is not known, with an
     id; the other side says what became of each, and that is what is there."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        raise AssertionError("network namespaces need root and iproute2: scripts/install-packages.sh installs that")
-    network = Network(environment)
-    cluster = None
-    try:
-        cluster = Cluster(environment, network)
-        cluster.sql(2, "CREATE DATABASE d")
+    with cluster_with_cables(environment) as (cluster, network):
         cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY)")
         # Links of nodes that have just been let in may take 1.5 s.
         time.sleep(2)
@@ -123,10 +116,6 @@ def test_unknown(environment):
         committed = sum(outcome == "COMMITTED" for outcome in found)
         print(f"       {len(found)} clients were told that nobody knows: {committed} commits were made, "
               f"{len(found) - committed} were not")
-    finally:
-        if cluster is not None:
-            cluster.close()
-        network.close()
 
 
 def cut_with_commits(cluster, network, turn):

@@ -94,7 +94,8 @@ impl Session {
         loop {
             let outcome = self.fill_once(table, index, entries, rows).await;
             match outcome {
-                Ok(()) => return self.commit().await,
+                // A chunk that may be there goes with the index.
+                Ok(()) => return self.commit().await.map_err(Refusal::of_own_work),
                 Err(Refusal::Deadlock | Refusal::LockWaitTimeout) if attempt < ATTEMPTS_MAX => {
                     self.rollback().await;
                     attempt += 1;

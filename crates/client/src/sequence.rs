@@ -213,7 +213,8 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
             assignments: vec![Assignment { column: 1, value: next.clone() }],
             returning: true,
         };
-        let mut result = session.execute(batch(update)).await?;
+        // One that may have been made leaves a gap, no more.
+        let mut result = session.execute(batch(update)).await.map_err(Refusal::of_own_work)?;
         match result.results.pop().and_then(|mut results| results.pop()) {
             Some(OpResult::Updated { row: Some(row), .. }) => {
                 return match RowView::new(&layout, &row).get(1) {
@@ -231,7 +232,7 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
             Ok(_) => return Ok(initial),
             // Somebody else was first: update what they made.
             Err(Refusal::DuplicateKey { .. }) => {}
-            Err(refusal) => return Err(refusal),
+            Err(refusal) => return Err(refusal.of_own_work()),
         }
     }
 }

@@ -96,7 +96,10 @@ impl Client {
                 Some(_) => TransactionOutcome::RolledBack,
                 None => TransactionOutcome::Forgotten,
             }),
-            Err(Refusal::LockWaitTimeout) => Ok(TransactionOutcome::InProgress),
+            // Whether the token is given up now is not known; the transaction's outcome is not known either.
+            Err(Refusal::LockWaitTimeout | Refusal::OutcomeUnknown(_)) => {
+                Ok(TransactionOutcome::InProgress)
+            }
             Err(refusal) => Err(refusal),
         }
     }

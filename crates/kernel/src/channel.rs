@@ -101,8 +101,8 @@ struct Channel {
     sent_at: Time,
     /// Resends since the last acknowledgement: each doubles the wait for the next.
     resends: u32,
-    /// Bytes that were acknowledged, and what the last acknowledgement tells: when it came, and how long it was waited for.
-    acknowledged_bytes: u64,
+    /// Chunks that were acknowledged, and what the last acknowledgement tells: when it came, and how long it was waited for.
+    acknowledged_chunks: u64,
     acknowledged_at: Time,
     acknowledged_after: Time,
     received: u64,
@@ -124,8 +124,8 @@ struct Chunk {
 /// How long a channel waits to be acknowledged.
 pub struct Wait {
     pub waited: Time,
-    /// Bytes that were, in all.
-    pub acknowledged: u64,
+    /// Grows with every acknowledgement and frame that comes.
+    pub came: u64,
 }
 
 /// What became of a frame.
@@ -173,7 +173,7 @@ impl Channels {
             handed_bytes: 0,
             sent_at: 0,
             resends: 0,
-            acknowledged_bytes: 0,
+            acknowledged_chunks: 0,
             acknowledged_at: 0,
             acknowledged_after: 0,
             received: 0,
@@ -344,11 +344,15 @@ impl Channels {
     }
 
     /// How long the channels to members wait.
-    pub fn waits(&self, now: Time, tells_us: Time) -> impl Iterator<Item = (Address, Wait)> {
-        let own = self.channels.iter().filter(|((peer, boot), _)| {
-            boot.is_some_and(|boot| self.members.get(&peer.node) == Some(&boot))
-        });
-        own.map(move |((peer, _), channel)| (*peer, channel.wait(now, tells_us)))
+    pub fn waits(
+        &self,
+        now: Time,
+        tells_us: Time,
+    ) -> impl Iterator<Item = (Address, Incarnation, Wait)> {
+        self.channels.iter().filter_map(move |((peer, boot), channel)| {
+            let boot = boot.filter(|boot| self.members.get(&peer.node) == Some(boot))?;
+            Some((*peer, boot, channel.wait(now, tells_us)))
+        })
     }
 
     /// A peer for which too much has piled up, as of the last step.
@@ -398,7 +402,7 @@ impl Channel {
         while self.unacked.front().is_some_and(|chunk| chunk.sequence_last <= sequence) {
             let chunk = self.unacked.pop_front().expect("front exists");
             self.unacked_bytes -= chunk.bytes.len();
-            self.acknowledged_bytes += chunk.bytes.len() as u64;
+            self.acknowledged_chunks += 1;
             self.acknowledged_after = now.saturating_sub(chunk.handed_at);
             self.acknowledged_at = now;
             // A chunk may be acknowledged that was handed over before the link broke, and not yet again.
@@ -416,7 +420,7 @@ impl Channel {
         let waited = oldest.map_or(0, |chunk| now.saturating_sub(chunk.handed_at));
         let tells = now < self.acknowledged_at + tells_us;
         let told = if tells { self.acknowledged_after } else { 0 };
-        Wait { waited: waited.max(told), acknowledged: self.acknowledged_bytes }
+        Wait { waited: waited.max(told), came: self.acknowledged_chunks + self.received }
     }
 
     /// Makes a chunk of what was queued.

@@ -95,8 +95,8 @@ pub enum Mutation {
     LeaseFromArrival,
     /// Exclude a silent node while it may still have a lease (breaks R3).
     LeaseNotWaitedFor,
-    /// Keep nodes that do not keep up (breaks R22).
-    LateIsKept,
+    /// Keep nodes that hang (breaks R22).
+    HangingIsKept,
     /// Say that a transaction is rolled back because its commit is not there (breaks R8).
     OutcomeGuessed,
     /// Grant leases without knowing that nobody else leads (breaks R3).
@@ -166,7 +166,7 @@ pub struct NodeShared {
     record_rows_max: AtomicUsize,
     /// When something was heard of each other node last.
     heard: BTreeMap<NodeId, AtomicU64>,
-    /// How each other node keeps up, as each worker of this one finds.
+    /// How each other node acknowledges, as each worker of this one finds.
     pub(crate) lags: BTreeMap<NodeId, Vec<Lag>>,
     /// Until when this node may answer what is read (R3).
     lease_until: AtomicU64,

@@ -1,61 +1,49 @@
-//! Peers that do not keep up (R22): their heartbeats come, and everybody waits for them all the same. A worker of theirs hangs, its
-//! link is half open, its machine has no time for it.
+//! Peers that hang (R22): their heartbeats come, and everybody waits for them all the same. A worker of theirs does nothing, or the link
+//! to it is half open.
 //!
 //! Each worker watches how long its channels wait to be acknowledged, and says something now and then where nothing is to be said. A
-//! peer that acknowledges within a heartbeat, or within [`SLOW_ACK_US`] if that is longer, keeps up; so does one that takes longer
-//! because it is sent much, and takes much in. What else it is said to be:
-//!
-//! | it acknowledges           | for                        | is called |
-//! |---------------------------|----------------------------|-----------|
-//! | late, and little          | [`SLOW_AFTER_US`]          | slow      |
-//! | nothing, and should       | [`STALL_HEARTBEATS`]       | stalled   |
+//! peer that acknowledges within a heartbeat, or within [`LATE_ACK_US`] if that is longer, keeps up. One that takes longer is *late*,
+//! which operators are shown. One from which nothing comes any more, no acknowledgement and nothing else, for [`STALL_HEARTBEATS`], is
+//! *stalled*. To be slow is no fault: it may be the network's, or that of who asks so much.
 //!
 //! Workers that get no time themselves hear acknowledgements late, and say nothing of others. The node tells the leader with its
-//! heartbeats; who is to go for it, [`crate::control::lease`] decides.
+//! heartbeats who is stalled; who is to go for it, [`crate::control::lease`] decides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use protocol::Message;
 use protocol::message::Probe;
-use types::{Address, NodeId};
+use types::{Address, Incarnation, NodeId};
 
 use crate::channel::Wait;
-use crate::limits::{
-    PROBE_HEARTBEATS, SLOW_ACK_US, SLOW_AFTER_US, SLOW_BYTES_PER_SECOND, STALL_HEARTBEATS,
-    TICK_INTERVAL_US,
-};
+use crate::limits::{LATE_ACK_US, PROBE_HEARTBEATS, STALL_HEARTBEATS, TICK_INTERVAL_US};
 use crate::node::NodeShared;
 use crate::worker::{Context, Time};
 
-/// What one worker finds of a node, for all workers to see.
+/// A worker's word is worth nothing when it has not said it for so long: it may hang itself.
+const WORD_LASTS_US: Time = 10 * TICK_INTERVAL_US;
+
+/// What one worker found of a node, for all workers to see: until when that holds.
 #[derive(Default)]
 pub(crate) struct Lag {
-    /// Since when it does not keep up; 0 while it does.
-    since: AtomicU64,
-    is_stalled: AtomicBool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
-    KeepsUp,
-    Slow,
-    Stalled,
+    late_until: AtomicU64,
+    stalled_until: AtomicU64,
 }
 
 /// A worker's channels to others.
 #[derive(Default)]
 pub(crate) struct Paces {
     ticked_at: Time,
-    late: BTreeMap<Address, Late>,
+    late: BTreeMap<(Address, Incarnation), Late>,
 }
 
 /// A channel that waits for too long.
 struct Late {
+    /// What had come by then, acknowledgements and others; and since when it is no more.
+    came: u64,
     since: Time,
-    /// Bytes that were acknowledged on it by then.
-    acknowledged: u64,
 }
 
 impl Paces {
@@ -88,64 +76,43 @@ impl Paces {
         if was_away {
             self.late.clear();
         }
-        let slow_us = SLOW_ACK_US.max(node.heartbeat_us());
+        let late_us = LATE_ACK_US.max(node.heartbeat_us());
         let stall_us = STALL_HEARTBEATS * node.heartbeat_us();
-        let mut found: BTreeMap<NodeId, (Time, bool)> = BTreeMap::new();
-        let mut late = BTreeMap::new();
         // A probe's acknowledgement tells until the next one's.
         let tells_us = 2 * PROBE_HEARTBEATS * node.heartbeat_us();
-        for (peer, Wait { waited, acknowledged }) in context.channels.waits(now, tells_us) {
-            if waited <= slow_us || was_away {
+        let worker = usize::from(context.address.worker.0);
+        let mut late = BTreeMap::new();
+        for (peer, boot, Wait { waited, came }) in context.channels.waits(now, tells_us) {
+            if waited <= late_us || was_away {
                 continue;
             }
-            let before = self.late.remove(&peer);
-            let mut own = before.unwrap_or(Late { since: now, acknowledged });
-            let bytes = acknowledged - own.acknowledged;
-            if bytes > SLOW_BYTES_PER_SECOND + (now - own.since) * SLOW_BYTES_PER_SECOND / 1_000_000
-            {
-                own = Late { since: now, acknowledged };
+            let before = self.late.remove(&(peer, boot)).filter(|before| before.came == came);
+            let own = before.unwrap_or(Late { came, since: now });
+            if let Some(lags) = node.lags.get(&peer.node) {
+                lags[worker].late_until.store(now + WORD_LASTS_US, Ordering::Relaxed);
+                if now > own.since + stall_us {
+                    lags[worker].stalled_until.store(now + WORD_LASTS_US, Ordering::Relaxed);
+                }
             }
-            let is_stalled = bytes == 0 && now > own.since + stall_us;
-            let of_node = found.entry(peer.node).or_insert((own.since, is_stalled));
-            *of_node = (of_node.0.min(own.since), of_node.1 || is_stalled);
-            late.insert(peer, own);
+            late.insert((peer, boot), own);
         }
         self.late = late;
-        let worker = usize::from(context.address.worker.0);
-        for (other, lags) in &node.lags {
-            let (since, is_stalled) = found.get(other).copied().unwrap_or_default();
-            lags[worker].since.store(since, Ordering::Relaxed);
-            lags[worker].is_stalled.store(is_stalled, Ordering::Relaxed);
-        }
     }
 }
 
 impl NodeShared {
-    /// How another node keeps up with what this one sends it.
-    pub(crate) fn pace(&self, other: NodeId, now: Time) -> Pace {
-        let lags = self.lags.get(&other).map_or(&[][..], Vec::as_slice);
-        let is_slow = |lag: &Lag| {
-            let since = lag.since.load(Ordering::Relaxed);
-            since != 0 && now > since + SLOW_AFTER_US
-        };
-        if lags.iter().any(|lag| lag.is_stalled.load(Ordering::Relaxed)) {
-            Pace::Stalled
-        } else if lags.iter().any(is_slow) {
-            Pace::Slow
-        } else {
-            Pace::KeepsUp
-        }
+    /// Those from which nothing comes any more, though they live.
+    pub(crate) fn stalled(&self, now: Time) -> Vec<NodeId> {
+        self.lagging(|lag| now < lag.stalled_until.load(Ordering::Relaxed))
     }
 
-    /// Those that do not keep up with what this one sends them.
+    /// Those that acknowledge late what this node sends them.
     pub(crate) fn late(&self, now: Time) -> Vec<NodeId> {
-        let others = self.lags.keys().copied();
-        others.filter(|other| self.pace(*other, now) != Pace::KeepsUp).collect()
+        self.lagging(|lag| now < lag.late_until.load(Ordering::Relaxed))
     }
 
-    /// Does it keep up at the moment?
-    pub(crate) fn keeps_up(&self, other: NodeId) -> bool {
-        let lags = self.lags.get(&other).map_or(&[][..], Vec::as_slice);
-        lags.iter().all(|lag| lag.since.load(Ordering::Relaxed) == 0)
+    fn lagging(&self, is_it: impl Fn(&Lag) -> bool) -> Vec<NodeId> {
+        let lagging = self.lags.iter().filter(|(_, lags)| lags.iter().any(&is_it));
+        lagging.map(|(node, _)| *node).collect()
     }
 }

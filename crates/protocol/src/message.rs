@@ -206,13 +206,12 @@ pub struct Alive {
     pub at: u64,
     /// Of whom the sender has heard nothing for too long.
     pub unheard: Vec<NodeId>,
-    /// Who acknowledges late what the sender sends it, and who acknowledges nothing.
-    pub slow: Vec<NodeId>,
+    /// From whom only heartbeats come, though there is something to acknowledge.
     pub stalled: Vec<NodeId>,
     /// The sender was asked to stop, and is about to.
     pub is_stopping: bool,
 }
-wire_struct!(Alive { at, unheard, slow, stalled, is_stopping });
+wire_struct!(Alive { at, unheard, stalled, is_stopping });
 
 /// Between workers that have nothing to say to each other: how long it takes to be acknowledged tells how the other one is.
 #[derive(Clone, Debug)]
@@ -435,8 +434,11 @@ pub enum KnownOutcome {
     Aborted,
     /// It may have been, too long ago to be remembered.
     Forgotten,
+    /// It is not in the log, and would be remembered if it was asked for no longer ago than the question said: that may have been on
+    /// its way for a while.
+    NotFound,
 }
-wire_enum!(KnownOutcome { 0 => Committed(ts), 1 => Aborted, 2 => Forgotten });
+wire_enum!(KnownOutcome { 0 => Committed(ts), 1 => Aborted, 2 => Forgotten, 3 => NotFound });
 
 /// A participant with a prepared transaction that nobody else will decide asks home; the answer is a `Decide`, or nothing
 /// while home does not know. Asked again until then.

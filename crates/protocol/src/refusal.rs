@@ -67,6 +67,14 @@ wire_enum!(Refusal {
 });
 
 impl Refusal {
+    /// Of a transaction that the client has not asked for, and that is done again or undone: nobody is to ask what became of it.
+    pub fn of_own_work(self) -> Refusal {
+        match self {
+            Refusal::OutcomeUnknown(_) => Refusal::RolledBack,
+            other => other,
+        }
+    }
+
     /// Is the whole transaction gone (true), or only the statement (false)?
     pub fn ends_transaction(&self) -> bool {
         match self {

@@ -149,7 +149,7 @@ pub struct NodeStatus {
     pub messages_sent: u64,
     /// What it sends to a node of its group that came back.
     pub fills: Option<FillReport>,
-    /// Nodes that do not keep up with what it sends them.
+    /// Nodes that acknowledge late what it sends them.
     pub late: Vec<NodeId>,
 }
 wire_struct!(NodeStatus {

@@ -189,7 +189,6 @@ fn messages() -> Vec<Message> {
         Message::Alive(Alive {
             at: 77,
             unheard: vec![NodeId(3)],
-            slow: vec![NodeId(2)],
             stalled: vec![NodeId(4)],
             is_stopping: true,
         }),

@@ -66,7 +66,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LeaseIgnored,
     Mutation::LeaseFromArrival,
     Mutation::LeaseNotWaitedFor,
-    Mutation::LateIsKept,
+    Mutation::HangingIsKept,
     Mutation::OutcomeGuessed,
     Mutation::HandoverNotWaitedFor,
     Mutation::HandoverNotDrained,

@@ -295,7 +295,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             }
             Mutation::HandoverNotQuiet => leaving_in_turns(*seed, &["bank", "snapshots"]),
             Mutation::LeaseFromArrival | Mutation::LeaseNotWaitedFor => cut_off_in_turns(*seed),
-            Mutation::LateIsKept => hung(*seed),
+            Mutation::HangingIsKept => hung(*seed),
             Mutation::OutcomeGuessed => unanswered_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
             _ => Options::of_seed(*seed, 3),
@@ -342,21 +342,11 @@ fn once(seed: u64, failure: Failure) -> Options {
     options
 }
 
-/// R22: whoever is so slow that everybody waits for it is excluded, and the others go on as before; nobody is where the rule is switched
-/// off, and they crawl with it.
+/// R22: who is far away is no worse than that: nobody is excluded for it.
 #[test]
 fn nodes_that_crawl() {
     for seed in 0..4 {
-        let options = crawling(seed);
-        let rule = expect_success(&options);
-        let without = run(&Options { mutation: Mutation::LateIsKept, ..options }, false);
-        assert_eq!(without.failure, None);
-        assert_eq!((rule.counts.exclusions, without.counts.exclusions), (1, 0), "seed {seed}");
-        let (rule, without) = (rule.transactions, without.transactions);
-        assert!(
-            2 * rule > 3 * without,
-            "seed {seed}: {rule} transactions, {without} without the rule"
-        );
+        assert_eq!(expect_success(&crawling(seed)).counts.exclusions, 0, "seed {seed}");
     }
 }
 

@@ -164,11 +164,11 @@ pub fn fills(node: &Map<String, Value>) -> String {
     format!(" fills node {other}: {rows} of {expected} rows, {}, {left} left", human(bytes))
 }
 
-/// The nodes that do not keep up with what this one sends them.
+/// The nodes that acknowledge late what this one sends them.
 fn waits_for(node: &Map<String, Value>) -> String {
     let nodes = node.get("waits_for").and_then(Value::as_array);
     let nodes = nodes.into_iter().flatten().filter_map(Value::as_u64);
-    nodes.map(|late| format!(" waits for node {late}, which does not keep up")).collect()
+    nodes.map(|late| format!(" waits for node {late}, which acknowledges late")).collect()
 }
 
 /// The lines of <id> STATUS: every fact, one a line.

@@ -20,8 +20,7 @@
 //! another data node, or the leader, do not hear each other: then one of the two must go. The leader never condemns the last active
 //! member of a group, nor one whose heirs it does not hear; and it excludes nobody whose heirs have not said since that they live.
 //!
-//! So is a node that is heard and does not keep up with others, one or several ([`crate::pace`]), unless it says the same of them: then
-//! their link is broken, if neither acknowledges anything, and else all may be as slow.
+//! So is a node that is heard and hangs, as those say that wait for it ([`crate::pace`]); if it says the same of them their link is broken.
 //!
 //! Silence counts only while this node was awake itself: who was frozen has not heard others because of that.
 
@@ -38,7 +37,6 @@ use crate::limits::{
     TICK_INTERVAL_US,
 };
 use crate::node::Mutation;
-use crate::pace::Pace;
 use crate::worker::{Context, Origin, Time};
 
 /// What a leader keeps of heartbeats that no quorum has answered.
@@ -78,7 +76,6 @@ struct Said {
     boot: Incarnation,
     at: Time,
     unheard: Vec<NodeId>,
-    slow: Vec<NodeId>,
     stalled: Vec<NodeId>,
 }
 
@@ -130,13 +127,8 @@ impl Leases {
         let silent = others.iter().copied().filter(|other| self.is_silent(*other, context));
         let is_stopping = context.node.is_stopping();
         let unheard = silent.collect();
-        let at_pace = |pace: Pace| {
-            let own = others.iter().filter(|other| context.node.pace(**other, context.now) == pace);
-            own.copied().collect()
-        };
-        let (slow, stalled) = (at_pace(Pace::Slow), at_pace(Pace::Stalled));
-        let alive = Alive { at: context.now, unheard, slow, stalled, is_stopping };
-        let message = Message::Alive(alive);
+        let stalled = context.node.stalled(context.now);
+        let message = Message::Alive(Alive { at: context.now, unheard, stalled, is_stopping });
         for node in others {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -274,8 +266,8 @@ impl Leases {
         let Some(raft) = raft.filter(|raft| raft.is_leader() && raft.term() == self.term) else {
             return;
         };
-        let Alive { unheard, slow, stalled, .. } = message.clone();
-        let said = Said { boot: from.boot, at: context.now, unheard, slow, stalled };
+        let Alive { unheard, stalled, .. } = message.clone();
+        let said = Said { boot: from.boot, at: context.now, unheard, stalled };
         self.said.insert(node, said);
         if self.may_grant(raft, node, from.boot, state, context) {
             self.granted.insert(from.boot, context.now);
@@ -358,11 +350,11 @@ impl Leases {
                 }
             }
         }
-        let late = match context.node.mutation {
-            Mutation::LateIsKept => Lateness::default(),
-            _ => self.lateness(&heard, state, context),
+        let hanging = match context.node.mutation {
+            Mutation::HangingIsKept => Hanging::default(),
+            _ => self.hanging(&heard, state, context),
         };
-        broken.extend(late.broken);
+        broken.extend(hanging.broken);
         while let Some(node) = worst(&broken, state, &silent, &condemned, here) {
             let (pair, others) = broken.iter().partition(|(a, b)| *a == node || *b == node);
             let pair: BTreeSet<(NodeId, NodeId)> = pair;
@@ -370,105 +362,80 @@ impl Leases {
             let (a, b) = pair.first().expect("it is in one");
             condemned.insert(node, format!("nodes {a} and {b} do not hear each other"));
         }
-        condemn_late(&late.slow, state, silent, &mut condemned, here);
+        condemn_hanging(&hanging.nodes, state, silent, &mut condemned);
         condemned
     }
 
-    /// Who does not keep up with whom (R22), of those that are heard.
-    fn lateness(&self, heard: &[NodeId], state: &ControlState, context: &Context<'_>) -> Lateness {
+    /// Who hangs, of those that are heard (R22).
+    fn hanging(&self, heard: &[NodeId], state: &ControlState, context: &Context<'_>) -> Hanging {
         let here = context.address.node;
-        let is_old = |node: NodeId| !self.is_new(node, state, context);
+        let is_old = |node: &NodeId| !self.is_new(*node, state, context);
         let voters = self.said.keys().copied().filter(|node| !self.is_silent(*node, context));
-        let nodes: BTreeSet<NodeId> = heard
-            .iter()
-            .copied()
-            .chain(voters)
-            .chain([here])
-            .filter(|node| is_old(*node))
-            .collect();
-        let at_pace = |node: NodeId, pace: Pace| -> Vec<NodeId> {
-            let said = self.said_by(node, state);
-            match pace {
-                _ if node == here => {
-                    let others = nodes.iter().copied();
-                    others.filter(|other| context.node.pace(*other, context.now) == pace).collect()
-                }
-                Pace::Slow => said.map(|said| said.slow.clone()).unwrap_or_default(),
-                Pace::Stalled => said.map(|said| said.stalled.clone()).unwrap_or_default(),
-                Pace::KeepsUp => Vec::new(),
-            }
-        };
-        let of_pace = |pace: Pace| -> BTreeSet<(NodeId, NodeId)> {
-            let says =
-                |node: NodeId| at_pace(node, pace).into_iter().map(move |other| (node, other));
-            let said = nodes.iter().copied().flat_map(says);
-            // A learner that is slow holds nobody up.
-            let is_learner = |node: NodeId| {
-                let group = state.group_of_node(node).map(|group| state.group(group));
-                group.is_some_and(|group| group.is_learner(node))
+        let nodes = heard.iter().copied().chain(voters).chain([here]);
+        let nodes: BTreeSet<NodeId> = nodes.filter(is_old).collect();
+        let mut says: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
+        for node in &nodes {
+            let stalled = match *node == here {
+                true => context.node.stalled(context.now),
+                false => self.said_by(*node, state).map_or(Vec::new(), |said| said.stalled.clone()),
             };
-            let counts = |node: NodeId| pace == Pace::Stalled || !is_learner(node);
-            said.filter(|(node, other)| node != other && nodes.contains(other) && counts(*other))
-                .collect()
-        };
-        let stalled = of_pace(Pace::Stalled);
-        let all = &of_pace(Pace::Slow) | &stalled;
+            let others = stalled.into_iter().filter(|other| other != node && nodes.contains(other));
+            says.extend(others.map(|other| (*node, other)));
+        }
+        let is_mutual = |(from, late): &(NodeId, NodeId)| says.contains(&(*late, *from));
         // The link between them does not work, whoever is at fault. Between a voter and a follower nothing depends on it.
         let matters = |node: &NodeId| heard.contains(node) || *node == here;
-        let both = stalled.iter().filter(|(a, b)| stalled.contains(&(*b, *a)));
+        let both = says.iter().filter(|pair| is_mutual(pair));
         let both = both.filter(|(a, b)| matters(a) && matters(b));
         let broken = both.map(|(a, b)| (*a.min(b), *a.max(b))).collect();
-        // What both say of each other lies with the one that has it with more others. If that is neither nobody can tell, and perhaps
-        // all are slow: the machine that they share.
-        let mutual: BTreeSet<(NodeId, NodeId)> =
-            all.iter().copied().filter(|(a, b)| all.contains(&(*b, *a))).collect();
-        let count = |node: NodeId| mutual.iter().filter(|(from, _)| *from == node).count();
-        let is_its_own = |(from, late): &(NodeId, NodeId)| {
-            !mutual.contains(&(*from, *late)) || count(*late) > count(*from)
+        // Who says it of several that nobody else says it of speaks of itself. A learner, or a node without rows, waits for nobody.
+        let says_of = |node: NodeId| says.iter().filter(|(from, _)| *from == node).count();
+        let said_of = |node: NodeId| says.iter().filter(|(_, late)| *late == node).count();
+        let is_active = |node: NodeId| {
+            let group = state.group_of_node(node).map(|group| state.group(group));
+            group.is_some_and(|group| group.active().any(|active| active == node))
         };
-        // Voters help to tell whose fault it is; they wait for nobody themselves.
-        let waits = |(from, _): &(NodeId, NodeId)| state.group_of_node(*from).is_some();
-        let slow = all.iter().copied().filter(|pair| waits(pair) && is_its_own(pair)).collect();
-        Lateness { broken, slow }
+        let is_believed = |pair: &&(NodeId, NodeId)| {
+            let (from, late) = **pair;
+            !is_mutual(pair) && is_active(from) && said_of(late) >= says_of(from)
+        };
+        Hanging { broken, nodes: says.iter().filter(is_believed).copied().collect() }
     }
 }
 
-/// Who says of whom that it does not keep up.
+/// Nodes that live and from which nothing else comes.
 #[derive(Default)]
-struct Lateness {
-    /// Both ends acknowledge nothing.
+struct Hanging {
+    /// Both say so of each other.
     broken: BTreeSet<(NodeId, NodeId)>,
     /// The first says so of the second.
-    slow: BTreeSet<(NodeId, NodeId)>,
+    nodes: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// Condemns who is too slow for others, if somebody takes its place who is not.
-fn condemn_late(
-    slow: &BTreeSet<(NodeId, NodeId)>,
+/// Condemns who hangs, one of a group at a time, if somebody takes its place who does not.
+fn condemn_hanging(
+    says: &BTreeSet<(NodeId, NodeId)>,
     state: &ControlState,
     silent: Vec<NodeId>,
     condemned: &mut BTreeMap<NodeId, String>,
-    leader: NodeId,
 ) {
+    let hanging: BTreeSet<NodeId> = says.iter().map(|(_, node)| *node).collect();
     let mut unfit = silent;
-    unfit.extend(slow.iter().map(|(_, late)| *late));
-    let sequencer = state.sequencer.map(|sequencer| sequencer.node);
-    let weight = |node: &NodeId| {
-        let count = slow.iter().filter(|(_, late)| late == node).count();
-        (count, *node != leader, Some(*node) != sequencer, *node)
-    };
-    let mut late: Vec<NodeId> = slow.iter().map(|(_, late)| *late).collect();
-    late.sort_by_key(weight);
-    late.dedup();
-    for node in late.into_iter().rev() {
-        let others =
-            slow.iter().filter(|(from, late)| *late == node && !condemned.contains_key(from));
-        let others: Vec<String> = others.map(|(from, _)| from.to_string()).collect();
-        if !others.is_empty() && may_go(node, state, &unfit, condemned) {
-            let by = others.join(" and ");
-            let why =
-                format!("it does not keep up: node {by} waits and waits for its acknowledgements");
-            condemned.insert(node, why);
+    unfit.extend(&hanging);
+    for node in hanging {
+        let group = state.group_of_node(node);
+        let is_first = !condemned.keys().any(|other| state.group_of_node(*other) == group);
+        if is_first && may_go(node, state, &unfit, condemned) {
+            let by: Vec<String> = says
+                .iter()
+                .filter(|(_, late)| *late == node)
+                .map(|(from, _)| from.to_string())
+                .collect();
+            let by = by.join(", ");
+            condemned.insert(
+                node,
+                format!("it hangs: nothing but heartbeats comes from it, as seen by node {by}"),
+            );
         }
     }
 }

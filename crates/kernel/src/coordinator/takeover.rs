@@ -22,8 +22,9 @@ use types::ShardId;
 
 use super::request::{send_decide, send_decide_behind, send_to_primary};
 use super::{Asked, Coordinator, Phase, Session};
+use crate::limits::COMMITS_KEPT_US;
 use crate::node::Mutation;
-use crate::participant::cut_off;
+use crate::participant::{cut_off, is_within};
 use crate::worker::Context;
 
 /// What is to be done with a session.
@@ -137,6 +138,7 @@ impl Coordinator {
         let pending = self.pending(session);
         let Phase::Asking { participants } = &pending.phase else { panic!("nothing was asked") };
         let participants = participants.clone();
+        let asked_for = context.now.saturating_sub(pending.commit_asked_at);
         match message.known {
             KnownOutcome::Committed(ts) => {
                 for shard in participants {
@@ -152,7 +154,11 @@ impl Coordinator {
                 self.committed(session, context);
             }
             KnownOutcome::Aborted => self.lose(session, Refusal::RolledBack, context),
-            KnownOutcome::Forgotten => {
+            // The question may have waited with a node that was frozen: by this clock it must hold, too.
+            KnownOutcome::NotFound if is_within(asked_for, COMMITS_KEPT_US) => {
+                self.lose(session, Refusal::RolledBack, context);
+            }
+            KnownOutcome::NotFound | KnownOutcome::Forgotten => {
                 // Committed or not, where it only held locks it is over. What is prepared for it elsewhere stays so.
                 let refusal = self.refuse_unknown(message, TransactionOutcome::Forgotten, context);
                 self.pending(session).refusal = Some(refusal);

@@ -1,7 +1,7 @@
 //! Commits of which a client is told that their outcome is not known (protocol.md 3.9).
 //!
-//! It is told so when it has waited for [`COMMIT_TIMEOUT_US`] and somebody is not heard without whom there is no answer: this node
-//! is cut off, or one that takes part in the commit is. The commit goes on without its client, in a session of its own, because what
+//! It is told so when it has waited for [`COMMIT_TIMEOUT_US`] and somebody has not been heard for about as long without whom there is no
+//! answer: this node is cut off, or one that takes part in the commit is. The commit goes on without its client, in a session of its own, because what
 //! is prepared must be decided; what became of it, whoever asks is told for [`OUTCOMES_KEPT_US`].
 
 use std::collections::BTreeMap;
@@ -63,22 +63,24 @@ impl Coordinator {
     /// Tells those who have waited for too long for a commit.
     pub(super) fn tell_unknown(&mut self, context: &mut Context<'_>) {
         let now = context.now;
-        let silence_us = context.node.silence_us();
         if now > self.unknown.ticked_at + context.node.heartbeat_us() + TICK_INTERVAL_US {
             self.unknown.awake_since = now;
         }
         self.unknown.ticked_at = now;
         self.unknown.ended.retain(|_, (since, _)| *since + OUTCOMES_KEPT_US > now);
         let heard_after = self.unknown.awake_since;
+        let patience_us = COMMIT_TIMEOUT_US.max(context.node.silence_us());
         let is_silent = |node: NodeId| {
             let heard_at = context.node.heard_at(node).max(heard_after);
-            node != context.address.node && now > heard_at + silence_us
+            node != context.address.node && now > heard_at + patience_us
         };
+        // Others may be heard that do not hear this one.
+        let is_cut_off = context.node.is_cut_off(now.saturating_sub(COMMIT_TIMEOUT_US / 2));
         // A commit takes all members of the shard's group, and the sequencer.
         let is_lost = |shard: ShardId| {
             let group = context.state.group(context.state.group_of(shard));
             let sequencer = context.state.sequencer.map(|sequencer| sequencer.node);
-            context.node.is_cut_off(now) || group.active().chain(sequencer).any(is_silent)
+            is_cut_off || group.active().chain(sequencer).any(is_silent)
         };
         let late = self.sessions.iter().filter_map(|(id, session)| {
             let pending = session.pending.as_ref().filter(|_| session.goes_on_alone.is_none())?;

@@ -53,6 +53,11 @@ impl Over {
     }
 }
 
+/// Is that less than so long ago? Clocks of two nodes run nearly as fast, and messages take a moment.
+pub(crate) fn is_within(age_us: u64, kept_us: Time) -> bool {
+    age_us < kept_us / 10 * 9
+}
+
 fn raise<K: Ord>(greatest: &mut BTreeMap<K, u64>, key: K, number: u64) {
     let own = greatest.entry(key).or_default();
     *own = number.max(*own);
@@ -109,7 +114,8 @@ impl Commits {
     }
 
     pub fn decision(&self, id: TransactionId) -> Option<Timestamp> {
-        self.decisions.get(&id).copied()
+        let of_over = || self.over.get(&id.incarnation)?.commits.get(&id);
+        self.decisions.get(&id).or_else(of_over).copied()
     }
 
     /// A commit of this shard only.
@@ -121,26 +127,18 @@ impl Commits {
         by_id.get(&id).copied()
     }
 
-    /// May it have been committed, although it is not here? It was asked for so long ago; `is_over`: its coordinator is.
-    pub fn may_be_forgotten(
-        &self,
-        id: TransactionId,
-        of_several: bool,
-        age_us: u64,
-        is_over: bool,
-        now: Time,
-    ) -> bool {
+    /// Would it be here if it had been committed, no longer ago than this?
+    pub fn remembers_since(&self, of_several: bool, age_us: u64, now: Time) -> bool {
         let kept_us = match (of_several, self.since) {
             (true, _) => DECISIONS_KEPT_US,
             (false, None) => COMMITS_KEPT_US,
             (false, Some(since)) => COMMITS_KEPT_US.min(now.saturating_sub(since)),
         };
-        // Clocks of two nodes run nearly as fast, and messages take a moment.
-        age_us >= kept_us / 10 * 9 && !self.remembers(id, is_over)
+        is_within(age_us, kept_us)
     }
 
-    /// Would it be here if it had been committed, whenever that was?
-    fn remembers(&self, id: TransactionId, is_over: bool) -> bool {
+    /// Would it be here if it had been committed, whenever that was? `is_over`: its coordinator is.
+    pub fn remembers(&self, id: TransactionId, is_over: bool) -> bool {
         let forgotten = match self.over.get(&id.incarnation) {
             Some(over) => over.forgotten.get(&id.coordinator),
             None if is_over => return false,
@@ -222,13 +220,18 @@ impl Commits {
         Forgotten { up_to, over: self.over.keys().copied().collect() }
     }
 
-    /// As such a member.
+    /// As such a member. The last record tells of no decision, and again what is forgotten by then.
     pub fn learn(
         &mut self,
         decided: Vec<(TransactionId, Timestamp)>,
         forgotten: Forgotten,
         now: Time,
     ) {
+        if decided.is_empty() {
+            let known: BTreeSet<Incarnation> =
+                forgotten.up_to.iter().map(|(_, boot, _)| *boot).collect();
+            self.over.retain(|boot, _| known.contains(boot) || forgotten.over.contains(boot));
+        }
         self.bury(&forgotten.over.into_iter().collect(), now);
         for (coordinator, boot, number) in forgotten.up_to {
             match self.over.entry(boot) {

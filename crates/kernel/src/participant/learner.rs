@@ -159,9 +159,10 @@ impl Shard {
                 _ => FILL_DECISIONS_MAX,
             };
             let decided = self.commits.told_after(filling.told, count);
-            let forgotten = match filling.told {
-                None => self.commits.unknown_to_learner(),
-                Some(_) => Forgotten::default(),
+            // At first, and at the end again: something may have been forgotten between being listed and being told.
+            let forgotten = match filling.told.is_none() || decided.is_empty() {
+                true => self.commits.unknown_to_learner(),
+                false => Forgotten::default(),
             };
             let filling = self.filling.as_mut().expect("just looked");
             filling.told = decided.last().map(|(transaction, _)| *transaction);
@@ -174,11 +175,6 @@ impl Shard {
         let Some(table) = self.table_to_fill() else {
             let counts = stage == Stage::Verifying;
             let node = filling.node;
-            if counts && !context.node.keeps_up(node) {
-                // All would wait for it, until it is excluded again. The next tick looks once more.
-                self.filling.as_mut().expect("just looked").left = Some(0);
-                return;
-            }
             let position = self.position;
             let filling = self.filling.as_mut().expect("just looked");
             (filling.table, filling.after) = (None, None);

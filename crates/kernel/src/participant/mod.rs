@@ -41,6 +41,7 @@ pub(crate) use self::parked::cut_off;
 use self::parked::{WaitsFor, needs_transaction};
 use crate::node::Mutation;
 use crate::worker::{Context, Origin};
+pub(crate) use commits::is_within;
 
 /// The next step of the long transactions, and of the housekeeping, of a shard that this worker owns.
 pub fn go_on(shard: ShardId, context: &mut Context<'_>) {

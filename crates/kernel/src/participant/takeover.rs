@@ -260,7 +260,8 @@ impl Shard {
         let is_over = self.excluded.contains(&transaction.incarnation);
         let commits = &self.commits;
         if commit.is_none()
-            && commits.may_be_forgotten(transaction, true, age_us, is_over, context.now)
+            && !commits.remembers(transaction, is_over)
+            && !commits.remembers_since(true, age_us, context.now)
         {
             let shard = self.id;
             context.outbox.log.push(format!(
@@ -283,15 +284,16 @@ impl Shard {
             true => self.commits.decision(transaction),
             false => self.commits.single(transaction, context.now),
         };
-        let may_be_forgotten =
-            self.commits.may_be_forgotten(transaction, of_several, age_us, false, context.now);
         let known = match found {
             _ if context.node.mutation == Mutation::OutcomeNotAsked => KnownOutcome::Aborted,
             Some(ts) => KnownOutcome::Committed(ts),
-            None if may_be_forgotten => KnownOutcome::Forgotten,
-            None => KnownOutcome::Aborted,
+            None if self.commits.remembers(transaction, false) => KnownOutcome::Aborted,
+            None if self.commits.remembers_since(of_several, age_us, context.now) => {
+                KnownOutcome::NotFound
+            }
+            None => KnownOutcome::Forgotten,
         };
-        if known == KnownOutcome::Aborted {
+        if matches!(known, KnownOutcome::Aborted | KnownOutcome::NotFound) {
             self.on_decide(&Decide { transaction, shard, commit: None }, context);
         }
         let outcome = Message::Outcome(Outcome { transaction, request, shard, known });

@@ -42,7 +42,7 @@ impl World {
             Failure::Crawls { takes, .. } => {
                 self.counts.crawls += 1;
                 self.network.slow_down(node, until, *takes);
-                self.suspects.extend(self.nodes.keys().copied());
+                self.suspects.insert(node);
             }
             Failure::CutOff { from, hears, is_heard, waits, .. } => {
                 self.counts.cut_offs += 1;
@@ -168,7 +168,10 @@ impl World {
         self.returning.retain(|node| *node != failed);
         self.troubled.borrow_mut().remove(&failed);
         self.ending.remove(&failed);
-        self.hung.retain(|address, _| address.node != failed);
+        for hung in self.hung.extract_if(.., |address, _| address.node == failed) {
+            // What has waited for it is not for the next boot.
+            self.events.retain(|_, event| event.worker() != Some(hung.0));
+        }
         let mut random = Random::new(crash.seed);
         self.counts.crashes += 1;
         self.trace.add(8 << 32 | u64::from(failed.0));

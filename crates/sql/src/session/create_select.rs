@@ -65,7 +65,11 @@ impl Session {
         let mut definitions = self.client.client().session();
         let created = self.create_unfinished(&mut definitions, insert).await?;
         let id = created.id;
-        let filled = match self.fill(&plan).await {
+        // A token is for what changes rows of a table that is there.
+        let token = self.settings.commit_token.take();
+        let filled = self.fill(&plan).await;
+        self.settings.commit_token = token;
+        let filled = match filled {
             Ok(changed) => {
                 let name = create.name.name.clone();
                 let named = SchemaChange::RenameTable { id, database, name };
@@ -90,6 +94,11 @@ impl Session {
         match failure.error.code {
             // Somebody else's table got the name meanwhile.
             code::ER_TABLE_EXISTS_ERROR => self.table_exists(create),
+            // Whether its rows were committed does not matter any more.
+            code::ER_TRANSACTION_OUTCOME_UNKNOWN => {
+                let message = "The table was not made: a node died or is out of reach; try again";
+                Err(SqlError::new(code::ER_LOCK_DEADLOCK, message).into())
+            }
             _ => Err(failure),
         }
     }

@@ -10,7 +10,9 @@ use crate::execute::{Failure, error_of};
 
 /// A token that SET gives.
 pub fn checked_token(token: String) -> Result<String, SqlError> {
-    if token.starts_with(COMMIT_ID_PREFIX) || token.len() > TOKEN_LENGTH_MAX {
+    // What was no UTF-8 has this in its place by now: two such tokens would be one.
+    let is_text = !token.contains(char::REPLACEMENT_CHARACTER);
+    if token.starts_with(COMMIT_ID_PREFIX) || token.len() > TOKEN_LENGTH_MAX || !is_text {
         return Err(SqlError::wrong_value_for_variable("skarv_commit_token", &token));
     }
     Ok(token)
@@ -18,9 +20,9 @@ pub fn checked_token(token: String) -> Result<String, SqlError> {
 
 impl Session {
     /// Commits what is open, under the session's commit token if it has one. The token stays for another try unless that is
-    /// done or refused for good.
-    pub(super) async fn commit_open(&mut self) -> Result<(), Failure> {
-        let token = self.settings.commit_token.clone().filter(|_| self.client.in_transaction());
+    /// done or refused for good. `has_begun`: there is a transaction, whether it has asked for anything or not.
+    pub(super) async fn commit_open(&mut self, has_begun: bool) -> Result<(), Failure> {
+        let token = self.settings.commit_token.clone().filter(|_| has_begun);
         let Some(token) = token else {
             return self.client.commit().await.map_err(|refusal| self.refused(refusal));
         };
@@ -32,9 +34,21 @@ impl Session {
         let error = match result {
             Ok(()) => return Ok(()),
             Err(TokenRefusal::Refused(refusal)) => {
+                let ends = refusal.ends_transaction();
                 let failure = self.refused(refusal);
-                // The transaction is gone, whatever the reason.
-                return Err(Failure { is_undone: true, ends_transaction: true, ..failure });
+                let error = match ends {
+                    true => failure.error,
+                    // Elsewhere these leave the transaction open; here it is gone.
+                    false => SqlError::new(
+                        code::ER_LOCK_DEADLOCK,
+                        format!(
+                            "The transaction was rolled back, because its commit token could not be written ({}); try \
+                             restarting transaction",
+                            failure.error.message
+                        ),
+                    ),
+                };
+                return Err(Failure { error, is_undone: true, ends_transaction: true, ..failure });
             }
             Err(TokenRefusal::AlreadyCommitted { at_micros }) => {
                 let at = DateTime::from_micros(at_micros).unwrap_or(DateTime::ZERO);
@@ -69,7 +83,8 @@ impl Session {
                 Err(()) => return Err(SqlError::wrong_arguments("skarv_transaction_outcome")),
             }
         } else {
-            let is_token = (1..=TOKEN_LENGTH_MAX).contains(&name.len());
+            let is_text = !text.contains(char::REPLACEMENT_CHARACTER);
+            let is_token = is_text && (1..=TOKEN_LENGTH_MAX).contains(&name.len());
             if !is_token {
                 return Err(SqlError::wrong_arguments("skarv_transaction_outcome"));
             }

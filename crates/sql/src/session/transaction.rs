@@ -122,7 +122,8 @@ impl Session {
     }
 
     pub async fn commit_transaction(&mut self) -> Result<(), Failure> {
-        let result = self.commit_open().await;
+        let has_begun = self.transaction.explicit || self.client.in_transaction();
+        let result = self.commit_open(has_begun).await;
         self.end_transaction();
         result
     }
@@ -169,7 +170,7 @@ impl Session {
             return Ok(());
         }
         let result = match changes {
-            true => self.commit_open().await,
+            true => self.commit_open(true).await,
             false => self.client.commit().await.map_err(|refusal| self.refused(refusal)),
         };
         self.end_transaction();
