@@ -235,6 +235,7 @@ transcripts! {
         not_committed
         prepared_taken_over
         primary_dies
+        question_that_waited
         record_of_another_shard
         snapshot_of_an_earlier_request
         same_node_again

@@ -276,6 +276,38 @@ mod tests {
         assert_eq!(commits.outcome(id(1, 6)), TransactionOutcome::Forgotten);
     }
 
+    /// A participant that was away for long asks for the decision: that is kept as long as what is vouched for.
+    #[test]
+    fn decisions_of_a_coordinator_that_is_over_are_kept() {
+        let mut commits = Commits::default();
+        let ts = Timestamp::new(1, 1);
+        commits.add_decision(id(1, 7), ts, 1_000);
+        bury(&mut commits, 1, 2_000);
+        commits.expire(2_000 + OUTCOMES_KEPT_US);
+        assert!(commits.remembers(id(1, 7), true));
+        assert_eq!(commits.decision(id(1, 7)), Some(ts));
+        commits.expire(2_001 + OUTCOMES_KEPT_US);
+        assert!(!commits.remembers(id(1, 7), true));
+    }
+
+    /// What was forgotten between being listed and being told is not vouched for.
+    #[test]
+    fn a_later_member_is_told_again_at_the_end() {
+        let mut first = Commits::default();
+        first.add_decision(id(1, 5), Timestamp::new(1, 1), 0);
+        bury(&mut first, 1, 0);
+        first.add_decision(id(2, 3), Timestamp::new(1, 2), 0);
+        let mut second = Commits::default();
+        let told = first.told_after(None, 0);
+        second.learn(vec![(id(9, 1), Timestamp::new(1, 9))], first.unknown_to_learner(), 0);
+        assert!(second.remembers(id(1, 5), true) && second.remembers(id(2, 3), false));
+        // A boot goes to make room, and a decision is a minute old.
+        first.over.clear();
+        first.expire(DECISIONS_KEPT_US + 1);
+        second.learn(told, first.unknown_to_learner(), 0);
+        assert!(!second.remembers(id(1, 5), true) && !second.remembers(id(2, 3), false));
+    }
+
     /// Boots that end again and again do not pile up: the oldest are forgotten, and nothing is said of them.
     #[test]
     fn the_oldest_go_when_there_are_too_many() {
