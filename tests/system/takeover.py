@@ -84,7 +84,12 @@ class Worker:
         if answer.error == UNKNOWN:
             assert commits, f"{self.session.name}: {self.asked}: {answer}"
             assert self.session.answer(5).error == 2013, "the connection is not closed"
-            self.session = Session(self.path, self.name)
+            try:
+                self.session = Session(self.path, self.name)
+            except (OSError, AssertionError):
+                # Its own node dies now: the caller knows whether that one was to.
+                self.note(self.unknown)
+                return False
         self.note(self.unknown if answer.error == UNKNOWN else None)
         self.rolled_back += 1
         return True
