@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::request::Connections;
+use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 use storage::PagePool;
 use types::{
     Catalogue, Collation, Column, ColumnDefault, ColumnType, Home, Incarnation, Index, IndexId,
@@ -20,7 +21,6 @@ use crate::limits::{RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
 use crate::pace::Lag;
 use crate::participant::Shard;
 use crate::worker::Time;
-use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 
 /// A protocol rule that a test switches off, to see that an oracle notices. Never set outside tests and the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -230,9 +230,8 @@ impl NodeShared {
         let Boot { node, incarnation, home, journal } = boot;
         let others = config.nodes.iter().filter(|other| other.id != node);
         let workers = config.node(node).map_or(1, |own| own.workers);
-        let lags =
-            others.clone().map(|other| (other.id, (0..workers).map(|_| Lag::default()).collect()));
-        let lags = lags.collect();
+        let of_workers = || (0..workers).map(|_| Lag::default()).collect();
+        let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
         Arc::new(NodeShared {
             node,
