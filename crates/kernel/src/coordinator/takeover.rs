@@ -22,7 +22,7 @@ use types::ShardId;
 
 use super::request::{send_decide, send_decide_behind, send_to_primary};
 use super::{Asked, Coordinator, Phase, Session};
-use crate::limits::COMMITS_KEPT_US;
+use crate::limits::{COMMITS_KEPT_US, DECISIONS_KEPT_US};
 use crate::node::Mutation;
 use crate::participant::{cut_off, is_within};
 use crate::worker::Context;
@@ -139,6 +139,7 @@ impl Coordinator {
         let Phase::Asking { participants } = &pending.phase else { panic!("nothing was asked") };
         let participants = participants.clone();
         let asked_for = context.now.saturating_sub(pending.commit_asked_at);
+        let kept_us = if participants.is_empty() { COMMITS_KEPT_US } else { DECISIONS_KEPT_US };
         match message.known {
             KnownOutcome::Committed(ts) => {
                 for shard in participants {
@@ -155,7 +156,7 @@ impl Coordinator {
             }
             KnownOutcome::Aborted => self.lose(session, Refusal::RolledBack, context),
             // The question may have waited with a node that was frozen: by this clock it must hold, too.
-            KnownOutcome::NotFound if is_within(asked_for, COMMITS_KEPT_US) => {
+            KnownOutcome::NotFound if is_within(asked_for, kept_us) => {
                 self.lose(session, Refusal::RolledBack, context);
             }
             KnownOutcome::NotFound | KnownOutcome::Forgotten => {
