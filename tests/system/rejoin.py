@@ -164,6 +164,40 @@ def test_in_turns(environment):
     assert max(waits) <= 1.0, waits
 
 
+def test_progress(environment):
+    """How far a node is filled, as a table, on the node that fills it."""
+    cluster = environment.cluster("data", "--memory", "256M")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.filler (id INT PRIMARY KEY, c VARCHAR(200))")
+    rows = 400_000 if environment.full else 150_000
+    for first in range(0, rows, 2000):
+        values = ", ".join(f"({id}, '{'x' * 200}')" for id in range(first, first + 2000))
+        cluster.sql(2, f"INSERT INTO d.filler VALUES {values}")
+    columns = "NODE_ID, STATE, FILLED_ROWS, FILLED_ROWS_EXPECTED, FILLED_BYTES, FILLED_SECONDS, FILLED_SECONDS_LEFT"
+    watcher = Session(cluster.node(2)["socket"], "watcher")
+    look = lambda: {row[0]: row[1:] for row in watcher.query(f"SELECT {columns} FROM performance_schema.skarv_nodes")}
+    nothing = [None] * 5
+    assert look() == {"1": ["started", *nothing], "2": ["started", *nothing], "3": ["started", *nothing]}
+    os.kill(cluster.node(3)["pid"], signal.SIGKILL)
+    seen, deadline = [], time.monotonic() + BACK_MAX
+    while True:
+        state, *filled = look()["3"]
+        if filled != nothing:
+            seen.append(filled)
+        if state == "started" and seen:
+            break
+        assert time.monotonic() < deadline, "node 3 is not filled"
+        time.sleep(0.01)
+    wait_for("nothing is filled any more", lambda: look()["3"] == ["started", *nothing])
+    done = [int(rows) for rows, *_ in seen]
+    assert done == sorted(done) and len(set(done)) > 3, done
+    assert all(int(expected) >= rows for _, expected, *_ in seen), seen
+    assert max(int(size) for _, _, size, *_ in seen) > 100 * max(done), seen
+    assert [left for *_, left in seen if left is not None], seen
+    watcher.close()
+    cluster.note_pids()
+    cluster.desc("d.filler")
+
+
 def test_by_hand(environment):
     """Without a supervisor: a node that is started again from its directory says that it is over; without the directory it must be
     known to be, and is no voter any more."""

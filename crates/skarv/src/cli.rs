@@ -187,7 +187,8 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   replicas          copies of every row, 1 to 4; data nodes are grouped in the order of their ids
   shards_per_group  optional; a multiple of replicas [default: replicas * the most workers of a data node]
   heartbeat_ms      optional; nodes tell each other so often that they live; one that is silent for four times as long is
-                    excluded from the cluster, 20 to 600000 [default: 100; `skarv up` writes 250]
+                    excluded from the cluster, 20 to 600000; more than the longest round trip between nodes
+                    [default: 100; `skarv up` writes 250]
   memory            optional; for the rows of each data node [default: 256M]
   id                1, 2, ...
   roles             voter (1, 3 or 5 nodes keep the control plane: while most of them are away nobody is answered, so have 3

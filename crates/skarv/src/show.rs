@@ -145,22 +145,16 @@ pub fn status_line(node: &Map<String, Value>) -> String {
 /// How far the node has filled one that came back; nothing if there is none.
 pub fn fills(node: &Map<String, Value>) -> String {
     let count = |field: &str| node.get(field).and_then(Value::as_u64);
-    let (Some(other), Some(rows), Some(expected), Some(bytes), Some(took)) = (
+    let (Some(other), Some(rows), Some(expected), Some(bytes)) = (
         count("fills_node"),
         count("fills_rows"),
         count("fills_rows_expected"),
         count("fills_bytes"),
-        count("fills_microseconds"),
     ) else {
         return String::new();
     };
-    let left = match rows {
-        0 => "-".to_string(),
-        _ => format!(
-            "{:.0} s",
-            expected.saturating_sub(rows) as f64 * (took as f64 / rows as f64) / 1e6
-        ),
-    };
+    let left = count("fills_microseconds_left");
+    let left = left.map_or("-".into(), |left| format!("{:.0} s", left as f64 / 1e6));
     format!(" fills node {other}: {rows} of {expected} rows, {}, {left} left", human(bytes))
 }
 
@@ -235,7 +229,7 @@ mod tests {
             filling.insert(format!("fills_{field}"), json!(value));
         }
         filling.insert("fills_bytes".into(), json!(2 << 20));
-        filling.insert("fills_microseconds".into(), json!(5_000_000));
+        filling.insert("fills_microseconds_left".into(), json!(15_000_000));
         let line = status_line(&filling);
         assert!(line.ends_with(" fills node 3: 250 of 1000 rows, 2.0 MiB, 15 s left"), "{line}");
         let down = unknown(13);

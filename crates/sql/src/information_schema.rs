@@ -5,6 +5,7 @@
 //! for any rows. Column names and their order are MySQL 8's, values of what does not exist here are NULL or constant.
 
 pub mod activity;
+mod nodes;
 
 use types::convert::SqlWarning;
 use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
@@ -62,10 +63,11 @@ pub enum VirtualTable {
     /// PROCESSLIST once more, where MySQL 8 has it too.
     PerformanceProcessList,
     SkarvDeadlocks,
+    SkarvNodes,
 }
 
 impl VirtualTable {
-    pub const ALL: [VirtualTable; 24] = [
+    pub const ALL: [VirtualTable; 25] = [
         VirtualTable::CharacterSets,
         VirtualTable::CheckConstraints,
         VirtualTable::Collations,
@@ -90,6 +92,7 @@ impl VirtualTable {
         VirtualTable::DataLocks,
         VirtualTable::PerformanceProcessList,
         VirtualTable::SkarvDeadlocks,
+        VirtualTable::SkarvNodes,
     ];
 
     /// A table of one of [`SCHEMAS`]; 1109 or 1146 if there is none.
@@ -111,7 +114,8 @@ impl VirtualTable {
             VirtualTable::DataLocks
             | VirtualTable::DataLockWaits
             | VirtualTable::PerformanceProcessList
-            | VirtualTable::SkarvDeadlocks => PERFORMANCE,
+            | VirtualTable::SkarvDeadlocks
+            | VirtualTable::SkarvNodes => PERFORMANCE,
             _ => NAME,
         }
     }
@@ -142,6 +146,7 @@ impl VirtualTable {
             VirtualTable::DataLockWaits => "data_lock_waits",
             VirtualTable::PerformanceProcessList => "processlist",
             VirtualTable::SkarvDeadlocks => "skarv_deadlocks",
+            VirtualTable::SkarvNodes => "skarv_nodes",
         }
     }
 
@@ -446,6 +451,26 @@ impl VirtualTable {
                 "LOCK_DATA",
                 "#BLOCKING_ENGINE_TRANSACTION_ID",
             ],
+            VirtualTable::SkarvNodes => &[
+                "#NODE_ID",
+                "STATE",
+                "INCARNATION",
+                "#VIEW",
+                "#SHARDS_LED",
+                "IS_CONTROL_LEADER",
+                "IS_SEQUENCER",
+                "#UPTIME_SECONDS",
+                "#TRANSACTIONS_OPEN",
+                "#LOCKS_HELD",
+                "#COMMITS",
+                "#ABORTS",
+                "WAITS_FOR",
+                "#FILLED_ROWS",
+                "#FILLED_ROWS_EXPECTED",
+                "#FILLED_BYTES",
+                "#FILLED_SECONDS",
+                "#FILLED_SECONDS_LEFT",
+            ],
         }
     }
 
@@ -590,6 +615,7 @@ pub async fn rows(
         VirtualTable::DataLocks => activity::data_locks(session, warnings).await,
         VirtualTable::DataLockWaits => activity::data_lock_waits(session, warnings).await,
         VirtualTable::SkarvDeadlocks => activity::deadlocks(session, warnings).await,
+        VirtualTable::SkarvNodes => nodes::nodes(session, warnings).await,
         VirtualTable::Partitions => visible_tables(&catalogue)
             .map(|table| {
                 let mut row = vec![Value::Null; 9];

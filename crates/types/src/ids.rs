@@ -67,6 +67,12 @@ id!(
     /// A node's boot, random: a restarted node is never taken for the one that died (R5).
     Incarnation(u64)
 );
+impl Incarnation {
+    /// As logs and tables write it.
+    pub fn text(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
 id!(
     /// A table, unique for the life of the cluster: a dropped table's id is not used again. Hidden tables (unique
     /// secondary keys, sequences) have ids of their own.

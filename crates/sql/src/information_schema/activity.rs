@@ -159,7 +159,7 @@ fn thread(threads: &BTreeMap<TransactionId, u32>, transaction: TransactionId) ->
     threads.get(&transaction).map_or(Value::Null, |id| number(u64::from(*id)))
 }
 
-fn optional(value: Option<impl AsRef<str>>) -> Value {
+pub fn optional(value: Option<impl AsRef<str>>) -> Value {
     value.map_or(Value::Null, text)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use client::{DeadlockReport, LockedThing, Report, ReportRequest};
+use client::{DeadlockReport, LockedThing};
 use types::{Catalogue, NodeId};
 
 use super::{Table, text};
@@ -140,23 +140,23 @@ impl Session {
 
     async fn node_section(&mut self, out: &mut String) {
         heading(out, "NODES");
-        for (node, report) in self.client.report(None, ReportRequest::Status).await {
-            match report {
-                Report::Status(own) => line(
-                    out,
-                    &format!(
-                        "node {node}: state={:?} view={} transactions_open={} locks_held={} commits={} aborts={}",
-                        own.state,
-                        own.view,
-                        own.transactions_open,
-                        own.locks_held,
-                        own.commits,
-                        own.aborts
-                    ),
+        let told = self.client.node_statuses().await;
+        for own in &told.items {
+            line(
+                out,
+                &format!(
+                    "node {}: state={} view={} transactions_open={} locks_held={} commits={} aborts={}",
+                    own.node,
+                    own.state.name(),
+                    own.view,
+                    own.transactions_open,
+                    own.locks_held,
+                    own.commits,
+                    own.aborts
                 ),
-                _ => line(out, &format!("node {node}: unreachable")),
-            }
+            );
         }
+        silence(out, &told.unreachable);
     }
 }
 
