@@ -1,10 +1,12 @@
 """A node is frozen (SIGSTOP), and goes on later: the others find out, and it answers nothing that is old by then."""
 
 import os
+import selectors
 import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 from isolation_client import Session
@@ -18,6 +20,11 @@ EXCLUDED_AFTER = 1.6
 PROBES = 8
 # A worker that acknowledges nothing for twenty heartbeats, five seconds in a box, and then its node's lease.
 HUNG_WAIT_MAX = 8.0
+# A process that gets so little time that what is asked of it takes a hundred times as long, in seconds; and by when it is excluded: five
+# seconds until most probes say so, fifty heartbeats, and the end of its lease, and once more as long where chance has it.
+STOPPED, RUNS = 0.6, 0.005
+SLOW_MAX = 40.0
+BUSY_SESSIONS, BUSY_ROWS = 800, 100_000
 # Stops one thread, not its process, until that ends: PTRACE_SEIZE, PTRACE_INTERRUPT, waitpid with __WALL.
 HANG = """
 import ctypes, os, sys
@@ -174,6 +181,97 @@ def test_one_worker(environment):
     load.close()
     print(f"       a worker hangs: longest wait of a client of a living node: {', '.join(f'{1000 * wait:.0f}' for wait in longest)} ms")
     assert max(longest) <= HUNG_WAIT_MAX, longest
+
+
+class Throttle(threading.Thread):
+    """Stops a process most of the time, until it ends."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.ends = pid, threading.Event()
+
+    def run(self):
+        try:
+            while not self.ends.is_set():
+                os.kill(self.pid, signal.SIGSTOP)
+                self.ends.wait(STOPPED)
+                os.kill(self.pid, signal.SIGCONT)
+                self.ends.wait(RUNS)
+        except ProcessLookupError:
+            pass
+
+
+def done_in(load, victim, seconds):
+    """What the clients of other nodes get done a second."""
+    count = lambda: sum(worker.count for worker in load.workers if worker.node != victim)
+    before = count()
+    run_for(load, seconds)
+    return (count() - before) / seconds
+
+
+def test_slow(environment):
+    """A node that gets little time is waited for, then excluded; the others go on as before, and it comes back when it is well."""
+    rates = []
+    for victim in (3, 2) if environment.full else (3,):
+        cluster = make(environment, f"slow-{victim}")
+        load = Load(cluster)
+        run_for(load, 0.5)
+        quick = done_in(load, victim, 2)
+        load.victims = {victim}
+        throttle = Throttle(cluster.node(victim)["pid"])
+        throttle.start()
+        try:
+            load.died_at = time.monotonic()
+            load.felt_at = load.died_at + SLOW_MAX
+            slow = done_in(load, victim, 3)
+            load.wait_back(victim)
+        finally:
+            throttle.ends.set()
+            throttle.join(10)
+        took = time.monotonic() - load.died_at
+        said = "".join(open(os.path.join(cluster.dir, f"node{node}.log")).read() for node in (1, 2, 3))
+        assert f"node {victim} is excluded: it is slow" in said, said[-2000:]
+        load.check()
+        run_for(load, 1)
+        again = done_in(load, victim, 2)
+        load.check()
+        load.close()
+        rates.append((quick, slow, again))
+        print(f"       node {victim} gets {100 * RUNS / (STOPPED + RUNS):.1f} % of its time: others do {quick:.0f} a second before, "
+              f"{slow:.0f} while they wait for it, {again:.0f} after; it was back after {took:.1f} s")
+    assert all(slow < quick / 4 and again > quick / 2 for quick, slow, again in rates), rates
+
+
+def test_busy(environment):
+    """A node whose clients ask for more than it can do is neither silent nor slow: what keeps the cluster together has its turn. So with
+    clients of one node, and of both."""
+    cluster = environment.cluster("busy", "--workers", "2")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c VARCHAR(50))")
+    for first in range(0, BUSY_ROWS, 2000):
+        cluster.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, '{id}')" for id in range(first, first + 2000)))
+    pids = [cluster.node(id)["pid"] for id in (1, 2, 3)]
+    ask = lambda session: session.send("SELECT COUNT(*) FROM d.t WHERE c LIKE '%7'")
+    count = 0
+    for nodes in ((3,), (2, 3)):
+        sessions = [Session(cluster.node(nodes[number % len(nodes)])["socket"], f"busy {number}") for number in range(BUSY_SESSIONS)]
+        selector = selectors.DefaultSelector()
+        for session in sessions:
+            selector.register(session, selectors.EVENT_READ)
+            ask(session)
+        until = time.monotonic() + (60 if environment.full else 10)
+        while time.monotonic() < until:
+            for key, _ in selector.select(0.1):
+                answer = key.fileobj.on_readable()
+                if answer is not None:
+                    assert answer.rows == [[str(BUSY_ROWS // 10)]], f"{key.fileobj.name}: {answer}"
+                    count += 1
+                    ask(key.fileobj)
+        for session in sessions:
+            session.close()
+    assert count > 0 and pids == [cluster.node(id)["pid"] for id in (1, 2, 3)], "a node was restarted"
+    said = "".join(open(os.path.join(cluster.dir, f"node{node}.log")).read() for node in (1, 2, 3))
+    assert " is slow" not in said and "excluded" not in said, [line for line in said.splitlines() if "WARN" in line]
+    print(f"       {BUSY_SESSIONS} sessions of one node, then of both, count {BUSY_ROWS} rows: {count} answers")
 
 
 def test_for_a_moment(environment):

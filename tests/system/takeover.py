@@ -206,3 +206,8 @@ def test_one_of_three(environment):
 def test_two_of_three(environment):
     """Of three copies two are lost, while the cluster is still busy with the first."""
     kills(environment, [2, 4], "two of three", "sequencer", ["--data-nodes", 3, "--replicas", 3])
+
+
+def test_one_of_each_group(environment):
+    """Two node groups: a node of each is lost, and transactions over both were under way."""
+    kills(environment, [2, 5], "one of each of two groups", "sequencer", ["--data-nodes", 4])

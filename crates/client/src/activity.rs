@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::report::{
-    DeadlockReport, Holding, LockReport, Report, ReportRequest, SessionReport, TransactionOutcome,
+    DeadlockReport, Holding, LockReport, NodeStatus, Report, ReportRequest, SessionReport,
+    TransactionOutcome,
 };
 use types::{CommitId, NodeId, ShardId};
 
@@ -57,6 +58,18 @@ impl Session {
                         told.left_out += own.left_out;
                     }
                 }
+                _ => told.miss(node),
+            }
+        }
+        told
+    }
+
+    /// What each node says of itself.
+    pub async fn node_statuses(&mut self) -> Told<NodeStatus> {
+        let mut told = Told::default();
+        for (node, report) in self.report(None, ReportRequest::Status).await {
+            match report {
+                Report::Status(own) => told.items.push(own),
                 _ => told.miss(node),
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,12 +62,26 @@ impl Executor {
     /// Polls each task that is woken now, once; true if there was any. What they wake waits for the next call, so that a
     /// task that yields lets its driver look at the world in between.
     pub fn run(&mut self) -> bool {
-        let woken = std::mem::take(&mut *self.woken.lock().expect("nobody panics with it"));
-        let ran = !woken.is_empty();
-        for id in woken {
+        self.run_while(|| true)
+    }
+
+    /// The same, but only one task and then others as long as `goes_on` says; those that are left come first in the next call.
+    pub fn run_while(&mut self, mut goes_on: impl FnMut() -> bool) -> bool {
+        let mut woken = std::mem::take(&mut *self.lock_woken()).into_iter();
+        let mut ran = false;
+        while let Some(id) = woken.next() {
             self.poll(id);
+            ran = true;
+            if !woken.as_slice().is_empty() && !goes_on() {
+                self.lock_woken().splice(0..0, woken);
+                break;
+            }
         }
         ran
+    }
+
+    fn lock_woken(&self) -> MutexGuard<'_, Vec<TaskId>> {
+        self.woken.lock().expect("nobody panics with the queue")
     }
 
     fn poll(&mut self, id: TaskId) {
@@ -134,5 +148,32 @@ mod tests {
         while executor.run() {}
         assert_eq!(*order.borrow(), ["a0", "b0", "a1", "b1"]);
         assert!(executor.is_empty());
+    }
+
+    /// Where only some are run the others come next, before those that were woken meanwhile.
+    #[test]
+    fn tasks_that_were_left_come_first() {
+        let order = Rc::new(RefCell::new(String::new()));
+        let mut executor = Executor::new();
+        for name in ['a', 'b', 'c', 'd'] {
+            let order = Rc::clone(&order);
+            executor.spawn(Box::pin(async move {
+                for _ in 0..3 {
+                    order.borrow_mut().push(name);
+                    yield_now().await;
+                }
+            }));
+        }
+        for count in [1, 2, 1, 3, 1, 100] {
+            let mut left = count;
+            let goes_on = || {
+                left -= 1;
+                left > 0
+            };
+            assert!(executor.run_while(goes_on));
+        }
+        assert_eq!(*order.borrow(), "abcdabcdabcd");
+        while executor.run() {}
+        assert!(executor.is_empty() && !executor.run_while(|| panic!("nothing is to be run")));
     }
 }

@@ -20,11 +20,14 @@
 //!             ^ acknowledgements take from here       ^ handed
 //! ```
 
+mod round_trips;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::Message;
-use protocol::envelope::{Header, encode_frame};
+use protocol::envelope::{Header, NO_GROUP, encode_frame};
+use protocol::message::Probe;
 use types::wire::Wire;
 use types::{Address, ClusterId, GroupId, Incarnation, Lineage, NodeId, View};
 
@@ -33,6 +36,7 @@ use crate::limits::{
     CHUNK_BYTES_MAX, RESEND_BYTES_MAX, RESEND_DOUBLINGS_MAX,
 };
 use crate::worker::{Outbox, Time};
+use round_trips::RoundTrips;
 
 /// What this end puts into every header.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +109,11 @@ struct Channel {
     acknowledged_chunks: u64,
     acknowledged_at: Time,
     acknowledged_after: Time,
+    round_trips: RoundTrips,
     received: u64,
+    received_bytes: u64,
+    /// A probe has come: it is acknowledged at once.
+    is_probed: bool,
     /// What the host was last given as an acknowledgement.
     received_acknowledged: u64,
     early: BTreeMap<u64, (Header, Option<Message>)>,
@@ -126,6 +134,8 @@ pub struct Wait {
     pub waited: Time,
     /// Grows with every acknowledgement and frame that comes.
     pub came: u64,
+    /// What a probe takes lately, if that was asked.
+    pub round_trip: Option<Time>,
 }
 
 /// What became of a frame.
@@ -176,7 +186,10 @@ impl Channels {
             acknowledged_chunks: 0,
             acknowledged_at: 0,
             acknowledged_after: 0,
+            round_trips: RoundTrips::default(),
             received: 0,
+            received_bytes: 0,
+            is_probed: false,
             received_acknowledged: 0,
             early: BTreeMap::new(),
         })
@@ -218,12 +231,28 @@ impl Channels {
         }
     }
 
-    /// Takes a frame whose identity was checked.
-    pub fn receive(&mut self, now: Time, header: Header, message: Option<Message>) -> Received {
+    /// Queues a probe, if the last one is back and was sent long enough ago.
+    pub fn probe(&mut self, peer: Address, boot: Incarnation, now: Time, interval: Time) {
+        if self.channel(peer, Some(boot)).round_trips.is_due(now, interval) {
+            self.send(peer, Some(boot), NO_GROUP, View(0), &Message::Probe(Probe {}));
+            let channel = self.channel(peer, Some(boot));
+            channel.round_trips.on_queued(now, channel.sequence_last);
+        }
+    }
+
+    /// Takes a frame of so many bytes whose identity was checked.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        size: usize,
+        header: Header,
+        message: Option<Message>,
+    ) -> Received {
         if *self.linked.entry(header.from).or_insert(header.incarnation) != header.incarnation {
             return Received::OtherIncarnation;
         }
         let channel = self.channel(header.from, Some(header.incarnation));
+        channel.received_bytes += size as u64;
         channel.on_acknowledged(now, header.acknowledged);
         if header.sequence == 0 {
             // An acknowledgement, or a message that is not numbered.
@@ -244,6 +273,7 @@ impl Channels {
             }
             return Received::Nothing;
         }
+        channel.is_probed |= matches!(message, Some(Message::Probe(_)));
         channel.received = header.sequence;
         let mut deliver: Vec<(Header, Message)> =
             message.map(|m| (header, m)).into_iter().collect();
@@ -257,7 +287,7 @@ impl Channels {
     /// Says something to whoever is at the other end, now or never: beside any channel.
     pub fn send_unnumbered(&self, peer: Address, message: &Message, outbox: &mut Outbox) {
         assert!(message.is_unnumbered());
-        let header = self.identity.header(peer, protocol::envelope::NO_GROUP, View(0), 0, 0);
+        let header = self.identity.header(peer, NO_GROUP, View(0), 0, 0);
         let mut bytes = Vec::new();
         append_frame(&header, Some(message), &mut bytes);
         outbox.frames.push((peer, Arc::new(bytes)));
@@ -278,7 +308,9 @@ impl Channels {
                 continue;
             }
             channel.hand_over(now, *peer, self.config.window_bytes, outbox);
-            if channel.received - channel.received_acknowledged >= ACK_FRAMES_MAX {
+            let is_probed = std::mem::take(&mut channel.is_probed);
+            let owes = channel.received - channel.received_acknowledged;
+            if owes >= ACK_FRAMES_MAX || is_probed && owes > 0 {
                 channel.acknowledge(&identity, *peer, outbox);
             }
         }
@@ -319,6 +351,7 @@ impl Channels {
         channel.resends = 0;
         channel.handed = 0;
         channel.handed_bytes = 0;
+        channel.round_trips.on_link_up();
         channel.hand_over(now, peer, window_bytes, outbox);
     }
 
@@ -337,21 +370,16 @@ impl Channels {
         self.linked.get(&peer).copied()
     }
 
-    /// Is nothing on its way to this boot of a peer, and has nothing been acknowledged for so long?
-    pub fn is_idle(&self, peer: Address, boot: Incarnation, now: Time, idle_us: Time) -> bool {
-        let channel = self.channels.get(&(peer, Some(boot)));
-        channel.is_none_or(|own| own.unacked.is_empty() && now > own.acknowledged_at + idle_us)
-    }
-
     /// How long the channels to members wait.
     pub fn waits(
         &self,
         now: Time,
         tells_us: Time,
+        round_trips_since: Option<Time>,
     ) -> impl Iterator<Item = (Address, Incarnation, Wait)> {
         self.channels.iter().filter_map(move |((peer, boot), channel)| {
             let boot = boot.filter(|boot| self.members.get(&peer.node) == Some(boot))?;
-            Some((*peer, boot, channel.wait(now, tells_us)))
+            Some((*peer, boot, channel.wait(now, tells_us, round_trips_since)))
         })
     }
 
@@ -399,6 +427,7 @@ impl Identity {
 impl Channel {
     /// The peer has everything up to a sequence.
     fn on_acknowledged(&mut self, now: Time, sequence: u64) {
+        self.round_trips.on_acknowledged(now, sequence, self.received_bytes);
         while self.unacked.front().is_some_and(|chunk| chunk.sequence_last <= sequence) {
             let chunk = self.unacked.pop_front().expect("front exists");
             self.unacked_bytes -= chunk.bytes.len();
@@ -415,12 +444,17 @@ impl Channel {
         }
     }
 
-    fn wait(&self, now: Time, tells_us: Time) -> Wait {
+    fn wait(&self, now: Time, tells_us: Time, round_trips_since: Option<Time>) -> Wait {
         let oldest = self.unacked.front().filter(|chunk| chunk.handed_at != 0);
         let waited = oldest.map_or(0, |chunk| now.saturating_sub(chunk.handed_at));
         let tells = now < self.acknowledged_at + tells_us;
         let told = if tells { self.acknowledged_after } else { 0 };
-        Wait { waited: waited.max(told), came: self.acknowledged_chunks + self.received }
+        let round_trip = |since| self.round_trips.typical(now, since, self.received_bytes);
+        Wait {
+            waited: waited.max(told),
+            came: self.acknowledged_chunks + self.received,
+            round_trip: round_trips_since.and_then(round_trip),
+        }
     }
 
     /// Makes a chunk of what was queued.
@@ -446,6 +480,8 @@ impl Channel {
             }
             self.handed += 1;
             self.handed_bytes += chunk.bytes.len();
+            let queued = self.handed_bytes;
+            self.round_trips.on_handed(now, chunk.sequence_last, queued, self.received_bytes);
             self.received_acknowledged = self.received_acknowledged.max(chunk.acknowledges);
             outbox.frames.push((peer, Arc::clone(&chunk.bytes)));
         }
@@ -454,8 +490,7 @@ impl Channel {
     /// A bare acknowledgement: not numbered, not kept, and not held back by the window.
     fn acknowledge(&mut self, identity: &Identity, peer: Address, outbox: &mut Outbox) {
         self.received_acknowledged = self.received;
-        let group = protocol::envelope::NO_GROUP;
-        let header = identity.header(peer, group, View(0), 0, self.received);
+        let header = identity.header(peer, NO_GROUP, View(0), 0, self.received);
         let mut bytes = Vec::new();
         append_frame(&header, None, &mut bytes);
         outbox.frames.push((peer, Arc::new(bytes)));

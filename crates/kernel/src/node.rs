@@ -18,7 +18,7 @@ use types::{
 };
 
 use crate::limits::{RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
-use crate::pace::Lag;
+use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
 use crate::worker::Time;
 
@@ -97,6 +97,8 @@ pub enum Mutation {
     LeaseNotWaitedFor,
     /// Keep nodes that hang (breaks R22).
     HangingIsKept,
+    /// Keep nodes that are slow (breaks R22).
+    SlowIsKept,
     /// Say that a transaction is rolled back because its commit is not there (breaks R8).
     OutcomeGuessed,
     /// Grant leases without knowing that nobody else leads (breaks R3).
@@ -168,6 +170,8 @@ pub struct NodeShared {
     heard: BTreeMap<NodeId, AtomicU64>,
     /// How each other node acknowledges, as each worker of this one finds.
     pub(crate) lags: BTreeMap<NodeId, Vec<Lag>>,
+    /// How its own workers are.
+    pub(crate) awake: Vec<Awake>,
     /// Until when this node may answer what is read (R3).
     lease_until: AtomicU64,
     cut_off_from: AtomicU64,
@@ -251,6 +255,7 @@ impl NodeShared {
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
             heard,
             lags,
+            awake: (0..workers).map(|_| Awake::default()).collect(),
             lease_until: AtomicU64::new(0),
             cut_off_from: AtomicU64::new(Time::MAX),
             needs_lease: AtomicBool::new(false),

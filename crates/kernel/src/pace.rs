@@ -1,24 +1,27 @@
 //! Peers that hang (R22): their heartbeats come, and everybody waits for them all the same. A worker of theirs does nothing, or the link
 //! to it is half open.
 //!
-//! Each worker watches how long its channels wait to be acknowledged, and says something now and then where nothing is to be said. A
+//! Each worker watches how long its channels wait to be acknowledged, and probes them now and then. A
 //! peer that acknowledges within a heartbeat, or within [`LATE_ACK_US`] if that is longer, keeps up. One that takes longer is *late*,
 //! which operators are shown. One from which nothing comes any more, no acknowledgement and nothing else, for [`STALL_HEARTBEATS`], is
-//! *stalled*. To be slow is no fault: it may be the network's, or that of who asks so much.
+//! *stalled*. What most probes take is how far away the peer is: who is *slow* is told by that, seen from several nodes.
 //!
-//! Workers that get no time themselves hear acknowledgements late, and say nothing of others. The node tells the leader with its
-//! heartbeats who is stalled; who is to go for it, [`crate::control::lease`] decides.
+//! Workers that get no time themselves hear acknowledgements late, and say nothing of others; a node of which one gets none says
+//! nothing of how far away others are. The node tells the leader with its
+//! heartbeats who is stalled, and how far away each is; who is to go for it, [`crate::control::lease`] decides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use protocol::Message;
-use protocol::message::Probe;
+use protocol::message::RoundTrip;
 use types::{Address, Incarnation, NodeId};
 
 use crate::channel::Wait;
-use crate::limits::{LATE_ACK_US, PROBE_HEARTBEATS, STALL_HEARTBEATS, TICK_INTERVAL_US};
+use crate::limits::{
+    LATE_ACK_US, PROBE_HEARTBEATS, PROBES_COUNT_HEARTBEATS, ROUND_TRIPS_HEARTBEATS,
+    STALL_HEARTBEATS, TICK_INTERVAL_US,
+};
 use crate::node::NodeShared;
 use crate::worker::{Context, Time};
 
@@ -30,13 +33,27 @@ const WORD_LASTS_US: Time = 10 * TICK_INTERVAL_US;
 pub(crate) struct Lag {
     late_until: AtomicU64,
     stalled_until: AtomicU64,
+    /// What most probes take, in microseconds, of the worker of it that is farthest away.
+    round_trip: AtomicU64,
+    round_trip_until: AtomicU64,
+}
+
+/// How a worker of this node is.
+#[derive(Default)]
+pub(crate) struct Awake {
+    ticked_at: AtomicU64,
+    /// Its ticks were late a while ago.
+    away_until: AtomicU64,
 }
 
 /// A worker's channels to others.
 #[derive(Default)]
 pub(crate) struct Paces {
     ticked_at: Time,
+    round_trips_told: Time,
     late: BTreeMap<(Address, Incarnation), Late>,
+    /// When something had come that was not handed out.
+    unread: BTreeMap<Address, Time>,
 }
 
 /// A channel that waits for too long.
@@ -47,23 +64,24 @@ struct Late {
 }
 
 impl Paces {
+    pub fn note_unread(&mut self, peer: Address, now: Time) {
+        self.unread.insert(peer, now);
+    }
+
     pub fn on_tick(&mut self, context: &mut Context<'_>) {
         self.look(context);
         self.probe(context);
     }
 
-    /// Says something to whom nothing else is to be said.
     fn probe(&self, context: &mut Context<'_>) {
-        let idle_us = PROBE_HEARTBEATS * context.node.heartbeat_us();
+        let interval = PROBE_HEARTBEATS * context.node.heartbeat_us();
         let state = Arc::clone(context.state);
         for (node, boot) in &state.incarnations {
             if *node == context.address.node {
                 continue;
             }
             for peer in context.workers_of(*node) {
-                if context.channels.is_idle(peer, *boot, context.now, idle_us) {
-                    context.send(peer, Message::Probe(Probe {}));
-                }
+                context.channels.probe(peer, *boot, context.now, interval);
             }
         }
     }
@@ -73,16 +91,32 @@ impl Paces {
         // A few ticks may be late.
         let was_away = now > self.ticked_at + 5 * TICK_INTERVAL_US;
         self.ticked_at = now;
+        let worker = usize::from(context.address.worker.0);
+        node.awake[worker].ticked_at.store(now, Ordering::Relaxed);
         if was_away {
             self.late.clear();
+            let until = now + PROBE_HEARTBEATS * node.heartbeat_us();
+            node.awake[worker].away_until.store(until, Ordering::Relaxed);
         }
         let late_us = LATE_ACK_US.max(node.heartbeat_us());
         let stall_us = STALL_HEARTBEATS * node.heartbeat_us();
-        // A probe's acknowledgement tells until the next one's.
-        let tells_us = 2 * PROBE_HEARTBEATS * node.heartbeat_us();
-        let worker = usize::from(context.address.worker.0);
+        // An acknowledgement tells until some more probes are back.
+        let tells_us = PROBES_COUNT_HEARTBEATS * node.heartbeat_us();
         let mut late = BTreeMap::new();
-        for (peer, boot, Wait { waited, came }) in context.channels.waits(now, tells_us) {
+        let mut round_trips: BTreeMap<NodeId, Time> = BTreeMap::new();
+        let tells_round_trips = now >= self.round_trips_told + node.heartbeat_us() / 2;
+        let since = now.saturating_sub(ROUND_TRIPS_HEARTBEATS * node.heartbeat_us());
+        let since = tells_round_trips.then_some(since);
+        for (peer, boot, wait) in context.channels.waits(now, tells_us, since) {
+            if self.unread.get(&peer).is_some_and(|at| now < at + TICK_INTERVAL_US) {
+                // The acknowledgement may be there.
+                continue;
+            }
+            let Wait { waited, came, round_trip } = wait;
+            if let Some(round_trip) = round_trip {
+                let farthest = round_trips.entry(peer.node).or_default();
+                *farthest = round_trip.max(*farthest);
+            }
             if waited <= late_us || was_away {
                 continue;
             }
@@ -97,6 +131,16 @@ impl Paces {
             late.insert((peer, boot), own);
         }
         self.late = late;
+        if tells_round_trips {
+            self.round_trips_told = now;
+        }
+        for (peer, round_trip) in round_trips {
+            if let Some(lags) = node.lags.get(&peer) {
+                let until = now + node.heartbeat_us();
+                lags[worker].round_trip.store(round_trip, Ordering::Relaxed);
+                lags[worker].round_trip_until.store(until, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -109,6 +153,25 @@ impl NodeShared {
     /// Those that acknowledge late what this node sends them.
     pub(crate) fn late(&self, now: Time) -> Vec<NodeId> {
         self.lagging(|lag| now < lag.late_until.load(Ordering::Relaxed))
+    }
+
+    /// How far away the others are, as far as is known: of each the farthest worker, from whichever of this node. Nothing is known if
+    /// a worker of this one got no time a while ago: the others would be as far from that one.
+    pub(crate) fn round_trips(&self, now: Time) -> Vec<RoundTrip> {
+        let is_awake = |awake: &Awake| {
+            now <= awake.ticked_at.load(Ordering::Relaxed) + WORD_LASTS_US
+                && now >= awake.away_until.load(Ordering::Relaxed)
+        };
+        if !self.awake.iter().all(is_awake) {
+            return Vec::new();
+        }
+        let of_node = |lags: &[Lag]| {
+            let known =
+                lags.iter().filter(|lag| now < lag.round_trip_until.load(Ordering::Relaxed));
+            known.map(|lag| lag.round_trip.load(Ordering::Relaxed)).max()
+        };
+        let known = self.lags.iter().filter_map(|(node, lags)| Some((*node, of_node(lags)?)));
+        known.map(|(node, microseconds)| RoundTrip { node, microseconds }).collect()
     }
 
     fn lagging(&self, is_it: impl Fn(&Lag) -> bool) -> Vec<NodeId> {

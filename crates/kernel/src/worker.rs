@@ -358,9 +358,22 @@ impl Kernel {
     pub fn condemns(&self) -> bool {
         self.control.as_ref().is_some_and(Control::condemns)
     }
+    /// Does it lead, and not let a node in yet that was slow again and again? The simulator asks, who waits for it.
+    pub fn puts_off(&self, now: Time) -> bool {
+        self.control.as_ref().is_some_and(|control| !control.puts_off(now).is_empty())
+    }
     /// Can this node serve: views formed, this node in one?
     pub fn is_ready(&self) -> bool {
         self.state.is_formed() && self.state.is_active(self.address.node, self.node.incarnation)
+    }
+
+    /// Something has come from this worker that the host has not handed out yet: nobody there is missed until the next tick.
+    pub fn note_unread(&mut self, now: Time, peer: Address) {
+        self.node.hear(peer.node, now);
+        self.paces.note_unread(peer, now);
+        if let Some(control) = &mut self.control {
+            control.note_unread(peer.node, now);
+        }
     }
 
     /// Handles one input to its end.
@@ -472,18 +485,20 @@ impl Kernel {
                 // Not acknowledged, so it comes again.
                 return;
             }
-            Ok(Ok((header, message))) => match self.channels.receive(now, header, message) {
-                Received::Nothing => return,
-                Received::Deliver(messages) => {
-                    for (header, message) in messages {
-                        self.on_arrived(now, Arrived::of(&header), message, outbox);
+            Ok(Ok((header, message))) => {
+                match self.channels.receive(now, frame.len(), header, message) {
+                    Received::Nothing => return,
+                    Received::Deliver(messages) => {
+                        for (header, message) in messages {
+                            self.on_arrived(now, Arrived::of(&header), message, outbox);
+                        }
+                        return;
                     }
-                    return;
+                    Received::OtherIncarnation => {
+                        format!("node {} sent from another boot than before", header_node(frame))
+                    }
                 }
-                Received::OtherIncarnation => {
-                    format!("node {} sent from another boot than before", header_node(frame))
-                }
-            },
+            }
             Ok(Err(Some(reason))) => reason,
             Ok(Err(None)) => return,
             Err(error) => error.to_string(),

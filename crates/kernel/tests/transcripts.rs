@@ -108,6 +108,7 @@ transcripts! {
         step_before_its_entry
         who_may_stop;
     lease:
+        a_learner_goes_first
         asked_again_soon
         broken_link
         deaf_node_is_not_let_in
@@ -121,14 +122,22 @@ transcripts! {
         last_copy_needs_none
         leader_is_the_heir
         learner_may_be_promoted
+        learners_wait_for_nobody
         links_of_a_new_boot
+        links_of_workers_take_a_moment
         locks_prove_nothing
         new_leader_waits
+        one_of_a_group_at_a_time
         reads_of_others
         refusals_are_reads
         silent_node
+        slow_is_no_fault
+        speaks_of_itself
         two_are_silent
+        voters_wait_for_nobody
         waiting_for_others
+        who_hangs_takes_nobodys_place
+        who_was_away_says_nothing
         who_was_frozen_has_not_listened
         word_of_a_stranger;
     lock:
@@ -158,8 +167,12 @@ transcripts! {
         cut_off
         forgotten
         goes_on_alone
+        held
         in_flight
+        locking_reads_are_never_unknown
         of_several_shards
+        reads_are_never_unknown
+        silence_is_waited_for
         told_to_a_learner;
     read:
         backup_is_never_stale
@@ -203,7 +216,8 @@ transcripts! {
         restart_says_it
         snapshot_from_before
         worker_behind
-        parts_are_copied;
+        parts_are_copied
+        in_flight_is_copied_once;
     report:
         deadlocks_are_remembered
         locks_of_all_nodes;
@@ -220,26 +234,32 @@ transcripts! {
         committed
         dead_coordinator
         decide_behind_its_operation
+        early_of_the_dead
         ending_is_ended
+        follower_dies_with_its_tail
         forgotten
         heir_fetches
         heir_is_left_alone
         heir_sends
+        held_record_came
         idle_transaction
         in_doubt
         in_doubt_not_decided
         last_member_stays
+        late_answer_is_no_tail
         late_frame_of_the_dead
         late_record_of_the_dead
-        three_shrunk_to_two
         not_committed
         prepared_taken_over
         primary_dies
         question_that_waited
         record_of_another_shard
-        snapshot_of_an_earlier_request
         same_node_again
+        several_not_found
+        snapshot_of_an_earlier_request
         stamped_twice
         taken_for_dead
+        three_shrunk_to_two
+        two_followers_send
         voter_dies;
 }

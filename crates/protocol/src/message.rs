@@ -208,12 +208,21 @@ pub struct Alive {
     pub unheard: Vec<NodeId>,
     /// From whom only heartbeats come, though there is something to acknowledge.
     pub stalled: Vec<NodeId>,
+    pub round_trips: Vec<RoundTrip>,
     /// The sender was asked to stop, and is about to.
     pub is_stopping: bool,
 }
-wire_struct!(Alive { at, unheard, stalled, is_stopping });
+wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping });
 
-/// Between workers that have nothing to say to each other: how long it takes to be acknowledged tells how the other one is.
+/// How long a message to a node and its acknowledgement take, as far as that is not because of others under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    pub node: NodeId,
+    pub microseconds: u64,
+}
+wire_struct!(RoundTrip { node, microseconds });
+
+/// Between workers, now and then: how long it takes to be acknowledged tells how the other one is.
 #[derive(Clone, Debug)]
 pub struct Probe {}
 wire_struct!(Probe {});

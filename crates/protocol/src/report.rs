@@ -183,6 +183,19 @@ pub enum NodeState {
 }
 wire_enum!(NodeState { 0 => Starting, 1 => Started, 2 => Down, 3 => Joining, 4 => Stopping });
 
+impl NodeState {
+    /// As users read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeState::Starting => "starting",
+            NodeState::Started => "started",
+            NodeState::Down => "down",
+            NodeState::Joining => "joining",
+            NodeState::Stopping => "stopping",
+        }
+    }
+}
+
 /// How far a learner is filled, of the shards that the sender leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillReport {
@@ -196,6 +209,15 @@ pub struct FillReport {
     pub microseconds: u64,
 }
 wire_struct!(FillReport { node, rows, rows_expected, bytes, microseconds });
+
+impl FillReport {
+    /// Until it is filled, at the speed there was so far; None before the first row.
+    pub fn microseconds_left(&self) -> Option<u64> {
+        let left = u128::from(self.rows_expected.saturating_sub(self.rows));
+        let left = (left * u128::from(self.microseconds)).checked_div(u128::from(self.rows))?;
+        Some(u64::try_from(left).unwrap_or(u64::MAX))
+    }
+}
 
 /// One worker's sessions.
 #[derive(Clone, Debug, Default)]

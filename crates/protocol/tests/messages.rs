@@ -190,6 +190,7 @@ fn messages() -> Vec<Message> {
             at: 77,
             unheard: vec![NodeId(3)],
             stalled: vec![NodeId(4)],
+            round_trips: vec![RoundTrip { node: NodeId(4), microseconds: 1_500 }],
             is_stopping: true,
         }),
         Message::LeaseGranted(LeaseGranted { incarnation: Incarnation(9), at: 77 }),

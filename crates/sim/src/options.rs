@@ -239,8 +239,10 @@ impl Options {
             drift_max_ppm: 0,
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
         };
-        if !options.faults.are_mild() {
-            // Links that are slow, cut or lose much are not to look like dead nodes here.
+        let is_silent =
+            options.faults.delay.tail_max > 3 * MILLISECOND * u64::from(options.heartbeat_ms);
+        if !options.faults.are_mild() || is_silent {
+            // Links that are slow, cut or lose much, or bring nothing for four heartbeats, are not to look like dead nodes here.
             options.heartbeat_ms = *HEARTBEAT_MS.end();
         }
         options.draw_sessions(&mut random);

@@ -33,6 +33,8 @@ const REST_MAX: Time = SECOND;
 /// A node that was started again is a full member.
 /// Over links that lost much, what piled up for it in 20 s of work comes first: that took 5 s in one world of some hundreds.
 const RETURN_MAX: Time = 10 * SECOND;
+/// A node that was slow is let in by then.
+const PAUSE_MAX: Time = 300 * SECOND;
 /// Old versions go as the horizon follows.
 const PRUNE_MAX: Time = 500 * MILLISECOND;
 
@@ -161,7 +163,11 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         ));
     }
     failures(stage)?;
-    if !world.run_until(RETURN_MAX, World::is_ready) {
+    if world.puts_off() && world.counts.crawls == 0 {
+        return Err("a node is not let in because it was slow, and none was".into());
+    }
+    let is_let_in = world.run_until(PAUSE_MAX, |world| !world.puts_off());
+    if !is_let_in || !world.run_until(RETURN_MAX, World::is_ready) {
         return Err("a node that has come back does not serve".into());
     }
     if !world.run_until(REST_MAX, contents::is_quiescent) {

@@ -66,7 +66,7 @@ fn receive(at: &mut Channels, frame: &[u8]) -> Vec<u64> {
 fn receive_at(at: &mut Channels, now: Time, frame: &[u8]) -> Vec<u64> {
     let header = decode_header(frame).expect("made here");
     let message = decode_message(frame).expect("made here");
-    match at.receive(now, header, message) {
+    match at.receive(now, 0, header, message) {
         Received::Nothing => Vec::new(),
         Received::OtherIncarnation => panic!("nobody restarted"),
         Received::Deliver(messages) => messages
@@ -268,7 +268,7 @@ fn a_resend_is_bounded() {
     assert_eq!(header.sequence, 1);
     let message = decode_message(&again[0]).expect("made here");
     assert!(
-        matches!(b.receive(0, header, message), Received::Deliver(messages) if messages.len() == 1)
+        matches!(b.receive(0, 0, header, message), Received::Deliver(messages) if messages.len() == 1)
     );
     for acknowledgement in tick(&mut b, RESEND_AFTER) {
         receive_at(&mut a, RESEND_AFTER, &acknowledgement);
@@ -311,7 +311,7 @@ fn a_channel_is_with_one_boot() {
     for frame in flush(&mut other) {
         let header = decode_header(&frame).expect("made here");
         let message = decode_message(&frame).expect("made here");
-        assert!(matches!(b.receive(0, header, message), Received::OtherIncarnation));
+        assert!(matches!(b.receive(0, 0, header, message), Received::OtherIncarnation));
     }
     send(&mut a, 2, 9);
     let next = flush(&mut a);

@@ -21,6 +21,7 @@
 //! member of a group, nor one whose heirs it does not hear; and it excludes nobody whose heirs have not said since that they live.
 //!
 //! So is a node that is heard and hangs, as those say that wait for it ([`crate::pace`]); if it says the same of them their link is broken.
+//! And one that is slow for long ([`super::slow`]), if it comes back slow it is let in again only after a pause.
 //!
 //! Silence counts only while this node was awake itself: who was frozen has not heard others because of that.
 
@@ -28,13 +29,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
 use protocol::control::{ControlState, Group};
-use protocol::message::{Alive, LeaseGranted};
+use protocol::message::{Alive, LeaseGranted, RoundTrip};
 use types::{Address, Incarnation, NodeId, WorkerId};
 
 use super::raft::Raft;
+use super::slow::SlowNodes;
 use crate::limits::{
     AWAY_HEARTBEATS, CONNECTED_AFTER_US, CUT_OFF_AFTER_US, LEASE_ASK_INTERVAL_US, RAFT_LEADS_US,
-    TICK_INTERVAL_US,
+    SLOW_HEARTBEATS, TICK_INTERVAL_US,
 };
 use crate::node::Mutation;
 use crate::worker::{Context, Origin, Time};
@@ -53,6 +55,8 @@ pub(super) struct Leases {
     unleased_since: Option<Time>,
     /// When boots were let in, since this node runs.
     let_in: BTreeMap<Incarnation, Time>,
+    /// When something had come from a node that was not handed out.
+    unread: BTreeMap<NodeId, Time>,
     /// Who has said that it is about to stop, and when.
     stopping: BTreeMap<NodeId, Time>,
 
@@ -67,8 +71,11 @@ pub(super) struct Leases {
     proposed: BTreeSet<Incarnation>,
     /// What each node said last.
     said: BTreeMap<NodeId, Said>,
+    slow: SlowNodes,
     /// Why each of them gets no lease.
     condemned: BTreeMap<NodeId, String>,
+    /// Of these, who is slow and nothing else.
+    condemned_slow: BTreeSet<NodeId>,
 }
 
 /// Which boot said when of whom it has heard nothing.
@@ -77,6 +84,7 @@ struct Said {
     at: Time,
     unheard: Vec<NodeId>,
     stalled: Vec<NodeId>,
+    round_trips: Vec<RoundTrip>,
 }
 
 /// The leader has answered what this node said then.
@@ -128,7 +136,9 @@ impl Leases {
         let is_stopping = context.node.is_stopping();
         let unheard = silent.collect();
         let stalled = context.node.stalled(context.now);
-        let message = Message::Alive(Alive { at: context.now, unheard, stalled, is_stopping });
+        let round_trips = context.node.round_trips(context.now);
+        let at = context.now;
+        let message = Message::Alive(Alive { at, unheard, stalled, round_trips, is_stopping });
         for node in others {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -176,6 +186,7 @@ impl Leases {
             self.granted.clear();
             self.proposed.clear();
             self.said.clear();
+            self.slow.clear();
             self.condemned.clear();
         }
         if self.rounds.back().is_none_or(|(round, _)| *round < raft.round()) {
@@ -191,7 +202,8 @@ impl Leases {
         if !state.is_formed() {
             return Vec::new();
         }
-        self.condemned = self.condemn(state, context);
+        self.watch_slow(state, context);
+        (self.condemned, self.condemned_slow) = self.condemn(state, context);
         let (here, own) = (context.address.node, context.node.incarnation);
         if self.may_grant(raft, here, own, state, context) {
             self.granted.insert(own, context.now);
@@ -221,11 +233,25 @@ impl Leases {
         excluded
     }
 
+    pub fn note_unread(&mut self, node: NodeId, now: Time) {
+        self.unread.insert(node, now);
+    }
+    /// Has something come from it, now, that is not handled yet? That may say how it is.
+    pub fn is_unread(&self, node: NodeId, now: Time) -> bool {
+        self.unread.get(&node).is_some_and(|at| now < at + TICK_INTERVAL_US)
+    }
+
+    /// Who was slow, again and again.
+    pub fn slow(&self) -> &SlowNodes {
+        &self.slow
+    }
+
     /// Another boot of the node is let in: what was said of the one before is not about this one, and what it has said until now
     /// it said as a stranger. It has as much time as if it had a lease.
     pub fn on_registered(&mut self, node: NodeId, incarnation: Incarnation, now: Time) {
         self.granted.insert(incarnation, now);
         self.let_in.insert(incarnation, now);
+        self.slow.on_registered(node, now);
         self.said.remove(&node);
         for said in self.said.values_mut() {
             said.unheard.retain(|other| *other != node);
@@ -235,8 +261,18 @@ impl Leases {
     pub fn condemns(&self) -> bool {
         !self.condemned.is_empty()
     }
-    pub fn on_proposed(&mut self, incarnation: Incarnation) {
+    /// Returns how long the node is not let in again, in microseconds.
+    pub fn on_proposed(
+        &mut self,
+        node: NodeId,
+        incarnation: Incarnation,
+        context: &Context<'_>,
+    ) -> Time {
         self.proposed.insert(incarnation);
+        match self.condemned_slow.contains(&node) {
+            true => self.slow.on_proposed(node, context.node.heartbeat_us(), context.now),
+            false => 0,
+        }
     }
     /// The entry is applied, whatever it did.
     pub fn on_applied(&mut self, incarnation: Incarnation) {
@@ -266,8 +302,8 @@ impl Leases {
         let Some(raft) = raft.filter(|raft| raft.is_leader() && raft.term() == self.term) else {
             return;
         };
-        let Alive { unheard, stalled, .. } = message.clone();
-        let said = Said { boot: from.boot, at: context.now, unheard, stalled };
+        let Alive { unheard, stalled, round_trips, .. } = message.clone();
+        let said = Said { boot: from.boot, at: context.now, unheard, stalled, round_trips };
         self.said.insert(node, said);
         if self.may_grant(raft, node, from.boot, state, context) {
             self.granted.insert(from.boot, context.now);
@@ -312,7 +348,8 @@ impl Leases {
             _ if self.is_silent(node, context) => !is_new || context.node.heard_at(node) != 0,
             Some(said) => {
                 let since = said.at.max(self.awake_since).max(self.led_since);
-                context.now > since + context.node.silence_us()
+                let is_over = context.now > since + context.node.silence_us();
+                is_over && !self.is_unread(node, context.now)
             }
             None => !is_new,
         }
@@ -326,7 +363,11 @@ impl Leases {
     }
 
     /// Who is to leave its group, and why.
-    fn condemn(&self, state: &ControlState, context: &Context<'_>) -> BTreeMap<NodeId, String> {
+    fn condemn(
+        &self,
+        state: &ControlState,
+        context: &Context<'_>,
+    ) -> (BTreeMap<NodeId, String>, BTreeSet<NodeId>) {
         let here = context.address.node;
         let mut nodes = state.data_nodes();
         nodes.retain(|node| state.incarnations.contains_key(node));
@@ -362,8 +403,51 @@ impl Leases {
             let (a, b) = pair.first().expect("it is in one");
             condemned.insert(node, format!("nodes {a} and {b} do not hear each other"));
         }
-        condemn_hanging(&hanging.nodes, state, silent, &mut condemned);
-        condemned
+        // An heir that is slow is better than one that hangs.
+        let mut unfit = silent;
+        unfit.extend(hanging.nodes.iter().map(|(_, node)| node));
+        condemn_one_of_a_group(why_hanging(&hanging.nodes), &unfit, state, &mut condemned);
+        unfit.extend(self.slow.nodes());
+        let mut slow = self.slow.for_long(context.node.heartbeat_us(), context.now);
+        slow.retain(|node, _| !condemned.contains_key(node));
+        let slow_nodes: BTreeSet<NodeId> = slow.keys().copied().collect();
+        condemn_one_of_a_group(slow, &unfit, state, &mut condemned);
+        (condemned, slow_nodes)
+    }
+
+    /// Looks who is slow, by what those say that are heard and have their connections.
+    fn watch_slow(&mut self, state: &ControlState, context: &mut Context<'_>) {
+        let (here, now, heartbeat) =
+            (context.address.node, context.now, context.node.heartbeat_us());
+        if !self.slow.is_due(now, heartbeat) || context.node.mutation == Mutation::SlowIsKept {
+            return;
+        }
+        let nodes = state.incarnations.keys().copied();
+        let nodes = nodes.filter(|node| *node == here || !self.is_silent(*node, context));
+        let nodes = nodes.filter(|node| !self.is_new(*node, state, context));
+        let nodes: BTreeSet<NodeId> = nodes.collect();
+        let own = context.node.round_trips(now);
+        let mut said: BTreeMap<(NodeId, NodeId), Time> = BTreeMap::new();
+        for from in nodes.iter().copied() {
+            let of_other = self.said_by(from, state);
+            let of_other = of_other.filter(|said| now <= said.at + context.node.silence_us());
+            let round_trips =
+                if from == here { Some(&own) } else { of_other.map(|said| &said.round_trips) };
+            for RoundTrip { node, microseconds } in round_trips.into_iter().flatten().copied() {
+                if node != from && nodes.contains(&node) {
+                    said.insert((from, node), microseconds);
+                }
+            }
+        }
+        for node in self.slow.watch(&said, heartbeat, now, self.awake_since) {
+            if !may_go(node, state, &[], &BTreeMap::new()) {
+                continue;
+            }
+            let seconds = (SLOW_HEARTBEATS * heartbeat).div_ceil(1_000_000);
+            context.outbox.log.push(format!(
+                "node {node} is slow; if that lasts for {seconds} s it is excluded, because others have its rows"
+            ));
+        }
     }
 
     /// Who hangs, of those that are heard (R22).
@@ -391,13 +475,9 @@ impl Leases {
         // Who says it of several that nobody else says it of speaks of itself. A learner, or a node without rows, waits for nobody.
         let says_of = |node: NodeId| says.iter().filter(|(from, _)| *from == node).count();
         let said_of = |node: NodeId| says.iter().filter(|(_, late)| *late == node).count();
-        let is_active = |node: NodeId| {
-            let group = state.group_of_node(node).map(|group| state.group(group));
-            group.is_some_and(|group| group.active().any(|active| active == node))
-        };
         let is_believed = |pair: &&(NodeId, NodeId)| {
             let (from, late) = **pair;
-            !is_mutual(pair) && is_active(from) && said_of(late) >= says_of(from)
+            !is_mutual(pair) && is_active(from, state) && said_of(late) >= says_of(from)
         };
         Hanging { broken, nodes: says.iter().filter(is_believed).copied().collect() }
     }
@@ -412,36 +492,37 @@ struct Hanging {
     nodes: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// Condemns who hangs, one of a group at a time, if somebody takes its place who does not.
-fn condemn_hanging(
-    says: &BTreeSet<(NodeId, NodeId)>,
+/// Condemns these nodes, one of a group at a time, if somebody takes its place who is fit for that.
+fn condemn_one_of_a_group(
+    reasons: BTreeMap<NodeId, String>,
+    unfit: &[NodeId],
     state: &ControlState,
-    silent: Vec<NodeId>,
     condemned: &mut BTreeMap<NodeId, String>,
 ) {
-    let hanging: BTreeSet<NodeId> = says.iter().map(|(_, node)| *node).collect();
-    let mut unfit = silent;
-    unfit.extend(&hanging);
-    for node in hanging {
+    for (node, reason) in reasons {
         let group = state.group_of_node(node);
         let is_first = !condemned.keys().any(|other| state.group_of_node(*other) == group);
-        if is_first && may_go(node, state, &unfit, condemned) {
-            let by: Vec<String> = says
-                .iter()
-                .filter(|(_, late)| *late == node)
-                .map(|(from, _)| from.to_string())
-                .collect();
-            let by = by.join(", ");
-            condemned.insert(
-                node,
-                format!("it hangs: nothing but heartbeats comes from it, as seen by node {by}"),
-            );
+        if is_first && may_go(node, state, unfit, condemned) {
+            condemned.insert(node, reason);
         }
     }
 }
 
-/// The node that most others do not hear. Of two that do not hear each other the leader and the sequencer stay, else the lower
-/// id.
+/// The nodes that hang, as the first of each pair says of the second.
+fn why_hanging(says: &BTreeSet<(NodeId, NodeId)>) -> BTreeMap<NodeId, String> {
+    let mut by: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+    for (from, hanging) in says {
+        by.entry(*hanging).or_default().push(from.to_string());
+    }
+    let text = |by: Vec<String>| {
+        let by = by.join(", ");
+        format!("it hangs: nothing but heartbeats comes from it, as seen by node {by}")
+    };
+    by.into_iter().map(|(node, by)| (node, text(by))).collect()
+}
+
+/// The node that most others do not hear. Of two that do not hear each other a learner goes, with which nothing is lost; else the
+/// leader and the sequencer stay, or the lower id.
 fn worst(
     broken: &BTreeSet<(NodeId, NodeId)>,
     state: &ControlState,
@@ -453,7 +534,8 @@ fn worst(
     let sequencer = state.sequencer.map(|sequencer| sequencer.node);
     let weight = |node: &NodeId| {
         let count = broken.iter().filter(|(a, b)| a == node || b == node).count();
-        (count, *node != leader, Some(*node) != sequencer, *node)
+        let is_learner = !is_active(*node, state);
+        (count, is_learner, *node != leader, Some(*node) != sequencer, *node)
     };
     let going = ends.into_iter().filter(|node| may_go(*node, state, silent, condemned));
     going.max_by_key(weight)
@@ -475,4 +557,10 @@ fn may_go(
 fn heirs(node: NodeId, state: &ControlState) -> impl Iterator<Item = NodeId> {
     let group = state.group_of_node(node).map(|group| state.group(group));
     group.into_iter().flat_map(Group::active).filter(move |active| *active != node)
+}
+
+/// Does it count in its group?
+fn is_active(node: NodeId, state: &ControlState) -> bool {
+    let group = state.group_of_node(node).map(|group| state.group(group));
+    group.is_some_and(|group| group.active().any(|active| active == node))
 }

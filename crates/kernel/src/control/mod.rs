@@ -17,6 +17,7 @@ mod handover;
 pub(crate) mod lease;
 pub mod raft;
 mod schema;
+mod slow;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -131,9 +132,24 @@ impl Control {
         self.is_leader() && self.leases.condemns()
     }
 
+    /// The nodes that it does not let in yet, as the leader, because they were slow again and again; and for how long, in microseconds.
+    pub(crate) fn puts_off(&self, now: Time) -> Vec<(NodeId, Time)> {
+        let paused = self.leases.slow().paused(now);
+        paused.filter(|_| self.is_leader()).collect()
+    }
+
+    pub(crate) fn note_unread(&mut self, node: NodeId, now: Time) {
+        self.leases.note_unread(node, now);
+    }
+
     /// True when the node's control state is newer than before.
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) -> bool {
-        if let Some(raft) = &mut self.raft {
+        let is_unread = |id: u64| {
+            u16::try_from(id).is_ok_and(|id| self.leases.is_unread(NodeId(id), context.now))
+        };
+        if let Some(raft) = &mut self.raft
+            && !raft.leader().is_some_and(is_unread)
+        {
             raft.tick();
         }
         self.register(context);
@@ -162,8 +178,12 @@ impl Control {
         let Some(raft) = self.raft.as_ref().filter(|raft| raft.is_leader()) else { return };
         for (node, incarnation, why) in self.leases.lead(raft, &self.state, context) {
             if self.propose(&ControlEntry::ExcludeNode { node, incarnation }, context) {
-                self.leases.on_proposed(incarnation);
-                context.outbox.log.push(format!("node {node} is excluded: {why}"));
+                let pause = self.leases.on_proposed(node, incarnation, context);
+                let until = match pause.div_ceil(1_000_000) {
+                    0 => String::new(),
+                    seconds => format!("; again, so it is let in after {seconds} s"),
+                };
+                context.outbox.log.push(format!("node {node} is excluded: {why}{until}"));
             }
         }
     }
@@ -379,6 +399,7 @@ impl Control {
         }
         match self.state.incarnations.get(&node).copied() {
             None if self.state.is_over(incarnation) => {}
+            None if self.leases.slow().pause(node, context.now) > 0 => {}
             None => {
                 self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context);
             }

@@ -216,10 +216,10 @@ impl Coordinator {
             Some(_) | None => ReadView::Latest,
         };
         let mut sends = Vec::with_capacity(parts.len());
-        let mut only_reads = alone;
+        let mut changes_nothing = alone;
         for part in parts {
             let writes = part.ops.iter().any(|(_, op)| !is_plain_read(&op.kind));
-            only_reads &= !writes;
+            changes_nothing &= part.ops.iter().all(|(_, op)| is_read(&op.kind));
             let node = if writes || transaction.shards.contains(&part.shard) {
                 context.state.primary(part.shard)
             } else {
@@ -237,7 +237,7 @@ impl Coordinator {
         }
         let pending = self.pending(session);
         pending.commits_at_once = matches!(sends[..], [(_, _, true)]);
-        pending.only_reads = only_reads;
+        pending.changes_nothing = changes_nothing;
         pending.results.results = vec![Vec::new(); count];
         pending.waiting = sends.iter().map(|(part, ..)| part.shard).collect();
         let request = pending.request;
@@ -455,6 +455,11 @@ impl Transaction {
             statement_shards: Vec::new(),
         }
     }
+}
+
+/// Plain or under locks.
+fn is_read(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Read { .. } | OpKind::Scan(_))
 }
 
 pub(super) fn is_plain_read(kind: &OpKind) -> bool {

@@ -113,8 +113,8 @@ struct Pending {
     commit: bool,
     /// Its only shard was asked to commit with the operations.
     commits_at_once: bool,
-    /// It asks for nothing but plain reads.
-    only_reads: bool,
+    /// It asks for nothing but reads, and the transaction has asked for nothing before: its commit is nothing.
+    changes_nothing: bool,
     /// Every shard has executed.
     has_results: bool,
     /// When a shard was asked to commit.
@@ -165,7 +165,7 @@ impl Pending {
             cancelled: None,
             commit: false,
             commits_at_once: false,
-            only_reads: false,
+            changes_nothing: false,
             has_results: false,
             commit_asked_at: now,
             asked,

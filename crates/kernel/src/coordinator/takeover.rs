@@ -114,12 +114,10 @@ impl Coordinator {
     pub(super) fn end_what_waits(&mut self, context: &mut Context<'_>) {
         let waits = |session: &Session| {
             session.pending.as_ref().is_some_and(|pending| match pending.phase {
-                Phase::Executing => pending.only_reads || !pending.commits_at_once,
+                Phase::Executing => pending.changes_nothing || !pending.commits_at_once,
                 Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } => true,
-                Phase::Committing { .. }
-                | Phase::Held(_)
-                | Phase::Asking { .. }
-                | Phase::Schema => false,
+                Phase::Asking { .. } => pending.changes_nothing,
+                Phase::Committing { .. } | Phase::Held(_) | Phase::Schema => false,
             })
         };
         let waiting = self.sessions.iter().filter(|(_, session)| waits(session));
@@ -141,6 +139,8 @@ impl Coordinator {
         let asked_for = context.now.saturating_sub(pending.commit_asked_at);
         let kept_us = if participants.is_empty() { COMMITS_KEPT_US } else { DECISIONS_KEPT_US };
         match message.known {
+            // What it would have read, it can read again.
+            _ if pending.changes_nothing => self.lose(session, Refusal::RolledBack, context),
             KnownOutcome::Committed(ts) => {
                 for shard in participants {
                     send_decide(shard, message.transaction, Some(ts), context);

@@ -41,8 +41,9 @@ impl Unknown {
 /// The shard that was asked to commit, while it is not known whether it has.
 fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
     let is_asked = match pending.phase {
-        Phase::Executing => pending.commits_at_once && !pending.only_reads,
-        Phase::Committing { .. } | Phase::Held(_) | Phase::Asking { .. } => true,
+        Phase::Executing => pending.commits_at_once && !pending.changes_nothing,
+        Phase::Asking { .. } => !pending.changes_nothing,
+        Phase::Committing { .. } | Phase::Held(_) => true,
         Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } | Phase::Schema => false,
     };
     pending.waiting.first().copied().filter(|_| is_asked)

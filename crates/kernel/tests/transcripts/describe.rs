@@ -174,7 +174,8 @@ impl Names {
             Message::Handover(m) => format!("begun in #{}: {:?}", m.begun, m.step),
             Message::Alive(m) => {
                 let unheard = m.unheard.iter().map(|node| format!("does not hear {node}"));
-                unheard.collect::<Vec<_>>().join(", ")
+                let stalled = m.stalled.iter().map(|node| format!("nothing comes from {node}"));
+                unheard.chain(stalled).collect::<Vec<_>>().join(", ")
             }
             Message::LearnerReady(m) => format!("node {} shard {}", m.node, m.shard),
             Message::JoinMarker(m) => format!("shard {} behind #{}", m.shard, m.position),

@@ -26,6 +26,8 @@ impl World {
         let until = self.now + lasts;
         match &crash.failure {
             Failure::Dies => return self.crash(crash),
+            // It leads nothing, and is in no view to be taken out of.
+            Failure::Leaves if self.puts_off() => return self.crash(crash),
             Failure::Leaves => return self.leave(crash),
             Failure::Freezes { .. } => {
                 self.counts.freezes += 1;
@@ -93,6 +95,10 @@ impl World {
     /// Is some node about to be excluded?
     pub(super) fn condemns(&self) -> bool {
         self.workers.values().any(|worker| worker.kernel.condemns())
+    }
+    /// Is a node not let in yet that was slow?
+    pub fn puts_off(&self) -> bool {
+        self.workers.values().any(|worker| worker.kernel.puts_off(worker.clock.read(self.now)))
     }
     pub(super) fn node_serves(&self, node: NodeId) -> bool {
         let mut own = self.workers.iter().filter(|(address, _)| address.node == node);
