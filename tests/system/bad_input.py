@@ -14,7 +14,7 @@ import threading
 import time
 
 from cluster import free_ports, wait_for
-from links import CLUSTER, Machines, hello, tls_client
+from links import CLUSTER, Machines, Wire, hello, tls_client
 
 OTHER_CLUSTER = "00000000000000cd"
 # Nobody who says nothing, or not all of it, is kept for longer, in seconds; and nobody else is answered later.
@@ -448,6 +448,29 @@ def test_mysql_client_at_the_node_port(environment):
     trio.stop()
 
 
+def test_node_at_a_mysql_port(environment):
+    """A node whose configuration names another one's MySQL port says so, with keys and without; with the right port it is let in."""
+    for keyed in (True, False):
+        trio = Trio(environment, f"trio-{keyed}", keyed)
+        trio.up()
+        # By another address than node 3 itself has for that port: its own twice is not a configuration.
+        wire = Wire(trio.proxy_port, trio.mysql[3])
+        for ports in ({**trio.ports, 3: trio.proxy_port}, trio.ports):
+            process = trio.processes.pop(2)
+            process.kill()
+            process.wait()
+            size = len(trio.log(2))
+            trio.write_config(2, ports)
+            trio.start(2)
+            if ports is not trio.ports:
+                address = f"127.0.0.1:{trio.proxy_port}"
+                trio.said_since(2, size, rf"link 2/0 - 3/0 \({address}\) refused: .*a MySQL server .*check the addresses")
+        trio.said_since(2, size, "node 2 is ready", 20)
+        trio.check_serves()
+        wire.close()
+        trio.stop()
+
+
 def test_node_at_the_management_socket(environment):
     """Somebody who speaks TLS, or as a node does, at the management socket is told that it is none of theirs, and closed."""
     trio = Trio(environment)
@@ -701,6 +724,11 @@ def check_dates(environment, begins, ends, theirs, own):
     for id in (1, 3):
         trio.said_since(id, 0, f"TLS between the nodes fails: invalid peer certificate: {theirs}")
     trio.said_since(2, 0, own)
+    # Every attempt comes to the same line, which is why it is not said again and again.
+    time.sleep(2.5)
+    for id in (1, 3):
+        said = re.findall("TLS between the nodes fails: .*", trio.log(id))
+        assert len(said) == len(set(said)), said
     process = trio.processes.pop(2)
     process.kill()
     process.wait()
@@ -713,3 +741,8 @@ def check_dates(environment, begins, ends, theirs, own):
 def test_certificate_that_is_over(environment):
     """A node whose certificate has expired is refused by the others; both sides name that, and with a valid one it is let in."""
     check_dates(environment, "20200101000000Z", "20200201000000Z", "certificate expired", "[Ee]xpired")
+
+
+def test_certificate_that_is_not_yet(environment):
+    """The same of one that is not valid yet."""
+    check_dates(environment, "20900101000000Z", "20990101000000Z", "certificate not valid yet", "not valid yet")

@@ -130,8 +130,11 @@ fn stranger(received: &[u8]) -> String {
         "an HTTP client"
     } else if starts(&[0x16, 0x03]) {
         "a TLS client, or a node that has keys where this one has none"
+    } else if received.len() >= 5 && received[2..4] == [0, 0] && matches!(received[4], 10 | 0xff) {
+        // Three bytes of length, the sequence number 0, then the version of the greeting, or an error.
+        "a MySQL server (this is a MySQL port, not the port of a node: check the addresses in the configuration)"
     } else if received.len() >= 5 && received[2] == 0 && received[3] <= 1 && received[0] >= 1 {
-        // Three bytes of length, a sequence number of 0 or 1: a packet of the MySQL protocol.
+        // The same, with a sequence number of 0 or 1: a packet of the MySQL protocol.
         "a MySQL client (this is the port of the nodes among themselves, not the MySQL port)"
     } else {
         "something that is not a Skarv node"
@@ -220,10 +223,12 @@ mod tests {
         let length = short.len() - 5;
         short[0] = length as u8;
         short.truncate(length + 4);
-        let table: [(&[u8], &str); 7] = [
+        let table: [(&[u8], &str); 9] = [
             (b"GET / HTTP/1.1\r\n", "an HTTP client"),
             (&[0x16, 0x03, 0x01, 0x02, 0x00, 0x01], "a TLS client"),
             (&[0x20, 0, 0, 1, 0x85, 0xa6, 0xff], "a MySQL client"),
+            (b"\x49\0\0\0\x0a8.0.40\0", "a MySQL server"),
+            (b"\x45\0\0\0\xff\x6a\x04Host", "a MySQL server"),
             (&[0xff; 64], "not a Skarv node; its first bytes are ffff"),
             (&version, "version 77"),
             (&kind, "unknown kind 9"),

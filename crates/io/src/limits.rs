@@ -72,6 +72,14 @@ pub const ACCEPT_PAUSE: u64 = 100_000;
 /// Clients whose deadlines are looked at once in so long.
 pub const CLIENT_CHECK_INTERVAL: u64 = 500_000;
 
+/// Messages of other workers are handled so long in a turn, and frames of peers, or as long as sessions were in the last one: a third of
+/// the time is for each. Then heartbeats, timers and clients have theirs.
+pub const TURN_INPUT_MIN: u64 = 1_000;
+pub const TURN_INPUT_MAX: u64 = 5_000;
+/// Sessions are worked on so long before what they ask of this node is done, and that before they are worked on again. The others, and
+/// what is left of their requests, have their turn after the sockets and the heartbeats.
+pub const TURN_TASKS_MAX: u64 = 1_000;
+
 /// Answered requests are taken up again in the same turn so long, then the sockets get their turn: a long statement with its
 /// rows here takes about one step of its own, and not as many as fit.
 pub const SETTLE_TIME_MAX: u64 = 100;

@@ -58,8 +58,9 @@ pub struct Link {
     queue_bytes: usize,
     /// The socket took no more; writability will be announced.
     blocked: bool,
-    /// The beginning of a frame whose rest has not arrived.
+    /// The beginning of a frame whose rest has not arrived; behind frames whose turn it was not yet, if any wait.
     partial: Vec<u8>,
+    frames_wait: bool,
     /// Bytes may wait in the socket although no readiness will be announced any more.
     unread: bool,
     /// The end of the stream was announced: read on until it is there.
@@ -124,6 +125,7 @@ impl Link {
             queue_bytes: 0,
             blocked: false,
             partial: Vec::new(),
+            frames_wait: false,
             unread: false,
             ending: false,
         }
@@ -191,6 +193,7 @@ impl Link {
         self.queue_offset = 0;
         self.queue_bytes = 0;
         self.partial = Vec::new();
+        self.frames_wait = false;
         self.blocked = false;
         self.unread = false;
         self.ending = false;
@@ -237,8 +240,7 @@ impl Link {
         Event::Up(incarnation)
     }
 
-    /// The socket is ready; `ending` if the end of its stream was announced. Frames that arrived are handed out one by
-    /// one, without their length.
+    /// The socket is ready; `ending` if the end of its stream was announced. A link that is up is to be read.
     pub fn on_ready(
         &mut self,
         now: Time,
@@ -246,7 +248,6 @@ impl Link {
         ours: &Hello,
         ending: bool,
         buffer: &mut [u8],
-        on_frame: &mut dyn FnMut(&[u8]),
     ) -> Event {
         match &mut self.state {
             State::Waiting => Event::Nothing,
@@ -255,7 +256,8 @@ impl Link {
             State::Up(_) => {
                 self.blocked = false;
                 self.ending |= ending;
-                self.read(now, registry, buffer, on_frame)
+                self.unread = true;
+                Event::Nothing
             }
         }
     }
@@ -349,20 +351,24 @@ impl Link {
         }
     }
 
-    /// Must [`Link::read`] be called although nothing is announced?
+    /// Must [`Link::read`] be called?
     pub fn has_unread(&self) -> bool {
         self.unread
     }
 
-    /// Reads once.
+    /// Reads once. Frames that arrived are handed out one by one, without their length, until `on_frame` says that it was enough.
     pub fn read(
         &mut self,
         now: Time,
         registry: &Registry,
         buffer: &mut [u8],
-        on_frame: &mut dyn FnMut(&[u8]),
+        on_frame: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Event {
         let State::Up(stream) = &mut self.state else { return Event::Nothing };
+        if self.frames_wait {
+            let bytes = std::mem::take(&mut self.partial);
+            return self.take(now, registry, &bytes, on_frame);
+        }
         self.unread = false;
         let size = match stream.read(buffer) {
             Transfer::Bytes(size) => size,
@@ -374,8 +380,23 @@ impl Link {
         // What filled only a part of the buffer was all there is, and more will be announced; unless the end was announced
         // with it. A full buffer gives the other sockets their turn first.
         self.unread = size == buffer.len() || self.ending;
-        match take_frames(&mut self.partial, &buffer[..size], on_frame) {
-            Ok(()) => Event::Nothing,
+        self.take(now, registry, &buffer[..size], on_frame)
+    }
+
+    fn take(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        bytes: &[u8],
+        on_frame: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Event {
+        match take_frames(&mut self.partial, bytes, on_frame) {
+            Ok(goes_on) => {
+                // What was announced of the socket may be forgotten by then: it is looked at again.
+                self.unread |= !goes_on || self.frames_wait;
+                self.frames_wait = !goes_on;
+                Event::Nothing
+            }
             Err(length) => {
                 let reason = format!("it announces a frame of {length} bytes");
                 self.down(now, registry, reason)
@@ -464,13 +485,15 @@ impl Link {
     }
 }
 
-/// Cuts `bytes` into frames; the beginning of one that is cut off goes to `partial`. Error: the length that is too much.
+/// Cuts `bytes` into frames until `on_frame` says that it was enough. The rest goes to `partial`: the beginning of a frame that is cut
+/// off, behind those that were too many. False if there may be such. Error: the length that is too much.
 fn take_frames(
     partial: &mut Vec<u8>,
     bytes: &[u8],
-    on_frame: &mut dyn FnMut(&[u8]),
-) -> Result<(), usize> {
+    on_frame: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<bool, usize> {
     let mut rest = bytes;
+    let mut goes_on = true;
     if !partial.is_empty() {
         // Only as much as completes the frame is copied.
         if partial.len() < 4 {
@@ -478,26 +501,26 @@ fn take_frames(
             partial.extend_from_slice(head);
             rest = tail;
         }
-        let Some(length) = frame_length(partial)? else { return Ok(()) };
+        let Some(length) = frame_length(partial)? else { return Ok(true) };
         let (body, tail) = rest.split_at(rest.len().min(length + 4 - partial.len()));
         partial.extend_from_slice(body);
         rest = tail;
         if partial.len() < length + 4 {
-            return Ok(());
+            return Ok(true);
         }
-        on_frame(&partial[4..]);
+        goes_on = on_frame(&partial[4..]);
         partial.clear();
         if partial.capacity() > PARTIAL_KEPT_MAX {
             *partial = Vec::new();
         }
     }
-    while let Some(length) = frame_length(rest)? {
+    while goes_on && let Some(length) = frame_length(rest)? {
         let Some(frame) = rest.get(4..length + 4) else { break };
-        on_frame(frame);
+        goes_on = on_frame(frame);
         rest = &rest[length + 4..];
     }
     partial.extend_from_slice(rest);
-    Ok(())
+    Ok(goes_on)
 }
 
 fn frame_length(bytes: &[u8]) -> Result<Option<usize>, usize> {
@@ -514,7 +537,7 @@ fn secure(stream: Secured) -> Stream {
 fn set_options(stream: &Stream) {
     let stream = match stream {
         Stream::Tcp(stream) => stream,
-        Stream::Secured(stream) => &stream.socket,
+        Stream::Secured(stream) => &stream.wire.socket,
         Stream::Unix(_) => return,
     };
     // Each is an improvement only; a kernel that lacks one is no reason to have no link.
@@ -531,7 +554,8 @@ fn set_options(stream: &Stream) {
 mod tests {
     use super::*;
 
-    /// Frames come out whole and in order however their bytes are cut, and a length beyond the bound is an error.
+    /// Frames come out whole and in order however their bytes are cut and however often it is enough, and a length beyond the bound is an
+    /// error.
     #[test]
     fn frames_survive_any_cut() {
         let frames: Vec<Vec<u8>> = (0u8..40).map(|n| vec![n; usize::from(n) * 7 % 64]).collect();
@@ -540,20 +564,35 @@ mod tests {
             wire.extend_from_slice(&u32::try_from(frame.len()).unwrap().to_le_bytes());
             wire.extend_from_slice(frame);
         }
-        for cut in 1..200 {
+        for (cut, enough) in
+            (1..200).flat_map(|cut| [1, 2, 3, usize::MAX].map(|enough| (cut, enough)))
+        {
             let mut partial = Vec::new();
             let mut seen = Vec::new();
+            let mut take = |bytes: &[u8], partial: &mut Vec<u8>| {
+                let mut left = enough;
+                let mut on_frame = |frame: &[u8]| {
+                    seen.push(frame.to_vec());
+                    left -= 1;
+                    left > 0
+                };
+                take_frames(partial, bytes, &mut on_frame).unwrap()
+            };
             for piece in wire.chunks(cut) {
-                take_frames(&mut partial, piece, &mut |frame| seen.push(frame.to_vec())).unwrap();
+                let mut goes_on = take(piece, &mut partial);
+                while !goes_on {
+                    let bytes = std::mem::take(&mut partial);
+                    goes_on = take(&bytes, &mut partial);
+                }
             }
-            assert_eq!(seen, frames, "pieces of {cut}");
+            assert_eq!(seen, frames, "pieces of {cut}, {enough} at a time");
             assert!(partial.is_empty());
         }
         let huge = u32::try_from(FRAME_SIZE_MAX + 1).unwrap().to_le_bytes();
         for cut in 1..=4 {
             let mut partial = Vec::new();
             let results: Vec<_> =
-                huge.chunks(cut).map(|p| take_frames(&mut partial, p, &mut |_| {})).collect();
+                huge.chunks(cut).map(|p| take_frames(&mut partial, p, &mut |_| true)).collect();
             assert!(results.contains(&Err(FRAME_SIZE_MAX + 1)));
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use client::task::Executor;
-use client::{Client, NodeState, NodeStatus, PartitionReport, Refusal, Report, ReportRequest};
+use client::{Client, NodeStatus, PartitionReport, Refusal, Report, ReportRequest};
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use serde_json::{Map, Value, json};
@@ -177,7 +177,7 @@ async fn answer_request(
             "ok": true,
             "node": shared.options.node.0,
             "pid": std::process::id(),
-            "incarnation": incarnation_text(shared.node.incarnation),
+            "incarnation": shared.node.incarnation.text(),
             "ready": shared.is_ready(),
         })),
         "status" => Ok(status(shared, client).await),
@@ -228,11 +228,6 @@ async fn answer_request(
     }
 }
 
-/// As the logs write it.
-fn incarnation_text(incarnation: Incarnation) -> String {
-    format!("{:016x}", incarnation.0)
-}
-
 async fn status(shared: &Shared, client: &Client) -> Value {
     let reports = client.session().report(None, ReportRequest::Status).await;
     let nodes: Vec<Value> =
@@ -242,7 +237,7 @@ async fn status(shared: &Shared, client: &Client) -> Value {
     json!({
         "node": options.node.0,
         "pid": std::process::id(),
-        "incarnation": incarnation_text(shared.node.incarnation),
+        "incarnation": shared.node.incarnation.text(),
         "version": options.version_text,
         "ready": shared.is_ready(),
         "uptime_seconds": (clock::now() - shared.started) / 1_000_000,
@@ -291,15 +286,8 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         fills,
         late,
     } = status;
-    let state = match state {
-        NodeState::Starting => "starting",
-        NodeState::Started => "started",
-        NodeState::Down => "down",
-        NodeState::Joining => "joining",
-        NodeState::Stopping => "stopping",
-    };
-    put("state", json!(state));
-    put("incarnation", json!(incarnation_text(*incarnation)));
+    put("state", json!(state.name()));
+    put("incarnation", json!(incarnation.text()));
     put("view", json!(view.0));
     put("shards_led", json!(shards_led));
     put("control_leader", json!(control_leader));
@@ -319,6 +307,7 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         put("fills_rows_expected", json!(fills.rows_expected));
         put("fills_bytes", json!(fills.bytes));
         put("fills_microseconds", json!(fills.microseconds));
+        put("fills_microseconds_left", json!(fills.microseconds_left()));
     }
     Value::Object(fields)
 }

@@ -27,13 +27,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName,
-    RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
+    DistinguishedName, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
 };
 use types::{ClusterId, NodeId};
 
 use crate::files::write_private;
-use crate::limits::SECURED_BUFFER_SIZE;
+use crate::hello::{self, First};
+use crate::limits::{HELLO_SIZE_MAX, SECURED_BUFFER_SIZE};
 use crate::options::StartError;
 use crate::stream::Transfer;
 
@@ -328,6 +329,11 @@ impl ServerCertVerifier for SignedDirectly<WebPkiServerVerifier> {
     signatures_as_inside!();
 }
 
+/// How a record of TLS begins: its type, and a version that is 3.something in all of them.
+const TLS_HANDSHAKE: u8 = 0x16;
+const TLS_ALERT: u8 = 0x15;
+const TLS_MAJOR: u8 = 3;
+
 /// Why TLS came to nothing, and what to do.
 pub fn tls_text(error: &io::Error) -> String {
     format!(
@@ -336,17 +342,70 @@ pub fn tls_text(error: &io::Error) -> String {
     )
 }
 
+/// What rustls found, in words that stay the same from one attempt to the next: its own tell the second.
+fn reason(error: &rustls::Error) -> String {
+    let date = |seconds: UnixTime| format!("{} s after 1970 (UTC)", seconds.as_secs());
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after, ..
+        }) => format!("invalid peer certificate: certificate expired, {}", date(*not_after)),
+        rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext {
+            not_before,
+            ..
+        }) => format!(
+            "invalid peer certificate: certificate not valid yet, but from {}; is the clock of this machine right?",
+            date(*not_before)
+        ),
+        // TLS has one alert for both.
+        rustls::Error::AlertReceived(AlertDescription::CertificateExpired) => format!(
+            "{error}: to the other end this node's certificate has expired or is not valid yet; are the clocks of both \
+             machines right?"
+        ),
+        error => error.to_string(),
+    }
+}
+
 /// A TCP connection inside TLS.
 #[derive(Debug)]
 pub struct Secured {
-    pub socket: TcpStream,
+    pub wire: Wire,
     tls: rustls::Connection,
+}
+
+/// A socket that remembers its first bytes: they tell who it is that does not speak TLS.
+#[derive(Debug)]
+pub struct Wire {
+    pub socket: TcpStream,
+    first: Vec<u8>,
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.socket.read(buffer)?;
+        let room = HELLO_SIZE_MAX - self.first.len();
+        self.first.extend_from_slice(&buffer[..size.min(room)]);
+        Ok(size)
+    }
 }
 
 impl Secured {
     fn new(socket: TcpStream, mut tls: rustls::Connection) -> Secured {
         tls.set_buffer_limit(Some(SECURED_BUFFER_SIZE));
-        Secured { socket, tls }
+        Secured { wire: Wire { socket, first: Vec::new() }, tls }
+    }
+
+    /// Why there is no TLS with the other end.
+    fn failure(&self, error: &rustls::Error) -> io::Error {
+        let first = &self.wire.first;
+        let speaks_tls = first.starts_with(&[TLS_HANDSHAKE, TLS_MAJOR])
+            || first.starts_with(&[TLS_ALERT, TLS_MAJOR]);
+        let said = match hello::parse(first) {
+            _ if speaks_tls => None,
+            First::Refusal(text) => Some(format!("the peer has no keys and says: {text}")),
+            First::Stranger(text) => Some(text),
+            First::Hello(..) | First::Incomplete => None,
+        };
+        io::Error::new(ErrorKind::InvalidData, said.unwrap_or_else(|| reason(error)))
     }
 
     /// Decrypts until the buffer is full or the socket has no more: what fills only a part of the buffer is all there is,
@@ -371,7 +430,7 @@ impl Secured {
                 }
                 Err(error) => return ended(filled, Some(error)),
             }
-            match self.tls.read_tls(&mut self.socket) {
+            match self.tls.read_tls(&mut self.wire) {
                 Ok(0) => return ended(filled, None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -384,7 +443,7 @@ impl Secured {
             // The handshake's next step, or an alert that tells the other end why not.
             let sent = self.flush();
             if let Err(error) = processed {
-                return Transfer::Ended(Some(io::Error::new(ErrorKind::InvalidData, error)));
+                return Transfer::Ended(Some(self.failure(&error)));
             }
             if let Transfer::Ended(error) = sent {
                 return ended(filled, error);
@@ -416,7 +475,7 @@ impl Secured {
     /// Sends what is pending.
     pub fn flush(&mut self) -> Transfer {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut self.socket) {
+            match self.tls.write_tls(&mut self.wire.socket) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Transfer::Blocked,
@@ -607,6 +666,29 @@ mod tests {
         }
     }
 
+    /// Who answers without TLS is named, and what a node without keys says is passed on.
+    #[test]
+    fn others_without_tls_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        make_keys(dir.path(), CLUSTER, [NodeId(2), NodeId(3)]).unwrap();
+        let three = keys_of(dir.path(), CLUSTER, 3);
+        let refusal = hello::encode_refusal("no keys here");
+        for (answer, expected) in [
+            (&b"\x49\0\0\0\x0a8.0.40\0"[..], "a MySQL server"),
+            (b"HTTP/1.1 400 Bad Request\r\n", "something that is not a Skarv node"),
+            (&refusal, "has no keys and says: no keys here"),
+            (b"\x15\x03\x03\0\x02\x02\x2d", "to the other end this node's certificate has expired"),
+        ] {
+            let (mut client, server) = connected(&keys_of(dir.path(), CLUSTER, 2), &three);
+            (&server.wire.socket).write_all(answer).unwrap();
+            let mut buffer = [0; 100];
+            let Transfer::Ended(Some(error)) = client.read(&mut buffer) else {
+                panic!("{expected}")
+            };
+            assert!(tls_text(&error).contains(expected), "{error}");
+        }
+    }
+
     /// Whatever arrives instead of TLS ends the connection, and nothing panics.
     #[test]
     fn garbage_is_refused() {
@@ -624,7 +706,7 @@ mod tests {
             if round % 2 == 0 {
                 bytes[..5].copy_from_slice(&[0x16, 3, 1, 2, 0xb7]);
             }
-            (&client.socket).write_all(&bytes).unwrap();
+            (&client.wire.socket).write_all(&bytes).unwrap();
             let mut buffer = [0; 100];
             let answers: Vec<Transfer> = (0..5).map(|_| server.read(&mut buffer)).collect();
             drop(client);

@@ -111,7 +111,7 @@ impl Source for Stream {
         match self {
             Stream::Tcp(stream) => stream.register(registry, token, interest),
             Stream::Unix(stream) => stream.register(registry, token, interest),
-            Stream::Secured(stream) => stream.socket.register(registry, token, interest),
+            Stream::Secured(stream) => stream.wire.socket.register(registry, token, interest),
         }
     }
     fn reregister(
@@ -123,14 +123,14 @@ impl Source for Stream {
         match self {
             Stream::Tcp(stream) => stream.reregister(registry, token, interest),
             Stream::Unix(stream) => stream.reregister(registry, token, interest),
-            Stream::Secured(stream) => stream.socket.reregister(registry, token, interest),
+            Stream::Secured(stream) => stream.wire.socket.reregister(registry, token, interest),
         }
     }
     fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.deregister(registry),
             Stream::Unix(stream) => stream.deregister(registry),
-            Stream::Secured(stream) => stream.socket.deregister(registry),
+            Stream::Secured(stream) => stream.wire.socket.deregister(registry),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! ```text
 //!   wait      sleep, spin or just look, until a socket, an inbox or a deadline has something
 //!   inbox     messages of the node's other workers, sockets handed over
-//!   sockets   everything readable is read: frames to the kernel, bytes to connections
+//!   sockets   what is readable is read: bytes to connections, frames to the kernel
 //!   time      the kernel's tick, links, deadlines of clients
 //!   settle    tasks run, their requests go to the kernel, its replies to the tasks, until nothing moves
 //!   flush     one write a link, then one lock a neighbour's inbox, then one write a client
@@ -13,8 +13,10 @@
 //! What a turn sends, it sends at the end and together: 32 clients that were readable cost one frame chunk for each peer
 //! and step, and one system call for all of them. Links go first, because somebody is waiting on the other side.
 //!
-//! Settling is bounded in time, so that a long statement whose rows are all here does not keep the others from their turn.
+//! Each part of a turn is bounded in time, so that neither a long statement whose rows are all here, nor a crowd of statements or of
+//! messages, keeps heartbeats and the others from their turn. What is left comes first in the next one.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,7 +35,8 @@ use crate::hello::{self, Hello};
 use crate::inbox::Item;
 use crate::limits::{
     DEPARTURE_LINGER, DEPARTURE_TIME_MAX, EVENTS_MAX, LONELY_AFTER, READ_SIZE, RESEND_AFTER,
-    SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK,
+    SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, TURN_INPUT_MAX, TURN_INPUT_MIN,
+    TURN_TASKS_MAX,
 };
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
@@ -81,6 +84,12 @@ pub struct Worker {
     lonely_from: Time,
     /// The last turn left something undone: no waiting.
     is_unfinished: bool,
+    /// Items of the inbox wait for the next turn.
+    has_items: bool,
+    /// So long messages and frames are handled in the next turn.
+    input_time: Time,
+    /// The link that is read first.
+    next_link: usize,
     /// The worker that gets the next client.
     next_client: usize,
     /// The MySQL side was closed, because the node was to stop.
@@ -110,7 +119,9 @@ enum Phase {
 struct Buffers {
     events: Events,
     read: Vec<u8>,
-    items: Vec<Item>,
+    taken: Vec<Item>,
+    /// Of the inbox, those whose turn it was not yet.
+    items: VecDeque<Item>,
     arrivals: Vec<Arrival>,
 }
 
@@ -170,6 +181,9 @@ impl Worker {
             is_ready: false,
             lonely_from: now + LONELY_AFTER,
             is_unfinished: false,
+            has_items: false,
+            input_time: TURN_INPUT_MIN,
+            next_link: 0,
             next_client: 0,
             is_closed: false,
             listen_after: 0,
@@ -181,7 +195,8 @@ impl Worker {
         let mut buffers = Buffers {
             events: Events::with_capacity(EVENTS_MAX),
             read: vec![0; READ_SIZE],
-            items: Vec::new(),
+            taken: Vec::new(),
+            items: VecDeque::new(),
             arrivals: Vec::new(),
         };
         while !self.has_ended() {
@@ -195,7 +210,9 @@ impl Worker {
             self.on_unread(&mut buffers.read);
             self.on_time(&mut buffers.arrivals);
             self.on_arrivals(&mut buffers.arrivals);
+            let settles = clock::now();
             self.settle_and_flush();
+            self.input_time = (clock::now() - settles).clamp(TURN_INPUT_MIN, TURN_INPUT_MAX);
             self.check_ready();
             self.check_shutdown();
         }
@@ -225,7 +242,8 @@ impl Worker {
         let inbox = &self.shared.inboxes[usize::from(self.id.0)];
         let start = clock::now();
         let deadline = self.deadline();
-        let cannot_wait = self.is_unfinished || deadline <= start || self.front.has_unread();
+        let cannot_wait =
+            self.is_unfinished || self.has_items || deadline <= start || self.front.has_unread();
         if cannot_wait || self.links.iter().any(Link::has_unread) {
             return poll_now(&mut self.poll, events);
         }
@@ -267,11 +285,15 @@ impl Worker {
 
     fn take_inbox(&mut self, buffers: &mut Buffers) {
         let shared = Arc::clone(&self.shared);
-        if !shared.inboxes[usize::from(self.id.0)].take(&mut buffers.items) {
-            return;
+        let inbox = &shared.inboxes[usize::from(self.id.0)];
+        if inbox.is_filled() {
+            self.front.take_kills();
         }
-        self.front.take_kills();
-        for item in buffers.items.drain(..) {
+        if buffers.items.is_empty() && inbox.take(&mut buffers.taken) {
+            buffers.items.extend(buffers.taken.drain(..));
+        }
+        let ends = clock::now() + self.input_time;
+        while let Some(item) = buffers.items.pop_front() {
             match item {
                 Item::Local(message) => self.step(Input::Local(message)),
                 Item::Client(stream, transport) => self.add_client(stream, transport),
@@ -280,7 +302,11 @@ impl Worker {
                     self.step(Input::NodeDied { node, incarnation });
                 }
             }
+            if clock::now() >= ends {
+                break;
+            }
         }
+        self.has_items = !buffers.items.is_empty();
     }
 
     fn on_event(&mut self, event: &Event, read: &mut [u8], arrivals: &mut Vec<Arrival>) {
@@ -311,13 +337,21 @@ impl Worker {
 
     fn on_unread(&mut self, read: &mut [u8]) {
         self.front.read_unread(self.now, read);
-        for index in 0..self.links.len() {
-            if self.links[index].has_unread() {
-                let Worker { links, kernel, outbox, poll, .. } = self;
-                let mut on_frame = |frame: &[u8]| step(kernel, outbox, Input::Frame(frame));
-                let event = links[index].read(self.now, poll.registry(), read, &mut on_frame);
-                self.on_link_event(index, event);
+        let ends = clock::now() + self.input_time;
+        let (first, count) = (self.next_link, self.links.len());
+        for index in (first..count).chain(0..first) {
+            if !self.links[index].has_unread() {
+                continue;
             }
+            if clock::now() >= ends {
+                // The others come first the next time.
+                self.next_link = index;
+                break;
+            }
+            let Worker { links, kernel, outbox, poll, .. } = self;
+            let mut on_frame = |frame: &[u8]| step(kernel, outbox, Input::Frame(frame)) < ends;
+            let event = links[index].read(self.now, poll.registry(), read, &mut on_frame);
+            self.on_link_event(index, event);
         }
     }
 
@@ -338,6 +372,9 @@ impl Worker {
 
     fn on_time(&mut self, arrivals: &mut Vec<Arrival>) {
         if self.now >= self.kernel.wake_at() {
+            for link in self.links.iter().filter(|link| link.has_unread()) {
+                self.kernel.note_unread(self.now, link.peer);
+            }
             self.step(Input::Tick);
             if self.id == WorkerId(0) {
                 self.shared.log.on_tick(self.now);
@@ -480,10 +517,8 @@ impl Worker {
     fn on_link_ready(&mut self, index: usize, event: &Event, read: &mut [u8]) {
         let ours = self.own_hello(self.kernel.address(), self.links[index].peer);
         let ending = event.is_read_closed() || event.is_error();
-        let Worker { links, kernel, outbox, poll, .. } = self;
-        let mut on_frame = |frame: &[u8]| step(kernel, outbox, Input::Frame(frame));
-        let registry = poll.registry();
-        let event = links[index].on_ready(self.now, registry, &ours, ending, read, &mut on_frame);
+        let registry = self.poll.registry();
+        let event = self.links[index].on_ready(self.now, registry, &ours, ending, read);
         self.on_link_event(index, event);
     }
 
@@ -567,10 +602,17 @@ impl Worker {
             for (session, reply) in self.outbox.replies.drain(..) {
                 self.client.deliver(session, reply);
             }
-            let mut moved = self.executor.run();
+            let tasks_end = clock::now() + TURN_TASKS_MAX;
+            let mut moved = self.executor.run_while(|| clock::now() < tasks_end);
+            let requests_end = clock::now() + TURN_TASKS_MAX;
             while let Some((session, request)) = self.client.take_request() {
                 moved = true;
-                self.step(Input::Request { session, request });
+                let began =
+                    step(&mut self.kernel, &mut self.outbox, Input::Request { session, request });
+                if began >= requests_end {
+                    // What is left is found by the next turn.
+                    return false;
+                }
             }
             if !moved {
                 return true;
@@ -759,9 +801,11 @@ impl Worker {
     }
 }
 
-/// R3: the time of a step is sampled after its input is taken.
-fn step(kernel: &mut Kernel, outbox: &mut Outbox, input: Input<'_>) {
-    kernel.step(clock::now(), input, outbox);
+/// Returns when it began. R3: the time of a step is sampled after its input is taken.
+fn step(kernel: &mut Kernel, outbox: &mut Outbox, input: Input<'_>) -> Time {
+    let now = clock::now();
+    kernel.step(now, input, outbox);
+    now
 }
 
 fn poll_now(poll: &mut Poll, events: &mut Events) {
