@@ -362,6 +362,10 @@ impl Kernel {
     pub fn puts_off(&self, now: Time) -> bool {
         self.control.as_ref().is_some_and(|control| !control.puts_off(now).is_empty())
     }
+    /// Does it lead, and find some node slow? The simulator asks, whom it may still exclude.
+    pub fn finds_slow(&self) -> bool {
+        self.control.as_ref().is_some_and(Control::finds_slow)
+    }
     /// Can this node serve: views formed, this node in one?
     pub fn is_ready(&self) -> bool {
         self.state.is_formed() && self.state.is_active(self.address.node, self.node.incarnation)

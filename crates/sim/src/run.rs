@@ -166,7 +166,7 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     if world.puts_off() && world.counts.crawls == 0 {
         return Err("a node is not let in because it was slow, and none was".into());
     }
-    let is_let_in = world.run_until(PAUSE_MAX, |world| !world.puts_off());
+    let is_let_in = world.run_until(PAUSE_MAX, |world| !world.puts_off() && !world.finds_slow());
     if !is_let_in || !world.run_until(RETURN_MAX, World::is_ready) {
         return Err("a node that has come back does not serve".into());
     }

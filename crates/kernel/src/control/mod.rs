@@ -138,6 +138,11 @@ impl Control {
         paused.filter(|_| self.is_leader()).collect()
     }
 
+    /// Does it lead, and find some node slow? It may be excluded for that, even if it is well by now.
+    pub(crate) fn finds_slow(&self) -> bool {
+        self.is_leader() && self.leases.slow().nodes().next().is_some()
+    }
+
     pub(crate) fn note_unread(&mut self, node: NodeId, now: Time) {
         self.leases.note_unread(node, now);
     }

@@ -100,6 +100,10 @@ impl World {
     pub fn puts_off(&self) -> bool {
         self.workers.values().any(|worker| worker.kernel.puts_off(worker.clock.read(self.now)))
     }
+    /// Does the leader find a node slow? So it may for a while after that is well again.
+    pub fn finds_slow(&self) -> bool {
+        self.workers.values().any(|worker| worker.kernel.finds_slow())
+    }
     pub(super) fn node_serves(&self, node: NodeId) -> bool {
         let mut own = self.workers.iter().filter(|(address, _)| address.node == node);
         own.all(|(_, worker)| self.serves(worker))
