@@ -21,6 +21,8 @@ pub struct Batch {
     /// Commit with this batch: an autocommit statement needs one message, not two.
     pub commit: bool,
     pub read_at: ReadAt,
+    /// More batches of the statement follow, and their plain reads are to fit together with this one's.
+    pub reads_on: bool,
     /// What assignments do with values their column cannot hold: an error, or the nearest value and a warning.
     pub strict: bool,
     /// Offset of the session's time zone from UTC, for TIMESTAMP columns in expressions.
@@ -46,6 +48,7 @@ wire_struct!(Batch {
     statement,
     commit,
     read_at,
+    reads_on,
     strict,
     time_zone_offset_seconds,
     lock_wait_timeout_ms,

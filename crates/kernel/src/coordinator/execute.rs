@@ -492,7 +492,7 @@ fn needs_snapshot(batch: &Batch, context: &Context<'_>) -> bool {
         return false;
     }
     // A scan may go on in further batches of the statement.
-    if lasts {
+    if lasts || batch.reads_on {
         return true;
     }
     if context.node.mutation == Mutation::StatementWithoutSnapshot {

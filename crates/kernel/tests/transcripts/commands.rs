@@ -476,6 +476,7 @@ impl Player {
                         version = Some(SchemaVersion(number.parse().expect("a number")));
                     }
                     _ if *first == "autocommit" => batch.commit = true,
+                    _ if *first == "reads-on" => batch.reads_on = true,
                     _ if *first == "nowait" => batch.wait = WaitPolicy::NoWait,
                     _ if *first == "skip-locked" => batch.wait = WaitPolicy::SkipLocked,
                     _ if *first == "waited-for" => batch.is_waited_for = true,

@@ -6,12 +6,11 @@ use types::convert::SqlWarning;
 use types::wire::Bytes;
 
 use super::keys::{self, Keys};
+use super::rows::keys_at_once;
 use super::write::ROWS_PER_BATCH;
 use super::{Changed, Failure, Run, take_warnings};
 use crate::plan::DeletePlan;
 use crate::session::Session;
-
-const SHIPPED_KEYS_MAX: usize = 1_000;
 
 impl Session {
     pub async fn run_delete(
@@ -54,7 +53,7 @@ impl Session {
         take_warnings(&mut context, warnings);
         let keys = match resolved {
             Keys::Nothing => return Ok(Some(Changed::default())),
-            Keys::Keys(keys) if keys.len() <= SHIPPED_KEYS_MAX => keys,
+            Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
         let mut batch = self.batch(run);

@@ -11,14 +11,19 @@ use types::wire::Bytes;
 use types::{Expr, IndexKind, RowView, Table, Value, ValueRef};
 
 use super::keys::{self, Keys};
+use super::write::BATCH_SIZE_MAX;
 use super::{Failure, Run, take_warnings};
 use crate::SqlError;
 use crate::plan::{AccessPlan, PathKind};
 use crate::session::Session;
 use crate::session::variables::Isolation;
 
-/// Keys of one batch of key reads.
+/// Keys of one batch of key reads or of shipped changes, and of rows that may be long: what they are read for, and where they are, is
+/// one piece of work that others wait behind.
 const KEYS_PER_BATCH: usize = 1_000;
+const KEYS_OF_LONG_ROWS: usize = 16;
+/// Rows that may have more bytes than this are long.
+const SHORT_ROW_SIZE_MAX: u64 = 16 << 10;
 
 /// Rows that a statement which sleeps over each asks a shard for at a time, under locks: as in InnoDB, rows it has not come
 /// to are free for others.
@@ -47,10 +52,17 @@ pub enum Rows {
     Keys {
         keys: std::vec::IntoIter<Vec<u8>>,
         filter: Option<Expr>,
-        /// So many at a time.
+        /// So many at a time, and at most.
         count: usize,
+        count_max: usize,
     },
     Scan(Box<ScanCursor>),
+}
+
+/// How many rows one message may ask for, or change, by their keys.
+pub fn keys_at_once(table: &Table) -> usize {
+    let row_size_max: u64 = table.columns.iter().map(|column| column.column_type.bytes_max()).sum();
+    if row_size_max <= SHORT_ROW_SIZE_MAX { KEYS_PER_BATCH } else { KEYS_OF_LONG_ROWS }
 }
 
 /// How the rows are found after looking at the values.
@@ -124,19 +136,22 @@ impl Session {
     ) -> Result<(Rows, bool), Failure> {
         let (found, unusable) = self.find(run, wanted, warnings)?;
         let slow = locks_slowly(run, wanted);
-        let count = if slow { ROWS_PER_PIECE } else { KEYS_PER_BATCH };
+        let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let rows = match found {
             Found::Nothing => Rows::None,
             Found::Keys(keys, filter) if keys.len() <= count => {
-                let commit = wanted.commit;
-                Rows::Ready(self.read_keys(run, wanted, keys, filter, commit, warnings).await?)
+                let mut batch = self.batch(run);
+                batch.commit = wanted.commit;
+                Rows::Ready(self.read_keys(run, wanted, keys, filter, batch, warnings).await?)
             }
-            Found::Keys(keys, filter) => Rows::Keys { keys: keys.into_iter(), filter, count },
+            Found::Keys(keys, filter) => {
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max: count }
+            }
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, wanted, entries, warnings).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
                 let filter = wanted.access.filter.clone();
-                Rows::Keys { keys: keys.into_iter(), filter, count }
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max: count }
             }
             Found::Scan(scan) => {
                 let mut options = self.scan_options(run, wanted.ordered);
@@ -184,14 +199,20 @@ impl Session {
                         return Ok(Some(batch));
                     }
                 }
-                Rows::Keys { keys, filter, count } => {
+                Rows::Keys { keys, filter, count, count_max } => {
                     let next: Vec<Vec<u8>> = keys.by_ref().take(*count).collect();
                     if next.is_empty() {
                         *rows = Rows::None;
                         continue;
                     }
                     let filter = filter.clone();
-                    let batch = self.read_keys(run, wanted, next, filter, false, warnings).await?;
+                    let mut batch = self.batch(run);
+                    batch.reads_on = keys.len() > 0;
+                    let key_count = next.len();
+                    let batch = self.read_keys(run, wanted, next, filter, batch, warnings).await?;
+                    // As many as have been no more than a batch's bytes.
+                    let fit = BATCH_SIZE_MAX * key_count / batch.rows.len().max(1);
+                    *count = fit.clamp(1, *count_max);
                     if !batch.is_empty() {
                         return Ok(Some(batch));
                     }
@@ -215,12 +236,10 @@ impl Session {
         wanted: &Wanted<'_>,
         keys: Vec<Vec<u8>>,
         filter: Option<Expr>,
-        commit: bool,
+        mut batch: Batch,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<RowBatch, Failure> {
-        let mut batch = self.batch(run);
         batch.params.clone_from(&run.params);
-        batch.commit = commit;
         batch.ops.reserve(keys.len());
         for key in keys {
             batch.ops.push(Op {
@@ -310,6 +329,7 @@ impl Session {
             statement: 0,
             commit: false,
             read_at: self.read_at(),
+            reads_on: false,
             strict: run.strict,
             time_zone_offset_seconds: run.time_zone_offset_seconds,
             lock_wait_timeout_ms: self.settings.lock_wait_timeout_seconds.saturating_mul(1000),

@@ -10,17 +10,14 @@ use types::wire::Bytes;
 use types::{Expr, RowView, Table, Value};
 
 use super::keys::{self, Keys};
-use super::rows::owned_row;
+use super::rows::{keys_at_once, owned_row};
 use super::write::{
-    ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null, store_value,
+    BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null, store_value,
 };
 use super::{Changed, Failure, Run, take_warnings};
 use crate::SqlError;
 use crate::plan::{AssignedValue, AssignmentPlan, UpdatePlan};
 use crate::session::Session;
-
-/// Keys of a shipped update that go in one batch.
-const SHIPPED_KEYS_MAX: usize = 1_000;
 
 impl Session {
     pub async fn run_update(
@@ -47,8 +44,9 @@ impl Session {
         while let Some(rows) =
             self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
         {
-            let mut batch = self.batch(run);
+            let mut ops = Vec::new();
             let mut written = Vec::new();
+            let mut size = 0;
             for old in rows {
                 changed.matched += 1;
                 let view = RowView::new(&plan.target.layout, &old);
@@ -69,28 +67,43 @@ impl Session {
                 }
                 changed.affected += 1;
                 let new = encode(table, &plan.target.layout, &values)?;
-                batch.ops.extend(client::replace_ops(&catalogue, table, &old, &new));
+                ops.extend(client::replace_ops(&catalogue, table, &old, &new));
+                size += new.len();
                 written.push(new);
-            }
-            if batch.ops.is_empty() {
-                continue;
-            }
-            match self.client.execute(batch).await {
-                Ok(result) => warnings.extend(result.warnings),
-                Err(refusal) => {
-                    return Err(self
-                        .write_failure(
-                            refusal,
-                            table,
-                            &plan.target.layout,
-                            &written,
-                            changed.matched,
-                        )
-                        .await);
+                if BATCH_SIZE_MAX <= size {
+                    let (ops, written) = (std::mem::take(&mut ops), std::mem::take(&mut written));
+                    self.write_back(run, plan, ops, &written, changed.matched, warnings).await?;
+                    size = 0;
                 }
+            }
+            if !ops.is_empty() {
+                self.write_back(run, plan, ops, &written, changed.matched, warnings).await?;
             }
         }
         Ok(changed)
+    }
+
+    /// Writes changed rows, the last of which is of this number.
+    async fn write_back(
+        &mut self,
+        run: &Run<'_>,
+        plan: &UpdatePlan,
+        ops: Vec<Op>,
+        written: &[Vec<u8>],
+        row_number: u64,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<(), Failure> {
+        let batch = client::Batch { ops, ..self.batch(run) };
+        match self.client.execute(batch).await {
+            Ok(result) => {
+                warnings.extend(result.warnings);
+                Ok(())
+            }
+            Err(refusal) => {
+                let (table, layout) = (&plan.target.table, &plan.target.layout);
+                Err(self.write_failure(refusal, table, layout, written, row_number).await)
+            }
+        }
     }
 
     /// Sends the assignments to the rows. None if the keys cannot be told from the values: the general way then.
@@ -108,7 +121,7 @@ impl Session {
         take_warnings(&mut context, warnings);
         let keys = match resolved {
             Keys::Nothing => return Ok(Some(Changed::default())),
-            Keys::Keys(keys) if keys.len() <= SHIPPED_KEYS_MAX => keys,
+            Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
         // Values that are the same for all rows are stored here, once, where their errors have names.
