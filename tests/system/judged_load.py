@@ -77,6 +77,22 @@ def test_rows_that_grow(environment):
     assert "announces a frame" not in log, "a frame was longer than a link takes"
 
 
+def test_long_rows_by_keys(environment):
+    """One statement about many rows of 1 MiB each, by their keys: its node has time for others meanwhile, and is not taken for dead."""
+    cluster = environment.cluster("data", "--memory", "2G")
+    rows, size = 240, 1 << 20
+    keys = ", ".join(map(str, range(rows)))
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.long_rows (id INT PRIMARY KEY, text LONGTEXT)")
+    cluster.sql(2, f"INSERT INTO d.long_rows VALUES {', '.join(f'({id}, 1)' for id in range(rows))}")
+    for node, letter in ((2, "x"), (3, "y")):
+        cluster.sql(node, f"UPDATE d.long_rows SET text = REPEAT('{letter}', {size} + LENGTH(text) * 0) WHERE id IN ({keys})")
+        texts = cluster.sql(node, f"SELECT text FROM d.long_rows WHERE id IN ({keys})")
+        assert texts == [[letter * size]] * rows, f"node {node}: {len(texts)} rows"
+    assert cluster.sql(2, f"DELETE FROM d.long_rows WHERE id IN ({keys}); SELECT ROW_COUNT()") == [[str(rows)]]
+    log = "".join(open(f"{cluster.dir}/node{node}.log").read() for node in (1, 2, 3))
+    assert "excluded" not in log, "a node was taken for dead"
+
+
 def test_locks_freed(environment):
     """Cut, closed and killed sessions: who waits for their locks has them within 100 ms, on both nodes."""
     cluster = environment.cluster()
