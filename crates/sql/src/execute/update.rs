@@ -12,7 +12,8 @@ use types::{Expr, RowView, Table, Value};
 use super::keys::{self, Keys};
 use super::rows::{keys_at_once, owned_row};
 use super::write::{
-    BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null, store_value,
+    BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null,
+    store_value,
 };
 use super::{Changed, Failure, Run, take_warnings};
 use crate::SqlError;
