@@ -69,11 +69,12 @@ impl Coordinator {
         }
         self.unknown.ticked_at = now;
         self.unknown.ended.retain(|_, (since, _)| *since + OUTCOMES_KEPT_US > now);
-        let heard_after = self.unknown.awake_since;
+        // Who lives has said so since.
+        let is_awake = now > self.unknown.awake_since + context.node.silence_us();
         let patience_us = COMMIT_TIMEOUT_US.max(context.node.silence_us());
         let is_silent = |node: NodeId| {
-            let heard_at = context.node.heard_at(node).max(heard_after);
-            node != context.address.node && now > heard_at + patience_us
+            let heard_at = context.node.heard_at(node);
+            node != context.address.node && is_awake && now > heard_at + patience_us
         };
         // Others may be heard that do not hear this one.
         let is_cut_off = context.node.is_cut_off(now.saturating_sub(COMMIT_TIMEOUT_US / 2));
