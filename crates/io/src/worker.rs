@@ -13,8 +13,9 @@
 //! What a turn sends, it sends at the end and together: 32 clients that were readable cost one frame chunk for each peer
 //! and step, and one system call for all of them. Links go first, because somebody is waiting on the other side.
 //!
-//! Each part of a turn is bounded in time, so that neither a long statement whose rows are all here, nor a crowd of statements or of
-//! messages, keeps heartbeats and the others from their turn. What is left comes first in the next one.
+//! Inbox, links and tasks are bounded in time, so that neither a long statement whose rows are all here, nor a crowd of statements or of
+//! messages, keeps heartbeats and the others from their turn. What is left comes first in the next one. Between two looks at the clock
+//! lies one input of the kernel, or one poll of a task, which bound themselves by rows and bytes: sorting is the longest of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -286,10 +287,13 @@ impl Worker {
     fn take_inbox(&mut self, buffers: &mut Buffers) {
         let shared = Arc::clone(&self.shared);
         let inbox = &shared.inboxes[usize::from(self.id.0)];
-        if inbox.is_filled() {
+        // Behind the items: who notifies later is seen the next time.
+        let is_told = match buffers.items.is_empty() {
+            true => inbox.take(&mut buffers.taken),
+            false => inbox.is_filled(),
+        };
+        if is_told {
             self.front.take_kills();
-        }
-        if buffers.items.is_empty() && inbox.take(&mut buffers.taken) {
             buffers.items.extend(buffers.taken.drain(..));
         }
         let ends = clock::now() + self.input_time;
@@ -372,8 +376,10 @@ impl Worker {
 
     fn on_time(&mut self, arrivals: &mut Vec<Arrival>) {
         if self.now >= self.kernel.wake_at() {
+            // The turn may have begun a while ago, and what is noted counts for a tick.
+            let now = clock::now();
             for link in self.links.iter().filter(|link| link.has_unread()) {
-                self.kernel.note_unread(self.now, link.peer);
+                self.kernel.note_unread(now, link.peer);
             }
             self.step(Input::Tick);
             if self.id == WorkerId(0) {

@@ -45,7 +45,8 @@ pub const LATE_ACK_US: u64 = 100_000;
 /// A peer from which nothing comes for so many heartbeats, though it is to acknowledge something, hangs. Two seconds are enough for the
 /// largest row over a link of 300 Mbit/s.
 pub const STALL_HEARTBEATS: u64 = 20;
-/// Each worker probes those of other nodes after so many heartbeats, and judges by the probes of the last so many.
+/// Each worker probes those of other nodes after so many heartbeats, and tells of acknowledgements for so many; for as long a node is held
+/// for slow of which nobody else says anything now.
 pub const PROBE_HEARTBEATS: u64 = 4;
 pub const PROBES_COUNT_HEARTBEATS: u64 = 20;
 /// How far away a peer is, those of so long say: ten, the one in the middle of which chance hardly moves.

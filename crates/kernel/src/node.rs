@@ -312,7 +312,8 @@ impl NodeShared {
     /// Something has come from this node.
     pub(crate) fn hear(&self, node: NodeId, now: Time) {
         if let Some(heard) = self.heard.get(&node) {
-            heard.store(now, Ordering::Relaxed);
+            // Another worker may have begun its step later, and be done.
+            heard.fetch_max(now, Ordering::Relaxed);
         }
     }
     /// When that was the case last, to within `HEARD_STEP_US`: workers share the line.

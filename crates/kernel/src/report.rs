@@ -243,13 +243,7 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
     let registered = state.incarnations.get(&here) == Some(&context.node.incarnation);
     let group = state.group_of_node(here);
     let fills = shards.iter().filter_map(|id| context.node.shard(*id)?.fill_report(context.now));
-    let fills = fills.reduce(|all, one| FillReport {
-        rows: all.rows + one.rows,
-        rows_expected: all.rows_expected + one.rows_expected,
-        bytes: all.bytes + one.bytes,
-        microseconds: all.microseconds.max(one.microseconds),
-        ..all
-    });
+    let fills = fills.reduce(FillReport::and);
     NodeStatus {
         node: here,
         incarnation: context.node.incarnation,

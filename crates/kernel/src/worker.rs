@@ -373,6 +373,10 @@ impl Kernel {
 
     /// Something has come from this worker that the host has not handed out yet: nobody there is missed until the next tick.
     pub fn note_unread(&mut self, now: Time, peer: Address) {
+        let Some(boot) = self.channels.linked(peer) else { return };
+        if self.is_stranger(Origin { address: peer, boot }) {
+            return;
+        }
         self.node.hear(peer.node, now);
         self.paces.note_unread(peer, now);
         if let Some(control) = &mut self.control {

@@ -127,6 +127,7 @@ transcripts! {
         links_of_workers_take_a_moment
         locks_prove_nothing
         new_leader_waits
+        not_read_yet
         one_of_a_group_at_a_time
         reads_of_others
         refusals_are_reads

@@ -13,7 +13,7 @@ use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View, wire_struct
 
 use crate::Message;
 
-/// Changes whenever the byte form of any message does.
+/// Changes with the first release in which the byte form of any message is another one than in the release before.
 pub const PROTOCOL_VERSION: u16 = 1;
 const MAGIC: u16 = 0x534b;
 

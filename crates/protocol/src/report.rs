@@ -211,6 +211,17 @@ pub struct FillReport {
 wire_struct!(FillReport { node, rows, rows_expected, bytes, microseconds });
 
 impl FillReport {
+    /// With what other shards, or other nodes, send to the same node.
+    pub fn and(self, other: FillReport) -> FillReport {
+        FillReport {
+            node: self.node,
+            rows: self.rows + other.rows,
+            rows_expected: self.rows_expected + other.rows_expected,
+            bytes: self.bytes + other.bytes,
+            microseconds: self.microseconds.max(other.microseconds),
+        }
+    }
+
     /// Until it is filled, at the speed there was so far; None before the first row.
     pub fn microseconds_left(&self) -> Option<u64> {
         let left = u128::from(self.rows_expected.saturating_sub(self.rows));

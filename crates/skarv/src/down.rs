@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::DownOptions;
-use crate::process::{self, Signal};
+use crate::process::{self, Signal, Watched};
 use crate::status_file::{State, Status};
 
 /// More than a supervisor gives its nodes.
@@ -33,11 +33,13 @@ fn down(given: &Path) -> Result<String, String> {
     };
     let dir = given.canonicalize().map_err(|_| none())?;
     let mut status = Status::read(&dir)?.ok_or_else(none)?;
-    let supervisor = status.supervisor_pid.filter(|pid| process::is_supervisor(*pid, &dir));
-    if let Some(pid) = supervisor {
+    // Watched before it is looked at: so it is that one whose end is waited for.
+    let watched = status.supervisor_pid.and_then(|pid| Some((pid, Watched::open(pid)?)));
+    let supervisor = watched.filter(|(pid, _)| process::is_supervisor(*pid, &dir));
+    if let Some((pid, supervisor)) = supervisor {
         let running = running(&status, &dir).len();
         process::signal(pid, Signal::TERM)?;
-        if !process::wait_while(SUPERVISOR_TIMEOUT, || process::is_supervisor(pid, &dir)) {
+        if !supervisor.ends_within(SUPERVISOR_TIMEOUT)? {
             return Err(format!(
                 "the supervisor (process {pid}) was asked to stop and still runs; see {}",
                 dir.join("supervisor.log").display()

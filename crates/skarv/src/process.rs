@@ -5,10 +5,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::PidfdFlags;
 pub use rustix::process::Signal;
 
 /// How often the end of a process that is not our child is looked for.
@@ -48,9 +51,38 @@ fn follows(arguments: &[Vec<u8>], flag: &str, value: &OsStr) -> bool {
     arguments.windows(2).any(|pair| pair[0] == flag.as_bytes() && pair[1] == value.as_bytes())
 }
 
+/// A process whose end can be waited for, by whomever it was started.
+pub struct Watched(OwnedFd);
+
+impl Watched {
+    /// None if no such process is left.
+    pub fn open(pid: u32) -> Option<Watched> {
+        rustix::process::pidfd_open(raw(pid)?, PidfdFlags::empty()).ok().map(Watched)
+    }
+
+    /// Has it ended, at the latest after so long? Then nothing of it runs any more, though nobody may have fetched its exit code.
+    pub fn ends_within(&self, timeout: Duration) -> Result<bool, String> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).expect("a timeout is short");
+            let mut ended = [PollFd::new(&self.0, PollFlags::IN)];
+            match rustix::event::poll(&mut ended, Some(&left)) {
+                Ok(count) => return Ok(count > 0),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(format!("cannot wait for the end of a process: {error}")),
+            }
+        }
+    }
+}
+
+fn raw(pid: u32) -> Option<rustix::process::Pid> {
+    i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw)
+}
+
 /// Sends a signal; a process that is gone by now is as good.
 pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
-    let Some(target) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+    let Some(target) = raw(pid) else {
         return Err(format!("{pid} is no process id"));
     };
     match rustix::process::kill_process(target, signal) {
@@ -86,8 +118,13 @@ mod tests {
         assert!(!is_node(child.id(), Path::new("/d"), 2));
         assert!(!is_supervisor(child.id(), Path::new("/d")));
         assert_eq!(arguments(child.id())[1], b"60");
+        let watched = Watched::open(child.id()).expect("our child");
+        assert_eq!(watched.ends_within(Duration::ZERO), Ok(false));
         signal(child.id(), Signal::KILL).expect("our child");
+        assert_eq!(watched.ends_within(Duration::from_secs(10)), Ok(true));
         child.wait().expect("our child");
+        assert_eq!(watched.ends_within(Duration::ZERO), Ok(true));
+        assert!(Watched::open(child.id()).is_none() && Watched::open(u32::MAX).is_none());
         assert!(!is_node(child.id(), Path::new("/d"), 2));
         assert_eq!(arguments(child.id()), vec![Vec::<u8>::new()]);
         assert!(signal(child.id(), Signal::TERM).is_ok(), "gone is as good");

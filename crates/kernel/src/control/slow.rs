@@ -41,7 +41,7 @@ fn slow(
         Some(Distance { own: nearest[&node], others })
     };
     let is_slow = |node: NodeId, Distance { own, others }: &Distance| {
-        *own >= floor(node) && *own >= SLOW_TIMES * others
+        *own >= floor(node) && *own >= others.saturating_mul(SLOW_TIMES)
     };
     let all = nearest.keys().filter_map(|node| Some((*node, distance(*node)?)));
     all.filter(|(node, distance)| is_slow(*node, distance)).collect()
@@ -110,10 +110,11 @@ impl SlowNodes {
         self.slow.keys().copied()
     }
 
-    /// Who has been slow for longer than it is put up with, and how slow.
+    /// Who has been slow for longer than it is put up with, and is, and how slow.
     pub fn for_long(&self, heartbeat: Time, now: Time) -> BTreeMap<NodeId, String> {
         let patience = SLOW_HEARTBEATS * heartbeat;
-        let long = self.slow.iter().filter(|(_, slow)| now > slow.since + patience);
+        let is_so = |slow: &Slow| now > slow.since + patience && now <= slow.seen + 2 * heartbeat;
+        let long = self.slow.iter().filter(|(_, slow)| is_so(slow));
         let text = |Distance { own, others }: Distance| {
             format!(
                 "it is slow: a message to the nearest node and back takes {} ms, and {} ms between others",
@@ -239,6 +240,7 @@ mod tests {
         assert_eq!(nodes.watch(&said(200_000), heartbeat, 1_000, 0), [NodeId(3)]);
         assert_eq!(nodes.watch(&said(200_000), heartbeat, 9_000_000, 0), []);
         assert!(!nodes.is_due(9_099_999, heartbeat) && nodes.is_due(9_100_000, heartbeat));
+        nodes.watch(&said(200_000), heartbeat, 10_000_000, 0);
         assert_eq!((long(&nodes, 10_001_000), long(&nodes, 10_001_001)), (0, 1));
         assert_eq!(nodes.on_proposed(NodeId(3), heartbeat, 10_001_001), 0, "once");
         assert_eq!(nodes.on_proposed(NodeId(3), heartbeat, 10_001_002), SLOW_PAUSE_MIN_US);
@@ -246,26 +248,33 @@ mod tests {
             nodes.paused(10_001_003).collect::<Vec<_>>(),
             [(NodeId(3), SLOW_PAUSE_MIN_US - 1)]
         );
-        nodes.watch(&said(200_000), heartbeat, 11_000_000, 9_000_000);
+        nodes.watch(&said(200_000), heartbeat, 18_900_000, 9_000_000);
         assert_eq!(
             (long(&nodes, 19_000_000), long(&nodes, 19_000_001)),
             (0, 1),
             "this one was away"
         );
         let own = BTreeMap::from([((NodeId(3), NodeId(1)), 200_000)]);
-        assert_eq!(nodes.watch(&own, heartbeat, 14_999_999, 0), []);
-        assert_eq!(long(&nodes, 19_000_001), 1, "nobody else says anything");
-        assert_eq!(nodes.watch(&own, heartbeat, 15_000_000, 0), []);
-        assert_eq!(long(&nodes, 19_000_001), 0, "for too long");
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 15_000_001, 0), [NodeId(3)]);
-        nodes.on_registered(NodeId(3), 15_000_002);
-        assert_eq!(nodes.watch(&own, heartbeat, 15_100_001, 0), []);
+        assert_eq!(nodes.watch(&own, heartbeat, 19_300_000, 0), []);
+        assert_eq!(
+            (long(&nodes, 19_300_000), long(&nodes, 19_300_001)),
+            (1, 0),
+            "nobody else says anything now"
+        );
+        assert_eq!(nodes.watch(&own, heartbeat, 22_899_999, 0), []);
+        assert_eq!(nodes.watch(&said(200_000), heartbeat, 22_899_999, 0), []);
+        assert_eq!(long(&nodes, 22_899_999), 1, "they say it again");
+        assert_eq!(nodes.watch(&own, heartbeat, 26_899_999, 0), []);
+        assert_eq!(nodes.nodes().count(), 0, "nobody has for too long");
+        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_000_001, 0), [NodeId(3)]);
+        nodes.on_registered(NodeId(3), 27_000_002);
+        assert_eq!(nodes.watch(&own, heartbeat, 27_100_001, 0), []);
         assert_eq!(nodes.nodes().count(), 0, "another boot");
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 15_200_001, 0), [NodeId(3)]);
-        nodes.watch(&said(100_000), heartbeat, 15_300_000, 0);
+        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_200_001, 0), [NodeId(3)]);
+        nodes.watch(&said(100_000), heartbeat, 27_300_000, 0);
         assert_eq!(nodes.nodes().count(), 1, "not well again");
-        nodes.watch(&said(99_999), heartbeat, 15_400_000, 0);
-        assert_eq!(nodes.watch(&said(199_999), heartbeat, 15_500_000, 0), []);
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 15_600_000, 0), [NodeId(3)], "anew");
+        nodes.watch(&said(99_999), heartbeat, 27_400_000, 0);
+        assert_eq!(nodes.watch(&said(199_999), heartbeat, 27_500_000, 0), []);
+        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_600_000, 0), [NodeId(3)], "anew");
     }
 }

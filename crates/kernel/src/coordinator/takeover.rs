@@ -68,7 +68,10 @@ impl Coordinator {
         };
         let silent = pending.waiting.iter().copied().find(|shard| moved.contains(shard));
         match (&pending.phase, silent) {
-            (Phase::Executing, Some(shard)) if pending.commits_at_once => {
+            // What it would have read, it can read again.
+            (Phase::Executing, Some(shard))
+                if pending.commits_at_once && !pending.changes_nothing =>
+            {
                 Fate::Asks(shard, Vec::new())
             }
             (Phase::Committing { participants }, Some(shard))
@@ -116,8 +119,10 @@ impl Coordinator {
             session.pending.as_ref().is_some_and(|pending| match pending.phase {
                 Phase::Executing => pending.changes_nothing || !pending.commits_at_once,
                 Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } => true,
-                Phase::Asking { .. } => pending.changes_nothing,
-                Phase::Committing { .. } | Phase::Held(_) | Phase::Schema => false,
+                Phase::Asking { .. }
+                | Phase::Committing { .. }
+                | Phase::Held(_)
+                | Phase::Schema => false,
             })
         };
         let waiting = self.sessions.iter().filter(|(_, session)| waits(session));
@@ -139,8 +144,6 @@ impl Coordinator {
         let asked_for = context.now.saturating_sub(pending.commit_asked_at);
         let kept_us = if participants.is_empty() { COMMITS_KEPT_US } else { DECISIONS_KEPT_US };
         match message.known {
-            // What it would have read, it can read again.
-            _ if pending.changes_nothing => self.lose(session, Refusal::RolledBack, context),
             KnownOutcome::Committed(ts) => {
                 for shard in participants {
                     send_decide(shard, message.transaction, Some(ts), context);

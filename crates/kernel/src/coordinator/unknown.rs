@@ -42,8 +42,7 @@ impl Unknown {
 fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
     let is_asked = match pending.phase {
         Phase::Executing => pending.commits_at_once && !pending.changes_nothing,
-        Phase::Asking { .. } => !pending.changes_nothing,
-        Phase::Committing { .. } | Phase::Held(_) => true,
+        Phase::Asking { .. } | Phase::Committing { .. } | Phase::Held(_) => true,
         Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } | Phase::Schema => false,
     };
     pending.waiting.first().copied().filter(|_| is_asked)

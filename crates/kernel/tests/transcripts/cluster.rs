@@ -131,11 +131,12 @@ pub struct Cluster {
     homes: BTreeMap<NodeId, Home>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
-    /// They do nothing; what is for them waits.
-    /// Nodes, or single workers of them, that do nothing.
+    /// Nodes, or single workers of them, that do nothing; what is for them waits.
     pub frozen: BTreeSet<(NodeId, Option<WorkerId>)>,
     /// What `deliver_all` leaves where it is.
     pub held: Vec<Pattern>,
+    /// Nodes that see that something has come for them, and have no time for it.
+    pub unread: BTreeSet<NodeId>,
     /// Frames that have left once: (link, sender's boot, sequence).
     seen: BTreeSet<(Link, Incarnation, u64)>,
     pub hidden: BTreeSet<String>,
@@ -165,6 +166,7 @@ impl Cluster {
             locals: BTreeMap::new(),
             frozen: BTreeSet::new(),
             held: Vec::new(),
+            unread: BTreeSet::new(),
             seen: BTreeSet::new(),
             hidden: HOUSEKEEPING.map(String::from).into(),
             sessions: BTreeMap::new(),
@@ -292,6 +294,12 @@ impl Cluster {
             .map(|(address, _)| *address)
             .collect();
         for address in due {
+            let now = self.now(address.node);
+            let here = |link: &Link| link.1 == address && self.unread.contains(&address.node);
+            let unread = self.links.iter().filter(|(link, queue)| here(link) && !queue.is_empty());
+            for ((peer, _), _) in unread {
+                self.kernels.get_mut(&address).expect("just listed").note_unread(now, *peer);
+            }
             self.step(address, Input::Tick, 0);
         }
     }

@@ -30,6 +30,7 @@
 //! inject n2->n3 cluster=9  delivers an altered copy of the first frame: cluster, lineage, incarnation, view, sequence,
 //!                          to, from, protocol, damaged, garbage
 //! hold n2->n3 [Kind]       `stabilize` and `run` stop there; `release` ends all holds. n2->n2: between its workers
+//! unread n1 on|off         what is held on its way to it has come, and it sees that: it has no time for it
 //! linkup n2 n3             both hear that their link is up again
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
@@ -149,6 +150,10 @@ impl Player {
                 self.cluster().held.push(pattern);
             }
             "release" => self.cluster().held.clear(),
+            "unread" => {
+                let (unread, node) = (&mut self.cluster().unread, node_of(rest[0]));
+                assert!(if rest[1] == "on" { unread.insert(node) } else { unread.remove(&node) });
+            }
             "linkup" => self.cluster().link_up(node_of(rest[0]), node_of(rest[1])),
             "tick" => {
                 for _ in 0..duration(rest[0]) / TICK {

@@ -19,9 +19,11 @@ use crate::session::Session;
 use crate::session::variables::Isolation;
 
 /// Keys of one batch of key reads or of shipped changes, and of rows that may be long: what they are read for, and where they are, is
-/// one piece of work that others wait behind.
+/// one piece of work that others wait behind. Of those that may be long and turn out not to be, some more: where a filter or the columns
+/// asked for leave little of them, what comes back does not say how long they are.
 const KEYS_PER_BATCH: usize = 1_000;
 const KEYS_OF_LONG_ROWS: usize = 16;
+const KEYS_OF_LONG_ROWS_MAX: usize = 64;
 /// Rows that may have more bytes than this are long.
 const SHORT_ROW_SIZE_MAX: u64 = 16 << 10;
 
@@ -52,7 +54,7 @@ pub enum Rows {
     Keys {
         keys: std::vec::IntoIter<Vec<u8>>,
         filter: Option<Expr>,
-        /// So many at a time, and at most.
+        /// So many the next time, and at most.
         count: usize,
         count_max: usize,
     },
@@ -137,6 +139,7 @@ impl Session {
         let (found, unusable) = self.find(run, wanted, warnings)?;
         let slow = locks_slowly(run, wanted);
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
+        let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
         let rows = match found {
             Found::Nothing => Rows::None,
             Found::Keys(keys, filter) if keys.len() <= count => {
@@ -145,13 +148,13 @@ impl Session {
                 Rows::Ready(self.read_keys(run, wanted, keys, filter, batch, warnings).await?)
             }
             Found::Keys(keys, filter) => {
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max: count }
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max }
             }
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, wanted, entries, warnings).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
                 let filter = wanted.access.filter.clone();
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max: count }
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max }
             }
             Found::Scan(scan) => {
                 let mut options = self.scan_options(run, wanted.ordered);
@@ -212,7 +215,7 @@ impl Session {
                     let batch = self.read_keys(run, wanted, next, filter, batch, warnings).await?;
                     // As many as have been no more than a batch's bytes.
                     let fit = BATCH_SIZE_MAX * key_count / batch.rows.len().max(1);
-                    *count = fit.clamp(1, *count_max);
+                    *count = fit.clamp(1, (2 * key_count).min(*count_max));
                     if !batch.is_empty() {
                         return Ok(Some(batch));
                     }

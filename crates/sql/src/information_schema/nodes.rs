@@ -14,12 +14,20 @@ use crate::session::Session;
 pub async fn nodes(session: &mut Session, warnings: &mut Vec<SqlWarning>) -> Vec<Vec<Value>> {
     let told = session.client.node_statuses().await;
     warn_of_missing(&told, "figures", warnings);
-    let fills = told.items.iter().filter_map(|own| own.fills).map(|fill| (fill.node, fill));
-    let fills: BTreeMap<NodeId, FillReport> = fills.collect();
+    let fills = added(told.items.iter().filter_map(|own| own.fills));
     let answers = told.items.iter().map(|own| (own.node, Some(own)));
     let mut all: BTreeMap<NodeId, Option<&NodeStatus>> = answers.collect();
     all.extend(told.unreachable.iter().map(|node| (*node, None)));
     all.into_iter().map(|(node, own)| row(node, own, fills.get(&node))).collect()
+}
+
+/// How far each node is filled by all that fill it: in a group of more than two, several lead shards that it lacks.
+fn added(fills: impl Iterator<Item = FillReport>) -> BTreeMap<NodeId, FillReport> {
+    let mut all: BTreeMap<NodeId, FillReport> = BTreeMap::new();
+    for fill in fills {
+        all.entry(fill.node).and_modify(|sum| *sum = sum.and(fill)).or_insert(fill);
+    }
+    all
 }
 
 fn row(node: NodeId, own: Option<&NodeStatus>, fill: Option<&FillReport>) -> Vec<Value> {
@@ -60,4 +68,20 @@ fn row(node: NodeId, own: Option<&NodeStatus>, fill: Option<&FillReport>) -> Vec
 
 fn yes_no(yes: bool) -> Value {
     text(if yes { "YES" } else { "NO" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two nodes of a group of three fill the third one, each what it leads.
+    #[test]
+    fn what_several_send_is_added() {
+        let fill = |node, rows, microseconds| {
+            let (node, rows_expected, bytes) = (NodeId(node), 10 * rows, 100 * rows);
+            FillReport { node, rows, rows_expected, bytes, microseconds }
+        };
+        let all = added([fill(4, 1, 5), fill(6, 7, 9), fill(4, 2, 3)].into_iter());
+        assert_eq!(all.into_values().collect::<Vec<_>>(), [fill(4, 3, 5), fill(6, 7, 9)]);
+    }
 }
