@@ -89,12 +89,16 @@ impl Paces {
     fn look(&mut self, context: &Context<'_>) {
         let (now, node) = (context.now, context.node);
         // A few ticks may be late.
-        let was_away = now > self.ticked_at + 5 * TICK_INTERVAL_US;
+        let away_us = now.saturating_sub(self.ticked_at);
+        let was_away = away_us > 5 * TICK_INTERVAL_US;
         self.ticked_at = now;
         let worker = usize::from(context.address.worker.0);
         node.awake[worker].ticked_at.store(now, Ordering::Relaxed);
         if was_away {
-            self.late.clear();
+            // That long nobody could be seen to do anything; the time before it counts.
+            for late in self.late.values_mut() {
+                late.since += away_us;
+            }
             let until = now + PROBE_HEARTBEATS * node.heartbeat_us();
             node.awake[worker].away_until.store(until, Ordering::Relaxed);
         }
@@ -108,21 +112,20 @@ impl Paces {
         let since = now.saturating_sub(ROUND_TRIPS_HEARTBEATS * node.heartbeat_us());
         let since = tells_round_trips.then_some(since);
         for (peer, boot, wait) in context.channels.waits(now, tells_us, since) {
-            if self.unread.get(&peer).is_some_and(|at| now < at + TICK_INTERVAL_US) {
-                // The acknowledgement may be there.
-                continue;
-            }
             let Wait { waited, came, round_trip } = wait;
-            if let Some(round_trip) = round_trip {
+            // The acknowledgement may be there.
+            let is_unread = self.unread.get(&peer).is_some_and(|at| now < at + TICK_INTERVAL_US);
+            if let Some(round_trip) = round_trip.filter(|_| !is_unread) {
                 let farthest = round_trips.entry(peer.node).or_default();
                 *farthest = round_trip.max(*farthest);
             }
-            if waited <= late_us || was_away {
+            if waited <= late_us {
                 continue;
             }
             let before = self.late.remove(&(peer, boot)).filter(|before| before.came == came);
             let own = before.unwrap_or(Late { came, since: now });
-            if let Some(lags) = node.lags.get(&peer.node) {
+            let lags = node.lags.get(&peer.node).filter(|_| !is_unread && !was_away);
+            if let Some(lags) = lags {
                 lags[worker].late_until.store(now + WORD_LASTS_US, Ordering::Relaxed);
                 if now > own.since + stall_us {
                     lags[worker].stalled_until.store(now + WORD_LASTS_US, Ordering::Relaxed);
