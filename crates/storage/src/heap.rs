@@ -163,21 +163,32 @@ impl Heap {
         }
         first
     }
-    /// The string of a chain; borrowed when it is one segment.
+    /// The string of a chain without its first `skip` bytes; borrowed when it is one segment.
     #[inline]
-    pub fn chain(&self, first: u32) -> Cow<'_, [u8]> {
+    pub fn chain(&self, first: u32, skip: usize) -> Cow<'_, [u8]> {
         let record = self.get(first);
-        let mut next = read_u32(record, 0);
-        if next == NIL {
-            return Cow::Borrowed(&record[4..]);
+        if read_u32(record, 0) == NIL {
+            return Cow::Borrowed(&record[4 + skip..]);
         }
-        let mut bytes = record[4..].to_vec();
-        while next != NIL {
-            let record = self.get(next);
-            bytes.extend_from_slice(&record[4..]);
-            next = read_u32(record, 0);
+        let mut bytes = Vec::with_capacity(self.chain_length(first) - skip);
+        let mut skip = skip;
+        for segment in self.segments(first) {
+            let left_out = skip.min(segment.len());
+            bytes.extend_from_slice(&segment[left_out..]);
+            skip -= left_out;
         }
         Cow::Owned(bytes)
+    }
+    pub fn chain_length(&self, first: u32) -> usize {
+        self.segments(first).map(<[u8]>::len).sum()
+    }
+    fn segments(&self, first: u32) -> impl Iterator<Item = &[u8]> {
+        let mut next = first;
+        std::iter::from_fn(move || {
+            let record = (next != NIL).then(|| self.get(next))?;
+            next = read_u32(record, 0);
+            Some(&record[4..])
+        })
     }
     /// The bytes of a chain's first segment: all of a short string, the beginning of a long one.
     pub fn chain_head(&self, first: u32) -> &[u8] {
@@ -441,7 +452,10 @@ mod tests {
                 heap.free(reference);
             }
             for (first, bytes) in chains {
-                assert_eq!(heap.chain(first), bytes);
+                let skip = random.below(bytes.len() as u64 + 1) as usize;
+                assert_eq!(heap.chain(first, 0), bytes);
+                assert_eq!(*heap.chain(first, skip), bytes[skip..]);
+                assert_eq!(heap.chain_length(first), bytes.len());
                 heap.free_chain(first);
             }
             assert_eq!(heap.heads, [NIL; CLASS_NONE]);

@@ -330,10 +330,9 @@ impl Partition {
 
     /// Bytes of the key and of the pending row, if it has one.
     pub fn pending_size(&self, row: RowHandle) -> usize {
-        let size = match self.pending_row(row) {
-            Some(PendingRow::Put(bytes)) => bytes.len(),
-            Some(PendingRow::Delete) | None => 0,
-        };
+        let header = version::header(&self.heap, row.0);
+        let puts = header.is(PENDING) && !header.is(TOMBSTONE);
+        let size = if puts { version::row_length(&self.heap, row.0) } else { 0 };
         self.key_of(row).len() + size
     }
 

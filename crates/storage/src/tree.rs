@@ -225,7 +225,7 @@ impl Tree {
         key.extend_from_slice(prefix_of(node));
         key.extend_from_slice(entry.inline);
         if let Some((first, _)) = entry.chain {
-            key.extend_from_slice(&heap.chain(first));
+            key.extend_from_slice(&heap.chain(first, 0));
         }
     }
 
@@ -358,7 +358,7 @@ impl Tree {
         // They differ behind what the node holds of them: the separator is the whole key.
         let mut key = after.inline.to_vec();
         if let Some((first, _)) = after.chain {
-            key.extend_from_slice(&heap.chain(first));
+            key.extend_from_slice(&heap.chain(first, 0));
         }
         let chain = store_chain(heap, &key);
         let inline = if chain.is_some() { &key[..LONG_HEAD] } else { &key[..] };
@@ -664,7 +664,7 @@ fn compare_long(heap: &Heap, entry: &Entry<'_>, rest: &[u8]) -> Ordering {
     let (first, _) = entry.chain.expect("only long entries get here");
     let shared = entry.inline.len().min(rest.len());
     match entry.inline.cmp(&rest[..shared]) {
-        Ordering::Equal => heap.chain(first)[..].cmp(&rest[shared..]),
+        Ordering::Equal => heap.chain(first, 0)[..].cmp(&rest[shared..]),
         decided => decided,
     }
 }

@@ -98,26 +98,33 @@ pub(crate) fn row(heap: &Heap, version: u32) -> Cow<'_, [u8]> {
 }
 #[inline]
 fn row_of<'a>(heap: &'a Heap, record: &'a [u8], flags: u16) -> Cow<'a, [u8]> {
-    match payload_of(heap, record, flags) {
-        Cow::Borrowed(payload) => Cow::Borrowed(&payload[row_start(payload, flags)..]),
-        Cow::Owned(mut payload) => {
-            payload.drain(..row_start(&payload, flags));
-            Cow::Owned(payload)
-        }
+    if flags & CHAINED == 0 {
+        let payload = inline_payload(record, flags);
+        return Cow::Borrowed(&payload[row_start(payload, flags)..]);
     }
+    let first = read_u32(record, HEADER);
+    heap.chain(first, row_start(heap.chain_head(first), flags))
 }
+/// The length of a version's row; unspecified for a tombstone.
+pub(crate) fn row_length(heap: &Heap, version: u32) -> usize {
+    let record = heap.get(version);
+    let flags = read_u16(record, FLAGS);
+    if flags & CHAINED == 0 {
+        let payload = inline_payload(record, flags);
+        return payload.len() - row_start(payload, flags);
+    }
+    let first = read_u32(record, HEADER);
+    heap.chain_length(first) - row_start(heap.chain_head(first), flags)
+}
+/// Where the row begins in a payload, of which the beginning is at hand.
 #[inline]
 fn row_start(payload: &[u8], flags: u16) -> usize {
     if flags & KEYED == 0 { 0 } else { 2 + usize::from(read_u16(payload, 0)) }
 }
 #[inline]
-fn payload_of<'a>(heap: &'a Heap, record: &'a [u8], flags: u16) -> Cow<'a, [u8]> {
-    if flags & CHAINED == 0 {
-        let pad = usize::from((flags & PAD_MASK) >> PAD_SHIFT);
-        Cow::Borrowed(&record[HEADER..record.len() - pad])
-    } else {
-        heap.chain(read_u32(record, HEADER))
-    }
+fn inline_payload(record: &[u8], flags: u16) -> &[u8] {
+    let pad = usize::from((flags & PAD_MASK) >> PAD_SHIFT);
+    &record[HEADER..record.len() - pad]
 }
 
 /// The primary key of a row, by its head.
@@ -126,19 +133,18 @@ pub(crate) fn key(heap: &Heap, head: u32) -> Cow<'_, [u8]> {
     let record = heap.get(head);
     let flags = read_u16(record, FLAGS);
     assert!(flags & KEYED != 0);
-    let first = if flags & CHAINED == 0 {
-        &record[HEADER..]
-    } else {
-        heap.chain_head(read_u32(record, HEADER))
+    let chain = read_u32(record, HEADER);
+    let first = match flags & CHAINED == 0 {
+        true => &record[HEADER..],
+        false => heap.chain_head(chain),
     };
-    let end = 2 + usize::from(read_u16(first, 0));
-    if end <= first.len() {
-        return Cow::Borrowed(&first[2..end]);
+    let length = usize::from(read_u16(first, 0));
+    if 2 + length <= first.len() {
+        return Cow::Borrowed(&first[2..2 + length]);
     }
-    let mut payload = payload_of(heap, record, flags).into_owned();
-    payload.truncate(end);
-    payload.drain(..2);
-    Cow::Owned(payload)
+    let mut key = heap.chain(chain, 2).into_owned();
+    key.truncate(length);
+    Cow::Owned(key)
 }
 
 /// Makes the head of a new row.
