@@ -2,7 +2,7 @@
 # Installs what is needed, builds, and runs every test: style, unit and model tests, simulated clusters, and real
 # processes with real clients. Each runner prints its own closing line; the last line sums them up.
 #
-#   test.sh            everything; half an hour on two cores from nothing, a few minutes when built
+#   test.sh            everything; half an hour to three quarters on two cores from nothing, a few minutes when built
 #   test.sh --full     the system tests in their long form
 #
 #   SKARV_TEST_SEEDS   simulated clusters (default 500)
@@ -59,9 +59,9 @@ run "unit and model tests" cargo test --quiet --locked --workspace --no-fail-fas
 run "release build" cargo build --quiet --release --locked -p skarv
 if [[ -x $skarv ]]; then
     run "simulated clusters" "$skarv" sim --seeds "$seeds"
-    run "simulated losses" "$skarv" sim --seeds $((seeds / 2)) --crashes
-    run "simulated returns" "$skarv" sim --seeds $((seeds / 2)) --returns
-    run "simulated planned stops" "$skarv" sim --seeds $((seeds / 2)) --leaves
+    run "simulated losses" "$skarv" sim --seeds $((seeds / 5)) --crashes
+    run "simulated returns" "$skarv" sim --seeds $((seeds / 5)) --returns
+    run "simulated planned stops" "$skarv" sim --seeds $((seeds / 5)) --leaves
     run "simulated failures" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi

@@ -343,7 +343,7 @@ impl Options {
         };
         options.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
         options.drift_max_ppm = DRIFT_MAX_PPM;
-        options.think_max *= 4;
+        options.think_max *= 8;
         crash.told_after = Time::MAX;
         let nodes: Vec<NodeId> = options.shape.nodes().collect();
         crash.failure = Failure::draw(crash.node, &nodes, &data, &mut random);
