@@ -11,6 +11,7 @@
 //! | [`tail`]        | of three or four the primary goes, and the next one          | the same, and logs are made equal              |
 //! | [`commit`]      | coordinator and primaries go while a transaction ends        | all or nothing, and what was told is so        |
 //! | [`leases`]      | the node that is excluded is frozen, and goes on             | it answers nothing old                         |
+//! | [`restart`]     | the power fails, twice                                       | one point of time is found, all or nothing     |
 //! | [`snapshots`]   | a sequencer takes over from another, which goes on           | a snapshot is all transactions up to its time  |
 //!
 //! A model is a [`Model`]: its state, what may happen next, what must always hold, and what must be reachable, or it shows nothing.
@@ -27,6 +28,7 @@ use stateright::{Checker, Expectation, HasDiscoveries, Model};
 
 pub mod commit;
 pub mod leases;
+pub mod restart;
 pub mod snapshots;
 pub mod tail;
 pub mod view_change;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use models::commit::{self, Commit};
 use models::leases::{self, Leases};
+use models::restart::{self, Level, Restart};
 use models::snapshots::{self, Snapshots};
 use models::tail::{self, Heir, Tail};
 use models::view_change::{self, ViewChange};
@@ -154,5 +155,19 @@ fn one_fence_is_enough_against_a_late_commit() {
     for rule in commit::Rule::ONE_IS_ENOUGH {
         let verdict = run(Commit { broken: slice::from_ref(rule) }, &[]);
         assert!(verdict.violated.is_empty(), "{rule:?}: {:?}\n{}", verdict.violated, verdict.trace);
+    }
+}
+
+#[test]
+fn the_power_fails() {
+    for level in [Level::Memory, Level::Always] {
+        holds(Restart { level, broken: None });
+    }
+}
+
+#[test]
+fn no_rule_of_restarts_can_be_left_out() {
+    for (rule, level, property) in restart::Rule::ALL {
+        breaks(Restart { level: *level, broken: Some(*rule) }, property);
     }
 }
