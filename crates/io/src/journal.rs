@@ -5,13 +5,13 @@
 //!   node{N}.control:  "skarv-cp" | version u32 | node u16 | home u64 | crc32c u32 of these
 //!                     then for each record: length u32 | crc32c u32 of it | crc32c u32 of the bytes | bytes
 //! ```
-//! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it.
+//! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it. One that
+//! replaces all others is written into a new file, which takes the place of the old one when it is durable.
 //! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
 //! must not vote. Nothing is written twice: a write or sync that fails ends the process (R17).
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -28,6 +28,7 @@ const RECORD_HEADER_SIZE: usize = 12;
 
 pub struct FileJournal {
     pub home: Home,
+    node: NodeId,
     path: PathBuf,
     file: Mutex<File>,
     /// As they were when the node started.
@@ -57,16 +58,9 @@ impl FileJournal {
         let refused = |reason: String| StartError::Directory { path: path.clone(), reason };
         let io_refused = |error: std::io::Error| refused(error.to_string());
         if !path.exists() {
-            let header = header(node, Home(random::nonzero_u64()));
-            files::write_private(&path, &header).map_err(io_refused)?;
-            File::open(dir).and_then(|dir| dir.sync_all()).map_err(io_refused)?;
+            write_whole(&path, &header(node, Home(random::nonzero_u64()))).map_err(io_refused)?;
         }
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(io_refused)?;
+        let mut file = open_to_append(&path).map_err(io_refused)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io_refused)?;
         let home = home_of(&bytes, node).map_err(refused)?;
@@ -74,20 +68,13 @@ impl FileJournal {
         if end < bytes.len() {
             file.set_len(end as u64).and_then(|()| file.sync_all()).map_err(io_refused)?;
         }
-        Ok(FileJournal { home, path, file: Mutex::new(file), records })
+        Ok(FileJournal { home, node, path, file: Mutex::new(file), records })
     }
 }
 
-impl Journal for FileJournal {
-    fn append(&self, record: &[u8]) {
-        let mut bytes = Vec::with_capacity(RECORD_HEADER_SIZE + record.len());
-        let length = u32::try_from(record.len()).expect("entries are bounded far below 4 GiB");
-        bytes.extend_from_slice(&length.to_le_bytes());
-        bytes.extend_from_slice(&crc32c::crc32c(&length.to_le_bytes()).to_le_bytes());
-        bytes.extend_from_slice(&crc32c::crc32c(record).to_le_bytes());
-        bytes.extend_from_slice(record);
-        let mut file = self.file.lock().expect("nobody panics with it and goes on");
-        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+impl FileJournal {
+    /// A voter whose record is not durable must not go on (R17).
+    fn expect_written(&self, written: std::io::Result<()>) {
         if let Err(error) = written {
             panic!(
                 "cannot write {}: {error}; a node that may forget what it has voted must not go on",
@@ -95,10 +82,45 @@ impl Journal for FileJournal {
             );
         }
     }
+}
+
+impl Journal for FileJournal {
+    fn append(&self, record: &[u8]) {
+        let mut file = self.file.lock().expect("nobody panics with it and goes on");
+        self.expect_written(file.write_all(&framed(record)).and_then(|()| file.sync_data()));
+    }
+
+    fn replace(&self, record: &[u8]) {
+        let mut file = self.file.lock().expect("nobody panics with it and goes on");
+        let mut bytes = header(self.node, self.home);
+        bytes.extend(framed(record));
+        let written = write_whole(&self.path, &bytes).and_then(|()| open_to_append(&self.path));
+        self.expect_written(written.map(|new| *file = new));
+    }
 
     fn read(&self) -> Vec<Vec<u8>> {
         self.records.clone()
     }
+}
+
+/// The file is there, whole and durable, or as it was before.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    files::write_private(path, bytes)?;
+    File::open(path.parent().expect("it is in a directory"))?.sync_all()
+}
+
+fn open_to_append(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).append(true).open(path)
+}
+
+fn framed(record: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(RECORD_HEADER_SIZE + record.len());
+    let length = u32::try_from(record.len()).expect("entries are bounded far below 4 GiB");
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(&crc32c::crc32c(&length.to_le_bytes()).to_le_bytes());
+    bytes.extend_from_slice(&crc32c::crc32c(record).to_le_bytes());
+    bytes.extend_from_slice(record);
+    bytes
 }
 
 fn header(node: NodeId, home: Home) -> Vec<u8> {
@@ -189,6 +211,30 @@ mod tests {
         std::fs::copy(path_of(dir.path(), NodeId(2)), path_of(dir.path(), NodeId(3))).unwrap();
         let wrong = FileJournal::open(dir.path(), NodeId(3)).err().unwrap().to_string();
         assert!(wrong.contains("the file of node 2, not of node 3"), "{wrong}");
+    }
+
+    /// What replaces all records is there instead of them, in a file that is no longer than that, and others follow it. A crash before
+    /// the new file takes the place of the old one leaves that.
+    #[test]
+    fn what_replaces_others_is_there_instead() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(dir.path(), NodeId(2));
+        let journal = open(dir.path()).unwrap();
+        journal.append(&[7; 10_000]);
+        journal.append(b"two");
+        let (home, before) = (journal.home, std::fs::read(&path).unwrap());
+        journal.replace(b"instead");
+        assert_eq!(std::fs::read(&path).unwrap().len(), HEADER_SIZE + RECORD_HEADER_SIZE + 7);
+        journal.append(b"behind it");
+        let again = open(dir.path()).unwrap();
+        assert_eq!(again.read(), [b"instead".to_vec(), b"behind it".to_vec()]);
+        assert_eq!(again.home, home);
+        std::fs::write(path.with_extension("tmp"), b"half of a fi").unwrap();
+        std::fs::write(&path, &before).unwrap();
+        let again = open(dir.path()).unwrap();
+        assert_eq!(again.read().len(), 2);
+        again.replace(b"once more");
+        assert_eq!(open(dir.path()).unwrap().read(), [b"once more".to_vec()]);
     }
 
     /// Cut at any byte, what is left are the records before it, and appending goes on behind them. A flipped bit is found, but

@@ -6,6 +6,9 @@ pub const TICK_INTERVAL_US: u64 = 10_000;
 /// Raft's logical clock runs once a tick; an election after 20 to 40 of them (200 to 400 ms) without a leader.
 pub const RAFT_ELECTION_TICKS: u32 = 20;
 pub const RAFT_HEARTBEAT_TICKS: u32 = 5;
+/// Bytes of applied entries after which a voter keeps a snapshot of the state instead: some ten thousand views, or a thousand tables.
+/// What it reads when it starts, and what it sends to one that was away for long, is little more than the state.
+pub const CONTROL_LOG_BYTES_MAX: u64 = 1 << 20;
 
 /// When a node was heard last is written down to within so much.
 pub const HEARD_STEP_US: u64 = 1_000;

@@ -17,7 +17,7 @@ use types::{
     TableState, Timestamp,
 };
 
-use crate::limits::{RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
+use crate::limits::{CONTROL_LOG_BYTES_MAX, RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
 use crate::worker::Time;
@@ -118,6 +118,8 @@ pub trait Journal: Send + Sync {
     /// The record is durable when this returns. A host that cannot write ends the process: a voter that forgets must not vote
     /// (R17).
     fn append(&self, record: &[u8]);
+    /// The record is there instead of all others, and durable, when this returns; after a crash meanwhile it is that or all others.
+    fn replace(&self, record: &[u8]);
     /// All records, as they were appended.
     fn read(&self) -> Vec<Vec<u8>>;
 }
@@ -129,6 +131,9 @@ pub struct MemoryJournal(Mutex<Vec<Vec<u8>>>);
 impl Journal for MemoryJournal {
     fn append(&self, record: &[u8]) {
         lock(&self.0).push(record.to_vec());
+    }
+    fn replace(&self, record: &[u8]) {
+        *lock(&self.0) = vec![record.to_vec()];
     }
     fn read(&self) -> Vec<Vec<u8>> {
         lock(&self.0).clone()
@@ -166,6 +171,7 @@ pub struct NodeShared {
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
     contention: Contention,
     record_rows_max: AtomicUsize,
+    control_log_bytes_max: AtomicU64,
     /// When something was heard of each other node last.
     heard: BTreeMap<NodeId, AtomicU64>,
     /// How each other node acknowledges, as each worker of this one finds.
@@ -253,6 +259,7 @@ impl NodeShared {
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
+            control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
             heard,
             lags,
             awake: (0..workers).map(|_| Awake::default()).collect(),
@@ -387,6 +394,15 @@ impl NodeShared {
     /// For the simulator: every transaction with more rows is a long one.
     pub fn set_record_rows_max(&self, count: usize) {
         self.record_rows_max.store(count, Ordering::Relaxed);
+    }
+
+    /// Bytes of applied entries of the control plane after which a voter makes a snapshot of its state.
+    pub(crate) fn control_log_bytes_max(&self) -> u64 {
+        self.control_log_bytes_max.load(Ordering::Relaxed)
+    }
+    /// For the simulator: snapshots are made all the time.
+    pub fn set_control_log_bytes_max(&self, count: u64) {
+        self.control_log_bytes_max.store(count, Ordering::Relaxed);
     }
 
     /// The shards this node has a replica of.

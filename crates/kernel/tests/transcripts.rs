@@ -83,6 +83,7 @@ transcripts! {
         one_schema_change_at_a_time
         schema_change_is_done_once
         schema_change_waits_for_its_table
+        snapshot_instead_of_entries
         transactions_keep_their_definition
         views_are_formed_when_all_are_there
         votes_of_a_lost_directory;

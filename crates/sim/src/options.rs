@@ -39,6 +39,8 @@ pub struct Options {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: usize,
+    /// A voter with more bytes of applied entries keeps a snapshot instead.
+    pub control_log_bytes_max: u64,
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
@@ -233,6 +235,7 @@ impl Options {
             heartbeat_ms: HEARTBEAT_MS_DEFAULT,
             channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
             record_rows_max: usize::MAX,
+            control_log_bytes_max: u64::MAX,
             faults,
             crash: None,
             sessions: Vec::new(),
@@ -258,6 +261,9 @@ impl Options {
         }
         if random.chance(400) {
             options.record_rows_max = random.between(1, 3) as usize;
+        }
+        if random.chance(500) {
+            options.control_log_bytes_max = random.logarithmic(1, 1 << 12);
         }
         options
     }

@@ -765,6 +765,7 @@ fn boot(
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
+    shared.set_control_log_bytes_max(options.control_log_bytes_max);
     let clock = Clock::draw(options.drift_max_ppm, random);
     let mut workers = BTreeMap::new();
     for worker in (0..node.workers).map(WorkerId) {

@@ -439,13 +439,13 @@ impl Leases {
                 }
             }
         }
-        for node in self.slow.watch(&said, heartbeat, now, self.awake_since) {
+        for (node, how) in self.slow.watch(&said, heartbeat, now, self.awake_since) {
             if !may_go(node, state, &[], &BTreeMap::new()) {
                 continue;
             }
             let seconds = (SLOW_HEARTBEATS * heartbeat).div_ceil(1_000_000);
             context.outbox.log.push(format!(
-                "node {node} is slow; if that lasts for {seconds} s it is excluded, because others have its rows"
+                "node {node} is slow: {how}; if that lasts for {seconds} s it is excluded, because others have its rows"
             ));
         }
     }

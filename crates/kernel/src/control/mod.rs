@@ -31,9 +31,11 @@ use protocol::message::{
 };
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
-use types::{Address, Home, Incarnation, NodeId, SchemaVersion, ShardId, WorkerId};
+use types::{Address, Home, Incarnation, NodeId, SchemaVersion, ShardId, View, WorkerId};
 
-use self::raft::{PROPOSAL_SIZE_MAX, Raft, RaftConfig, RaftPersist, RaftRestored};
+use self::raft::{
+    PROPOSAL_SIZE_MAX, Raft, RaftConfig, RaftPersist, RaftRestored, RaftSnapshot, SNAPSHOT_SIZE_MAX,
+};
 use crate::limits::{
     DEAD_INTERVAL_US, RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US,
 };
@@ -81,9 +83,13 @@ impl Control {
     pub(crate) fn new(node: &NodeShared, seed: u64) -> Control {
         let voters = node.config.voters();
         let mut homes_known = BTreeMap::new();
+        let mut state = (*node.state()).clone();
         let raft = voters.contains(&node.node).then(|| {
             let restored = restore(&node.journal.read());
             homes_known = homes_of(&restored);
+            if let Some(snapshot) = &restored.snapshot {
+                state = state_of(snapshot, node);
+            }
             let is_first_boot = restored == RaftRestored::default();
             let config = RaftConfig {
                 id: u64::from(node.node.0),
@@ -101,7 +107,7 @@ impl Control {
         });
         Control {
             raft,
-            state: (*node.state()).clone(),
+            state,
             config_digest: hash64(&node.config.to_bytes()),
             register_next: 0,
             workers_adopted: BTreeMap::new(),
@@ -593,8 +599,13 @@ impl Control {
     fn drive_raft(&mut self, context: &mut Context<'_>) -> bool {
         let before = self.state.applied;
         while let Some(ready) = self.raft.as_mut().and_then(Raft::ready) {
-            if let Some(persist) = &ready.persist {
-                context.node.journal.append(&persist.to_bytes());
+            match &ready.persist {
+                Some(RaftPersist { snapshot: Some(_), .. }) => {
+                    let whole = self.raft.as_ref().expect("ready came from it").persisted();
+                    context.node.journal.replace(&whole.to_bytes());
+                }
+                Some(persist) => context.node.journal.append(&persist.to_bytes()),
+                None => {}
             }
             for (to, payload) in ready.messages {
                 let node = NodeId(u16::try_from(to).expect("voters are node ids"));
@@ -602,10 +613,16 @@ impl Control {
                 let message = Message::Raft(RaftMessage { home, payload: Bytes(payload) });
                 context.send(Address { node, worker: WorkerId(0) }, message);
             }
+            if let Some(snapshot) = &ready.install_snapshot {
+                let state = state_of(snapshot, context.node);
+                let before = std::mem::replace(&mut self.state, state);
+                self.on_changed(&before.incarnations, &before.views(), context);
+            }
             for entry in ready.committed {
                 self.apply(&entry.data, entry.term == ready.term, context);
             }
             self.raft.as_mut().expect("ready came from it").advance();
+            self.compact_log(context);
         }
         if self.state.applied == before {
             return false;
@@ -614,6 +631,21 @@ impl Control {
             self.send_copies(context);
         }
         self.publish(context)
+    }
+
+    /// Keeps the state instead of the entries that made it, when these have become many.
+    fn compact_log(&mut self, context: &mut Context<'_>) {
+        let raft = self.raft.as_mut().expect("the caller looked");
+        if raft.size_since_snapshot() <= context.node.control_log_bytes_max() {
+            return;
+        }
+        let state = self.state.to_bytes();
+        if state.len() <= SNAPSHOT_SIZE_MAX {
+            raft.compact(raft.applied(), state);
+        } else {
+            let what = "has a control state that is too large for a snapshot: drop tables that are not needed";
+            self.tell_once(context.address.node, what, context);
+        }
     }
 
     fn send_copies(&mut self, context: &mut Context<'_>) {
@@ -646,25 +678,10 @@ impl Control {
         let before = self.state.incarnations.clone();
         let views = self.state.views();
         let outcome = state::apply(&mut self.state, &entry);
-        match entry {
-            ControlEntry::ExcludeNode { incarnation, .. } => self.leases.on_applied(incarnation),
-            ControlEntry::RegisterNode { node, incarnation, .. } => {
-                self.leases.on_registered(node, incarnation, context.now);
-            }
-            _ => {}
+        if let ControlEntry::ExcludeNode { incarnation, .. } = entry {
+            self.leases.on_applied(incarnation);
         }
-        if self.state.views() != views {
-            self.handovers.on_views(context.now);
-        }
-        for (node, boot) in before {
-            if self.state.is_over(boot) {
-                // What its next boot has adopted, and what it asks for, that will say.
-                self.leases.on_applied(boot);
-                self.nodes_adopted.remove(&node);
-                self.queue.retain(|(requester, _)| requester.node != node);
-                self.answers.retain(|(to, ..)| to.node != node);
-            }
-        }
+        self.on_changed(&before, &views, context);
         if !self.is_leader() {
             return;
         }
@@ -681,6 +698,32 @@ impl Control {
                     self.send_done(requester, sequence, refused, context);
                 }
                 None => {}
+            }
+        }
+    }
+
+    /// The state has become another one than that with these boots and views.
+    fn on_changed(
+        &mut self,
+        before: &BTreeMap<NodeId, Incarnation>,
+        views: &[View],
+        context: &Context<'_>,
+    ) {
+        if self.state.views() != views {
+            self.handovers.on_views(context.now);
+        }
+        for (node, boot) in before {
+            if self.state.is_over(*boot) {
+                // What its next boot has adopted, and what it asks for, that will say.
+                self.leases.on_applied(*boot);
+                self.nodes_adopted.remove(node);
+                self.queue.retain(|(requester, _)| requester.node != *node);
+                self.answers.retain(|(to, ..)| to.node != *node);
+            }
+        }
+        for (node, boot) in &self.state.incarnations {
+            if before.get(node) != Some(boot) {
+                self.leases.on_registered(*node, *boot, context.now);
             }
         }
     }
@@ -718,6 +761,12 @@ fn restore(records: &[Vec<u8>]) -> RaftRestored {
         restored.add(persist);
     }
     restored
+}
+
+/// The state in a snapshot. Its configuration is this node's: whoever has another one is not let in.
+fn state_of(snapshot: &RaftSnapshot, node: &NodeShared) -> ControlState {
+    let state = ControlState::from_bytes(&snapshot.data).expect("a voter of this cluster made it");
+    ControlState { config: node.config.clone(), ..state }
 }
 
 /// Where each voter registered from first, by a voter's log.

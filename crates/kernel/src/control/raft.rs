@@ -510,7 +510,7 @@ impl Raft {
     pub fn compact(&mut self, applied_index: u64, snapshot: Vec<u8>) {
         assert!(applied_index <= self.applying);
         assert!(snapshot.len() <= SNAPSHOT_SIZE_MAX);
-        if applied_index <= self.snapshot.as_ref().map_or(0, |before| before.index) {
+        if applied_index <= self.snapshot_index() {
             return;
         }
         let term = self.log.term_at(applied_index).expect("it lies between base and commit");
@@ -528,6 +528,27 @@ impl Raft {
         let cut = needed.min().unwrap_or(applied_index).clamp(self.log.base_index(), applied_index);
         let tail = self.log.size_between(cut, applied_index);
         if tail <= limits::COMPACTION_TAIL_SIZE_MAX { cut } else { applied_index }
+    }
+
+    /// All that is on disk once the ready under way is: for a caller that writes it in the place of everything before.
+    pub fn persisted(&self) -> RaftPersist {
+        let entries = self.log.offered_above(self.snapshot_index());
+        RaftPersist {
+            term: self.term,
+            vote: self.vote,
+            truncate_from: None,
+            entries,
+            snapshot: self.snapshot.clone(),
+        }
+    }
+
+    /// Bytes of applied entries that no snapshot covers: what [`Raft::compact`] would save a voter that starts again.
+    pub fn size_since_snapshot(&self) -> u64 {
+        self.log.size_between(self.log.base_index().max(self.snapshot_index()), self.applied)
+    }
+
+    fn snapshot_index(&self) -> u64 {
+        self.snapshot.as_ref().map_or(0, |snapshot| snapshot.index)
     }
 
     pub fn is_leader(&self) -> bool {

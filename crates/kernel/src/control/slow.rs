@@ -20,6 +20,17 @@ struct Distance {
     others: Time,
 }
 
+impl std::fmt::Display for Distance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "a message to the nearest node and back takes {} ms, and {} ms between others",
+            self.own / 1_000,
+            self.others / 1_000
+        )
+    }
+}
+
 /// The nodes that are slow. `said`: how far the second is away, as the first finds. Nobody is slow who is nearer than his `floor`.
 fn slow(
     said: &BTreeMap<(NodeId, NodeId), Time>,
@@ -73,14 +84,14 @@ impl SlowNodes {
         now >= self.looked_at + heartbeat / 2
     }
 
-    /// Those that are slow and were not before. `awake_since`: nothing was seen before that.
+    /// Those that are slow and were not before, and how slow. `awake_since`: nothing was seen before that.
     pub fn watch(
         &mut self,
         said: &BTreeMap<(NodeId, NodeId), Time>,
         heartbeat: Time,
         now: Time,
         awake_since: Time,
-    ) -> Vec<NodeId> {
+    ) -> Vec<(NodeId, String)> {
         self.looked_at = now;
         let floor = heartbeat.max(SLOW_ROUND_TRIP_MIN_US);
         let before = std::mem::take(&mut self.slow);
@@ -90,7 +101,7 @@ impl SlowNodes {
         for (node, distance) in slow(said, floor_of) {
             let since = before.get(&node).map(|before| before.since);
             if since.is_none() {
-                new.push(node);
+                new.push((node, distance.to_string()));
             }
             let since = since.unwrap_or(now).max(awake_since);
             self.slow.insert(node, Slow { since, seen: now, distance });
@@ -115,14 +126,7 @@ impl SlowNodes {
         let patience = SLOW_HEARTBEATS * heartbeat;
         let is_so = |slow: &Slow| now > slow.since + patience && now <= slow.seen + 2 * heartbeat;
         let long = self.slow.iter().filter(|(_, slow)| is_so(slow));
-        let text = |Distance { own, others }: Distance| {
-            format!(
-                "it is slow: a message to the nearest node and back takes {} ms, and {} ms between others",
-                own / 1_000,
-                others / 1_000
-            )
-        };
-        long.map(|(node, slow)| (*node, text(slow.distance))).collect()
+        long.map(|(node, slow)| (*node, format!("it is slow: {}", slow.distance))).collect()
     }
 
     /// Its exclusion is proposed, because it is slow. Returns how long it is not let in then, in microseconds.
@@ -237,10 +241,14 @@ mod tests {
         let mut nodes = SlowNodes::default();
         let heartbeat = 200_000;
         let long = |nodes: &SlowNodes, now| nodes.for_long(heartbeat, now).len();
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 1_000, 0), [NodeId(3)]);
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 9_000_000, 0), []);
+        let watch = |nodes: &mut SlowNodes, said: &_, now, awake_since| {
+            let new = nodes.watch(said, heartbeat, now, awake_since);
+            new.into_iter().map(|(node, _)| node).collect::<Vec<_>>()
+        };
+        assert_eq!(watch(&mut nodes, &said(200_000), 1_000, 0), [NodeId(3)]);
+        assert_eq!(watch(&mut nodes, &said(200_000), 9_000_000, 0), []);
         assert!(!nodes.is_due(9_099_999, heartbeat) && nodes.is_due(9_100_000, heartbeat));
-        nodes.watch(&said(200_000), heartbeat, 10_000_000, 0);
+        watch(&mut nodes, &said(200_000), 10_000_000, 0);
         assert_eq!((long(&nodes, 10_001_000), long(&nodes, 10_001_001)), (0, 1));
         assert_eq!(nodes.on_proposed(NodeId(3), heartbeat, 10_001_001), 0, "once");
         assert_eq!(nodes.on_proposed(NodeId(3), heartbeat, 10_001_002), SLOW_PAUSE_MIN_US);
@@ -248,33 +256,33 @@ mod tests {
             nodes.paused(10_001_003).collect::<Vec<_>>(),
             [(NodeId(3), SLOW_PAUSE_MIN_US - 1)]
         );
-        nodes.watch(&said(200_000), heartbeat, 18_900_000, 9_000_000);
+        watch(&mut nodes, &said(200_000), 18_900_000, 9_000_000);
         assert_eq!(
             (long(&nodes, 19_000_000), long(&nodes, 19_000_001)),
             (0, 1),
             "this one was away"
         );
         let own = BTreeMap::from([((NodeId(3), NodeId(1)), 200_000)]);
-        assert_eq!(nodes.watch(&own, heartbeat, 19_300_000, 0), []);
+        assert_eq!(watch(&mut nodes, &own, 19_300_000, 0), []);
         assert_eq!(
             (long(&nodes, 19_300_000), long(&nodes, 19_300_001)),
             (1, 0),
             "nobody else says anything now"
         );
-        assert_eq!(nodes.watch(&own, heartbeat, 22_899_999, 0), []);
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 22_899_999, 0), []);
+        assert_eq!(watch(&mut nodes, &own, 22_899_999, 0), []);
+        assert_eq!(watch(&mut nodes, &said(200_000), 22_899_999, 0), []);
         assert_eq!(long(&nodes, 22_899_999), 1, "they say it again");
-        assert_eq!(nodes.watch(&own, heartbeat, 26_899_999, 0), []);
+        assert_eq!(watch(&mut nodes, &own, 26_899_999, 0), []);
         assert_eq!(nodes.nodes().count(), 0, "nobody has for too long");
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_000_001, 0), [NodeId(3)]);
+        assert_eq!(watch(&mut nodes, &said(200_000), 27_000_001, 0), [NodeId(3)]);
         nodes.on_registered(NodeId(3), 27_000_002);
-        assert_eq!(nodes.watch(&own, heartbeat, 27_100_001, 0), []);
+        assert_eq!(watch(&mut nodes, &own, 27_100_001, 0), []);
         assert_eq!(nodes.nodes().count(), 0, "another boot");
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_200_001, 0), [NodeId(3)]);
-        nodes.watch(&said(100_000), heartbeat, 27_300_000, 0);
+        assert_eq!(watch(&mut nodes, &said(200_000), 27_200_001, 0), [NodeId(3)]);
+        watch(&mut nodes, &said(100_000), 27_300_000, 0);
         assert_eq!(nodes.nodes().count(), 1, "not well again");
-        nodes.watch(&said(99_999), heartbeat, 27_400_000, 0);
-        assert_eq!(nodes.watch(&said(199_999), heartbeat, 27_500_000, 0), []);
-        assert_eq!(nodes.watch(&said(200_000), heartbeat, 27_600_000, 0), [NodeId(3)], "anew");
+        watch(&mut nodes, &said(99_999), 27_400_000, 0);
+        assert_eq!(watch(&mut nodes, &said(199_999), 27_500_000, 0), []);
+        assert_eq!(watch(&mut nodes, &said(200_000), 27_600_000, 0), [NodeId(3)], "anew");
     }
 }

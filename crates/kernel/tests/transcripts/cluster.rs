@@ -50,6 +50,8 @@ pub struct Setup {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: Option<u16>,
+    /// Voters keep a snapshot instead of more bytes of entries.
+    pub control_log_bytes_max: Option<u16>,
     /// Scripts that are not about heartbeats have none but the first.
     pub heartbeat_ms: u32,
     /// What a node's clock is ahead of that of the script, where it is.
@@ -203,6 +205,9 @@ impl Cluster {
         let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
+        }
+        if let Some(count) = self.setup.control_log_bytes_max {
+            shared.set_control_log_bytes_max(u64::from(count));
         }
         shared.set_connections(Arc::new(Numbered));
         let workers = self.config.node(id).expect("a node of this cluster").workers;

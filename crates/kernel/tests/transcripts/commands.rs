@@ -690,6 +690,7 @@ fn setup(words: &[&str]) -> Setup {
         mutation: Mutation::None,
         channel: ChannelConfig::new(200_000),
         record_rows_max: None,
+        control_log_bytes_max: None,
         heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
     };
@@ -706,6 +707,7 @@ fn setup(words: &[&str]) -> Setup {
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),
+            "control_log" => setup.control_log_bytes_max = Some(count()),
             "window" => setup.channel.window_bytes = usize::from(count()),
             "unacked" => setup.channel.unacked_bytes_max = usize::from(count()),
             "clock" => {

@@ -187,6 +187,12 @@ impl RaftLog {
         (self.truncate_from.take(), entries)
     }
 
+    /// What of the entries above `index` was handed out for persisting.
+    pub fn offered_above(&self, index: u64) -> Vec<RaftEntry> {
+        let from = index.max(self.base_index);
+        self.entries(from, self.offered.max(from), u64::MAX, usize::MAX)
+    }
+
     /// The last offer is on disk. What was truncated meanwhile has already moved `offered` back.
     pub fn offered_is_stable(&mut self) {
         self.stable = self.offered;

@@ -314,6 +314,12 @@ impl World {
                     return;
                 };
                 assert!(raft.ready().is_none(), "one ready at a time");
+                if let Some(persist) = &ready.persist {
+                    let (mut added, mut whole) = (node.disk.state.clone(), RaftRestored::default());
+                    added.add(persist.clone());
+                    whole.add(raft.persisted());
+                    assert_eq!(whole, added, "what takes the place of everything on disk");
+                }
                 let wait = if ready.persist.is_some() {
                     self.random.below(node.disk_ticks_max)
                 } else {
