@@ -30,6 +30,8 @@ pub enum Item {
         node: NodeId,
         incarnation: Incarnation,
     },
+    /// For worker 0: one more record of the journal is durable.
+    Durable,
 }
 
 pub struct Inbox {

@@ -9,17 +9,22 @@
 //! replaces all others is written into a new file, which takes the place of the old one when it is durable.
 //! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
 //! must not vote. Nothing is written twice: a write or sync that fails ends the process (R17).
+//!
+//! A thread of its own writes, so that no worker waits for the disk.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 
 use kernel::Journal;
 use types::{Home, NodeId};
 
+use crate::log::NodeLog;
 use crate::options::StartError;
-use crate::{files, random};
+use crate::{files, panic, random};
 
 const MAGIC: &[u8; 8] = b"skarv-cp";
 const VERSION: u32 = 1;
@@ -28,11 +33,39 @@ const RECORD_HEADER_SIZE: usize = 12;
 
 pub struct FileJournal {
     pub home: Home,
-    node: NodeId,
-    path: PathBuf,
-    file: Mutex<File>,
     /// As they were when the node started.
     records: Vec<Vec<u8>>,
+    queue: Arc<Queue>,
+    /// What the thread will have.
+    file: Mutex<Option<JournalFile>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread is to write.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    waiting: VecDeque<Given>,
+    given: u64,
+    durable: u64,
+    is_closed: bool,
+}
+
+enum Given {
+    Append(Vec<u8>),
+    Replace(Vec<u8>),
+}
+
+struct JournalFile {
+    home: Home,
+    node: NodeId,
+    path: PathBuf,
+    file: File,
 }
 
 /// The path of a node's file.
@@ -68,39 +101,123 @@ impl FileJournal {
         if end < bytes.len() {
             file.set_len(end as u64).and_then(|()| file.sync_all()).map_err(io_refused)?;
         }
-        Ok(FileJournal { home, node, path, file: Mutex::new(file), records })
+        Ok(FileJournal {
+            home,
+            records,
+            queue: Arc::default(),
+            file: Mutex::new(Some(JournalFile { home, node, path, file })),
+            thread: Mutex::default(),
+        })
+    }
+
+    /// Starts the thread that writes. `on_durable` is called whenever one more record is durable. A voter whose record cannot be written
+    /// must not go on (R17): the log is told, and the process ends.
+    pub fn start(
+        &self,
+        log: Arc<NodeLog>,
+        on_durable: impl Fn() + Send + 'static,
+    ) -> Result<(), StartError> {
+        let file = lock(&self.file).take().expect("started once");
+        let queue = Arc::clone(&self.queue);
+        let writes = move || {
+            panic::this_thread_is_fail_stop(log);
+            file.write_all_given(&queue, on_durable);
+        };
+        let spawned = std::thread::Builder::new().name("journal".into()).spawn(writes);
+        let thread = spawned.map_err(|error| StartError::System {
+            action: "start the journal's thread",
+            reason: error.to_string(),
+        })?;
+        *lock(&self.thread) = Some(thread);
+        Ok(())
+    }
+
+    fn give(&self, given: Given) -> u64 {
+        let mut state = lock(&self.queue.state);
+        state.waiting.push_back(given);
+        state.given += 1;
+        self.queue.changed.notify_all();
+        state.given
     }
 }
 
-impl FileJournal {
-    /// A voter whose record is not durable must not go on (R17).
-    fn expect_written(&self, written: std::io::Result<()>) {
-        if let Err(error) = written {
-            panic!(
-                "cannot write {}: {error}; a node that may forget what it has voted must not go on",
-                self.path.display()
-            );
+impl Drop for FileJournal {
+    /// What was given is written.
+    fn drop(&mut self) {
+        lock(&self.queue.state).is_closed = true;
+        self.queue.changed.notify_all();
+        let thread = lock(&self.thread).take();
+        // It may itself have held the node last.
+        if let Some(thread) =
+            thread.filter(|thread| thread.thread().id() != std::thread::current().id())
+        {
+            let _ = thread.join();
         }
     }
 }
 
 impl Journal for FileJournal {
-    fn append(&self, record: &[u8]) {
-        let mut file = self.file.lock().expect("nobody panics with it and goes on");
-        self.expect_written(file.write_all(&framed(record)).and_then(|()| file.sync_data()));
+    fn append(&self, record: &[u8]) -> u64 {
+        self.give(Given::Append(record.to_vec()))
     }
-
-    fn replace(&self, record: &[u8]) {
-        let mut file = self.file.lock().expect("nobody panics with it and goes on");
-        let mut bytes = header(self.node, self.home);
-        bytes.extend(framed(record));
-        let written = write_whole(&self.path, &bytes).and_then(|()| open_to_append(&self.path));
-        self.expect_written(written.map(|new| *file = new));
+    fn replace(&self, record: &[u8]) -> u64 {
+        self.give(Given::Replace(record.to_vec()))
     }
-
+    fn durable(&self) -> u64 {
+        lock(&self.queue.state).durable
+    }
     fn read(&self) -> Vec<Vec<u8>> {
         self.records.clone()
     }
+}
+
+impl JournalFile {
+    fn write_all_given(mut self, queue: &Queue, on_durable: impl Fn()) {
+        while let Some(given) = queue.next() {
+            // One at a time: only the last can be torn.
+            let written = match given {
+                Given::Append(record) => self.append(&record),
+                Given::Replace(record) => self.replace(&record),
+            };
+            if let Err(error) = written {
+                panic!(
+                    "cannot write {}: {error}; a node that may forget what it has voted must not go on",
+                    self.path.display()
+                );
+            }
+            lock(&queue.state).durable += 1;
+            queue.changed.notify_all();
+            on_durable();
+        }
+    }
+
+    fn append(&mut self, record: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(&framed(record))?;
+        self.file.sync_data()
+    }
+
+    fn replace(&mut self, record: &[u8]) -> std::io::Result<()> {
+        let mut bytes = header(self.node, self.home);
+        bytes.extend(framed(record));
+        write_whole(&self.path, &bytes)?;
+        self.file = open_to_append(&self.path)?;
+        Ok(())
+    }
+}
+
+impl Queue {
+    /// Waits for it; none when no more will come.
+    fn next(&self) -> Option<Given> {
+        let mut state = lock(&self.state);
+        while state.waiting.is_empty() && !state.is_closed {
+            state = self.changed.wait(state).expect("nobody panics while holding this lock");
+        }
+        state.waiting.pop_front()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding this lock")
 }
 
 /// The file is there, whole and durable, or as it was before.
@@ -186,7 +303,18 @@ mod tests {
     use super::*;
 
     fn open(dir: &Path) -> Result<FileJournal, StartError> {
-        FileJournal::open(dir, NodeId(2))
+        let journal = FileJournal::open(dir, NodeId(2))?;
+        let log = NodeLog::open(&dir.join("node2.log"), false).unwrap();
+        journal.start(Arc::new(log), || ())?;
+        Ok(journal)
+    }
+
+    /// All that it was given is durable.
+    fn settle(journal: &FileJournal) {
+        let state = lock(&journal.queue.state);
+        let is_behind = |state: &mut QueueState| state.durable < state.given;
+        drop(journal.queue.changed.wait_while(state, is_behind).unwrap());
+        assert_eq!(journal.durable(), lock(&journal.queue.state).given);
     }
 
     /// A journal gives back what it was given, and its identity stays; a directory without one is another.
@@ -196,11 +324,13 @@ mod tests {
         let first = open(dir.path()).unwrap();
         assert_eq!(first.read(), Vec::<Vec<u8>>::new());
         first.append(b"one");
-        first.append(&[7; 10_000]);
+        assert_eq!(first.append(&[7; 10_000]), 2);
+        settle(&first);
         let again = open(dir.path()).unwrap();
         assert_eq!(again.read(), [b"one".to_vec(), vec![7; 10_000]]);
         assert_eq!(again.home, first.home);
         again.append(b"three");
+        settle(&again);
         assert_eq!(open(dir.path()).unwrap().read().len(), 3);
         let other = tempfile::tempdir().unwrap();
         assert_ne!(open(other.path()).unwrap().home, first.home);
@@ -222,10 +352,13 @@ mod tests {
         let journal = open(dir.path()).unwrap();
         journal.append(&[7; 10_000]);
         journal.append(b"two");
+        settle(&journal);
         let (home, before) = (journal.home, std::fs::read(&path).unwrap());
         journal.replace(b"instead");
+        settle(&journal);
         assert_eq!(std::fs::read(&path).unwrap().len(), HEADER_SIZE + RECORD_HEADER_SIZE + 7);
         journal.append(b"behind it");
+        settle(&journal);
         let again = open(dir.path()).unwrap();
         assert_eq!(again.read(), [b"instead".to_vec(), b"behind it".to_vec()]);
         assert_eq!(again.home, home);
@@ -234,6 +367,7 @@ mod tests {
         let again = open(dir.path()).unwrap();
         assert_eq!(again.read().len(), 2);
         again.replace(b"once more");
+        settle(&again);
         assert_eq!(open(dir.path()).unwrap().read(), [b"once more".to_vec()]);
     }
 
@@ -247,6 +381,7 @@ mod tests {
         for record in [&b"first"[..], b"second", b"the last"] {
             journal.append(record);
         }
+        settle(&journal);
         let whole = std::fs::read(&path).unwrap();
         let ends = [HEADER_SIZE, HEADER_SIZE + 17, HEADER_SIZE + 35, whole.len()];
         for cut in HEADER_SIZE..whole.len() {
@@ -255,6 +390,7 @@ mod tests {
             let count = ends.iter().filter(|end| **end <= cut).count() - 1;
             assert_eq!(journal.read().len(), count, "cut at {cut}");
             journal.append(b"more");
+            settle(&journal);
             assert_eq!(open(dir.path()).unwrap().read().last().unwrap(), b"more", "cut at {cut}");
         }
         for at in 0..whole.len() {

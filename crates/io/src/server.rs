@@ -21,7 +21,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use types::{Incarnation, WorkerId};
 
 use crate::door::{BoundSockets, MysqlSockets};
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Item};
 use crate::journal::FileJournal;
 use crate::limits::STACK_SIZE;
 use crate::log::{self, NodeLog};
@@ -250,12 +250,12 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     if options.initial {
         FileJournal::remove(&options.dir, options.node)?;
     }
-    let journal = FileJournal::open(&options.dir, options.node)?;
+    let journal = Arc::new(FileJournal::open(&options.dir, options.node)?);
     let boot = Boot {
         node: options.node,
         incarnation: Incarnation(random::nonzero_u64()),
         home: journal.home,
-        journal: Arc::new(journal),
+        journal: Arc::<FileJournal>::clone(&journal),
     };
     let node = NodeShared::new(
         boot,
@@ -292,6 +292,12 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
             shared.inboxes[usize::from(worker.0)].notify();
         }
     }));
+    let weak = Arc::downgrade(&shared);
+    journal.start(Arc::clone(&shared.log), move || {
+        if let Some(shared) = weak.upgrade() {
+            shared.inboxes[0].push(Item::Durable);
+        }
+    })?;
     if shared.options.stop_on_signals {
         let stopped = Arc::clone(&shared);
         signals::on_stop_signal(move || {

@@ -305,6 +305,7 @@ impl Worker {
                 Item::NodeDied { node, incarnation } => {
                     self.step(Input::NodeDied { node, incarnation });
                 }
+                Item::Durable => self.step(Input::Durable),
             }
             if clock::now() >= ends {
                 break;

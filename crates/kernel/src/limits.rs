@@ -10,6 +10,9 @@ pub const RAFT_HEARTBEAT_TICKS: u32 = 5;
 /// What it reads when it starts, and what it sends to one that was away for long, is little more than the state.
 pub const CONTROL_LOG_BYTES_MAX: u64 = 1 << 20;
 
+/// Of the requests that get a snapshot with one message, so many are begun at once: each may read as many rows as a step bears.
+pub const BEGUN_TOGETHER_MAX: usize = 4;
+
 /// When a node was heard last is written down to within so much.
 pub const HEARD_STEP_US: u64 = 1_000;
 /// A leader is sure that nobody else can be elected for so long after it sent heartbeats that a quorum has answered: an election

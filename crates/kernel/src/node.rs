@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::request::Connections;
@@ -113,30 +113,39 @@ pub enum Mutation {
 
 const TIME_UNKNOWN: i64 = i64::MIN;
 
-/// Where a voter keeps what it must not forget (R24).
+/// Where a voter keeps what it must not forget (R24). Records become durable in their order, behind the kernel's back: no worker waits
+/// for a disk. A host that cannot write ends the process: a voter that forgets must not vote (R17).
 pub trait Journal: Send + Sync {
-    /// The record is durable when this returns. A host that cannot write ends the process: a voter that forgets must not vote
-    /// (R17).
-    fn append(&self, record: &[u8]);
-    /// The record is there instead of all others, and durable, when this returns; after a crash meanwhile it is that or all others.
-    fn replace(&self, record: &[u8]);
-    /// All records, as they were appended.
+    /// Takes a record behind all others. Returns how many it was given since it was opened.
+    fn append(&self, record: &[u8]) -> u64;
+    /// Takes a record instead of all others: after a crash there is that, or all others.
+    fn replace(&self, record: &[u8]) -> u64;
+    /// So many of those it was given are durable. When there are more the host tells worker 0, by [`Input::Durable`](crate::Input).
+    fn durable(&self) -> u64;
+    /// All records that are durable.
     fn read(&self) -> Vec<Vec<u8>>;
 }
 
-/// One that lasts as long as the process: for simulated nodes and tests, whose processes do not end with their nodes.
+/// One that lasts as long as the process, and whose records are durable at once: for tests.
 #[derive(Default)]
-pub struct MemoryJournal(Mutex<Vec<Vec<u8>>>);
+pub struct MemoryJournal(Mutex<(Vec<Vec<u8>>, u64)>);
 
 impl Journal for MemoryJournal {
-    fn append(&self, record: &[u8]) {
-        lock(&self.0).push(record.to_vec());
+    fn append(&self, record: &[u8]) -> u64 {
+        let (records, count) = &mut *lock(&self.0);
+        records.push(record.to_vec());
+        *count += 1;
+        *count
     }
-    fn replace(&self, record: &[u8]) {
-        *lock(&self.0) = vec![record.to_vec()];
+    fn replace(&self, record: &[u8]) -> u64 {
+        lock(&self.0).0.clear();
+        self.append(record)
+    }
+    fn durable(&self) -> u64 {
+        lock(&self.0).1
     }
     fn read(&self) -> Vec<Vec<u8>> {
-        lock(&self.0).clone()
+        lock(&self.0).0.clone()
     }
 }
 
@@ -158,7 +167,8 @@ pub struct NodeShared {
     pub pool: Arc<PagePool>,
     pub mutation: Mutation,
     /// This node's replicas by shard number; set once, when the first view is formed.
-    shards: OnceLock<Vec<Option<Mutex<Shard>>>>,
+    /// Fair: who waits for a shard is not passed by for long by those that try to take it.
+    shards: OnceLock<Vec<Option<parking_lot::Mutex<Shard>>>>,
     /// The newest control state, for workers to copy the `Arc` of.
     state: Mutex<Arc<ControlState>>,
     /// The last timestamp given out, if this node is the sequencer.
@@ -189,6 +199,9 @@ pub struct NodeShared {
     connections: OnceLock<Arc<dyn Connections>>,
     pub statistics: NodeStatistics,
 }
+
+/// A shard that is this worker's for as long as the guard lives.
+pub type ShardGuard<'a> = parking_lot::MutexGuard<'a, Shard>;
 
 /// Shards that look busy now and then. One thread steps all workers of a simulated world, so no lock is ever held by
 /// another; without this, what a worker leaves to a shard's owner would never be tried there. Off in the real program.
@@ -290,7 +303,9 @@ impl NodeShared {
                 let replica = |shard: ShardId| {
                     let group = state.group(state.group_of(shard));
                     let is_member = group.members.iter().any(|member| member.node == self.node);
-                    is_member.then(|| Mutex::new(Shard::new(shard, self.node, &state, &self.pool)))
+                    is_member.then(|| {
+                        parking_lot::Mutex::new(Shard::new(shard, self.node, &state, &self.pool))
+                    })
                 };
                 state.shards().map(replica).collect()
             });
@@ -356,22 +371,18 @@ impl NodeShared {
     }
 
     /// This node's replica of a shard, if it has one; waits for the handler that holds it.
-    pub fn shard(&self, shard: ShardId) -> Option<MutexGuard<'_, Shard>> {
+    pub fn shard(&self, shard: ShardId) -> Option<ShardGuard<'_>> {
         let replica = self.shards.get()?.get(usize::from(shard.0))?.as_ref()?;
-        Some(lock(replica))
+        Some(replica.lock())
     }
 
     /// The same, if no other worker holds it right now.
-    pub fn try_shard(&self, shard: ShardId) -> Option<MutexGuard<'_, Shard>> {
+    pub fn try_shard(&self, shard: ShardId) -> Option<ShardGuard<'_>> {
         if self.contention.is_busy() {
             return None;
         }
         let replica = self.shards.get()?.get(usize::from(shard.0))?.as_ref()?;
-        match replica.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::WouldBlock) => None,
-            Err(TryLockError::Poisoned(_)) => panic!("a handler panicked while it held {shard:?}"),
-        }
+        replica.try_lock()
     }
 
     pub fn set_connections(&self, connections: Arc<dyn Connections>) {

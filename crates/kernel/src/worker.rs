@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
 use crate::handover::HandoverBlock;
-use crate::limits::{HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
+use crate::limits::{BEGUN_TOGETHER_MAX, HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::node::{NodeShared, NodeStatistics};
 use crate::pace::Paces;
 use crate::report::Reports;
@@ -56,6 +56,8 @@ pub enum Input<'a> {
         node: NodeId,
         incarnation: Incarnation,
     },
+    /// More of what the node has given its host to keep is durable. For worker 0.
+    Durable,
     /// The node is to stop, and its clients are gone: it hands over what it leads, then [`Outbox::has_left`] says that it may
     /// end. False takes it back. For worker 0.
     Leave(bool),
@@ -82,6 +84,8 @@ enum LocalContent {
     StatePublished,
     /// Long transactions or the housekeeping of this shard are waiting for their next step.
     GoOn(ShardId),
+    /// These requests have got their snapshots.
+    Begin(Vec<(SessionId, u64)>),
 }
 
 /// What a step asks its host to do.
@@ -196,6 +200,12 @@ impl Context<'_> {
         let owner = self.state.owner(shard, self.address.node);
         let message = LocalMessage { from: self.origin(), content: LocalContent::GoOn(shard) };
         self.outbox.local.push((owner.worker, message));
+    }
+
+    /// Has this worker begin these requests, behind the work that waits for it now.
+    fn begin_later(&mut self, granted: Vec<(SessionId, u64)>) {
+        let message = LocalMessage { from: self.origin(), content: LocalContent::Begin(granted) };
+        self.outbox.local.push((self.address.worker, message));
     }
 
     pub(crate) fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
@@ -400,6 +410,12 @@ impl Kernel {
             Input::Local(message) => match message.content {
                 LocalContent::Message(content) => self.queue.push_back((message.from, content)),
                 LocalContent::StatePublished => self.adopt_state(now, outbox),
+                LocalContent::Begin(granted) => {
+                    let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
+                    for (session, request) in granted {
+                        coordinator.begin(session, request, &mut context);
+                    }
+                }
                 LocalContent::GoOn(shard) => {
                     let (_, mut context) = self.coordinator_and_context(now, outbox);
                     participant::go_on(shard, &mut context);
@@ -408,7 +424,12 @@ impl Kernel {
             Input::Request { session, request } => self.on_request(now, session, request, outbox),
             Input::Tick => self.on_tick(now, outbox),
             Input::NodeDied { node, incarnation } => {
-                self.on_node_died(now, node, incarnation, outbox)
+                self.on_control(now, outbox, |control, context| {
+                    control.on_node_died(node, incarnation, context)
+                });
+            }
+            Input::Durable => {
+                self.on_control(now, outbox, |control, context| control.on_durable(context));
             }
             Input::Leave(leaves) => {
                 self.node.set_leaving(leaves);
@@ -651,16 +672,15 @@ impl Kernel {
         state.shards().filter(moved).collect()
     }
 
-    fn on_node_died(
+    /// Worker 0 is told something about the control plane.
+    fn on_control(
         &mut self,
         now: Time,
-        node: NodeId,
-        incarnation: Incarnation,
         outbox: &mut Outbox,
+        told: impl FnOnce(&mut Control, &mut Context<'_>) -> bool,
     ) {
         let mut context = context!(self, now, outbox);
-        let control = self.control.as_mut().expect("worker 0 is told");
-        if control.on_node_died(node, incarnation, &mut context) {
+        if told(self.control.as_mut().expect("worker 0 is told"), &mut context) {
             self.publish_state(now, outbox);
         }
     }
@@ -771,8 +791,17 @@ impl Kernel {
 
             Message::SnapshotRequest(m) => self.sequencer.on_snapshot_request(from, &m, context),
             Message::SnapshotGranted(m) => {
-                for (session, request) in self.sequencer.on_snapshot_granted(&m) {
-                    self.coordinator.on_snapshot(session, request, m.at, context);
+                let mut granted = self.sequencer.on_snapshot_granted(&m);
+                for (session, request) in &granted {
+                    self.coordinator.on_snapshot(*session, *request, m.at, context);
+                }
+                // What a crowd of long statements begins with takes a while: the rest comes behind the work that waits for this worker now.
+                let rest = granted.split_off(granted.len().min(BEGUN_TOGETHER_MAX));
+                for some in rest.chunks(BEGUN_TOGETHER_MAX) {
+                    context.begin_later(some.to_vec());
+                }
+                for (session, request) in granted {
+                    self.coordinator.begin(session, request, context);
                 }
                 self.sequencer.send_next_snapshot_request(context);
             }

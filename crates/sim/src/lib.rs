@@ -10,13 +10,14 @@
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
 //! with the same sources. A world may lose a node for good, or one after the other, which come back ([`options::Crash`]). Not
-//! simulated: disks (nothing is on disk yet), a failure while another node has not come back, groups that lose all they have.
+//! simulated: disks that fail, a failure while another node has not come back, groups that lose all they have.
 
 pub mod bulletin;
 pub mod cli;
 mod clock;
 pub mod contents;
 pub mod dependency;
+mod disk;
 pub mod linearizability;
 pub mod network;
 pub mod options;

@@ -41,6 +41,8 @@ pub struct Options {
     pub record_rows_max: usize,
     /// A voter with more bytes of applied entries keeps a snapshot instead.
     pub control_log_bytes_max: u64,
+    /// A disk takes so long at most to make something durable.
+    pub write_max: Time,
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
@@ -236,6 +238,7 @@ impl Options {
             channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
             record_rows_max: usize::MAX,
             control_log_bytes_max: u64::MAX,
+            write_max: random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND),
             faults,
             crash: None,
             sessions: Vec::new(),

@@ -23,9 +23,7 @@ use std::sync::Arc;
 
 use client::Client;
 use client::task::{Executor, TaskId};
-use kernel::{
-    Boot, Input, Kernel, KernelConfig, LocalMessage, MemoryJournal, NodeShared, Outbox, Time,
-};
+use kernel::{Boot, Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Time};
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
 use protocol::request::{Request, SessionId};
@@ -34,6 +32,7 @@ use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::clock::Clock;
+use crate::disk::{Disk, DiskJournal};
 use crate::network::{ConnectionId, Network};
 use crate::options::{Crash, Failure, Faults, MILLISECOND, Options, SECOND};
 use crate::random::Random;
@@ -95,13 +94,6 @@ pub struct World {
     log: Vec<String>,
     /// Reused by every step.
     outbox: Outbox,
-}
-
-/// What a node keeps while it is down.
-#[derive(Clone)]
-struct Disk {
-    home: Home,
-    journal: Arc<MemoryJournal>,
 }
 
 struct Worker {
@@ -187,6 +179,11 @@ enum Event {
         to: Address,
         message: LocalMessage,
     },
+    /// The write of this number, of worker 0's node, is durable.
+    Written {
+        to: Address,
+        write: u64,
+    },
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -211,9 +208,10 @@ impl Event {
     fn worker(&self) -> Option<Address> {
         match self {
             Event::Tick(address) | Event::Timer(address) => Some(*address),
-            Event::Frame { to, .. } | Event::Local { to, .. } | Event::NodeDied { to, .. } => {
-                Some(*to)
-            }
+            Event::Frame { to, .. }
+            | Event::Local { to, .. }
+            | Event::Written { to, .. }
+            | Event::NodeDied { to, .. } => Some(*to),
             Event::Open(_)
             | Event::Cut
             | Event::Crash(_)
@@ -245,7 +243,7 @@ impl World {
         let mut disks = BTreeMap::new();
         for node in &config.nodes {
             let home = Home(u64::from(node.id.0));
-            let disk = Disk { home, journal: Arc::default() };
+            let disk = Disk::new(home);
             let (shared, started) = boot(&options, &config, node, &disk, 0, &mut random);
             workers.extend(started);
             nodes.insert(node.id, shared);
@@ -497,6 +495,15 @@ impl World {
                 self.step(to, Input::Local(message));
                 self.settle(to);
             }
+            Event::Written { to, write } => {
+                let disk = self.disks.get_mut(&to.node).expect("every node has one");
+                if disk.writes.take_if(|under_way| *under_way == write).is_some() {
+                    self.trace.add(11 << 32 | key_of(to));
+                    disk.journal.write_next();
+                    self.step(to, Input::Durable);
+                    self.settle(to);
+                }
+            }
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -637,6 +644,19 @@ impl World {
         }
         outbox.state = None;
         self.outbox = outbox;
+        self.write_to_disk(address.node);
+    }
+
+    /// Begins the next write, if something waits for it.
+    fn write_to_disk(&mut self, node: NodeId) {
+        let disk = self.disks.get_mut(&node).expect("every node has one");
+        if disk.writes.is_none() && disk.journal.is_behind() {
+            let write = self.event_last;
+            disk.writes = Some(write);
+            let at = self.now + self.random.between(1, self.options.write_max);
+            let to = Address { node, worker: WorkerId(0) };
+            self.schedule(at, Event::Written { to, write });
+        }
     }
 
     /// A node that lives was taken for dead: it ends itself, and is started again.
@@ -760,7 +780,7 @@ fn boot(
         node: node.id,
         incarnation: Incarnation(random.draw()),
         home: disk.home,
-        journal: Arc::<MemoryJournal>::clone(&disk.journal),
+        journal: Arc::<DiskJournal>::clone(&disk.journal),
     };
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
     shared.set_contention(options.faults.contention_per_mille, random.draw());

@@ -34,7 +34,8 @@ use types::wire::{Bytes, Wire};
 use types::{Address, Home, Incarnation, NodeId, SchemaVersion, ShardId, View, WorkerId};
 
 use self::raft::{
-    PROPOSAL_SIZE_MAX, Raft, RaftConfig, RaftPersist, RaftRestored, RaftSnapshot, SNAPSHOT_SIZE_MAX,
+    PROPOSAL_SIZE_MAX, Raft, RaftConfig, RaftPersist, RaftReady, RaftRestored, RaftSnapshot,
+    SNAPSHOT_SIZE_MAX,
 };
 use crate::limits::{
     DEAD_INTERVAL_US, RAFT_ELECTION_TICKS, RAFT_HEARTBEAT_TICKS, RESEND_INTERVAL_US,
@@ -45,6 +46,8 @@ use crate::worker::{Context, Origin, Time};
 pub struct Control {
     /// None on a node that is not a voter.
     raft: Option<Raft>,
+    /// What Raft wants done when the journal's record of this number is durable.
+    writing: Option<(u64, RaftReady)>,
     state: ControlState,
     config_digest: u64,
     register_next: Time,
@@ -107,6 +110,7 @@ impl Control {
         });
         Control {
             raft,
+            writing: None,
             state,
             config_digest: hash64(&node.config.to_bytes()),
             register_next: 0,
@@ -321,9 +325,7 @@ impl Control {
             Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
-        let published = self.drive_raft(context);
-        self.lead(context);
-        self.drive_raft(context) || published
+        self.on_durable(context)
     }
 
     fn on_raft(&mut self, from: Address, message: &RaftMessage, context: &mut Context<'_>) {
@@ -515,7 +517,7 @@ impl Control {
                     // Meant for the one who was here with another directory: this one has its votes.
                     return false;
                 }
-                self.raft = None;
+                (self.raft, self.writing) = (None, None);
                 self.state = state;
                 self.publish(context)
             }
@@ -598,21 +600,8 @@ impl Control {
     /// Sends what Raft wants sent and applies what it has committed. True when the state is newer.
     fn drive_raft(&mut self, context: &mut Context<'_>) -> bool {
         let before = self.state.applied;
-        while let Some(ready) = self.raft.as_mut().and_then(Raft::ready) {
-            match &ready.persist {
-                Some(RaftPersist { snapshot: Some(_), .. }) => {
-                    let whole = self.raft.as_ref().expect("ready came from it").persisted();
-                    context.node.journal.replace(&whole.to_bytes());
-                }
-                Some(persist) => context.node.journal.append(&persist.to_bytes()),
-                None => {}
-            }
-            for (to, payload) in ready.messages {
-                let node = NodeId(u16::try_from(to).expect("voters are node ids"));
-                let home = context.node.home;
-                let message = Message::Raft(RaftMessage { home, payload: Bytes(payload) });
-                context.send(Address { node, worker: WorkerId(0) }, message);
-            }
+        while let Some(ready) = self.next_ready(context) {
+            send_raft(ready.messages, context);
             if let Some(snapshot) = &ready.install_snapshot {
                 let state = state_of(snapshot, context.node);
                 let before = std::mem::replace(&mut self.state, state);
@@ -624,6 +613,11 @@ impl Control {
             self.raft.as_mut().expect("ready came from it").advance();
             self.compact_log(context);
         }
+        if self.writing.is_some()
+            && let Some(raft) = &mut self.raft
+        {
+            send_raft(raft.leader_messages(), context);
+        }
         if self.state.applied == before {
             return false;
         }
@@ -631,6 +625,32 @@ impl Control {
             self.send_copies(context);
         }
         self.publish(context)
+    }
+
+    /// What Raft wants done next, if what that rests on is durable.
+    fn next_ready(&mut self, context: &Context<'_>) -> Option<RaftReady> {
+        let raft = self.raft.as_mut()?;
+        let journal = &context.node.journal;
+        if self.writing.is_none() {
+            let ready = raft.ready()?;
+            let number = match &ready.persist {
+                Some(RaftPersist { snapshot: Some(_), .. }) => {
+                    journal.replace(&raft.persisted().to_bytes())
+                }
+                Some(persist) => journal.append(&persist.to_bytes()),
+                None => return Some(ready),
+            };
+            self.writing = Some((number, ready));
+        }
+        let written = self.writing.take_if(|(number, _)| *number <= journal.durable());
+        written.map(|(_, ready)| ready)
+    }
+
+    /// More of the journal is durable. True when the node's control state is newer than before.
+    pub(crate) fn on_durable(&mut self, context: &mut Context<'_>) -> bool {
+        let published = self.drive_raft(context);
+        self.lead(context);
+        self.drive_raft(context) || published
     }
 
     /// Keeps the state instead of the entries that made it, when these have become many.
@@ -749,6 +769,14 @@ impl Control {
         }
         let copy = ControlCopy { state: Bytes(self.state.to_bytes()) };
         context.send(Address { node, worker: WorkerId(0) }, Message::ControlCopy(copy));
+    }
+}
+
+fn send_raft(messages: Vec<(u64, Vec<u8>)>, context: &mut Context<'_>) {
+    for (to, payload) in messages {
+        let node = NodeId(u16::try_from(to).expect("voters are node ids"));
+        let message = RaftMessage { home: context.node.home, payload: Bytes(payload) };
+        context.send(Address { node, worker: WorkerId(0) }, Message::Raft(message));
     }
 }
 

@@ -479,6 +479,18 @@ impl Raft {
         })
     }
 
+    /// While a ready is being made durable: what a leader has to say meanwhile. That rests on nothing but its vote for itself, which was
+    /// durable before it was elected; its own entries count when [`Raft::advance`] says that they are there. So a disk that is slow
+    /// for a moment costs no election.
+    pub fn leader_messages(&mut self) -> Vec<(u64, Vec<u8>)> {
+        if !self.is_leader() {
+            return Vec::new();
+        }
+        self.send_appends();
+        self.outbox_size = 0;
+        std::mem::take(&mut self.outbox)
+    }
+
     fn ready_persist(&mut self) -> Option<RaftPersist> {
         let snapshot = if self.snapshot_unsaved { self.snapshot.clone() } else { None };
         self.snapshot_unsaved = false;

@@ -57,7 +57,8 @@ impl Coordinator {
         if sequencer.node == context.address.node && context.node.has_lease(context.now) {
             entry.pending = Some(pending);
             let at = context.node.open_snapshot();
-            self.set_snapshot(session, at, true, &batch, context);
+            let (read_at, age_max_ms) = (batch.read_at, batch.snapshot_age_max_ms);
+            self.set_snapshot(session, at, true, read_at, age_max_ms, context);
             self.dispatch(session, batch, context);
         } else {
             pending.phase = Phase::Snapshot(Box::new(batch));
@@ -97,6 +98,7 @@ impl Coordinator {
     }
 
     /// The snapshot timestamp that a batch waited for.
+    /// A snapshot was granted: it is open from now on, and the batch that waits for it may begin.
     pub(crate) fn on_snapshot(
         &mut self,
         session: SessionId,
@@ -104,16 +106,27 @@ impl Coordinator {
         at: Timestamp,
         context: &mut Context<'_>,
     ) {
-        let Some(entry) = self.sessions.get_mut(&session) else { return };
-        // One that was granted for an earlier request is older than what the session has been told since.
-        let is_it = |pending: &&mut Pending| pending.request == request;
-        let Some(pending) = entry.pending.as_mut().filter(is_it) else { return };
-        let Phase::Snapshot(_) = pending.phase else { return };
-        let Phase::Snapshot(batch) = std::mem::replace(&mut pending.phase, Phase::Executing) else {
+        if let Some(Phase::Snapshot(batch)) = self.awaiting_snapshot(session, request) {
+            let (read_at, age_max_ms) = (batch.read_at, batch.snapshot_age_max_ms);
+            self.set_snapshot(session, at, false, read_at, age_max_ms, context);
+        }
+    }
+
+    /// Begins what the session has got its snapshot for.
+    pub(crate) fn begin(&mut self, session: SessionId, request: u64, context: &mut Context<'_>) {
+        let Some(phase) = self.awaiting_snapshot(session, request) else { return };
+        let Phase::Snapshot(batch) = std::mem::replace(phase, Phase::Executing) else {
             unreachable!("just looked")
         };
-        self.set_snapshot(session, at, false, &batch, context);
         self.dispatch(session, *batch, context);
+    }
+
+    /// What the session does, if it is to wait for the snapshot of this request. One that was granted for an earlier request is older
+    /// than what the session has been told since.
+    fn awaiting_snapshot(&mut self, session: SessionId, request: u64) -> Option<&mut Phase> {
+        let pending = self.sessions.get_mut(&session)?.pending.as_mut()?;
+        let is_it = pending.request == request && matches!(pending.phase, Phase::Snapshot(_));
+        is_it.then_some(&mut pending.phase)
     }
 
     fn set_snapshot(
@@ -121,16 +134,17 @@ impl Coordinator {
         session: SessionId,
         at: Timestamp,
         local: bool,
-        batch: &Batch,
+        read_at: ReadAt,
+        age_max_ms: u32,
         context: &Context<'_>,
     ) {
         let transaction = self.transaction(session);
         let mutant = context.node.mutation == Mutation::SnapshotPerStatement;
-        let statement = match batch.read_at {
+        let statement = match read_at {
             ReadAt::Transaction if !mutant => None,
             ReadAt::Transaction | ReadAt::Statement => Some(transaction.statement),
         };
-        let expires_at = match batch.snapshot_age_max_ms {
+        let expires_at = match age_max_ms {
             0 => Time::MAX,
             age => context.now.saturating_add(u64::from(age) * 1_000),
         };

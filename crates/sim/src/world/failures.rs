@@ -183,6 +183,7 @@ impl World {
             self.events.retain(|_, event| event.worker() != Some(hung.0));
         }
         let mut random = Random::new(crash.seed);
+        self.disks.get_mut(&failed).expect("every node has one").crash(&mut random);
         self.counts.crashes += 1;
         self.trace.add(8 << 32 | u64::from(failed.0));
         self.print(Address { node: failed, worker: WorkerId(0) }, || "the node dies".into());
@@ -229,8 +230,8 @@ impl World {
         let mut random = self.random.fork();
         let config = self.options.cluster_config();
         let node = config.node(id).expect("a node of this cluster");
-        let disk = self.disks[&id].clone();
-        let (shared, started) = boot(&self.options, &config, node, &disk, self.now, &mut random);
+        let disk = &self.disks[&id];
+        let (shared, started) = boot(&self.options, &config, node, disk, self.now, &mut random);
         self.nodes.insert(id, shared);
         let addresses: Vec<Address> = started.keys().copied().collect();
         self.workers.extend(started);
