@@ -122,30 +122,50 @@ pub trait Journal: Send + Sync {
     fn replace(&self, record: &[u8]) -> u64;
     /// So many of those it was given are durable. When there are more the host tells worker 0, by [`Input::Durable`](crate::Input).
     fn durable(&self) -> u64;
-    /// All records that are durable.
+    /// All records that were durable when the node started.
     fn read(&self) -> Vec<Vec<u8>>;
 }
 
-/// One that lasts as long as the process, and whose records are durable at once: for tests.
+/// One that lasts as long as the process, and whose records are durable at once, or when the test says so.
 #[derive(Default)]
-pub struct MemoryJournal(Mutex<(Vec<Vec<u8>>, u64)>);
+pub struct MemoryJournal(Mutex<Memory>);
+
+#[derive(Default)]
+struct Memory {
+    records: Vec<Vec<u8>>,
+    given: u64,
+    durable: u64,
+    is_slow: bool,
+}
+
+impl MemoryJournal {
+    /// Nothing more is durable until that is over; then the host is to say so.
+    pub fn set_slow(&self, is_slow: bool) {
+        let mut memory = lock(&self.0);
+        memory.is_slow = is_slow;
+        memory.durable = memory.given;
+    }
+}
 
 impl Journal for MemoryJournal {
     fn append(&self, record: &[u8]) -> u64 {
-        let (records, count) = &mut *lock(&self.0);
-        records.push(record.to_vec());
-        *count += 1;
-        *count
+        let mut memory = lock(&self.0);
+        memory.records.push(record.to_vec());
+        memory.given += 1;
+        if !memory.is_slow {
+            memory.durable = memory.given;
+        }
+        memory.given
     }
     fn replace(&self, record: &[u8]) -> u64 {
-        lock(&self.0).0.clear();
+        lock(&self.0).records.clear();
         self.append(record)
     }
     fn durable(&self) -> u64 {
-        lock(&self.0).1
+        lock(&self.0).durable
     }
     fn read(&self) -> Vec<Vec<u8>> {
-        lock(&self.0).0.clone()
+        lock(&self.0).records.clone()
     }
 }
 

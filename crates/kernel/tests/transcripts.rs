@@ -82,6 +82,7 @@ transcripts! {
         newer_schema_overtakes
         one_schema_change_at_a_time
         schema_change_is_done_once
+        said_when_it_is_durable
         schema_change_waits_for_its_table
         snapshot_instead_of_entries
         transactions_keep_their_definition

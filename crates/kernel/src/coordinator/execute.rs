@@ -97,7 +97,6 @@ impl Coordinator {
         context.node.try_shard(shard)?.read_latest(batch, context)
     }
 
-    /// The snapshot timestamp that a batch waited for.
     /// A snapshot was granted: it is open from now on, and the batch that waits for it may begin.
     pub(crate) fn on_snapshot(
         &mut self,

@@ -251,6 +251,14 @@ impl Cluster {
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
 
+    /// What a node writes from now on is durable when its disk is fast again.
+    pub fn set_slow_disk(&mut self, id: NodeId, is_slow: bool) {
+        self.journals[&id].set_slow(is_slow);
+        if !is_slow {
+            self.step(Address { node: id, worker: WorkerId(0) }, Input::Durable, 0);
+        }
+    }
+
     /// A node's host has it hand over what it leads, or not.
     pub fn set_leaving(&mut self, id: NodeId, leaves: bool) {
         self.step(Address { node: id, worker: WorkerId(0) }, Input::Leave(leaves), 0);

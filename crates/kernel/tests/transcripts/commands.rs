@@ -172,6 +172,8 @@ impl Player {
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().die(node);
             }
+            "slow_disk" => self.cluster().set_slow_disk(node_of(rest[0]), true),
+            "fast_disk" => self.cluster().set_slow_disk(node_of(rest[0]), false),
             "leave" => self.cluster().set_leaving(node_of(rest[0]), true),
             "stay" => self.cluster().set_leaving(node_of(rest[0]), false),
             "dead" => self.cluster().tell_death(node_of(rest[0]), node_of(rest[1])),
