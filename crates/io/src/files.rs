@@ -63,9 +63,13 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let unfinished = path.with_extension("tmp");
     let _ = fs::remove_file(&unfinished);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&unfinished, path)
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let written = written.and_then(|()| fs::rename(&unfinished, path));
+    if written.is_err() {
+        // On a full disk, what is there of it would be in the way of others.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
 }
 
 #[cfg(test)]

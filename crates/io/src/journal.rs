@@ -8,7 +8,8 @@
 //! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it. One that
 //! replaces all others is written into a new file, which takes the place of the old one when it is durable.
 //! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
-//! must not vote. Nothing is written twice: a write or sync that fails ends the process (R17).
+//! must not vote. Nothing is synced twice: a write or sync that fails ends the process (R17). Only a disk without room is waited for:
+//! what was written of the record is cut off again, so nothing of it is there.
 //!
 //! A thread of its own writes, so that no worker waits for the disk.
 
@@ -18,6 +19,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use kernel::Journal;
 use types::{Home, NodeId};
@@ -30,6 +32,9 @@ const MAGIC: &[u8; 8] = b"skarv-cp";
 const VERSION: u32 = 1;
 const HEADER_SIZE: usize = 8 + 4 + 2 + 8 + 4;
 const RECORD_HEADER_SIZE: usize = 12;
+
+/// How long a full disk is left alone before the record is tried again: a moment beside what it takes somebody to make room.
+const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 pub struct FileJournal {
     pub home: Home,
@@ -120,8 +125,8 @@ impl FileJournal {
         let file = lock(&self.file).take().expect("started once");
         let queue = Arc::clone(&self.queue);
         let writes = move || {
-            panic::this_thread_is_fail_stop(log);
-            file.write_all_given(&queue, on_durable);
+            panic::this_thread_is_fail_stop(Arc::clone(&log));
+            file.write_all_given(&queue, &log, on_durable);
         };
         let spawned = std::thread::Builder::new().name("journal".into()).spawn(writes);
         let thread = spawned.map_err(|error| StartError::System {
@@ -172,18 +177,11 @@ impl Journal for FileJournal {
 }
 
 impl JournalFile {
-    fn write_all_given(mut self, queue: &Queue, on_durable: impl Fn()) {
+    fn write_all_given(mut self, queue: &Queue, log: &NodeLog, on_durable: impl Fn()) {
         while let Some(given) = queue.next() {
             // One at a time: only the last can be torn.
-            let written = match given {
-                Given::Append(record) => self.append(&record),
-                Given::Replace(record) => self.replace(&record),
-            };
-            if let Err(error) = written {
-                panic!(
-                    "cannot write {}: {error}; a node that may forget what it has voted must not go on",
-                    self.path.display()
-                );
+            if !self.write_when_there_is_room(&given, queue, log) {
+                return;
             }
             lock(&queue.state).durable += 1;
             queue.changed.notify_all();
@@ -191,18 +189,78 @@ impl JournalFile {
         }
     }
 
-    fn append(&mut self, record: &[u8]) -> std::io::Result<()> {
-        self.file.write_all(&framed(record))?;
-        self.file.sync_data()
+    /// Whether it is durable: what a full disk holds up when the node ends never is, and nobody was told that it were.
+    fn write_when_there_is_room(&mut self, given: &Given, queue: &Queue, log: &NodeLog) -> bool {
+        let mut has_waited = false;
+        loop {
+            let written = match given {
+                Given::Append(record) => self.append(record),
+                Given::Replace(record) => self.replace(record),
+            };
+            let path = self.path.display();
+            match written {
+                Ok(Written::Durable) => {
+                    if has_waited {
+                        log.info(&format!("there is room for {path} again"));
+                    }
+                    return true;
+                }
+                Ok(Written::NoRoom) => {
+                    if !has_waited {
+                        log.warn(&format!(
+                            "no room for {path}: the disk is full, or the quota used up. This node takes no part in changes of \
+                             the cluster until there is room"
+                        ));
+                    }
+                    has_waited = true;
+                    if queue.is_closed_within(ROOM_WAIT) {
+                        return false;
+                    }
+                }
+                Err(error) => panic!(
+                    "cannot write {path}: {error}; a node that may forget what it has voted must not go on"
+                ),
+            }
+        }
     }
 
-    fn replace(&mut self, record: &[u8]) -> std::io::Result<()> {
+    fn append(&mut self, record: &[u8]) -> std::io::Result<Written> {
+        let end = self.file.metadata()?.len();
+        match self.file.write_all(&framed(record)) {
+            Err(error) if is_no_room(&error) => {
+                // Cut off as far as it came. Should the node end before that is on disk, it is the last record, and torn.
+                if self.file.metadata()?.len() != end {
+                    self.file.set_len(end)?;
+                }
+                Ok(Written::NoRoom)
+            }
+            written => written.and_then(|()| self.file.sync_data()).map(|()| Written::Durable),
+        }
+    }
+
+    fn replace(&mut self, record: &[u8]) -> std::io::Result<Written> {
         let mut bytes = header(self.node, self.home);
         bytes.extend(framed(record));
-        write_whole(&self.path, &bytes)?;
+        // The new file is another one each time, so its sync may be tried again; that of the directory may not.
+        match files::write_private(&self.path, &bytes) {
+            Err(error) if is_no_room(&error) => return Ok(Written::NoRoom),
+            written => written?,
+        }
+        sync_directory_of(&self.path)?;
         self.file = open_to_append(&self.path)?;
-        Ok(())
+        Ok(Written::Durable)
     }
+}
+
+/// What has become of a record.
+enum Written {
+    Durable,
+    /// Nothing of it is there.
+    NoRoom,
+}
+
+fn is_no_room(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
 impl Queue {
@@ -214,6 +272,13 @@ impl Queue {
         }
         state.waiting.pop_front()
     }
+
+    /// Whether it is closed, or will be in that time.
+    fn is_closed_within(&self, time: Duration) -> bool {
+        let state = lock(&self.state);
+        let waited = self.changed.wait_timeout_while(state, time, |state| !state.is_closed);
+        waited.expect("nobody panics while holding this lock").0.is_closed
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -223,6 +288,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The file is there, whole and durable, or as it was before.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     files::write_private(path, bytes)?;
+    sync_directory_of(path)
+}
+
+fn sync_directory_of(path: &Path) -> std::io::Result<()> {
     File::open(path.parent().expect("it is in a directory"))?.sync_all()
 }
 
@@ -369,6 +438,40 @@ mod tests {
         again.replace(b"once more");
         settle(&again);
         assert_eq!(open(dir.path()).unwrap().read(), [b"once more".to_vec()]);
+    }
+
+    /// A disk without room is waited for: what it has no room for is not durable, the log says so once, what stood there stands, and a
+    /// node that ends meanwhile ends. (`/dev/full` has never room.) A path with room takes the record.
+    #[test]
+    fn a_full_disk_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(dir.path(), NodeId(2));
+        drop(FileJournal::open(dir.path(), NodeId(2)).unwrap());
+        let before = std::fs::read(&path).unwrap();
+        let full = || OpenOptions::new().append(true).open("/dev/full").unwrap();
+        let open_full = || {
+            let journal = FileJournal::open(dir.path(), NodeId(2)).unwrap();
+            lock(&journal.file).as_mut().unwrap().file = full();
+            journal
+        };
+        let log_path = dir.path().join("node2.log");
+        let journal = open_full();
+        journal.start(Arc::new(NodeLog::open(&log_path, false).unwrap()), || ()).unwrap();
+        journal.append(b"no room");
+        while !std::fs::read_to_string(&log_path).unwrap().contains("no room for") {
+            std::thread::yield_now();
+        }
+        assert_eq!(journal.durable(), 0);
+        drop(journal);
+        assert_eq!(std::fs::read_to_string(&log_path).unwrap().matches("no room for").count(), 1);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+
+        let journal = open_full();
+        let mut file = lock(&journal.file).take().unwrap();
+        assert!(matches!(file.append(b"no room"), Ok(Written::NoRoom)));
+        file.file = open_to_append(&path).unwrap();
+        assert!(matches!(file.append(b"room"), Ok(Written::Durable)));
+        assert_eq!(open(dir.path()).unwrap().read(), [b"room".to_vec()]);
     }
 
     /// Cut at any byte, what is left are the records before it, and appending goes on behind them. A flipped bit is found, but
