@@ -60,7 +60,7 @@ def test_foreground(environment):
     """In the foreground it says when it is ready, and ends cleanly on SIGTERM and on SIGINT."""
     for index, sent in enumerate([signal.SIGTERM, signal.SIGINT]):
         dir = environment.path(f"data{index}")
-        process = environment.start("up", "--dir", dir, "--port", 0, "--data-nodes", 1, "--timeout", 120)
+        process = environment.start("up", "--dir", dir, "--port", 0, "--data-nodes", 1, "--memory", "256M", "--timeout", 120)
         said = []
         for line in process.stdout:
             said.append(line)
@@ -87,7 +87,7 @@ def test_ports_taken(environment):
             held.bind(("127.0.0.1", taken))
             held.listen()
             cluster = Cluster(environment, f"data{taken}")
-            result = environment.run("up", "--detach", "--dir", cluster.dir, "--port", first)
+            result = environment.run("up", "--detach", "--dir", cluster.dir, "--port", first, "--memory", "256M")
             assert result.returncode == 1 and str(taken) in result.stderr and "taken" in result.stderr, result
             cluster.note_pids()
             assert cluster.running() == []

@@ -84,7 +84,8 @@ pub struct UpOptions {
     /// Worker threads of each data node. [default: cores of the machine divided by the data nodes, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub workers: Option<u16>,
-    /// Memory for the rows of each data node, such as 256M or 4G. [default: 256M]
+    /// Memory for the rows of each data node, such as 256M or 4G. [default: an eighth of the machine's, divided over the data
+    /// nodes, but 256M to 1G each, and at most half of the machine's together]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
     /// Does not start again a node that died.
@@ -189,7 +190,8 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   heartbeat_ms      optional; nodes tell each other so often that they live; one that is silent for four times as long is
                     excluded from the cluster, 20 to 600000; more than the longest round trip between nodes
                     [default: 100; `skarv up` writes 250]
-  memory            optional; for the rows of each data node [default: 256M]
+  memory            optional; for the rows of each data node [default: half of what its machine or control group has, divided
+                    over the data nodes at the same IP]
   id                1, 2, ...
   roles             voter (1, 3 or 5 nodes keep the control plane: while most of them are away nobody is answered, so have 3
                     for rows in several copies), data, sql (on data nodes)

@@ -16,7 +16,6 @@ use crate::size::Size;
 
 /// The least memory a data node can do anything with, in bytes.
 pub const MEMORY_MIN: Size = Size(16 << 20);
-pub const MEMORY_DEFAULT: Size = Size(256 << 20);
 
 /// A unix socket's path has to fit into the system's address structure: 107 bytes and a zero.
 const SOCKET_PATH_SIZE_MAX: usize = 107;
@@ -32,7 +31,7 @@ pub struct Config {
     /// How often nodes tell each other that they live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_ms: Option<u32>,
-    /// For the rows of each data node.
+    /// For the rows of each data node; without it, what its machine allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
     pub nodes: Vec<Node>,
@@ -154,9 +153,9 @@ impl Config {
         self.nodes.iter().find(|node| node.id == id)
     }
 
-    pub fn memory_bytes(&self) -> u64 {
-        let memory = self.memory.as_ref().map(|text| text.parse::<Size>().expect("checked"));
-        memory.unwrap_or(MEMORY_DEFAULT).0
+    /// For the rows of each data node; without it each takes what its machine allows ([`crate::memory`]).
+    pub fn memory_given(&self) -> Option<Size> {
+        self.memory.as_ref().map(|text| text.parse::<Size>().expect("checked"))
     }
 
     pub fn data_nodes(&self) -> impl Iterator<Item = &Node> {
@@ -291,7 +290,7 @@ mod tests {
         assert_eq!(cluster.cluster, ClusterId(0x6b1f_0c7d_9a2e_4458));
         assert_eq!(cluster.shards_per_group, 16);
         assert_eq!(cluster.voters().len(), 3);
-        assert_eq!(config.memory_bytes(), 1 << 30);
+        assert_eq!(config.memory_given(), Some(Size(1 << 30)));
         assert_eq!(
             (config.group_of(1), config.group_of(2), config.group_of(3)),
             (None, Some(0), Some(0))

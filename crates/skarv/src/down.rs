@@ -105,7 +105,7 @@ mod tests {
             data_nodes: 1,
             replicas: 1,
             workers: 1,
-            memory: crate::config::MEMORY_DEFAULT,
+            memory: crate::size::Size(256 << 20),
             link_ports: vec![4001, 4002],
         });
         let mut status = Status::new(&config, &dir.path().canonicalize().expect("there"));

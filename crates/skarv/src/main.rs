@@ -16,6 +16,7 @@ mod down;
 mod keys;
 mod machine;
 mod manage;
+mod memory;
 mod mgm;
 mod plan;
 mod ports;

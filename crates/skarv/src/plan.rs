@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::cli::UpOptions;
 use crate::config::{self, Config, Node, Role};
 use crate::size::{Size, human};
-use crate::{machine, ports};
+use crate::{machine, memory, ports};
 
 pub const PORT_DEFAULT: u16 = 3306;
 const DATA_NODES_DEFAULT: u16 = 2;
@@ -92,8 +92,8 @@ fn shape(options: &UpOptions, old: Option<&Config>, dir: &Path) -> Result<Shape,
     let cores = u16::try_from(machine::cores()).unwrap_or(u16::MAX);
     let workers_default = (cores / data_nodes).clamp(1, 256);
     let workers = options.workers.or(before.map(|shape| shape.workers)).unwrap_or(workers_default);
-    let memory =
-        options.memory.or(before.map(|shape| shape.memory)).unwrap_or(config::MEMORY_DEFAULT);
+    let memory = options.memory.or(before.map(|shape| shape.memory));
+    let memory = memory.unwrap_or_else(|| memory::default_of_box(data_nodes));
     config::check_memory(memory).map_err(|error| format!("--memory: {error}"))?;
     Ok(Shape {
         cluster_id: getrandom::u64()
@@ -141,7 +141,7 @@ fn shape_of(config: &Config, dir: &Path) -> Result<Shape, String> {
         data_nodes: u16::try_from(config.data_nodes().count()).map_err(|_| foreign())?,
         replicas: config.replicas,
         workers: first.workers,
-        memory: Size(config.memory_bytes()),
+        memory: config.memory_given().ok_or_else(foreign)?,
         link_ports: link_ports?,
     };
     let mut same = config_of(&shape);
@@ -306,7 +306,10 @@ mod tests {
         assert!(again.notes.is_empty(), "{:?}", again.notes);
         assert_ne!(again.config.cluster_id, first.config.cluster_id);
         assert_eq!(again.config.nodes, first.config.nodes);
-        assert_eq!(again.config.memory_bytes(), 64 << 20);
+        assert_eq!(again.config.memory_given(), Some(Size(64 << 20)));
+        again.config.write(&Config::path_in(dir.path())).expect("written");
+        let same = make(&options(""), dir.path()).expect("made");
+        assert_eq!(same.config.memory_given(), Some(Size(64 << 20)), "whatever the machine has");
         let error = make(&options("--data-nodes 2"), dir.path()).expect_err("another shape");
         assert!(error.contains("was made with 4"), "{error}");
 

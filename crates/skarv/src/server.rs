@@ -10,7 +10,7 @@ use types::NodeId;
 
 use crate::cli::ServerOptions;
 use crate::config::{self, Config, Role};
-use crate::up;
+use crate::{memory, up};
 
 /// The exit code of a node whose port for other nodes is taken: its supervisor can choose another one.
 pub const EXIT_CODE_LINK_PORT_TAKEN: u8 = 75;
@@ -108,7 +108,10 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
     for path in made.mysql_unix.iter().chain([&made.management_unix]).chain(own) {
         config::check_socket_path(path)?;
     }
-    made.memory_limit_bytes = if node.has(Role::Data) { config.memory_bytes() } else { 0 };
+    made.memory_limit_bytes = match node.has(Role::Data) {
+        true => memory::of_node(&config, node)?.0,
+        false => 0,
+    };
     made.initial = options.initial;
     made.log_to_stderr = !options.child;
     made.stop_on_signals = true;

@@ -140,7 +140,7 @@ mod tests {
             data_nodes: 2,
             replicas: 2,
             workers: 1,
-            memory: crate::config::MEMORY_DEFAULT,
+            memory: crate::size::Size(256 << 20),
             link_ports: vec![4001, 4002, 4003],
         });
         let status = Status::new(&config, dir.path());

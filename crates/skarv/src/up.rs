@@ -73,7 +73,7 @@ fn describe(config: &crate::config::Config, dir: &Path) -> String {
         dir.display(),
         config.replicas,
         if workers == 1 { "" } else { "s" },
-        size::human(config.memory_bytes()),
+        size::human(config.memory_given().expect("a plan has it").0),
         if voters == 1 { "" } else { "s" }
     )
 }
