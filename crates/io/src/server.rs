@@ -256,13 +256,15 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         incarnation: Incarnation(random::nonzero_u64()),
         home: journal.home,
         journal: Arc::<FileJournal>::clone(&journal),
+        store: None,
     };
     let node = NodeShared::new(
         boot,
         options.cluster.clone(),
         options.memory_limit_bytes,
         options.mutation,
-    );
+    )
+    .map_err(|reason| StartError::Directory { path: options.dir.clone(), reason })?;
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,

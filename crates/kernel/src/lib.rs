@@ -18,6 +18,7 @@
 //! [`Kernel::wake_at`] has come; sample `now` after an input is taken and before `step` (R3).
 
 pub mod channel;
+pub mod checkpoint;
 pub mod control;
 pub mod coordinator;
 pub mod deadlock;
@@ -28,11 +29,14 @@ mod node;
 mod pace;
 pub mod participant;
 mod report;
+mod restart;
 pub mod sequencer;
+mod store;
 mod worker;
 
 pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
+pub use store::{MemoryStore, Store};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

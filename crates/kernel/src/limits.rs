@@ -32,6 +32,13 @@ pub const CUT_OFF_AFTER_US: u64 = 1_000_000;
 /// A message that must be sent until it is answered (registration, schema change) goes out this often.
 pub const RESEND_INTERVAL_US: u64 = 100_000;
 
+/// A cluster restart that could be begun waits so long for the other nodes of the last views.
+pub const RESTART_WAIT_US: u64 = 5_000_000;
+
+/// Between the beginnings of global checkpoints, while something is committed and nobody waits for one: what the whole cluster loses when
+/// all nodes lose their power at once, and a sync.
+pub const CHECKPOINT_INTERVAL_US: u64 = 500_000;
+
 /// A shard remembers commits of one shard so long, for coordinators whose answer was lost with the primary: they ask at
 /// once when they hear of its death.
 pub const COMMITS_KEPT_US: u64 = 10_000_000;

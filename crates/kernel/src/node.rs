@@ -8,18 +8,22 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::control::{ClusterConfig, ControlState};
+use protocol::disk::DiskEntry;
+use protocol::message::DiskFound;
 use protocol::request::Connections;
 use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 use storage::PagePool;
+use types::wire::Wire;
 use types::{
     Catalogue, Collation, Column, ColumnDefault, ColumnType, Home, Incarnation, Index, IndexId,
     IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, ShardId, Table, TableId,
-    TableState, Timestamp,
+    TableState, Timestamp, WorkerId,
 };
 
 use crate::limits::{CONTROL_LOG_BYTES_MAX, RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
+use crate::store::Store;
 use crate::worker::Time;
 
 /// A protocol rule that a test switches off, to see that an oracle notices. Never set outside tests and the simulator.
@@ -176,6 +180,8 @@ pub struct Boot {
     /// Of the directory that the journal is in.
     pub home: Home,
     pub journal: Arc<dyn Journal>,
+    /// None: the node's rows are in its memory only.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 pub struct NodeShared {
@@ -183,6 +189,7 @@ pub struct NodeShared {
     pub incarnation: Incarnation,
     pub home: Home,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) store: Option<Arc<dyn Store>>,
     pub config: ClusterConfig,
     pub pool: Arc<PagePool>,
     pub mutation: Mutation,
@@ -195,6 +202,13 @@ pub struct NodeShared {
     sequence: AtomicU64,
     /// Versions that only snapshots below this could see may go.
     horizon: AtomicU64,
+    /// What was committed up to this is on the disks of all members.
+    checkpointed: AtomicU64,
+    /// What its disk held when it started, and where on it this boot says that it has opened it.
+    pub(crate) disk: DiskFound,
+    booted: u64,
+    /// In a cluster restart.
+    pub(crate) parts_loaded: AtomicU64,
     /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
     time_offset: AtomicI64,
     /// Snapshots opened on the sequencer's own node, with how many transactions use each.
@@ -268,19 +282,25 @@ impl NodeShared {
         config: ClusterConfig,
         memory_limit_bytes: u64,
         mutation: Mutation,
-    ) -> Arc<NodeShared> {
+    ) -> Result<Arc<NodeShared>, String> {
         let state = ControlState::new(config.clone(), bootstrap_catalogue());
-        let Boot { node, incarnation, home, journal } = boot;
+        let Boot { node, incarnation, home, journal, store } = boot;
         let others = config.nodes.iter().filter(|other| other.id != node);
         let workers = config.node(node).map_or(1, |own| own.workers);
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
-        Arc::new(NodeShared {
+        let (mut disk, mut booted) = (DiskFound::default(), 0);
+        if let Some(store) = &store {
+            disk = crate::restart::look(store.as_ref(), &state.shards_of(node))?;
+            booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes());
+        }
+        Ok(Arc::new(NodeShared {
             node,
             incarnation,
             home,
             journal,
+            store,
             config,
             pool: PagePool::new(memory_limit_bytes),
             mutation,
@@ -288,6 +308,10 @@ impl NodeShared {
             state: Mutex::new(Arc::new(state)),
             sequence: AtomicU64::new(0),
             horizon: AtomicU64::new(0),
+            checkpointed: AtomicU64::new(0),
+            disk,
+            booted,
+            parts_loaded: AtomicU64::new(0),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
@@ -303,7 +327,7 @@ impl NodeShared {
             is_leaving: AtomicBool::new(false),
             connections: OnceLock::new(),
             statistics: NodeStatistics::default(),
-        })
+        }))
     }
 
     pub fn state(&self) -> Arc<ControlState> {
@@ -319,20 +343,36 @@ impl NodeShared {
                 lock(&self.state).is_formed() && self.mutation == Mutation::EpochNotRaised;
             let epoch = if is_known { 1 } else { sequencer.epoch };
             self.sequence.fetch_max(Timestamp::new(epoch, 0).0, Ordering::SeqCst);
-            self.shards.get_or_init(|| {
-                let replica = |shard: ShardId| {
-                    let group = state.group(state.group_of(shard));
-                    let is_member = group.members.iter().any(|member| member.node == self.node);
-                    is_member.then(|| {
-                        parking_lot::Mutex::new(Shard::new(shard, self.node, &state, &self.pool))
-                    })
-                };
-                state.shards().map(replica).collect()
-            });
+            self.make_shards(&state);
         }
         let needs_lease = needs_lease(&state, self.node, self.incarnation);
         self.needs_lease.store(needs_lease, Ordering::SeqCst);
         *lock(&self.state) = state;
+    }
+
+    /// Makes this node's replicas, once.
+    fn make_shards(&self, state: &ControlState) {
+        self.shards.get_or_init(|| {
+            let replica = |shard: ShardId| {
+                let group = state.group(state.group_of(shard));
+                let is_member = group.members.iter().any(|member| member.node == self.node);
+                let make = || Shard::new(shard, self.node, state, &self.pool);
+                is_member.then(|| parking_lot::Mutex::new(make()))
+            };
+            state.shards().map(replica).collect()
+        });
+    }
+
+    /// In a cluster restart, on one of its members: makes the replicas that are loaded then. True the first time.
+    pub(crate) fn begin_loading(&self) -> bool {
+        let is_first = self.shards.get().is_none();
+        self.make_shards(&self.state());
+        is_first
+    }
+
+    /// Is it on its disk that this boot has it?
+    pub(crate) fn has_booted(&self) -> bool {
+        self.store.as_ref().is_none_or(|store| self.booted <= store.durable(WorkerId(0)))
     }
 
     /// The host was asked to end the node.
@@ -465,6 +505,14 @@ impl NodeShared {
     }
     pub(crate) fn advance_horizon(&self, horizon: Timestamp) {
         self.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+    }
+
+    /// What was committed up to this is on the disks of all members, as far as this node has heard.
+    pub(crate) fn checkpointed(&self) -> Timestamp {
+        Timestamp(self.checkpointed.load(Ordering::Relaxed))
+    }
+    pub(crate) fn set_checkpointed(&self, at: Timestamp) {
+        self.checkpointed.fetch_max(at.0, Ordering::Relaxed);
     }
 
     /// The cluster's time, by what the sequencer's node said last; none before it has said anything. Behind by as long as

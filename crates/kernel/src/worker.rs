@@ -12,6 +12,7 @@ use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
 use crate::channel::{ChannelConfig, Channels, Identity, Received};
+use crate::checkpoint::CheckpointBlock;
 use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
@@ -56,7 +57,8 @@ pub enum Input<'a> {
         node: NodeId,
         incarnation: Incarnation,
     },
-    /// More of what the node has given its host to keep is durable. For worker 0.
+    /// More of what the node has given its host to keep is durable: for the worker whose part of the store it is, and worker 0, whose
+    /// the journal is.
     Durable,
     /// The node is to stop, and its clients are gone: it hands over what it leads, then [`Outbox::has_left`] says that it may
     /// end. False takes it back. For worker 0.
@@ -97,6 +99,8 @@ pub struct Outbox {
     pub replies: Vec<(SessionId, Reply)>,
     /// Refused frames and the like, for the node's log: what happened and what to do.
     pub log: Vec<String>,
+    /// The cluster starts again, and this node with what its disk holds: each part is to be loaded ([`NodeShared::load_part`]).
+    pub load: bool,
     /// The control state this worker acts by is newer than at the step before.
     pub state: Option<Arc<ControlState>>,
     /// This boot was excluded: the process must end, whatever it is about. Says why, and what to do.
@@ -311,6 +315,7 @@ pub struct Kernel {
     control: Option<Control>,
     coordinator: Coordinator,
     sequencer: SequencerBlock,
+    checkpoints: CheckpointBlock,
     deadlock: Deadlock,
     handover: HandoverBlock,
     reports: Reports,
@@ -339,6 +344,7 @@ impl Kernel {
             control: is_first.then(|| Control::new(&node, config.seed)),
             coordinator: Coordinator::new(),
             sequencer: SequencerBlock::new(),
+            checkpoints: CheckpointBlock::default(),
             deadlock: Deadlock::new(),
             handover: HandoverBlock::default(),
             reports: Reports::new(now),
@@ -417,8 +423,9 @@ impl Kernel {
                     }
                 }
                 LocalContent::GoOn(shard) => {
-                    let (_, mut context) = self.coordinator_and_context(now, outbox);
+                    let mut context = context!(self, now, outbox);
                     participant::go_on(shard, &mut context);
+                    self.checkpoints.go_on(&mut context);
                 }
             },
             Input::Request { session, request } => self.on_request(now, session, request, outbox),
@@ -429,7 +436,10 @@ impl Kernel {
                 });
             }
             Input::Durable => {
-                self.on_control(now, outbox, |control, context| control.on_durable(context));
+                if self.control.is_some() {
+                    self.on_control(now, outbox, |control, context| control.on_durable(context));
+                }
+                self.checkpoints.go_on(&mut context!(self, now, outbox));
             }
             Input::Leave(leaves) => {
                 self.node.set_leaving(leaves);
@@ -652,7 +662,7 @@ impl Kernel {
             Some(boot) => state.is_over(boot),
             None => is_over(peer.node),
         });
-        if !before.is_formed() {
+        if !before.is_formed() || !state.is_formed() {
             return Vec::new();
         }
         let mut context = context!(self, now, outbox);
@@ -662,6 +672,7 @@ impl Kernel {
         if state.sequencer != before.sequencer {
             self.sequencer.on_takeover(&mut context);
         }
+        self.checkpoints.forget(is_over);
         self.deadlock.forget(is_over);
         self.reports.forget(is_over, &mut context);
         // Also when the same node leads again, as another boot.
@@ -696,6 +707,7 @@ impl Kernel {
             self.coordinator.on_tick(&mut context);
             participant::on_tick(&mut context);
             self.sequencer.on_tick(&self.coordinator, &mut context);
+            self.checkpoints.on_tick(&mut context);
             self.deadlock.on_tick(&mut context);
             self.handover.on_tick(&mut self.coordinator, &mut context);
         }
@@ -736,6 +748,7 @@ impl Kernel {
             | Message::NodeDead(_)
             | Message::LearnerReady(_)
             | Message::AskLeave(_)
+            | Message::RowsLoaded(_)
             | Message::Handover(Handover { step: HandoverStep::Ready, .. }) => {
                 if let Some(control) = &mut self.control {
                     published = control.on_message(from, message, context);
@@ -816,6 +829,12 @@ impl Kernel {
                 context.node.advance_horizon(m.horizon);
                 context.node.learn_cluster_time(m.time, now);
             }
+
+            Message::CloseLogs(m) => self.checkpoints.on_close_logs(from, &m, context),
+            Message::LogsClosed(m) => self.checkpoints.on_logs_closed(m, context),
+            Message::LogsDurable(m) => self.checkpoints.on_logs_durable(from, &m, context),
+            Message::AwaitCheckpoint(m) => self.checkpoints.on_await_checkpoint(from, &m, context),
+            Message::CheckpointDone(m) => context.node.set_checkpointed(m.at),
 
             Message::WaitEdges(m) => self.deadlock.on_wait_edges(from, m, context),
             Message::DeadlockFound(m) => self.deadlock.on_deadlock_found(m, context),

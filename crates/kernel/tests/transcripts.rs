@@ -39,6 +39,9 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    checkpoint:
+        closed_and_durable
+        prepared_is_waited_for;
     channel:
         duplicates_are_dropped
         frames_out_of_order
@@ -224,6 +227,8 @@ transcripts! {
     report:
         deadlocks_are_remembered
         locks_of_all_nodes;
+    restart:
+        power_failure;
     sequencer:
         granted_snapshots_hold_the_horizon
         horizon_keeps_open_snapshots

@@ -46,6 +46,7 @@ catalogue! {
     StopNode: "node" -> "node", "handover", "the operator wants you to stop, and perhaps to start again";
     AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";
     Handover: "worker" -> "node, voters", "handover", "a step of it: what has begun has ended, and nothing begins";
+    RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk; repeated until views are formed";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
@@ -73,6 +74,11 @@ catalogue! {
     TimestampGranted: "sequencer" -> "worker", "timestamps", "the first of so many";
     HorizonReport: "worker" -> "sequencer", "garbage", "the oldest open snapshot here";
     HorizonAdvanced: "sequencer" -> "node", "garbage", "no snapshot below this is or will be open";
+    CloseLogs: "sequencer" -> "owner", "global checkpoint", "write into the logs you lead that they are closed at this timestamp";
+    LogsClosed: "owner" -> "sequencer", "global checkpoint", "they are; and these nodes are to hold it on their disks";
+    LogsDurable: "owner" -> "sequencer", "global checkpoint", "this worker's disk holds the closed logs";
+    AwaitCheckpoint: "coordinator" -> "sequencer", "global checkpoint", "a client waits for a checkpoint that begins from now on";
+    CheckpointDone: "sequencer" -> "worker", "global checkpoint", "all disks hold what was committed up to this timestamp";
     WaitEdges: "worker" -> "detector", "deadlock", "who waits for whom on the sender's shards";
     BreakDeadlock: "detector" -> "coordinator", "deadlock", "this transaction is the victim";
     DeadlockFound: "primary" -> "detector", "deadlock", "a circle within a shard, broken there: remember it";

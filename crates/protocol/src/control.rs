@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use types::wire::Bytes;
 use types::{
     Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Home, Incarnation, Lineage,
-    NodeId, ShardId, View, WorkerId, wire_enum, wire_struct,
+    NodeId, ShardId, Timestamp, View, WorkerId, wire_enum, wire_struct,
 };
 
 use crate::schema::{SchemaChange, SchemaError};
@@ -116,6 +116,10 @@ pub struct ControlState {
     pub sequencer: Option<Sequencer>,
     /// Shards are being handed over: no transaction begins until that is done or given up.
     pub handover: Option<Handover>,
+    /// The cluster starts again from its disks: views are formed when all members have loaded their rows.
+    pub restart: Option<Restart>,
+    /// How each lineage before this one ended: what was committed in it up to then is left, and the rest is as if it had never been.
+    pub restarts: BTreeMap<Lineage, Timestamp>,
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
     pub buckets: Vec<ShardId>,
     pub catalogue: Catalogue,
@@ -133,6 +137,8 @@ wire_struct!(ControlState {
     groups,
     sequencer,
     handover,
+    restart,
+    restarts,
     buckets,
     catalogue,
     requests,
@@ -230,6 +236,25 @@ pub enum HandoverPurpose {
 }
 wire_enum!(HandoverPurpose { 0 => Leave, 1 => Share });
 
+/// A cluster restart: the members of the groups load what was committed up to `at` from their disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// The place in the log of the entry that began it.
+    pub begun: u64,
+    pub at: Timestamp,
+    /// Of the sequencer, when views are formed.
+    pub epoch: u16,
+}
+wire_struct!(Restart { begun, at, epoch });
+
+/// A boot whose disk holds what a cluster restart begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestartMember {
+    pub node: NodeId,
+    pub incarnation: Incarnation,
+}
+wire_struct!(RestartMember { node, incarnation });
+
 #[derive(Clone, Debug)]
 pub struct RequestRecord {
     pub incarnation: Incarnation,
@@ -268,6 +293,11 @@ pub enum ControlEntry {
     BeginHandover { node: NodeId, incarnation: Incarnation, purpose: HandoverPurpose },
     /// The handover that was begun so is done, or given up.
     EndHandover { begun: u64, done: bool },
+    /// Nobody is left of some group: all begin again with what was committed up to `at`, as these disks hold it. Only if nothing was
+    /// applied behind the entry of number `after`.
+    BeginRestart { after: u64, at: Timestamp, members: Vec<RestartMember> },
+    /// All members of the restart that was begun so have loaded their rows.
+    EndRestart { begun: u64 },
 }
 wire_enum!(ControlEntry {
     0 => RegisterNode { node, incarnation, home },
@@ -277,6 +307,8 @@ wire_enum!(ControlEntry {
     4 => PromoteNode { node, incarnation },
     5 => BeginHandover { node, incarnation, purpose },
     6 => EndHandover { begun, done },
+    7 => BeginRestart { after, at, members },
+    8 => EndRestart { begun },
 });
 
 impl ControlState {
@@ -292,6 +324,8 @@ impl ControlState {
             groups: BTreeMap::new(),
             sequencer: None,
             handover: None,
+            restart: None,
+            restarts: BTreeMap::new(),
             buckets: Vec::new(),
             catalogue,
             requests: BTreeMap::new(),
@@ -332,7 +366,8 @@ impl ControlState {
             let is_active = group.active().any(|active| active == node);
             !is_active || group.active().count() >= 2
         };
-        is_there && self.group_of_node(node).is_none_or(may_lose)
+        // Who does not come to load its rows is waited for, or another restart begins.
+        is_there && self.restart.is_none() && self.group_of_node(node).is_none_or(may_lose)
     }
     /// May this boot hand over? Another member is active too, and nobody is being filled, whose records would not end.
     pub fn may_hand_over(
@@ -346,6 +381,7 @@ impl ControlState {
             has_others && group.active().any(|member| member == node)
         };
         self.handover.is_none()
+            && self.restart.is_none()
             && self.incarnations.get(&node) == Some(&incarnation)
             && self.groups.values().all(|group| group.learner().is_none())
             && self.groups.values().any(|group| {
@@ -381,6 +417,16 @@ impl ControlState {
     /// Of each group, in order.
     pub fn views(&self) -> Vec<View> {
         self.groups.values().map(|group| group.view).collect()
+    }
+    /// The shards that a data node keeps by the configuration, before there are views.
+    pub fn shards_of(&self, node: NodeId) -> Vec<ShardId> {
+        let place = self.config.data_nodes().iter().position(|other| *other == node);
+        let Some(place) = place.and_then(|place| u16::try_from(place).ok()) else {
+            return Vec::new();
+        };
+        let count = self.config.shards_per_group;
+        let first = place / self.config.replicas * count;
+        (first..first + count).map(ShardId).collect()
     }
     /// The group a data node belongs to.
     pub fn group_of_node(&self, node: NodeId) -> Option<GroupId> {

@@ -8,6 +8,7 @@
 
 pub mod catalogue;
 pub mod control;
+pub mod disk;
 pub mod envelope;
 pub mod message;
 pub mod op;

@@ -5,8 +5,8 @@
 
 use types::wire::Bytes;
 use types::{
-    Address, Home, Incarnation, LogPosition, NodeId, SchemaVersion, ShardId, TableId, Timestamp,
-    TransactionId, Value, wire_enum, wire_struct,
+    Address, Home, Incarnation, Lineage, LogPosition, NodeId, SchemaVersion, ShardId, TableId,
+    Timestamp, TransactionId, Value, wire_enum, wire_struct,
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
@@ -33,6 +33,7 @@ pub enum Message {
     StopNode(StopNode),
     AskLeave(AskLeave),
     Handover(Handover),
+    RowsLoaded(RowsLoaded),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -63,6 +64,12 @@ pub enum Message {
     TimestampGranted(TimestampGranted),
     HorizonReport(HorizonReport),
     HorizonAdvanced(HorizonAdvanced),
+    // Global checkpoints.
+    CloseLogs(CloseLogs),
+    LogsClosed(LogsClosed),
+    LogsDurable(LogsDurable),
+    AwaitCheckpoint(AwaitCheckpoint),
+    CheckpointDone(CheckpointDone),
     // Deadlocks.
     WaitEdges(WaitEdges),
     BreakDeadlock(BreakDeadlock),
@@ -77,7 +84,7 @@ wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
     7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m),
-    11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m), 14 => Probe(m),
+    11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m), 14 => Probe(m), 15 => RowsLoaded(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
@@ -88,6 +95,7 @@ wire_enum!(Message {
     48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
     53 => DeadlockAnswer(m),
     56 => ReportRequest(m), 57 => ReportAnswer(m),
+    64 => CloseLogs(m), 65 => LogsClosed(m), 66 => LogsDurable(m), 67 => AwaitCheckpoint(m), 68 => CheckpointDone(m),
 });
 
 impl Message {
@@ -103,8 +111,37 @@ pub struct RegisterNode {
     /// A digest of the sender's configuration: nodes that were configured differently refuse each other.
     pub config_digest: u64,
     pub home: Home,
+    /// What it could begin with in a cluster restart.
+    pub disk: DiskFound,
 }
-wire_struct!(RegisterNode { config_digest, home });
+wire_struct!(RegisterNode { config_digest, home, disk });
+
+/// What a data node has found on its disk when it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskFound {
+    /// All logs of the node are closed at these timestamps, and whole up to there; the newest, in ascending order.
+    pub points: Vec<DiskPoint>,
+    /// The boots that this disk has served, if it has been whole since the first of them.
+    pub boots: Vec<Incarnation>,
+}
+wire_struct!(DiskFound { points, boots });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DiskPoint {
+    pub at: Timestamp,
+    /// Written in this lineage.
+    pub lineage: Lineage,
+}
+wire_struct!(DiskPoint { at, lineage });
+
+/// A member of a cluster restart has loaded its rows; sent again until views are formed.
+#[derive(Clone, Debug)]
+pub struct RowsLoaded {
+    pub incarnation: Incarnation,
+    /// The place in the log of the entry that began it.
+    pub begun: u64,
+}
+wire_struct!(RowsLoaded { incarnation, begun });
 
 /// A node asks the leader for a schema change; sent again, with the same sequence, until it is answered.
 #[derive(Clone, Debug)]
@@ -508,6 +545,8 @@ pub enum RecordKind {
     Copy { table: TableId, rows: Vec<CopiedRow>, complete_from: Timestamp },
     /// For the learner: its rows of these keys, at this place in the log, must be these. Of no transaction.
     Verify { table: TableId, after: Option<Bytes>, up_to: Option<Bytes>, sum: RowsSum },
+    /// Of no transaction: all that have a timestamp up to `at` have ended in the log before this, and none behind it gets one.
+    Closed { at: Timestamp },
 }
 wire_enum!(RecordKind {
     0 => Commit { ts, participants, joined },
@@ -517,6 +556,7 @@ wire_enum!(RecordKind {
     4 => Copy { table, rows, complete_from },
     5 => Verify { table, after, up_to, sum },
     6 => Decisions { decided, forgotten },
+    7 => Closed { at },
 });
 
 /// Of which commits of its log a shard cannot tell any more how they ended.
@@ -667,6 +707,47 @@ pub struct HorizonAdvanced {
     pub time: u64,
 }
 wire_struct!(HorizonAdvanced { horizon, time });
+
+/// A global checkpoint is made: whoever leads a shard is to write into its log that it is closed at `at`; sent again until all have
+/// answered.
+#[derive(Clone, Debug)]
+pub struct CloseLogs {
+    pub at: Timestamp,
+}
+wire_struct!(CloseLogs { at });
+
+/// The logs of these shards, all that the sender leads and owns, are closed at `at` or later.
+#[derive(Clone, Debug)]
+pub struct LogsClosed {
+    pub at: Timestamp,
+    pub shards: Vec<ShardId>,
+    /// Whose disks are to hold that before the checkpoint is done: everybody without whom nothing is decided there.
+    pub members: Vec<NodeId>,
+}
+wire_struct!(LogsClosed { at, shards, members });
+
+/// On the sender's disk the logs of all shards that it owns are durable to where they are closed at `at` or later.
+#[derive(Clone, Debug)]
+pub struct LogsDurable {
+    pub at: Timestamp,
+}
+wire_struct!(LogsDurable { at });
+
+/// A worker waits for a global checkpoint that begins now or later. One request is under way at a time.
+#[derive(Clone, Debug)]
+pub struct AwaitCheckpoint {
+    pub request: u64,
+}
+wire_struct!(AwaitCheckpoint { request });
+
+/// What was committed up to `at` is on the disks of all members, and will be there after whatever fails.
+#[derive(Clone, Debug)]
+pub struct CheckpointDone {
+    pub at: Timestamp,
+    /// The receiver's requests up to this one are answered.
+    pub request: u64,
+}
+wire_struct!(CheckpointDone { at, request });
 
 /// Who waits for whom on the sender's shards, to the deadlock detector beside the sequencer.
 #[derive(Clone, Debug)]

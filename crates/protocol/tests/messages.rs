@@ -109,7 +109,14 @@ fn messages() -> Vec<Message> {
     };
     vec![
         Message::Raft(RaftMessage { home: Home(7), payload: Bytes(vec![1, 2, 3]) }),
-        Message::RegisterNode(RegisterNode { config_digest: 5, home: Home(7) }),
+        Message::RegisterNode(RegisterNode {
+            config_digest: 5,
+            home: Home(7),
+            disk: DiskFound {
+                points: vec![DiskPoint { at: ts, lineage: Lineage(1) }],
+                boots: vec![Incarnation(9)],
+            },
+        }),
         Message::ChangeSchema(ChangeSchema {
             sequence: 1,
             change: SchemaChange::CreateDatabase {
@@ -184,6 +191,7 @@ fn messages() -> Vec<Message> {
         Message::Cancel(Cancel { transaction, request, shard }),
         Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
         Message::NodeDead(NodeDead { node: NodeId(3), incarnation: Incarnation(9) }),
+        Message::RowsLoaded(RowsLoaded { incarnation: Incarnation(9), begun: 12 }),
         Message::Probe(Probe {}),
         Message::Excluded(Excluded { incarnation: Incarnation(9) }),
         Message::Alive(Alive {
@@ -274,6 +282,12 @@ fn messages() -> Vec<Message> {
         Message::TimestampGranted(TimestampGranted { request, first: ts, count: 3 }),
         Message::HorizonReport(HorizonReport { oldest: Some(ts), granted: 4 }),
         Message::HorizonAdvanced(HorizonAdvanced { horizon: ts, time: 7_200_000_000 }),
+        filling(RecordKind::Closed { at: ts }),
+        Message::CloseLogs(CloseLogs { at: ts }),
+        Message::LogsClosed(LogsClosed { at: ts, shards: vec![shard], members: vec![NodeId(3)] }),
+        Message::LogsDurable(LogsDurable { at: ts }),
+        Message::AwaitCheckpoint(AwaitCheckpoint { request }),
+        Message::CheckpointDone(CheckpointDone { at: ts, request }),
         Message::WaitEdges(WaitEdges {
             edges: vec![WaitEdge { waiter: transaction, holder: transaction, started: 1 }],
             locks: vec![(transaction, locked_thing())],

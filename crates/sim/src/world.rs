@@ -781,8 +781,10 @@ fn boot(
         incarnation: Incarnation(random.draw()),
         home: disk.home,
         journal: Arc::<DiskJournal>::clone(&disk.journal),
+        store: None,
     };
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
+    let shared = shared.expect("the disk gives back what it was given");
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
     shared.set_control_log_bytes_max(options.control_log_bytes_max);

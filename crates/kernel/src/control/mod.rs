@@ -16,6 +16,7 @@
 mod handover;
 pub(crate) mod lease;
 pub mod raft;
+mod restart;
 mod schema;
 mod slow;
 mod state;
@@ -78,6 +79,7 @@ pub struct Control {
     copied_in_term: u64,
     leases: lease::Leases,
     handovers: handover::Handovers,
+    restarts: restart::Restarts,
     /// Shards that learners hold.
     ready: BTreeMap<Incarnation, BTreeSet<ShardId>>,
 }
@@ -129,6 +131,7 @@ impl Control {
             homes_known,
             leases: lease::Leases::default(),
             handovers: handover::Handovers::default(),
+            restarts: restart::Restarts::default(),
             ready: BTreeMap::new(),
         }
     }
@@ -178,6 +181,7 @@ impl Control {
         self.exclude_silent(context);
         self.handovers.on_tick(&self.state, context);
         self.lead_handovers(context);
+        self.lead_restart(context);
         let published = self.drive_raft(context);
         self.lead(context);
         self.drive_raft(context) || published
@@ -226,6 +230,18 @@ impl Control {
             return self.handovers.follow();
         }
         if let Some((entry, why)) = self.handovers.lead(&self.state, context.now)
+            && self.propose(&entry, context)
+        {
+            context.outbox.log.push(why);
+        }
+    }
+
+    fn lead_restart(&mut self, context: &mut Context<'_>) {
+        let node_state = context.node.state();
+        self.restarts.follow(&node_state, context);
+        if self.is_leader()
+            && self.proposed == 0
+            && let Some((entry, why)) = self.restarts.lead(&self.state, &self.leases, context)
             && self.propose(&entry, context)
         {
             context.outbox.log.push(why);
@@ -322,6 +338,7 @@ impl Control {
                 let ready = self.handovers.on_ready(from.node, m.begun, &self.state, context.now);
                 self.propose_any(ready, context);
             }
+            Message::RowsLoaded(m) => self.restarts.on_loaded(&m, &self.state),
             Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
@@ -369,7 +386,7 @@ impl Control {
         let here = context.address.node;
         let is_in = self.state.incarnations.get(&here) == Some(&context.node.incarnation);
         let is_over = self.state.is_over(context.node.incarnation);
-        if is_in || is_over || context.now < self.register_next {
+        if is_in || is_over || context.now < self.register_next || !context.node.has_booted() {
             return;
         }
         let is_heard = |voter: &NodeId| *voter == here || !self.leases.is_silent(*voter, context);
@@ -381,7 +398,11 @@ impl Control {
         self.register_next = context.now + RESEND_INTERVAL_US;
         // That says whom this node hears: a leader that it does not hear does not let it in.
         self.leases.send_alive(context);
-        let message = RegisterNode { config_digest: self.config_digest, home: context.node.home };
+        let message = RegisterNode {
+            config_digest: self.config_digest,
+            home: context.node.home,
+            disk: context.node.disk.clone(),
+        };
         for voter in voters {
             let address = Address { node: voter, worker: WorkerId(0) };
             context.send(address, Message::RegisterNode(message.clone()));
@@ -407,12 +428,17 @@ impl Control {
         }
         let Some(incarnation) = incarnation_of(from, context) else { return };
         let (node, home) = (from.node, message.home);
+        let has_rows = self.state.config.node(node).is_some_and(|config| config.data);
+        if has_rows {
+            self.restarts.on_register(node, incarnation, message, context.now);
+        }
         if !self.leases.hears_us(node, incarnation, context) {
             return;
         }
         match self.state.incarnations.get(&node).copied() {
             None if self.state.is_over(incarnation) => {}
             None if self.leases.slow().pause(node, context.now) > 0 => {}
+            None if has_rows && self.state.restart.is_some() => {}
             None => {
                 self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context);
             }
@@ -422,15 +448,22 @@ impl Control {
                             or wait until the other is known to be over";
                 self.tell_once(node, what, context);
             }
-            Some(known) if self.state.may_exclude(node, known) => {
+            Some(known) if self.state.may_exclude(node, known) && self.has_heir(node, context) => {
                 self.propose(&ControlEntry::ExcludeNode { node, incarnation: known }, context);
             }
-            Some(_) => {
-                let what = "started again, but it held the last copy of its rows: they are lost; stop all nodes and start the \
-                            cluster anew";
-                self.tell_once(node, what, context);
-            }
+            // It held the last copy of its rows in memory: the cluster starts again.
+            Some(_) => {}
         }
+    }
+
+    /// Is somebody there who has the rows that the node had, if it had any?
+    fn has_heir(&self, node: NodeId, context: &Context<'_>) -> bool {
+        let group = self.state.group_of_node(node).map(|group| self.state.group(group));
+        let Some(group) = group.filter(|group| group.active().any(|active| active == node)) else {
+            return true;
+        };
+        let mut others = group.members.iter().filter(|member| member.node != node);
+        others.any(|other| !self.restarts.is_gone(other, &self.leases, context))
     }
 
     fn on_change_schema(
@@ -685,6 +718,10 @@ impl Control {
             || !self.state.is_formed();
         if self.state.is_over(own) {
             context.end("the log says");
+            if !self.state.is_formed() {
+                // The cluster starts again: without views nothing can be asked of anybody.
+                return false;
+            }
         }
         if knows_us {
             context.node.publish(Arc::new(self.state.clone()));

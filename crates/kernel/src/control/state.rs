@@ -2,9 +2,9 @@
 
 use protocol::control::{
     ControlEntry, ControlOutcome, ControlState, Group, Handover, HandoverPurpose, Member,
-    MemberState, RequestRecord, Sequencer,
+    MemberState, RequestRecord, Restart, RestartMember, Sequencer,
 };
-use types::{BUCKET_COUNT, GroupId, Incarnation, NodeId, ShardId, View};
+use types::{BUCKET_COUNT, GroupId, Incarnation, Lineage, NodeId, ShardId, Timestamp, View};
 
 /// Applies one entry. The outcome is of a schema change that was not applied before.
 pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
@@ -13,8 +13,11 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
         ControlEntry::RegisterNode { node, incarnation, home } => {
             // A node that is there already keeps its boot: another one is not the member that the view names (R5).
             let is_free = !state.incarnations.contains_key(node) && !state.is_over(*incarnation);
+            // Rows come from its members' disks: others are let in when it is done.
+            let is_restarting = state.restart.is_some();
             if let Some(config) = state.config.node(*node)
                 && is_free
+                && !(config.data && is_restarting)
             {
                 if config.voter {
                     state.voter_homes.entry(*node).or_insert(*home);
@@ -24,7 +27,7 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
                 state.incarnations.insert(*node, *incarnation);
                 if comes_back {
                     learn(state, *node, *incarnation);
-                } else {
+                } else if !is_restarting {
                     form(state);
                 }
             }
@@ -82,6 +85,20 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             }
             None
         }
+        ControlEntry::BeginRestart { after, at, members } => {
+            if *after + 1 == state.applied {
+                begin_restart(state, *at, members);
+            }
+            None
+        }
+        ControlEntry::EndRestart { begun } => {
+            if let Some(restart) = state.restart.take_if(|restart| restart.begun == *begun) {
+                let first = state.groups.values().flat_map(Group::active).next();
+                let node = first.expect("a restart has members");
+                state.sequencer = Some(Sequencer { node, epoch: restart.epoch });
+            }
+            None
+        }
     }
 }
 
@@ -126,6 +143,43 @@ fn form(state: &mut ControlState) {
     let shard_count = state.shard_count();
     state.buckets = (0..BUCKET_COUNT).map(|bucket| ShardId(bucket % shard_count)).collect();
     state.sequencer = Some(Sequencer { node: nodes[0], epoch: 1 });
+}
+
+/// All boots that had rows are over, and the members take part anew: each group is led by those whose disks are loaded. The lineage is
+/// another one from now on, so what the one before had behind `at` can never come back.
+fn begin_restart(state: &mut ControlState, at: Timestamp, members: &[RestartMember]) {
+    let epoch = match (state.sequencer.take(), state.restart) {
+        (Some(sequencer), _) => sequencer.epoch,
+        (None, Some(restart)) => restart.epoch,
+        (None, None) => return,
+    };
+    state.restarts.insert(state.lineage, at);
+    state.lineage = Lineage(state.lineage.0 + 1);
+    state.restart = Some(Restart { begun: state.applied, at, epoch: epoch + 1 });
+    state.handover = None;
+    for node in state.config.data_nodes() {
+        if let Some(boot) = state.incarnations.remove(&node) {
+            state.excluded.insert(boot, node);
+        }
+    }
+    for RestartMember { node, incarnation } in members {
+        state.excluded.remove(incarnation);
+        state.incarnations.insert(*node, *incarnation);
+    }
+    let ids: Vec<GroupId> = state.groups.keys().copied().collect();
+    for id in ids {
+        let of_group = members.iter().filter(|member| configured_group(state, member.node) == id);
+        let members = of_group.map(|member| {
+            let RestartMember { node, incarnation } = *member;
+            Member { node, incarnation, state: MemberState::Active }
+        });
+        let members: Vec<Member> = members.collect();
+        let group = state.groups.get_mut(&id).expect("just listed");
+        group.view = View(group.view.0 + 1);
+        group.lost_in = group.view;
+        group.members = members;
+        group.primaries = group.shares();
+    }
 }
 
 /// The group that the configuration puts a data node into.

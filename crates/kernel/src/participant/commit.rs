@@ -150,6 +150,7 @@ impl Shard {
         let Some(End::Commit(asked)) = entry.end.take() else { unreachable!("set with the state") };
         let granted = self.log_commit(transaction, Some(ts), asked, context);
         self.resume(granted, context);
+        self.go_on_closing(context);
     }
 
     fn log_commit(
@@ -240,7 +241,7 @@ impl Shard {
     ) -> Vec<u64> {
         let writes = match kind {
             RecordKind::Decision { .. } => Vec::new(),
-            _ if !self.has_receivers() => Vec::new(),
+            _ if !self.is_logged(context) => Vec::new(),
             _ => {
                 let entry = &self.transactions[&transaction];
                 self.writes_of(transaction, entry.sent..entry.writes.len())
@@ -268,6 +269,7 @@ impl Shard {
             kind => kind.clone(),
         };
         self.parts_in_flight += usize::from(matches!(kind, RecordKind::Part { .. }));
+        self.give_to_disk(self.position, &record, context);
         if self.has_receivers() {
             self.send_record(record, context);
         }
@@ -327,6 +329,7 @@ impl Shard {
                 | RecordKind::Copy { .. }
                 | RecordKind::Decisions { .. }
                 | RecordKind::Verify { .. } => {}
+                RecordKind::Closed { at } => self.on_closed(at, context),
                 RecordKind::Part { .. } => self.parts_in_flight -= 1,
             }
         }
@@ -412,6 +415,7 @@ impl Shard {
             }
         };
         self.resume(granted, context);
+        self.go_on_closing(context);
     }
 
     fn append_decision(

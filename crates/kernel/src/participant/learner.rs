@@ -390,6 +390,7 @@ impl Shard {
 
     pub(super) fn on_join_marker(&mut self, message: &JoinMarker, context: &mut Context<'_>) {
         assert!(self.is_learner && self.commits.since.is_none(), "a marker begins a learner's log");
+        self.give_begin(message.position, context);
         self.received = self.received.max(message.position);
         self.commit_index = self.commit_index.max(message.position);
         self.epoch_max = self.epoch_max.max(message.epoch_max);

@@ -74,7 +74,7 @@ impl Shard {
         let entry = &self.transactions[&transaction];
         let rows = entry.writes.len() - entry.sent;
         let is_long = rows > context.node.record_rows_max() || entry.bytes > RECORD_BYTES_MAX;
-        is_long && self.has_receivers()
+        is_long && self.is_logged(context)
     }
 
     /// Begins the end of a long transaction.

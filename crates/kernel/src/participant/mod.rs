@@ -19,6 +19,7 @@
 mod check;
 mod commit;
 mod commits;
+mod disk;
 mod execute;
 mod join;
 mod learner;
@@ -33,9 +34,11 @@ mod takeover;
 
 pub use shard::Shard;
 
+use std::collections::BTreeSet;
+
 use protocol::Message;
 use protocol::message::TransactionUnknown;
-use types::{Address, ShardId, Timestamp, TransactionId, WorkerId};
+use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
 
 pub(crate) use self::parked::cut_off;
 use self::parked::{WaitsFor, needs_transaction};
@@ -195,6 +198,43 @@ pub fn seal(begun: u64, context: &mut Context<'_>) -> bool {
             true => shard.seal(begun),
             false => shard.is_complete(context) && !shard.is_reconciling(),
         };
+    });
+    all
+}
+
+/// The logs that this worker owns and leads are to be closed for a global checkpoint.
+pub(crate) fn close(at: Timestamp, context: &mut Context<'_>) {
+    for_owned(context, |shard, context| shard.close(at, context));
+}
+
+/// What the end of transactions on other shards may allow now.
+pub(crate) fn go_on_closing(context: &mut Context<'_>) {
+    for_owned(context, |shard, context| shard.go_on_closing(context));
+}
+
+/// The shards that this worker owns and leads, if all of their logs are closed at this, and without whom nothing is decided there.
+pub(crate) fn closed(
+    at: Timestamp,
+    context: &mut Context<'_>,
+) -> Option<(Vec<ShardId>, Vec<NodeId>)> {
+    let (mut shards, mut members, mut all) = (Vec::new(), BTreeSet::new(), true);
+    for_owned(context, |shard, context| {
+        if shard.is_primary() {
+            all &= shard.is_closed_at(at);
+            shards.push(shard.id);
+            members.extend(shard.deciders(context));
+        }
+    });
+    all.then(|| (shards, members.into_iter().collect()))
+}
+
+/// Are all logs that this worker owns, of primaries and others, on its disk to where they are closed?
+pub(crate) fn is_closed_on_disk(at: Timestamp, context: &mut Context<'_>) -> bool {
+    let Some(store) = &context.node.store else { return false };
+    let durable = store.durable(context.address.worker);
+    let mut all = true;
+    for_owned(context, |shard, _| {
+        all &= shard.closed_place(at).is_some_and(|place| place <= durable);
     });
     all
 }

@@ -88,7 +88,7 @@ impl Shard {
             if entry.key().0 != self.received.0 + 1 {
                 break;
             }
-            let (from, next) = entry.remove();
+            let (from, mut next) = entry.remove();
             let mutant = context.node.mutation == Mutation::NewTablesSkipped;
             if !self.knows_tables(&next.record) && !mutant {
                 self.early.insert(next.position, (from, next));
@@ -102,7 +102,9 @@ impl Shard {
             if !self.is_pair {
                 self.keep(position, next.record.clone());
             }
-            let stamp = self.apply(position, next.record, context);
+            let stamp = stamp_here(&mut next.record, context).map(|ts| (position, ts));
+            self.give_to_disk(position, &next.record, context);
+            self.apply(position, next.record, context);
             self.received = position;
             match answers.last_mut() {
                 Some((address, answer)) if *address == from => {
@@ -126,22 +128,12 @@ impl Shard {
         }
     }
 
-    /// Makes a record's changes on this backup; returns the timestamp if it was given one here.
-    fn apply(
-        &mut self,
-        position: LogPosition,
-        record: Record,
-        context: &mut Context<'_>,
-    ) -> Option<(LogPosition, Timestamp)> {
+    /// Makes a record's changes on this backup.
+    fn apply(&mut self, position: LogPosition, record: Record, context: &mut Context<'_>) {
         let transaction = record.transaction;
         match record.kind {
             RecordKind::Commit { ts, .. } => {
-                let stamped = ts.is_none();
-                let ts = ts.unwrap_or_else(|| {
-                    let here = context.state.sequencer.map(|sequencer| sequencer.node);
-                    assert_eq!(here, Some(context.address.node), "only the sequencer stamps");
-                    context.node.next_timestamps(1)
-                });
+                let ts = ts.expect("stamped before it is applied");
                 self.epoch_max = self.epoch_max.max(ts.epoch());
                 self.remember(transaction, &record.kind, ts, context);
                 let mutant = context.node.mutation == Mutation::ShowBeforeHeld;
@@ -163,12 +155,10 @@ impl Shard {
                     rows.extend(self.apply_pending(&record, Some(ts)));
                     self.undecided.push_back(Undecided { position, transaction, ts, rows });
                 }
-                stamped.then_some((position, ts))
             }
             RecordKind::Part { lower_bound } => {
                 let rows = self.apply_pending(&record, Some(lower_bound));
                 self.prepared.entry(transaction).or_default().rows.extend(rows);
-                None
             }
             RecordKind::Prepare { home } => {
                 let rows = self.apply_pending(&record, None);
@@ -176,7 +166,6 @@ impl Shard {
                 prepared.rows.extend(rows);
                 prepared.home = Some(home);
                 prepared.since = Prepared::at(context.now);
-                None
             }
             RecordKind::Decision { commit } => {
                 let prepared = self.prepared.remove(&transaction);
@@ -185,26 +174,20 @@ impl Shard {
                 let may_be_new = commit.is_none() || self.commits.since.is_some();
                 assert!(prepared.is_some() || may_be_new, "prepared before decided");
                 self.end_applied(transaction, prepared.unwrap_or_default().rows, commit, context);
-                None
             }
             // Of other members than the learner they ask nothing.
             RecordKind::Decisions { .. } | RecordKind::Copy { .. } | RecordKind::Verify { .. }
-                if !self.is_learner =>
-            {
-                None
-            }
+                if !self.is_learner => {}
             RecordKind::Decisions { decided, forgotten } => {
                 self.commits.learn(decided, forgotten, context.now);
-                None
             }
             RecordKind::Copy { table, rows, complete_from } => {
                 self.apply_copy(table, rows, complete_from, context);
-                None
             }
             RecordKind::Verify { table, after, up_to, sum } => {
                 self.verify(table, after.as_deref(), up_to.as_deref(), sum);
-                None
             }
+            RecordKind::Closed { at } => self.on_closed(at, context),
         }
     }
 
@@ -290,7 +273,7 @@ impl Shard {
         }
         assert!(message.position <= self.position, "nobody holds what was not written");
         for (position, ts) in &message.stamps {
-            self.stamp_record(*position, *ts);
+            self.stamp_record(*position, *ts, context);
         }
         for record in &mut self.in_flight {
             if record.position > message.position {
@@ -320,7 +303,12 @@ impl Shard {
     }
 
     /// The backup gave a record its timestamp.
-    pub(super) fn stamp_record(&mut self, position: LogPosition, stamped: Timestamp) {
+    pub(super) fn stamp_record(
+        &mut self,
+        position: LogPosition,
+        stamped: Timestamp,
+        context: &Context<'_>,
+    ) {
         let record = self.in_flight.iter_mut().find(|record| record.position == position);
         let record = record.expect("not decided before it is stamped");
         match &mut record.kind {
@@ -329,9 +317,19 @@ impl Shard {
         }
         let transaction = record.transaction;
         self.check_timestamp(transaction, stamped);
+        self.give_stamp(position, stamped, context);
         let entry = &self.transactions[&transaction];
         self.mark(transaction, entry.sent..entry.writes.len(), stamped);
     }
+}
+
+/// Gives a record a timestamp that came without, and returns it.
+fn stamp_here(record: &mut Record, context: &Context<'_>) -> Option<Timestamp> {
+    let RecordKind::Commit { ts: ts @ None, .. } = &mut record.kind else { return None };
+    let here = context.state.sequencer.map(|sequencer| sequencer.node);
+    assert_eq!(here, Some(context.address.node), "only the sequencer stamps");
+    *ts = Some(context.node.next_timestamps(1));
+    *ts
 }
 
 fn change_of(row: Option<&[u8]>) -> RowChange<'_> {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use protocol::control::ControlState;
 use protocol::message::{Record, RecordKind, Replicate, WaitEdge};
 use protocol::op::BatchResult;
-use storage::{LockTable, PagePool, Partition, Pieces, RowHandle, Undo};
+use storage::{LockTable, PagePool, Partition, Pieces, RowChange, RowHandle, Undo};
 use types::{
-    Address, Catalogue, Incarnation, LogPosition, NodeId, RowLayout, SchemaVersion, ShardId, Table,
-    TableId, Timestamp, TransactionId, View,
+    Address, Catalogue, Incarnation, LogPosition, NodeId, RowLayout, RowView, SchemaVersion,
+    ShardId, Table, TableId, Timestamp, TransactionId, View,
 };
 
 use super::commits::Commits;
+use super::disk::DiskLog;
 use super::learner::Filling;
 use super::long::{End, Ending};
 use super::parked::Parked;
@@ -101,6 +102,7 @@ pub struct Shard {
     pub(super) applied: u64,
     /// Requests and plain reads so far: who is filled has time while there are few.
     pub(super) asked: u64,
+    pub(super) disk: DiskLog,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
@@ -304,6 +306,7 @@ impl Shard {
             commits: Commits::default(),
             applied: state.applied,
             asked: 0,
+            disk: DiskLog::default(),
             commit_index: LogPosition(0),
             epoch_max: 0,
             parked: BTreeMap::new(),
@@ -311,6 +314,38 @@ impl Shard {
         };
         shard.adopt_catalogue(&state.catalogue);
         shard
+    }
+
+    /// In a cluster restart: what was loaded is of another replica's life.
+    pub(crate) fn clear(&mut self, state: &ControlState) {
+        self.tables.clear();
+        self.adopt_catalogue(&state.catalogue);
+    }
+
+    /// In a cluster restart: a committed row out of the log. Of a table that was dropped since, nothing is left.
+    pub(crate) fn load_row(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        change: RowChange<'_>,
+        ts: Timestamp,
+    ) -> Result<(), String> {
+        let Some(replica) = self.tables.get_mut(&table) else { return Ok(()) };
+        if let RowChange::Put(row) = change {
+            RowView::check(&replica.layout, row).map_err(|error| {
+                format!("shard {}, table {table}: a row on the disk: {error}", self.id)
+            })?;
+        }
+        // No snapshot is open: what is replaced goes at once.
+        replica.partition.apply_committed(key, change, ts, Timestamp::MAX);
+        Ok(())
+    }
+
+    /// In a cluster restart: the log goes on behind `position`, where it is closed at `at`.
+    pub(crate) fn end_loading(&mut self, position: LogPosition, at: Timestamp) {
+        (self.position, self.received, self.commit_index) = (position, position, position);
+        (self.read_floor, self.complete_from) = (at, at);
+        self.epoch_max = at.epoch();
     }
 
     pub fn is_primary(&self) -> bool {

@@ -117,7 +117,7 @@ impl Shard {
             let floor = self.transactions[&transaction].min_commit;
             let (low, high) = self.restamped.unwrap_or((floor, ts));
             self.restamped = Some((low.min(floor), high.max(ts)));
-            self.stamp_record(position, ts);
+            self.stamp_record(position, ts, context);
         }
         let granted = self.decide_held(context);
         self.tell_commit_index(context);
@@ -160,6 +160,7 @@ impl Shard {
     fn step_down(&mut self) {
         assert!(self.transactions.is_empty() && self.in_flight.is_empty(), "handed over at rest");
         self.is_primary = false;
+        self.give_up_closing();
         self.received = self.position;
     }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use kernel::{
-    Boot, ChannelConfig, Input, Kernel, KernelConfig, LocalMessage, MemoryJournal, Mutation,
-    NodeShared, Outbox, Time,
+    Boot, ChannelConfig, Input, Kernel, KernelConfig, LocalMessage, MemoryJournal, MemoryStore,
+    Mutation, NodeShared, Outbox, Store, Time,
 };
 use protocol::Message;
 use protocol::control::{ClusterConfig, NodeConfig};
@@ -56,6 +56,8 @@ pub struct Setup {
     pub heartbeat_ms: u32,
     /// What a node's clock is ahead of that of the script, where it is.
     pub clocks: BTreeMap<NodeId, Time>,
+    /// Data nodes keep their rows on disks, too.
+    pub has_disks: bool,
 }
 
 /// A frame on its way.
@@ -130,6 +132,7 @@ pub struct Cluster {
     dead: BTreeMap<NodeId, Incarnation>,
     /// Of each node, also while it is down.
     journals: BTreeMap<NodeId, Arc<MemoryJournal>>,
+    stores: BTreeMap<NodeId, Arc<MemoryStore>>,
     homes: BTreeMap<NodeId, Home>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
@@ -163,6 +166,7 @@ impl Cluster {
             kernels: BTreeMap::new(),
             dead: BTreeMap::new(),
             journals: BTreeMap::new(),
+            stores: BTreeMap::new(),
             homes: BTreeMap::new(),
             links: BTreeMap::new(),
             locals: BTreeMap::new(),
@@ -201,8 +205,14 @@ impl Cluster {
         let mutation = self.setup.mutation;
         let journal = Arc::clone(self.journals.entry(id).or_default());
         let home = *self.homes.entry(id).or_insert(Home(u64::from(id.0)));
-        let boot = Boot { node: id, incarnation, home, journal };
+        let is_data = self.config.node(id).is_some_and(|node| node.data);
+        let store = (self.setup.has_disks && is_data).then(|| {
+            let store = self.stores.entry(id).or_default();
+            Arc::<MemoryStore>::clone(store) as Arc<dyn Store>
+        });
+        let boot = Boot { node: id, incarnation, home, journal, store };
         let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
+        let shared = shared.expect("the disk gives back what it was given");
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
         }
@@ -232,7 +242,20 @@ impl Cluster {
     /// A node's directory is lost.
     pub fn wipe(&mut self, id: NodeId) {
         self.journals.remove(&id);
+        self.stores.remove(&id);
         self.homes.insert(id, Home(1_000 + u64::from(id.0)));
+    }
+
+    /// All processes end, with what their disks do not hold. Their journals are faster.
+    pub fn lose_power(&mut self) {
+        for store in self.stores.values() {
+            store.lose_power();
+        }
+        let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
+        for node in nodes {
+            self.die(node);
+        }
+        self.links.clear();
     }
 
     /// A node's process ends. What it has sent is on its way, what it was sent arrives nowhere.
@@ -241,6 +264,9 @@ impl Cluster {
         self.dead.insert(id, node.incarnation);
         self.kernels.retain(|address, _| address.node != id);
         self.locals.retain(|(from, _), _| from.node != id);
+        if let Some(store) = self.stores.get(&id) {
+            store.close();
+        }
     }
 
     /// A node's host learns that another node's process has ended.
@@ -254,8 +280,12 @@ impl Cluster {
     /// What a node writes from now on is durable when its disk is fast again.
     pub fn set_slow_disk(&mut self, id: NodeId, is_slow: bool) {
         self.journals[&id].set_slow(is_slow);
-        if !is_slow {
-            self.step(Address { node: id, worker: WorkerId(0) }, Input::Durable, 0);
+        if let Some(store) = self.stores.get(&id) {
+            store.set_slow(is_slow);
+        }
+        let workers = self.config.node(id).expect("a node of this cluster").workers;
+        for worker in (0..workers).map(WorkerId).filter(|_| !is_slow) {
+            self.step(Address { node: id, worker }, Input::Durable, 0);
         }
     }
 
@@ -423,6 +453,12 @@ impl Cluster {
         }
         if outbox.stop.is_some() {
             self.said.push(format!("{here} is to stop"));
+        }
+        if outbox.load {
+            let node = Arc::clone(&self.nodes[&at.node]);
+            for part in 0..node.parts() {
+                node.load_part(part).expect("the disk gives back what it was given");
+            }
         }
         let ends = outbox.ends.take();
         // What a step answers does not wait for what it sends.

@@ -3,6 +3,7 @@
 //! ```text
 //! cluster data=2 replicas=2 [workers=1] [shards=2] [voters=1] [misconfigured=3] [resend=200ms]
 //!         [window=1000] [unacked=4000]   bytes of a channel
+//!         [disks=1]        data nodes keep their rows on disks, too
 //!         [rows=2]         rows of a record, more are a long transaction
 //!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
@@ -34,6 +35,7 @@
 //! linkup n2 n3             both hear that their link is up again
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
+//! power                    all nodes lose their power at once; with `disks=1`
 //! restart n3               node 3 boots anew
 //! wipe n3                  node 3's directory is lost
 //! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on; n3.1: only its worker 1
@@ -165,6 +167,10 @@ impl Player {
                 let node = node_of(rest[0]);
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().start(node);
+            }
+            "power" => {
+                self.sessions.clear();
+                self.cluster().lose_power();
             }
             "wipe" => self.cluster().wipe(node_of(rest[0])),
             "die" => {
@@ -695,6 +701,7 @@ fn setup(words: &[&str]) -> Setup {
         control_log_bytes_max: None,
         heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
+        has_disks: false,
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");
@@ -709,6 +716,7 @@ fn setup(words: &[&str]) -> Setup {
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),
+            "disks" => setup.has_disks = count() > 0,
             "control_log" => setup.control_log_bytes_max = Some(count()),
             "window" => setup.channel.window_bytes = usize::from(count()),
             "unacked" => setup.channel.unacked_bytes_max = usize::from(count()),

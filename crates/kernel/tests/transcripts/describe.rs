@@ -99,7 +99,12 @@ impl Names {
             Message::RegisterNode(m) => {
                 // The digest itself says nothing to a reader, and changes with every field of the configuration.
                 assert_ne!(m.config_digest, 0);
-                String::new()
+                let points = m.disk.points.iter().map(|point| format!("{:?}", point.at));
+                let points: Vec<String> = points.collect();
+                match points.last() {
+                    None => String::new(),
+                    Some(newest) => format!("with a disk closed at {newest}"),
+                }
             }
             Message::ChangeSchema(m) => format!("#{}: {}", m.sequence, self.change(&m.change)),
             Message::ChangeSchemaDone(m) => match &m.outcome {
@@ -220,6 +225,20 @@ impl Names {
                 None => "no snapshot".into(),
             },
             Message::HorizonAdvanced(m) => format!("{:?}", m.horizon),
+            Message::CloseLogs(m) => format!("at {:?}", m.at),
+            Message::LogsClosed(m) => {
+                let members: Vec<String> =
+                    m.members.iter().map(|node| format!("n{node}")).collect();
+                let (at, shards) = (m.at, shards(&m.shards));
+                format!("at {at:?}: shard {shards}; to be held by {}", members.join(", "))
+            }
+            Message::LogsDurable(m) => format!("at {:?}", m.at),
+            Message::AwaitCheckpoint(m) => format!("#{}", m.request),
+            Message::CheckpointDone(m) => match m.request {
+                0 => format!("at {:?}", m.at),
+                request => format!("at {:?}, for #{request}", m.at),
+            },
+            Message::RowsLoaded(m) => format!("of the restart that entry {} began", m.begun),
             Message::WaitEdges(m) => {
                 let edges = m
                     .edges
@@ -351,6 +370,7 @@ impl Names {
             RecordKind::Decision { commit: Some(ts) } => format!("DECISION committed at {ts:?}"),
             RecordKind::Part { lower_bound } => format!("PART from {lower_bound:?}: {writes}"),
             RecordKind::Decision { commit: None } => "DECISION rolled back".into(),
+            RecordKind::Closed { at } => format!("CLOSED at {at:?}"),
             RecordKind::Copy { table, rows, complete_from } => {
                 let rows: Vec<String> = rows.iter().map(|row| self.copied(row)).collect();
                 let rows = if rows.is_empty() { "nothing".into() } else { rows.join(", ") };

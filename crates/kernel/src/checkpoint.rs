@@ -1,0 +1,234 @@
+//! Global checkpoints: a timestamp such that the disks of all members hold everything that was committed up to it (protocol.md 3.7; R9).
+//!
+//! ```text
+//!   sequencer           --CloseLogs(at)-->    every worker of the data nodes
+//!   owner, of a primary: the log is closed at `at`, and all members hold that          --LogsClosed(shards, members)-->  sequencer
+//!   owner, of any replica: its disk holds the closed logs of all its shards            --LogsDurable-->                  sequencer
+//!   sequencer: all shards are closed, all workers of all members durable               --CheckpointDone(at)-->           all workers
+//! ```
+//! The timestamp is the last one given out when it begins. Nothing rests on who makes it: a checkpoint is done because of what the
+//! disks hold, and whose disks that are, the primaries say, each by its view: everybody without whom it decides nothing. A node that was
+//! excluded and does not know it leads nothing that the others follow, so it makes none.
+//!
+//! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::Message;
+use protocol::message::{AwaitCheckpoint, CheckpointDone, CloseLogs, LogsClosed, LogsDurable};
+use types::{Address, NodeId, ShardId, Timestamp, View};
+
+use crate::limits::{CHECKPOINT_INTERVAL_US, RESEND_INTERVAL_US};
+use crate::participant::{self, sequencer_address};
+use crate::worker::{Context, Time};
+
+#[derive(Default)]
+pub struct CheckpointBlock {
+    // As an owner of shards.
+    closing: Option<Closing>,
+
+    // On the sequencer's worker 0.
+    making: Option<Making>,
+    begin_next: Time,
+    /// Who waits for one that begins from now on, and with which request.
+    waiting: BTreeMap<Address, u64>,
+}
+
+struct Closing {
+    at: Timestamp,
+    asked_by: Address,
+    has_told_closed: bool,
+    has_told_durable: bool,
+}
+
+/// A checkpoint that is being made.
+struct Making {
+    at: Timestamp,
+    /// A change of views begins another one.
+    views: Vec<View>,
+    ask_next: Time,
+    closed: BTreeSet<ShardId>,
+    /// Whose disks are to hold it.
+    members: BTreeSet<NodeId>,
+    durable: BTreeSet<Address>,
+    /// Who waits for this one.
+    waiting: BTreeMap<Address, u64>,
+}
+
+impl CheckpointBlock {
+    pub(crate) fn on_close_logs(
+        &mut self,
+        from: Address,
+        message: &CloseLogs,
+        context: &mut Context<'_>,
+    ) {
+        let CloseLogs { at } = *message;
+        self.closing =
+            Some(Closing { at, asked_by: from, has_told_closed: false, has_told_durable: false });
+        participant::close(at, context);
+        self.go_on(context);
+    }
+
+    /// Tells how far it is, if that is further.
+    pub(crate) fn go_on(&mut self, context: &mut Context<'_>) {
+        let Some(closing) = &mut self.closing else { return };
+        let (at, to) = (closing.at, closing.asked_by);
+        if !closing.has_told_closed
+            && let Some((shards, members)) = participant::closed(at, context)
+        {
+            closing.has_told_closed = true;
+            if !shards.is_empty() {
+                context.send(to, Message::LogsClosed(LogsClosed { at, shards, members }));
+            }
+        }
+        if !closing.has_told_durable && participant::is_closed_on_disk(at, context) {
+            closing.has_told_durable = true;
+            context.send(to, Message::LogsDurable(LogsDurable { at }));
+        }
+        if closing.has_told_closed && closing.has_told_durable {
+            self.closing = None;
+        }
+    }
+
+    // The sequencer's side.
+
+    pub(crate) fn on_await_checkpoint(
+        &mut self,
+        from: Address,
+        message: &AwaitCheckpoint,
+        context: &mut Context<'_>,
+    ) {
+        self.waiting.insert(from, message.request);
+        self.make(context);
+    }
+
+    pub(crate) fn on_logs_closed(&mut self, message: LogsClosed, context: &mut Context<'_>) {
+        if let Some(making) = self.making.as_mut().filter(|making| making.at == message.at) {
+            making.closed.extend(message.shards);
+            making.members.extend(message.members);
+            self.make(context);
+        }
+    }
+
+    pub(crate) fn on_logs_durable(
+        &mut self,
+        from: Address,
+        message: &LogsDurable,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(making) = self.making.as_mut().filter(|making| making.at == message.at) {
+            making.durable.insert(from);
+            self.make(context);
+        }
+    }
+
+    pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
+        if context.node.store.is_none() {
+            return;
+        }
+        participant::go_on_closing(context);
+        self.go_on(context);
+        self.make(context);
+    }
+
+    /// Boots of these nodes are over: they wait for nothing.
+    pub(crate) fn forget(&mut self, is_over: impl Fn(NodeId) -> bool) {
+        self.waiting.retain(|from, _| !is_over(from.node));
+        if let Some(making) = &mut self.making {
+            making.waiting.retain(|from, _| !is_over(from.node));
+        }
+    }
+
+    /// Begins a checkpoint, goes on with it, and ends it, as far as that is possible now.
+    fn make(&mut self, context: &mut Context<'_>) {
+        if sequencer_address(context) != Some(context.address) {
+            // Whoever waits asks the one who is.
+            self.making = None;
+            self.waiting.clear();
+            return;
+        }
+        let views = context.state.views();
+        if let Some(making) = self.making.take_if(|making| making.views != views) {
+            self.give_up(making);
+        }
+        if self.making.as_ref().is_some_and(|making| making.is_done(context)) {
+            let Making { at, waiting, .. } = self.making.take().expect("just seen");
+            tell_done(at, &waiting, context);
+        }
+        if self.making.is_none() {
+            self.begin(views, context);
+        }
+        if let Some(making) = self.making.as_mut().filter(|making| making.ask_next <= context.now) {
+            making.ask(context);
+        }
+    }
+
+    fn give_up(&mut self, making: Making) {
+        for (from, request) in making.waiting {
+            self.waiting.entry(from).or_insert(request);
+        }
+        self.begin_next = 0;
+    }
+
+    fn begin(&mut self, views: Vec<View>, context: &mut Context<'_>) {
+        if context.now < self.begin_next && self.waiting.is_empty() {
+            return;
+        }
+        let at = context.node.last_timestamp();
+        let waiting = std::mem::take(&mut self.waiting);
+        if at <= context.node.checkpointed() {
+            // Nothing was committed since.
+            if !waiting.is_empty() {
+                tell_done(at, &waiting, context);
+            }
+            return;
+        }
+        self.begin_next = context.now + CHECKPOINT_INTERVAL_US;
+        self.making = Some(Making {
+            at,
+            views,
+            ask_next: context.now,
+            closed: BTreeSet::new(),
+            members: BTreeSet::new(),
+            durable: BTreeSet::new(),
+            waiting,
+        });
+    }
+}
+
+impl Making {
+    fn is_done(&self, context: &Context<'_>) -> bool {
+        let is_durable =
+            |node: &NodeId| context.workers_of(*node).all(|worker| self.durable.contains(&worker));
+        self.closed.len() == usize::from(context.state.shard_count())
+            && self.members.iter().all(is_durable)
+    }
+
+    /// Asks those that have not answered, who lead or may be members; now, and again after a while.
+    fn ask(&mut self, context: &mut Context<'_>) {
+        self.ask_next = context.now + RESEND_INTERVAL_US;
+        let state = context.state;
+        for node in state.data_nodes() {
+            for worker in context.workers_of(node) {
+                let leads = |shard: &ShardId| {
+                    state.primary(*shard) == node && state.owner(*shard, node) == worker
+                };
+                let mut open = state.shards().filter(|shard| !self.closed.contains(shard));
+                if !self.durable.contains(&worker) || open.any(|shard| leads(&shard)) {
+                    context.send(worker, Message::CloseLogs(CloseLogs { at: self.at }));
+                }
+            }
+        }
+    }
+}
+
+/// Everybody is told, for restarts of their own disks rest on it.
+fn tell_done(at: Timestamp, waiting: &BTreeMap<Address, u64>, context: &mut Context<'_>) {
+    for node in context.state.data_nodes() {
+        for worker in context.workers_of(node) {
+            let request = waiting.get(&worker).copied().unwrap_or(0);
+            context.send(worker, Message::CheckpointDone(CheckpointDone { at, request }));
+        }
+    }
+    context.node.set_checkpointed(at);
+}

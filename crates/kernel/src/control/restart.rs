@@ -1,0 +1,282 @@
+//! Cluster restart, as the leader of the control plane decides it (protocol.md 3.7; R9).
+//!
+//! When nobody is left of a group that had its rows, they are on disks only. The nodes that come back say what their disks could begin
+//! with: timestamps at which all their logs are closed. The cluster begins with the newest that, in each group, some member of the last
+//! view has. Only those can have it: without the disk of a member no checkpoint was done that anybody was told of.
+//!
+//! | of a group's last members                      | then                                                              |
+//! |------------------------------------------------|-------------------------------------------------------------------|
+//! | some live                                      | it needs no restart; if another one does, they begin again too     |
+//! | all are gone, and none has come back           | it is waited for, and said for whom                                |
+//! | some have come back, and their disks fit       | after a while for the others, they are the members of the restart  |
+//! | those that have come back hold nothing that fits | it is waited for the others, and said what is missing            |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::Message;
+use protocol::control::{ControlEntry, ControlState, Group, Member, RestartMember};
+use protocol::message::{DiskFound, DiskPoint, Excluded, RegisterNode, RowsLoaded};
+use types::{Address, Home, Incarnation, Lineage, NodeId, Timestamp, WorkerId};
+
+use super::lease::Leases;
+use crate::limits::{RESEND_INTERVAL_US, RESTART_WAIT_US};
+use crate::worker::{Context, Time};
+
+/// Who has not said for so long that it is there is not.
+const RETURNED_US: Time = 10 * RESEND_INTERVAL_US;
+
+#[derive(Default)]
+pub struct Restarts {
+    /// Boots that ask to be let in while the control state has another one of their node.
+    returned: BTreeMap<NodeId, Returned>,
+    /// Since when a restart could be begun.
+    possible_since: Option<Time>,
+    /// Members that have loaded their rows.
+    loaded: BTreeSet<Incarnation>,
+    loaded_told_next: Time,
+    live_told_next: Time,
+    /// What was said last of what it waits for.
+    told: String,
+}
+
+struct Returned {
+    incarnation: Incarnation,
+    home: Home,
+    disk: DiskFound,
+    heard: Time,
+}
+
+impl Restarts {
+    /// A boot asks to be let in.
+    pub fn on_register(
+        &mut self,
+        node: NodeId,
+        incarnation: Incarnation,
+        message: &RegisterNode,
+        now: Time,
+    ) {
+        let (home, disk) = (message.home, message.disk.clone());
+        self.returned.insert(node, Returned { incarnation, home, disk, heard: now });
+    }
+
+    pub fn on_loaded(&mut self, message: &RowsLoaded, state: &ControlState) {
+        if state.restart.is_some_and(|restart| restart.begun == message.begun) {
+            self.loaded.insert(message.incarnation);
+        }
+    }
+
+    /// Has this boot of the member's node been replaced by another one, or is nothing heard of it?
+    pub fn is_gone(&self, member: &Member, leases: &Leases, context: &Context<'_>) -> bool {
+        match member.node == context.address.node {
+            true => member.incarnation != context.node.incarnation,
+            false => {
+                let first = Address { node: member.node, worker: WorkerId(0) };
+                let linked = context.channels.linked(first);
+                linked.is_some_and(|boot| boot != member.incarnation)
+                    || self.successor(member).is_some()
+                    || leases.is_silent(member.node, context)
+            }
+        }
+    }
+
+    /// The boot of the member's node that has come back.
+    fn successor(&self, member: &Member) -> Option<&Returned> {
+        let returned = self.returned.get(&member.node);
+        returned.filter(|returned| returned.incarnation != member.incarnation)
+    }
+
+    /// What the leader is to propose, and why.
+    pub fn lead(
+        &mut self,
+        state: &ControlState,
+        leases: &Leases,
+        context: &mut Context<'_>,
+    ) -> Option<(ControlEntry, String)> {
+        let now = context.now;
+        self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
+        let has_views = state.is_formed() || state.restart.is_some();
+        let is_gone = |member: &&Member| self.is_gone(member, leases, context);
+        let is_lost = |group: &Group| {
+            let mut active = active(group);
+            match state.restart {
+                // Who does not load its rows does not end the restart.
+                Some(_) => active.any(|member| is_gone(&member)),
+                None => active.all(|member| is_gone(&member)),
+            }
+        };
+        if !has_views || !state.groups.values().any(is_lost) {
+            self.possible_since = None;
+            return self.end(state);
+        }
+        let at = match self.newest_point(state) {
+            Ok(at) => at,
+            Err(why) => {
+                self.possible_since = None;
+                let mut members = state.groups.values().flat_map(active);
+                let somebody_waits = members.any(|member| self.successor(member).is_some());
+                if somebody_waits && self.told != why {
+                    context.outbox.log.push(format!("the cluster cannot start again yet: {why}"));
+                    self.told = why;
+                }
+                return None;
+            }
+        };
+        let live: Vec<Member> = state
+            .groups
+            .values()
+            .flat_map(active)
+            .filter(|member| !self.is_gone(member, leases, context))
+            .cloned()
+            .collect();
+        if !live.is_empty() {
+            self.end_live(&live, context);
+            return None;
+        }
+        let has_returned = |member: &Member| self.successor(member).is_some();
+        let all_are_back = state.groups.values().flat_map(active).all(has_returned);
+        let since = *self.possible_since.get_or_insert(now);
+        if !all_are_back && now < since + RESTART_WAIT_US {
+            return None;
+        }
+        self.possible_since = None;
+        let members: Vec<RestartMember> = state
+            .groups
+            .values()
+            .flat_map(active)
+            .filter(|member| self.points_of(member, state).contains(&at))
+            .map(|member| {
+                let node = member.node;
+                RestartMember { node, incarnation: self.returned[&node].incarnation }
+            })
+            .collect();
+        let nodes: Vec<String> = members.iter().map(|member| member.node.to_string()).collect();
+        let nodes = nodes.join(", ");
+        let why = format!(
+            "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}"
+        );
+        self.loaded.clear();
+        Some((ControlEntry::BeginRestart { after: state.applied, at, members }, why))
+    }
+
+    /// All members have loaded their rows.
+    fn end(&self, state: &ControlState) -> Option<(ControlEntry, String)> {
+        let restart = state.restart?;
+        let mut members = state.groups.values().flat_map(active);
+        let all = members.all(|member| self.loaded.contains(&member.incarnation));
+        let why = || "all rows are loaded: the cluster serves".to_string();
+        all.then(|| (ControlEntry::EndRestart { begun: restart.begun }, why()))
+    }
+
+    /// The timestamps that a member's disk could begin with.
+    fn points_of(&self, member: &Member, state: &ControlState) -> BTreeSet<Timestamp> {
+        let Some(returned) = self.successor(member) else { return BTreeSet::new() };
+        if state.homes.get(&member.node) != Some(&returned.home) {
+            return BTreeSet::new();
+        }
+        let is_left = |lineage: Lineage, at: Timestamp| match state.restarts.get(&lineage) {
+            Some(end) => at <= *end,
+            None => lineage == state.lineage,
+        };
+        let DiskFound { points, boots } = &returned.disk;
+        let left = points.iter().filter(|DiskPoint { at, lineage }| is_left(*lineage, *at));
+        let mut left: BTreeSet<Timestamp> = left.map(|point| point.at).collect();
+        let is_new = state.restarts.values().all(|end| *end == Timestamp::ZERO);
+        if is_new && boots.contains(&member.incarnation) {
+            // It had its disk from the beginning, when there were no rows.
+            left.insert(Timestamp::ZERO);
+        }
+        left
+    }
+
+    /// The newest that each group has a disk for; or for what it is waited.
+    fn newest_point(&self, state: &ControlState) -> Result<Timestamp, String> {
+        let mut common: Option<BTreeSet<Timestamp>> = None;
+        for (id, group) in &state.groups {
+            let mut points = BTreeSet::new();
+            for member in active(group) {
+                points.extend(self.points_of(member, state));
+            }
+            if points.is_empty() {
+                let (back, away): (Vec<&Member>, Vec<&Member>) =
+                    active(group).partition(|member| self.successor(member).is_some());
+                return Err(why_not(id.0, &back, &away));
+            }
+            common = Some(match common {
+                Some(common) => &common & &points,
+                None => points,
+            });
+        }
+        let newest = common.and_then(|common| common.last().copied());
+        newest.ok_or_else(|| {
+            "the disks that are there have no checkpoint in common; start the other nodes".into()
+        })
+    }
+
+    /// They have their rows, and others that they belong to have lost theirs: they begin again as well.
+    fn end_live(&mut self, live: &[Member], context: &mut Context<'_>) {
+        if context.now < self.live_told_next {
+            return;
+        }
+        self.live_told_next = context.now + RESEND_INTERVAL_US;
+        for Member { node, incarnation, .. } in live {
+            let message = Excluded { incarnation: *incarnation };
+            let to = Address { node: *node, worker: WorkerId(0) };
+            if to == context.address {
+                context.outbox.ends = Some(
+                    "the cluster starts again, because all nodes of a group have ended: this process ends; started again it loads \
+                     its rows from its disk"
+                        .into(),
+                );
+            } else {
+                context.channels.send_unnumbered(to, &Message::Excluded(message), context.outbox);
+            }
+        }
+    }
+
+    /// As a member of a restart: loads the rows, and says so when that is done.
+    pub fn follow(&mut self, state: &ControlState, context: &mut Context<'_>) {
+        let Some(restart) = state.restart else { return };
+        let (here, incarnation) = (context.address.node, context.node.incarnation);
+        let is_data = context.node.config.node(here).is_some_and(|node| node.data);
+        if !is_data || state.incarnations.get(&here) != Some(&incarnation) {
+            return;
+        }
+        if context.node.begin_loading() {
+            context.outbox.load = true;
+        }
+        if context.node.is_loaded() && context.now >= self.loaded_told_next {
+            self.loaded_told_next = context.now + RESEND_INTERVAL_US;
+            let message = RowsLoaded { incarnation, begun: restart.begun };
+            for node in context.node.config.voters() {
+                let to = Address { node, worker: WorkerId(0) };
+                context.send(to, Message::RowsLoaded(message.clone()));
+            }
+        }
+    }
+}
+
+fn active(group: &Group) -> impl Iterator<Item = &Member> {
+    group.members.iter().filter(|member| member.state == protocol::control::MemberState::Active)
+}
+
+fn why_not(group: u16, back: &[&Member], away: &[&Member]) -> String {
+    let list = |members: &[&Member]| {
+        members.iter().map(|member| member.node.to_string()).collect::<Vec<_>>().join(", ")
+    };
+    match (back, away) {
+        (_, []) => format!(
+            "the disk of node {} holds nothing of the rows that the last members of group {group} had: they are lost, unless that \
+             directory is brought back; or stop all nodes and start a cluster anew",
+            list(back)
+        ),
+        ([], away) => format!(
+            "nobody has come back who had the rows of group {group}: start node {}",
+            list(away)
+        ),
+        (back, away) => format!(
+            "the disk of node {} holds nothing of the rows of group {group}: start node {}",
+            list(back),
+            list(away)
+        ),
+    }
+}

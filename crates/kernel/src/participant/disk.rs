@@ -1,0 +1,153 @@
+//! What a replica gives its disk, and where its log is closed for a global checkpoint (protocol.md 3.7; R9).
+//!
+//! Every replica gives its disk each record when it has it, the primary as the others, in the order of the log. What the primary gives
+//! before others hold it may never be decided; a checkpoint that comes behind it in the log is not done before it is.
+//!
+//! A log is closed at a timestamp when everything that has one up to it has ended before that place. Whoever sets its markers from
+//! then on gets a later one (`read_floor`), whoever had set them before is waited for, and nobody waits for the checkpoint.
+
+use protocol::disk::{DiskEntry, encode_record};
+use protocol::message::{Record, RecordKind};
+use types::wire::Wire;
+use types::{LogPosition, NodeId, Timestamp, TransactionId};
+
+use super::shard::{Shard, TransactionState};
+use crate::worker::Context;
+
+/// A replica's log, as far as the disk is concerned.
+#[derive(Default)]
+pub(super) struct DiskLog {
+    /// The place on the disk behind what this replica has given it last.
+    end: u64,
+    /// The timestamp that the log is to be closed at, on the primary.
+    closing: Option<Timestamp>,
+    /// The timestamp that its primary has written last that it is closed at.
+    written: Timestamp,
+    /// The timestamp that all members hold it to be closed at, and where that is on the disk.
+    closed: Option<(Timestamp, u64)>,
+}
+
+impl Shard {
+    /// Must its records carry their rows: for another member, or for the disk?
+    pub(super) fn is_logged(&self, context: &Context<'_>) -> bool {
+        self.has_receivers() || context.node.store.is_some()
+    }
+
+    pub(super) fn give_to_disk(
+        &mut self,
+        position: LogPosition,
+        record: &Record,
+        context: &Context<'_>,
+    ) {
+        let is_for_disk = match record.kind {
+            // They tell a learner what the others know.
+            RecordKind::Copy { .. } => self.is_learner,
+            RecordKind::Decisions { .. } | RecordKind::Verify { .. } => false,
+            _ => true,
+        };
+        if is_for_disk && context.node.store.is_some() {
+            let mut bytes = Vec::with_capacity(record_size(record));
+            encode_record(self.id, context.state.lineage, position, record, &mut bytes);
+            self.give(&bytes, context);
+        }
+    }
+
+    /// The timestamp of a record that was given without it.
+    pub(super) fn give_stamp(
+        &mut self,
+        position: LogPosition,
+        ts: Timestamp,
+        context: &Context<'_>,
+    ) {
+        let (shard, lineage) = (self.id, context.state.lineage);
+        self.give_entry(&DiskEntry::Stamped { shard, lineage, position, ts }, context);
+    }
+
+    /// This replica begins with nothing.
+    pub(super) fn give_begin(&mut self, position: LogPosition, context: &Context<'_>) {
+        let (shard, lineage) = (self.id, context.state.lineage);
+        self.give_entry(&DiskEntry::Begun { shard, lineage, position }, context);
+    }
+
+    fn give_entry(&mut self, entry: &DiskEntry, context: &Context<'_>) {
+        if context.node.store.is_some() {
+            self.give(&entry.to_bytes(), context);
+        }
+    }
+
+    /// Always to the part of its owner, whichever worker has the shard now: its entries stay in order.
+    fn give(&mut self, entry: &[u8], context: &Context<'_>) {
+        let owner = context.state.owner(self.id, context.address.node).worker;
+        let store = context.node.store.as_ref().expect("the caller looked");
+        self.disk.end = store.append(owner, entry);
+    }
+
+    /// On the primary: writes into the log that it is closed, when it may.
+    pub(super) fn close(&mut self, at: Timestamp, context: &mut Context<'_>) {
+        if !self.is_primary || at <= self.disk.written {
+            return;
+        }
+        // Before anybody is looked for whose markers were set below it.
+        self.read_floor = self.read_floor.max(at);
+        self.disk.closing = self.disk.closing.max(Some(at));
+        self.go_on_closing(context);
+    }
+
+    pub(super) fn go_on_closing(&mut self, context: &mut Context<'_>) {
+        let Some(at) = self.disk.closing else { return };
+        if !self.is_primary || self.is_sealed(context) {
+            return;
+        }
+        // One that is being sent gets its bound when that is done; what is committing is in the log.
+        let may_be_below = self.transactions.values().any(|entry| {
+            let is_marked = matches!(
+                entry.state,
+                TransactionState::AwaitsTimestamp | TransactionState::Prepared
+            );
+            is_marked && entry.min_commit < at
+        });
+        if may_be_below {
+            return;
+        }
+        self.disk.closing = None;
+        self.disk.written = at;
+        let kind = RecordKind::Closed { at };
+        let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
+        let granted = self.append_record(record, Vec::new(), context);
+        self.resume(granted, context);
+    }
+
+    /// All members hold the log to where it is closed, or on a backup: this one does.
+    pub(super) fn on_closed(&mut self, at: Timestamp, context: &mut Context<'_>) {
+        // Should it lead: nobody is to get a timestamp below that any more.
+        self.read_floor = self.read_floor.max(at);
+        self.disk.written = self.disk.written.max(at);
+        self.disk.closed = Some((at, self.disk.end));
+        context.go_on_later(self.id);
+    }
+
+    pub(super) fn is_closed_at(&self, at: Timestamp) -> bool {
+        self.disk.closed.is_some_and(|(closed, _)| at <= closed)
+    }
+
+    /// The place on the disk that the log must be durable to, if it is closed there.
+    pub(super) fn closed_place(&self, at: Timestamp) -> Option<u64> {
+        self.disk.closed.filter(|(closed, _)| at <= *closed).map(|(_, place)| place)
+    }
+
+    /// Without whom nothing is decided here, this node among them.
+    pub(super) fn deciders(&self, context: &Context<'_>) -> Vec<NodeId> {
+        self.backups.iter().copied().chain([context.address.node]).collect()
+    }
+
+    /// The primary gives its office up, or takes it over: who makes the checkpoint asks again.
+    pub(super) fn give_up_closing(&mut self) {
+        self.disk.closing = None;
+    }
+}
+
+/// Bytes that it takes, about.
+fn record_size(record: &Record) -> usize {
+    let rows = record.writes.iter();
+    64 + rows.map(|w| 16 + w.key.0.len() + w.row.as_ref().map_or(0, |r| r.0.len())).sum::<usize>()
+}
