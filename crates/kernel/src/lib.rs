@@ -38,5 +38,5 @@ pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
-pub use store::{MemoryStore, Store};
+pub use store::{MemoryStore, Store, Visit};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

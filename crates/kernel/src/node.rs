@@ -207,6 +207,8 @@ pub struct NodeShared {
     /// What its disk held when it started, and where on it this boot says that it has opened it.
     pub(crate) disk: DiskFound,
     booted: u64,
+    /// Of its disk, when it started.
+    pub(crate) parts: u16,
     /// In a cluster restart.
     pub(crate) parts_loaded: AtomicU64,
     /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
@@ -290,9 +292,10 @@ impl NodeShared {
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
-        let (mut disk, mut booted) = (DiskFound::default(), 0);
+        let (mut disk, mut booted, mut parts) = (DiskFound::default(), 0, 0);
         if let Some(store) = &store {
             disk = crate::restart::look(store.as_ref(), &state.shards_of(node))?;
+            parts = store.parts();
             booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes());
         }
         Ok(Arc::new(NodeShared {
@@ -311,6 +314,7 @@ impl NodeShared {
             checkpointed: AtomicU64::new(0),
             disk,
             booted,
+            parts,
             parts_loaded: AtomicU64::new(0),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
@@ -494,7 +498,7 @@ impl NodeShared {
         first
     }
     /// The last timestamp given out: a snapshot at it sees every commit that was acknowledged until now.
-    pub(crate) fn last_timestamp(&self) -> Timestamp {
+    pub fn last_timestamp(&self) -> Timestamp {
         Timestamp(self.sequence.load(Ordering::SeqCst))
     }
 
@@ -508,7 +512,7 @@ impl NodeShared {
     }
 
     /// What was committed up to this is on the disks of all members, as far as this node has heard.
-    pub(crate) fn checkpointed(&self) -> Timestamp {
+    pub fn checkpointed(&self) -> Timestamp {
         Timestamp(self.checkpointed.load(Ordering::Relaxed))
     }
     pub(crate) fn set_checkpointed(&self, at: Timestamp) {

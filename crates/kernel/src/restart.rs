@@ -124,7 +124,7 @@ impl NodeShared {
 
     /// Parts that are to be loaded.
     pub fn parts(&self) -> u16 {
-        self.store.as_ref().map_or(0, |store| store.parts())
+        self.parts
     }
 
     /// All are.

@@ -277,7 +277,14 @@ impl Arrived {
 /// What a boot that has not been let in may say and be told.
 fn is_for_strangers(message: &Message) -> bool {
     message.is_unnumbered()
-        || matches!(message, Message::Raft(_) | Message::RegisterNode(_) | Message::ControlCopy(_))
+        || matches!(
+            message,
+            Message::Raft(_)
+                | Message::RegisterNode(_)
+                | Message::ControlCopy(_)
+                // The leader may itself be one that is let in when the restart is done.
+                | Message::RowsLoaded(_)
+        )
 }
 
 /// The transaction that its coordinator is told of.
@@ -604,7 +611,9 @@ impl Kernel {
 
     /// Is it of a view, or a boot, that this worker has not heard of? First the control state, then the message.
     fn must_wait(&self, arrived: &Arrived, message: &Message) -> bool {
-        let known = self.state.groups.get(&arrived.group).map_or(View(0), |group| group.view);
+        // In a cluster restart there are groups before there are views.
+        let group = self.state.groups.get(&arrived.group).filter(|_| self.state.is_formed());
+        let known = group.map_or(View(0), |group| group.view);
         let is_newer = arrived.group != NO_GROUP && arrived.view > known;
         is_newer || self.is_stranger(arrived.from) && !is_for_strangers(message)
     }
@@ -662,12 +671,15 @@ impl Kernel {
             Some(boot) => state.is_over(boot),
             None => is_over(peer.node),
         });
-        if !before.is_formed() || !state.is_formed() {
+        if !state.is_formed() {
             return Vec::new();
         }
         let mut context = context!(self, now, outbox);
         // Whichever worker hears of it first does this for all: it must be done before one of them acts by the new views.
         participant::on_views(&mut context);
+        if !before.is_formed() {
+            return Vec::new();
+        }
         self.sequencer.forget(is_over);
         if state.sequencer != before.sequencer {
             self.sequencer.on_takeover(&mut context);

@@ -364,10 +364,10 @@ impl ControlState {
         let may_lose = |id: GroupId| {
             let group = self.group(id);
             let is_active = group.active().any(|active| active == node);
-            !is_active || group.active().count() >= 2
+            // Who does not come to load its rows is waited for, or another restart begins.
+            self.restart.is_none() && (!is_active || group.active().count() >= 2)
         };
-        // Who does not come to load its rows is waited for, or another restart begins.
-        is_there && self.restart.is_none() && self.group_of_node(node).is_none_or(may_lose)
+        is_there && self.group_of_node(node).is_none_or(may_lose)
     }
     /// May this boot hand over? Another member is active too, and nobody is being filled, whose records would not end.
     pub fn may_hand_over(

@@ -25,6 +25,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --returns          and it comes back; then the next one is lost, and so on
   --leaves           the same, but nodes are stopped as planned: nobody elsewhere is to notice more than a pause
   --failures         the whole mix: nodes die, freeze, are cut off and stopped; nobody is told of it, the others find out
+  --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -87,6 +88,7 @@ struct Arguments {
     returns: bool,
     failures: bool,
     leaves: bool,
+    power: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -119,6 +121,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         returns: false,
         failures: false,
         leaves: false,
+        power: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -143,6 +146,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--crashes" => parsed.crashes = true,
             "--returns" => parsed.returns = true,
             "--leaves" => parsed.leaves = true,
+            "--power" => parsed.power = true,
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -205,11 +209,21 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         total.refusals as f64 / simulated.max(f64::MIN_POSITIVE),
         total.counts.events as f64 / busy,
     );
-    let Counts { crashes, leaves, freezes, hangs, crawls, cut_offs, exclusions, returns, .. } =
-        total.counts;
+    let Counts {
+        crashes,
+        power_failures,
+        leaves,
+        freezes,
+        hangs,
+        crawls,
+        cut_offs,
+        exclusions,
+        returns,
+        ..
+    } = total.counts;
     if 0 < crashes + freezes + cut_offs {
         println!(
-            "{crashes} nodes ended, {leaves} of them as planned, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
+            "{crashes} nodes ended, {leaves} of them as planned, and the power failed {power_failures} times, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
         );
         let [forgotten, in_progress, rolled_back, committed] = total.outcomes;
@@ -234,7 +248,9 @@ fn cpu_time() -> Duration {
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
-    if arguments.leaves {
+    if arguments.power {
+        options = options.with_power_failures();
+    } else if arguments.leaves {
         options = options.with_leaves();
     } else if arguments.failures {
         options = options.with_failures();
@@ -301,6 +317,7 @@ fn print_failure(
     let kinds = [
         (arguments.failures, " --failures"),
         (arguments.leaves, " --leaves"),
+        (arguments.power, " --power"),
         (arguments.returns, " --returns"),
         (arguments.crashes, " --crashes"),
     ];

@@ -2,11 +2,11 @@
 //!
 //! A disk takes its time: what was given to it is durable later, in order, and after a crash as much of the rest is there as chance has it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kernel::Journal;
-use types::Home;
+use kernel::{Journal, Store, Visit};
+use types::{Home, WorkerId};
 
 use crate::random::Random;
 
@@ -14,13 +14,16 @@ use crate::random::Random;
 pub struct Disk {
     pub home: Home,
     pub journal: Arc<DiskJournal>,
+    /// Where the world's nodes keep their rows on disks, too.
+    pub store: Option<Arc<DiskStore>>,
     /// The write that is under way.
     pub writes: Option<u64>,
 }
 
 impl Disk {
-    pub fn new(home: Home) -> Disk {
-        Disk { home, journal: Arc::default(), writes: None }
+    pub fn new(home: Home, has_rows: bool) -> Disk {
+        let store = has_rows.then(Arc::default);
+        Disk { home, journal: Arc::default(), store, writes: None }
     }
 
     /// The process has ended: what it has not yet given to the system is lost.
@@ -31,6 +34,9 @@ impl Disk {
             state.write_next();
         }
         state.waiting.clear();
+        if let Some(store) = &self.store {
+            store.crash(random);
+        }
     }
 }
 
@@ -90,5 +96,72 @@ impl Journal for DiskJournal {
     }
     fn read(&self) -> Vec<Vec<u8>> {
         self.lock().records.clone()
+    }
+}
+
+/// What a data node keeps of its rows. Each part has a write under way at a time, with all that it was given until that began.
+#[derive(Default)]
+pub struct DiskStore(Mutex<BTreeMap<WorkerId, Part>>);
+
+#[derive(Default)]
+struct Part {
+    entries: Vec<Vec<u8>>,
+    durable: u64,
+    /// When the process started.
+    found: u64,
+    /// What is durable when the write that is under way has ended.
+    writing: Option<u64>,
+}
+
+impl DiskStore {
+    /// The parts that have something to write and do not.
+    pub fn begin_writes(&self) -> Vec<WorkerId> {
+        let mut parts = self.lock();
+        let idle = parts
+            .iter_mut()
+            .filter(|(_, part)| part.writing.is_none() && part.durable < part.entries.len() as u64);
+        idle.map(|(id, part)| {
+            part.writing = Some(part.entries.len() as u64);
+            *id
+        })
+        .collect()
+    }
+    pub fn end_write(&self, part: WorkerId) {
+        let mut parts = self.lock();
+        let part = parts.get_mut(&part).expect("it was begun");
+        part.durable = part.writing.take().expect("it was begun");
+    }
+    /// The process has ended: of what is not durable as much is there as chance has it.
+    fn crash(&self, random: &mut Random) {
+        for part in self.lock().values_mut() {
+            let rest = part.entries.len() as u64 - part.durable;
+            part.durable += random.below(rest + 1);
+            part.entries.truncate(usize::try_from(part.durable).expect("a count of entries"));
+            (part.found, part.writing) = (part.durable, None);
+        }
+    }
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorkerId, Part>> {
+        self.0.lock().expect("one thread has it")
+    }
+}
+
+impl Store for DiskStore {
+    fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
+        let mut parts = self.lock();
+        let part = parts.entry(part).or_default();
+        part.entries.push(entry.to_vec());
+        part.entries.len() as u64
+    }
+    fn durable(&self, part: WorkerId) -> u64 {
+        self.lock().get(&part).map_or(0, |part| part.durable)
+    }
+    fn parts(&self) -> u16 {
+        self.lock().keys().last().map_or(0, |last| last.0 + 1)
+    }
+    fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String> {
+        let parts = self.lock();
+        let Some(part) = parts.get(&part) else { return Ok(()) };
+        let found = (1..=part.found).zip(&part.entries).skip_while(|(place, _)| *place <= from);
+        found.map(|(place, entry)| visit(place, entry)).collect()
     }
 }

@@ -46,6 +46,8 @@ pub struct Options {
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
+    /// When all nodes lose their power at once, in simulated time since the sessions began to work.
+    pub power_failures: Vec<Time>,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
     pub sessions: Vec<u32>,
     /// So much faster or slower than the world's a node's clock may run.
@@ -242,6 +244,7 @@ impl Options {
             write_max: Random::new(seed ^ 0xd15c).logarithmic(MILLISECOND / 10, 30 * MILLISECOND),
             faults,
             crash: None,
+            power_failures: Vec::new(),
             sessions: Vec::new(),
             drift_max_ppm: 0,
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
@@ -366,6 +369,24 @@ impl Options {
             *failure = Failure::draw(*node, &nodes, &data, &mut random);
         }
         options
+    }
+
+    /// The same with nothing but failures of power: all nodes end at once, now and then, and come back with what is on their disks. What was
+    /// acknowledged last may be gone then, so only such work is done that knows.
+    pub fn with_power_failures(mut self) -> Options {
+        let mut random = Random::new(self.seed ^ 0x0ff_0ff);
+        self.faults = Faults {
+            contention_per_mille: self.faults.contention_per_mille,
+            ..Faults::draw_little(&mut random)
+        };
+        self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
+        self.write_max = random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND);
+        let mut at = 0;
+        while self.power_failures.is_empty() || at < self.seconds * SECOND {
+            at += random.logarithmic(100 * MILLISECOND, 8 * SECOND);
+            self.power_failures.push(at);
+        }
+        self.with_work(&["bank", "unique"], 1)
     }
 
     /// Three to six kinds of work, with about a dozen sessions together, whatever the number of workers.

@@ -5,20 +5,20 @@
 //! What is left is looked at on every replica and read once more by sessions on every worker.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Once;
 
 use client::{Batch, ReadAt, ScanBatch, ScanOptions, SchemaChange};
 use kernel::Time;
-use types::{Address, Collation, IndexState};
+use types::{Address, Collation, IndexState, Timestamp};
 
 use crate::contents::{self, Contents};
 use crate::options::{Faults, MILLISECOND, Options, SECOND};
 use crate::stage::{AVAILABLE_MAX, Actor, Stage};
 use crate::tables::{self, DATABASE};
-use crate::workload::{KINDS, Work};
+use crate::workload::{KINDS, PREFIX, Work};
 use crate::world::{Counts, World};
 
 /// How often crashes and returns are looked for.
@@ -126,16 +126,25 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         let work = (kind.make)(&mut world.random().fork());
         works.push((kind.name, count, Rc::from(work)));
     }
+    if !world.options.power_failures.is_empty() {
+        let work = (PREFIX.make)(&mut world.random().fork());
+        works.push((PREFIX.name, 1, Rc::from(work)));
+    }
     set_up(world, stage, &works)?;
+    if !world.options.power_failures.is_empty() && !world.run_until(SETUP_MAX, is_checkpointed) {
+        return Err("there is no checkpoint of what the work begins with".into());
+    }
     world.plan_crash();
     let mut cast = Cast::default();
     let hosts = world.hosts();
     cast.start(world, hosts, stage, &works);
 
+    let mut promises = Promises::default();
     let end = world.now() + world.options.seconds * SECOND;
     while world.now() < end && !stage.is_stopping() {
         world.run_until(LOOK_INTERVAL, |_| stage.is_stopping());
         lose_crashed(world, stage);
+        promises.look(world, stage, &works);
         let returned = world.take_returned();
         if !returned.is_empty() {
             let mut hosts = world.hosts();
@@ -188,6 +197,40 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     }
     read_again(world, stage, &left)?;
     failures(stage)
+}
+
+/// Does a checkpoint hold all that was committed?
+fn is_checkpointed(world: &World) -> bool {
+    let given = world.nodes().map(|node| node.last_timestamp()).max();
+    world.nodes().map(|node| node.checkpointed()).max() >= given
+}
+
+/// What checkpoints have been done for.
+#[derive(Default)]
+struct Promises {
+    /// The last timestamps given out, and the event that came next, at some moments.
+    moments: VecDeque<(Timestamp, u64)>,
+    power_failures: u64,
+}
+
+impl Promises {
+    fn look(&mut self, world: &World, stage: &Stage, works: &[(&'static str, u32, Rc<dyn Work>)]) {
+        if self.power_failures < world.counts.power_failures {
+            // What was not done then never will be.
+            self.power_failures = world.counts.power_failures;
+            self.moments.clear();
+        }
+        let given = world.nodes().map(|node| node.last_timestamp()).max().unwrap_or_default();
+        let done = world.nodes().map(|node| node.checkpointed()).max().unwrap_or_default();
+        while let Some((_, event)) = self.moments.pop_front_if(|(given, _)| *given <= done) {
+            for (_, _, work) in works {
+                work.promise(stage, event);
+            }
+        }
+        if self.moments.back().is_none_or(|(before, _)| *before < given) {
+            self.moments.push_back((given, stage.next_event()));
+        }
+    }
 }
 
 /// Their sessions went with them.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use client::Client;
 use client::task::{Executor, TaskId};
-use kernel::{Boot, Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Time};
+use kernel::{Boot, Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Store, Time};
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
 use protocol::request::{Request, SessionId};
@@ -32,7 +32,7 @@ use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::clock::Clock;
-use crate::disk::{Disk, DiskJournal};
+use crate::disk::{Disk, DiskJournal, DiskStore};
 use crate::network::{ConnectionId, Network};
 use crate::options::{Crash, Failure, Faults, MILLISECOND, Options, SECOND};
 use crate::random::Random;
@@ -119,6 +119,10 @@ const HASTY_PAUSE: Time = 20 * MILLISECOND;
 /// A node that is to stop ends after so long, whether it has handed over or not.
 const LEAVE_MAX: Time = 5 * SECOND;
 
+/// The last node has its power again by then; and what a cluster restart may take, with its wait for nodes that do not come.
+const OUTAGE_MAX: Time = 3 * SECOND;
+const RESTART_MAX: Time = 8 * SECOND;
+
 /// A crash that has happened.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
@@ -135,6 +139,7 @@ pub struct Counts {
     pub frames_doubled: u64,
     pub cuts: u64,
     pub crashes: u64,
+    pub power_failures: u64,
     /// Of these, nodes that had handed over before.
     pub leaves: u64,
     pub freezes: u64,
@@ -154,6 +159,7 @@ impl std::ops::AddAssign for Counts {
         self.frames_doubled += more.frames_doubled;
         self.cuts += more.cuts;
         self.crashes += more.crashes;
+        self.power_failures += more.power_failures;
         self.leaves += more.leaves;
         self.freezes += more.freezes;
         self.hangs += more.hangs;
@@ -184,6 +190,12 @@ enum Event {
         to: Address,
         write: u64,
     },
+    /// A write of this worker's part of its node's store is durable, if it is still that boot.
+    Stored {
+        to: Address,
+        incarnation: Incarnation,
+    },
+    PowerFails,
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -211,9 +223,11 @@ impl Event {
             Event::Frame { to, .. }
             | Event::Local { to, .. }
             | Event::Written { to, .. }
+            | Event::Stored { to, .. }
             | Event::NodeDied { to, .. } => Some(*to),
             Event::Open(_)
             | Event::Cut
+            | Event::PowerFails
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
@@ -243,7 +257,8 @@ impl World {
         let mut disks = BTreeMap::new();
         for node in &config.nodes {
             let home = Home(u64::from(node.id.0));
-            let disk = Disk::new(home);
+            let has_rows = node.data && !options.power_failures.is_empty();
+            let disk = Disk::new(home, has_rows);
             let (shared, started) = boot(&options, &config, node, &disk, 0, &mut random);
             workers.extend(started);
             nodes.insert(node.id, shared);
@@ -385,6 +400,9 @@ impl World {
         if let Some(crash) = self.options.crash.clone() {
             self.schedule(self.now + crash.at, Event::Crash(crash));
         }
+        for after in self.options.power_failures.clone() {
+            self.schedule(self.now + after, Event::PowerFails);
+        }
     }
 
     /// No node fails any more. True when none that has failed is still frozen or cut off.
@@ -504,6 +522,16 @@ impl World {
                     self.settle(to);
                 }
             }
+            Event::Stored { to, incarnation } => {
+                if self.nodes[&to.node].incarnation == incarnation {
+                    self.trace.add(12 << 32 | key_of(to));
+                    let store = self.disks[&to.node].store.as_ref().expect("it is written to");
+                    store.end_write(to.worker);
+                    self.step(to, Input::Durable);
+                    self.settle(to);
+                }
+            }
+            Event::PowerFails => self.lose_power(),
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -636,6 +664,12 @@ impl World {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
         }
+        if std::mem::take(&mut outbox.load) {
+            let node = &self.nodes[&address.node];
+            for part in 0..node.parts() {
+                node.load_part(part).expect("the disk gives back what it was given");
+            }
+        }
         if std::mem::take(&mut outbox.has_left) {
             self.end_leave(address.node, true);
         }
@@ -656,6 +690,13 @@ impl World {
             let at = self.now + self.random.between(1, self.options.write_max);
             let to = Address { node, worker: WorkerId(0) };
             self.schedule(at, Event::Written { to, write });
+        }
+        let Some(store) = &self.disks[&node].store else { return };
+        let incarnation = self.nodes[&node].incarnation;
+        for worker in store.begin_writes() {
+            let at = self.now + self.random.between(1, self.options.write_max);
+            let to = Address { node, worker };
+            self.schedule(at, Event::Stored { to, incarnation });
         }
     }
 
@@ -781,7 +822,7 @@ fn boot(
         incarnation: Incarnation(random.draw()),
         home: disk.home,
         journal: Arc::<DiskJournal>::clone(&disk.journal),
-        store: None,
+        store: disk.store.as_ref().map(|store| Arc::<DiskStore>::clone(store) as Arc<dyn Store>),
     };
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
     let shared = shared.expect("the disk gives back what it was given");

@@ -104,6 +104,16 @@ fn failures() {
     assert!(5 < excluded, "{excluded}");
 }
 
+/// All lose their power at once, again and again.
+#[test]
+fn power_failures() {
+    let shapes = WITH_PARTNERS.into_iter().chain([Shape::Single]);
+    let failed = shapes
+        .map(|shape| play(shape, 4, Options::with_power_failures, |o| o.counts.power_failures));
+    let failed: u64 = failed.sum();
+    assert!(20 < failed, "{failed}");
+}
+
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
 #[test]
 fn crashes_of_seeds() {

@@ -371,9 +371,10 @@ impl Leases {
         let here = context.address.node;
         let mut nodes = state.data_nodes();
         nodes.retain(|node| state.incarnations.contains_key(node));
-        let (silent, heard): (Vec<NodeId>, Vec<NodeId>) = nodes
-            .iter()
-            .partition(|node| **node != here && self.is_missing(**node, state, context));
+        let (silent, heard): (Vec<NodeId>, Vec<NodeId>) = nodes.iter().partition(|node| {
+            is_replaced(**node, state, context)
+                || **node != here && self.is_missing(**node, state, context)
+        });
         let mut condemned = BTreeMap::new();
         for node in silent.iter().copied() {
             if may_go(node, state, &silent, &condemned) {
@@ -481,6 +482,16 @@ impl Leases {
         };
         Hanging { broken, nodes: says.iter().filter(is_believed).copied().collect() }
     }
+}
+
+/// Has another boot of the node come, whatever the state says? So that one is over, and is nobody's heir.
+pub fn is_replaced(node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
+    let first = Address { node, worker: WorkerId(0) };
+    let there = match node == context.address.node {
+        true => Some(context.node.incarnation),
+        false => context.channels.linked(first),
+    };
+    there.is_some_and(|boot| state.incarnations.get(&node).is_some_and(|member| *member != boot))
 }
 
 /// Nodes that live and from which nothing else comes.

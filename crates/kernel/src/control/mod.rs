@@ -463,7 +463,7 @@ impl Control {
             return true;
         };
         let mut others = group.members.iter().filter(|member| member.node != node);
-        others.any(|other| !self.restarts.is_gone(other, &self.leases, context))
+        others.any(|other| !self.restarts.is_gone(other, &self.state, &self.leases, context))
     }
 
     fn on_change_schema(

@@ -18,7 +18,7 @@ use protocol::control::{ControlEntry, ControlState, Group, Member, RestartMember
 use protocol::message::{DiskFound, DiskPoint, Excluded, RegisterNode, RowsLoaded};
 use types::{Address, Home, Incarnation, Lineage, NodeId, Timestamp, WorkerId};
 
-use super::lease::Leases;
+use super::lease::{Leases, is_replaced};
 use crate::limits::{RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::worker::{Context, Time};
 
@@ -66,17 +66,16 @@ impl Restarts {
     }
 
     /// Has this boot of the member's node been replaced by another one, or is nothing heard of it?
-    pub fn is_gone(&self, member: &Member, leases: &Leases, context: &Context<'_>) -> bool {
-        match member.node == context.address.node {
-            true => member.incarnation != context.node.incarnation,
-            false => {
-                let first = Address { node: member.node, worker: WorkerId(0) };
-                let linked = context.channels.linked(first);
-                linked.is_some_and(|boot| boot != member.incarnation)
-                    || self.successor(member).is_some()
-                    || leases.is_silent(member.node, context)
-            }
-        }
+    pub fn is_gone(
+        &self,
+        member: &Member,
+        state: &ControlState,
+        leases: &Leases,
+        context: &Context<'_>,
+    ) -> bool {
+        is_replaced(member.node, state, context)
+            || self.successor(member).is_some()
+            || member.node != context.address.node && leases.is_silent(member.node, context)
     }
 
     /// The boot of the member's node that has come back.
@@ -95,7 +94,7 @@ impl Restarts {
         let now = context.now;
         self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
         let has_views = state.is_formed() || state.restart.is_some();
-        let is_gone = |member: &&Member| self.is_gone(member, leases, context);
+        let is_gone = |member: &&Member| self.is_gone(member, state, leases, context);
         let is_lost = |group: &Group| {
             let mut active = active(group);
             match state.restart {
@@ -125,7 +124,7 @@ impl Restarts {
             .groups
             .values()
             .flat_map(active)
-            .filter(|member| !self.is_gone(member, leases, context))
+            .filter(|member| !self.is_gone(member, state, leases, context))
             .cloned()
             .collect();
         if !live.is_empty() {

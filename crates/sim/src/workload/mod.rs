@@ -8,6 +8,7 @@ mod deadlock;
 mod ledger;
 mod lists;
 mod pages;
+mod prefix;
 mod ranges;
 mod registers;
 mod schema_changes;
@@ -22,7 +23,7 @@ use types::Table;
 
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::Actor;
+use crate::stage::{Actor, Stage};
 
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -33,6 +34,8 @@ pub trait Work {
     fn rows(&self) -> Vec<(&'static str, Vec<i64>)>;
     /// One session, until the stage stops.
     fn session(&self, actor: Actor) -> Task;
+    /// A global checkpoint is done that began when this event had not happened yet.
+    fn promise(&self, _stage: &Stage, _acknowledged_before: u64) {}
     /// What must be left when all sessions have ended.
     fn check(&self, contents: &Contents) -> Result<(), String>;
 }
@@ -58,3 +61,6 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "snapshots", make: snapshots::make },
     Kind { name: "ranges", make: ranges::make },
 ];
+
+/// In worlds that lose their power only.
+pub const PREFIX: Kind = Kind { name: "prefix", make: prefix::make };

@@ -3,7 +3,7 @@
 use kernel::{Input, Time};
 use types::{Address, NodeId, WorkerId};
 
-use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, World, boot};
+use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot};
 use crate::options::{
     CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, STALL_FOUND_OUT_MAX,
 };
@@ -166,6 +166,34 @@ impl World {
         }
         self.note_lost(node, self.now + FOUND_OUT_MAX);
         self.next_crash = Some(crash);
+    }
+
+    /// All nodes end, and start again one after the other.
+    pub(super) fn lose_power(&mut self) {
+        if self.faults_are_over {
+            return;
+        }
+        self.counts.power_failures += 1;
+        self.trace.add(13 << 32);
+        let mut random = self.random.fork();
+        let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
+        for node in nodes {
+            let restart_after = Some(random.logarithmic(MILLISECOND, OUTAGE_MAX));
+            self.crash(Crash {
+                node,
+                failure: Failure::Dies,
+                at: 0,
+                told_after: Time::MAX,
+                restart_after,
+                then: Vec::new(),
+                is_hasty: true,
+                seed: random.draw(),
+            });
+        }
+        for node in self.options.cluster_config().data_nodes() {
+            // Until others are there, and the rows are loaded.
+            self.note_lost(node, self.now + OUTAGE_MAX + RESTART_MAX);
+        }
     }
 
     /// The node's workers and the tasks on them are gone; the others are told later.
