@@ -439,6 +439,7 @@ impl Control {
             None if self.state.is_over(incarnation) => {}
             None if self.leases.slow().pause(node, context.now) > 0 => {}
             None if has_rows && self.state.restart.is_some() => {}
+            None if has_rows && self.restarts.is_needed(&self.state, &self.leases, context) => {}
             None => {
                 self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context);
             }

@@ -84,6 +84,16 @@ impl Restarts {
         returned.filter(|returned| returned.incarnation != member.incarnation)
     }
 
+    /// Is nobody left of some group, or of the members of a restart? Then nobody is let in who would have to be filled.
+    pub fn is_needed(&self, state: &ControlState, leases: &Leases, context: &Context<'_>) -> bool {
+        let is_gone = |member: &Member| self.is_gone(member, state, leases, context);
+        let mut groups = state.groups.values();
+        match state.restart {
+            Some(_) => groups.flat_map(active).any(is_gone),
+            None => groups.any(|group| active(group).all(is_gone)),
+        }
+    }
+
     /// What the leader is to propose, and why.
     pub fn lead(
         &mut self,
@@ -93,17 +103,7 @@ impl Restarts {
     ) -> Option<(ControlEntry, String)> {
         let now = context.now;
         self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
-        let has_views = state.is_formed() || state.restart.is_some();
-        let is_gone = |member: &&Member| self.is_gone(member, state, leases, context);
-        let is_lost = |group: &Group| {
-            let mut active = active(group);
-            match state.restart {
-                // Who does not load its rows does not end the restart.
-                Some(_) => active.any(|member| is_gone(&member)),
-                None => active.all(|member| is_gone(&member)),
-            }
-        };
-        if !has_views || !state.groups.values().any(is_lost) {
+        if !self.is_needed(state, leases, context) {
             self.possible_since = None;
             return self.end(state);
         }
