@@ -24,6 +24,7 @@ pub mod coordinator;
 pub mod deadlock;
 mod handover;
 pub mod limits;
+mod local_checkpoint;
 mod local_rows;
 mod node;
 mod pace;
@@ -38,5 +39,5 @@ pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
-pub use store::{MemoryStore, Store, Visit};
+pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

@@ -35,6 +35,9 @@ pub const RESEND_INTERVAL_US: u64 = 100_000;
 /// A cluster restart that could be begun waits so long for the other nodes of the last views.
 pub const RESTART_WAIT_US: u64 = 5_000_000;
 
+/// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.
+pub const LOG_GROWTH_MIN: u64 = 64 << 20;
+
 /// Between the beginnings of global checkpoints, while something is committed and nobody waits for one: what the whole cluster loses when
 /// all nodes lose their power at once, and a sync.
 pub const CHECKPOINT_INTERVAL_US: u64 = 500_000;

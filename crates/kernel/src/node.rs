@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::disk::DiskEntry;
-use protocol::message::DiskFound;
 use protocol::request::Connections;
 use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 use storage::PagePool;
@@ -20,9 +19,10 @@ use types::{
     TableState, Timestamp, WorkerId,
 };
 
-use crate::limits::{CONTROL_LOG_BYTES_MAX, RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
+use crate::limits::{CONTROL_LOG_BYTES_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
+use crate::restart::{self, Found};
 use crate::store::Store;
 use crate::worker::Time;
 
@@ -205,7 +205,7 @@ pub struct NodeShared {
     /// What was committed up to this is on the disks of all members.
     checkpointed: AtomicU64,
     /// What its disk held when it started, and where on it this boot says that it has opened it.
-    pub(crate) disk: DiskFound,
+    pub(crate) disk: Found,
     booted: u64,
     /// Of its disk, when it started.
     pub(crate) parts: u16,
@@ -218,6 +218,7 @@ pub struct NodeShared {
     contention: Contention,
     record_rows_max: AtomicUsize,
     control_log_bytes_max: AtomicU64,
+    log_growth_min: AtomicU64,
     /// When something was heard of each other node last.
     heard: BTreeMap<NodeId, AtomicU64>,
     /// How each other node acknowledges, as each worker of this one finds.
@@ -292,9 +293,9 @@ impl NodeShared {
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
-        let (mut disk, mut booted, mut parts) = (DiskFound::default(), 0, 0);
+        let (mut disk, mut booted, mut parts) = (Found::default(), 0, 0);
         if let Some(store) = &store {
-            disk = crate::restart::look(store.as_ref(), &state.shards_of(node))?;
+            disk = restart::look(store.as_ref(), &state.shards_of(node))?;
             parts = store.parts();
             booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes());
         }
@@ -321,6 +322,7 @@ impl NodeShared {
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
             control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
+            log_growth_min: AtomicU64::new(LOG_GROWTH_MIN),
             heard,
             lags,
             awake: (0..workers).map(|_| Awake::default()).collect(),
@@ -478,6 +480,19 @@ impl NodeShared {
     /// For the simulator: snapshots are made all the time.
     pub fn set_control_log_bytes_max(&self, count: u64) {
         self.control_log_bytes_max.store(count, Ordering::Relaxed);
+    }
+
+    /// By how much the log of a part may grow until a local checkpoint is begun: half of what its rows take, and not too little.
+    pub(crate) fn log_growth_max(&self) -> u64 {
+        let least = self.log_growth_min.load(Ordering::Relaxed);
+        match least {
+            LOG_GROWTH_MIN => least.max(self.pool.used() / self.awake.len() as u64 / 2),
+            own => own,
+        }
+    }
+    /// For the simulator: local checkpoints are made all the time.
+    pub fn set_log_growth_max(&self, entries: u64) {
+        self.log_growth_min.store(entries, Ordering::Relaxed);
     }
 
     /// The shards this node has a replica of.

@@ -12,24 +12,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use protocol::control::ControlState;
-use protocol::disk::DiskEntry;
+use protocol::disk::{CheckpointBlock, CheckpointContents, DiskEntry};
 use protocol::message::{CopiedVersion, DiskFound, DiskPoint, Record, RecordKind, Write};
 use storage::RowChange;
 use types::wire::Wire;
 use types::{Incarnation, Lineage, LogPosition, ShardId, Timestamp, TransactionId, WorkerId};
 
 use crate::node::NodeShared;
-use crate::store::Store;
+use crate::store::{CheckpointFound, Store};
 
 /// As many points are told of: others' disks may lack the last few.
 const POINTS_TOLD_MAX: usize = 64;
 
+/// What a disk held when its process started.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// What the others are told.
+    pub told: DiskFound,
+    /// Where on the disk the log of each shard is closed.
+    closed: BTreeMap<ShardId, BTreeMap<Timestamp, u64>>,
+}
+
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
-pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<DiskFound, String> {
+pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, String> {
     let mut boots: Vec<Incarnation> = Vec::new();
     let mut logs: BTreeMap<ShardId, LogFound> = BTreeMap::new();
-    for part in 0..store.parts() {
-        let part = WorkerId(part);
+    for part in (0..store.parts()).map(WorkerId) {
         store.read_log(part, 0, &mut |place, bytes| {
             let entry = DiskEntry::without_rows(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
@@ -39,7 +47,7 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<DiskFound, S
                     logs.insert(shard, LogFound::default());
                 }
                 DiskEntry::Record { shard, lineage, position, record } => {
-                    logs.entry(shard).or_default().add(lineage, position, &record.kind);
+                    logs.entry(shard).or_default().add(lineage, position, place, &record.kind);
                 }
                 DiskEntry::Stamped { shard, position, .. } => {
                     logs.entry(shard).or_default().stamp(position);
@@ -51,9 +59,42 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<DiskFound, S
     let of_shard = |shard: &ShardId| logs.get(shard).map(LogFound::points).unwrap_or_default();
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();
-    let points = all.fold(first, |points, other| &points & &other);
+    let mut points = all.fold(first, |points, other| &points & &other);
+    let closed = logs.into_iter().map(|(shard, log)| (shard, log.places)).collect();
+    let mut found = Found { told: DiskFound::default(), closed };
+    for part in (0..store.parts()).map(WorkerId).filter(|part| store.begin(*part) > 0) {
+        // The log before that has gone: only from what took its place on can it be begun with.
+        let checkpoints = checkpoints(store, part)?;
+        points.retain(|point| checkpoints.iter().any(|(_, of)| found.fits(of, point.at)));
+        boots.clear();
+    }
     let skipped = points.len().saturating_sub(POINTS_TOLD_MAX);
-    Ok(DiskFound { points: points.into_iter().skip(skipped).collect(), boots })
+    found.told = DiskFound { points: points.into_iter().skip(skipped).collect(), boots };
+    Ok(found)
+}
+
+impl Found {
+    /// Has this local checkpoint nothing newer, and are its logs closed at this timestamp behind where it begins?
+    fn fits(&self, contents: &CheckpointContents, at: Timestamp) -> bool {
+        let is_behind = |(shard, begin): &(ShardId, u64)| {
+            let closed = self.closed.get(shard).and_then(|closed| closed.get(&at));
+            closed.is_some_and(|place| begin < place)
+        };
+        contents.newest <= at && contents.shards.iter().all(is_behind)
+    }
+}
+
+/// The local checkpoints of a part, the newest first.
+fn checkpoints(
+    store: &dyn Store,
+    part: WorkerId,
+) -> Result<Vec<(CheckpointFound, CheckpointContents)>, String> {
+    let contents = |found: CheckpointFound| {
+        let contents = CheckpointContents::from_bytes(&found.contents)
+            .map_err(|error| format!("part {part}, checkpoint {}: {error}", found.number))?;
+        Ok((found, contents))
+    };
+    store.checkpoints(part).into_iter().map(contents).collect()
 }
 
 /// What the disk has of a shard's log.
@@ -65,10 +106,11 @@ struct LogFound {
     /// The last of them may wait for timestamps.
     closed: Vec<DiskPoint>,
     points: BTreeSet<DiskPoint>,
+    places: BTreeMap<Timestamp, u64>,
 }
 
 impl LogFound {
-    fn add(&mut self, lineage: Lineage, position: LogPosition, kind: &RecordKind) {
+    fn add(&mut self, lineage: Lineage, position: LogPosition, place: u64, kind: &RecordKind) {
         if self.lineage != lineage {
             // What was under way in the one before never got any further.
             (self.lineage, self.unstamped, self.closed) = (lineage, BTreeSet::new(), Vec::new());
@@ -82,6 +124,7 @@ impl LogFound {
             }
             RecordKind::Closed { at } => {
                 self.closed.push(DiskPoint { at: *at, lineage });
+                self.places.insert(*at, place);
                 self.settle();
             }
             _ => {}
@@ -112,10 +155,29 @@ impl NodeShared {
         let store = self.store.as_ref().expect("a restart is of nodes with disks");
         let part = WorkerId(part);
         let mut loading = Loading::new(&state);
-        store.read_log(part, 0, &mut |place, bytes| {
+        let found = checkpoints(store.as_ref(), part)?;
+        let fits = |contents: &CheckpointContents| {
+            contents.newest <= loading.limit(contents.lineage)
+                && self.disk.fits(contents, loading.at)
+        };
+        let newest = found.into_iter().find(|(_, contents)| fits(contents));
+        if let Some((found, contents)) = &newest {
+            loading.begins.extend(contents.shards.iter().copied());
+            store.read_checkpoint(part, found.number, &mut |bytes| {
+                let block = CheckpointBlock::from_bytes(bytes).map_err(|error| {
+                    format!("part {part}, checkpoint {}: {error}", found.number)
+                })?;
+                loading.take_block(block, self)
+            })?;
+        }
+        let log_from = newest.map_or(0, |(found, _)| found.log_from);
+        if log_from < store.begin(part) {
+            return Err(format!("part {part}: no checkpoint is old enough for what its log lacks"));
+        }
+        store.read_log(part, log_from, &mut |place, bytes| {
             let entry = DiskEntry::from_bytes(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
-            loading.take(entry, self)
+            loading.take(place, entry, self)
         })?;
         loading.end(self);
         self.parts_loaded.fetch_add(1, Ordering::SeqCst);
@@ -138,6 +200,8 @@ struct Loading<'a> {
     state: &'a ControlState,
     /// What was committed up to this is loaded.
     at: Timestamp,
+    /// Entries of these shards up to there are in the checkpoint.
+    begins: BTreeMap<ShardId, u64>,
     logs: BTreeMap<ShardId, LogLoading>,
 }
 
@@ -154,10 +218,37 @@ struct LogLoading {
 impl<'a> Loading<'a> {
     fn new(state: &'a ControlState) -> Loading<'a> {
         let restart = state.restart.expect("the host was asked in a restart");
-        Loading { state, at: restart.at, logs: BTreeMap::new() }
+        Loading { state, at: restart.at, begins: BTreeMap::new(), logs: BTreeMap::new() }
     }
 
-    fn take(&mut self, entry: DiskEntry, node: &NodeShared) -> Result<(), String> {
+    /// What was committed in this lineage up to this is left. Its end may be of a lineage before: behind that it is as if it had never been.
+    fn limit(&self, lineage: Lineage) -> Timestamp {
+        let end = self.state.restarts.get(&lineage).copied();
+        end.unwrap_or(self.at).min(self.at)
+    }
+
+    fn take_block(&mut self, block: CheckpointBlock, node: &NodeShared) -> Result<(), String> {
+        let CheckpointBlock { shard, table, rows } = block;
+        self.logs.entry(shard).or_default();
+        let Some(mut shard) = node.shard(shard) else { return Ok(()) };
+        for row in rows {
+            if let CopiedVersion::Committed(ts, value) = row.version {
+                shard.load_row(table, &row.key, RowChange::Put(&value), ts)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, place: u64, entry: DiskEntry, node: &NodeShared) -> Result<(), String> {
+        let shard = match &entry {
+            DiskEntry::Booted { .. } => return Ok(()),
+            DiskEntry::Begun { shard, .. }
+            | DiskEntry::Stamped { shard, .. }
+            | DiskEntry::Record { shard, .. } => *shard,
+        };
+        if self.begins.get(&shard).is_some_and(|begin| place <= *begin) {
+            return Ok(());
+        }
         match entry {
             DiskEntry::Booted { .. } => {}
             DiskEntry::Begun { shard, .. } => {
@@ -193,9 +284,8 @@ impl<'a> Loading<'a> {
         record: Record,
         node: &NodeShared,
     ) -> Result<(), String> {
+        let limit = self.limit(self.logs[&shard].lineage);
         let log = self.logs.get_mut(&shard).expect("the caller made it");
-        // Its lineage is over, this one's predecessor among them: what was committed behind that is as if it had never been.
-        let limit = self.state.restarts.get(&log.lineage).copied().unwrap_or(self.at).min(self.at);
         let Record { transaction, kind, writes } = record;
         let undecided =
             |log: &mut LogLoading| log.undecided.remove(&transaction).unwrap_or_default();

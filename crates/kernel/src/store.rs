@@ -3,7 +3,7 @@
 //! Each worker has a *part* of it, for the shards that it owns: a log of entries ([`protocol::disk`]), which become durable in their
 //! order, behind the kernel's back. No worker waits for a disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use types::WorkerId;
@@ -13,6 +13,34 @@ pub trait Store: Send + Sync {
     fn append(&self, part: WorkerId, entry: &[u8]) -> u64;
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
     fn durable(&self, part: WorkerId) -> u64;
+    /// The place behind the last entry.
+    fn end(&self, part: WorkerId) -> u64;
+
+    /// Begins a local checkpoint of the part, instead of one that was not ended.
+    fn begin_checkpoint(&self, part: WorkerId);
+    /// May a block be added now? When it may again the host tells the worker, by [`Input::Durable`](crate::Input).
+    fn has_room(&self, part: WorkerId) -> bool;
+    fn add_block(&self, part: WorkerId, block: Vec<u8>);
+    /// With it belong the entries of the log from this place on, and what the contents say of it ([`protocol::disk`]).
+    fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>);
+    /// One that was ended is being written.
+    fn is_writing_checkpoint(&self, part: WorkerId) -> bool;
+    /// The number of the newest that is durable.
+    fn checkpoint_written(&self, part: WorkerId) -> Option<u64>;
+    /// It can be begun with from now on, so those before it may go, and the log before it.
+    fn accept_checkpoint(&self, part: WorkerId, number: u64);
+
+    /// Those that there were when the process started, the newest first.
+    fn checkpoints(&self, part: WorkerId) -> Vec<CheckpointFound>;
+    /// Its blocks, as they were added.
+    fn read_checkpoint(
+        &self,
+        part: WorkerId,
+        number: u64,
+        visit: &mut VisitBlock<'_>,
+    ) -> Result<(), String>;
+    /// The log began here when the process started: what was before has gone for a checkpoint.
+    fn begin(&self, part: WorkerId) -> u64;
     /// How many parts there are, those of a former boot that had more workers among them.
     fn parts(&self) -> u16;
     /// The entries that were durable when the process started, in order, from the first that ends behind this place, each with the place
@@ -20,6 +48,14 @@ pub trait Store: Send + Sync {
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String>;
 }
 
+#[derive(Clone, Debug)]
+pub struct CheckpointFound {
+    pub number: u64,
+    pub log_from: u64,
+    pub contents: Vec<u8>,
+}
+
+pub type VisitBlock<'a> = dyn FnMut(&[u8]) -> Result<(), String> + 'a;
 pub type Visit<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
 
 /// One that lasts as long as the process, and whose entries are durable at once, or when the test says so.
@@ -28,16 +64,8 @@ pub struct MemoryStore(Mutex<Memory>);
 
 #[derive(Default)]
 struct Memory {
-    parts: BTreeMap<WorkerId, Part>,
+    parts: BTreeMap<WorkerId, MemoryPart>,
     is_slow: bool,
-}
-
-#[derive(Default)]
-struct Part {
-    entries: Vec<Vec<u8>>,
-    durable: u64,
-    /// When the process started.
-    found: u64,
 }
 
 impl MemoryStore {
@@ -45,34 +73,45 @@ impl MemoryStore {
     pub fn set_slow(&self, is_slow: bool) {
         let mut memory = self.lock();
         memory.is_slow = is_slow;
-        for part in memory.parts.values_mut() {
-            part.durable = part.entries.len() as u64;
-        }
+        memory.parts.values_mut().for_each(MemoryPart::write_all);
     }
 
     /// The process has ended; what it gave stays.
     pub fn close(&self) {
         let mut memory = self.lock();
-        memory.is_slow = false;
         for part in memory.parts.values_mut() {
-            part.durable = part.entries.len() as u64;
-            part.found = part.durable;
+            part.write_all();
+            part.close();
         }
     }
 
     /// The power fails: what is not durable is lost.
     pub fn lose_power(&self) {
         let mut memory = self.lock();
-        memory.is_slow = false;
-        for part in memory.parts.values_mut() {
-            part.entries.truncate(usize::try_from(part.durable).expect("a count of entries"));
-            part.found = part.durable;
-        }
+        memory.parts.values_mut().for_each(MemoryPart::close);
     }
 
-    /// What a part was given, in order.
-    pub fn entries(&self, part: WorkerId) -> Vec<Vec<u8>> {
-        self.lock().parts.get(&part).map(|part| part.entries.clone()).unwrap_or_default()
+    /// For a slow one: the parts with something that is not durable, and the places behind it.
+    pub fn unwritten(&self) -> Vec<(WorkerId, u64)> {
+        let memory = self.lock();
+        let parts = memory.parts.iter().filter(|(_, part)| !part.is_written());
+        parts.map(|(id, part)| (*id, part.end())).collect()
+    }
+
+    /// For a slow one: what the part was given before this place is durable.
+    pub fn write(&self, part: WorkerId, place: u64) {
+        self.with(part, |part| part.write_to(place));
+    }
+
+    fn with<T>(&self, part: WorkerId, work: impl FnOnce(&mut MemoryPart) -> T) -> T {
+        let mut memory = self.lock();
+        let is_slow = memory.is_slow;
+        let part = memory.parts.entry(part).or_default();
+        let result = work(part);
+        if !is_slow {
+            part.write_all();
+        }
+        result
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
@@ -80,28 +119,131 @@ impl MemoryStore {
     }
 }
 
+/// A place is a number of entries.
+#[derive(Default)]
+struct MemoryPart {
+    /// Those before it have gone.
+    begin: u64,
+    entries: VecDeque<Vec<u8>>,
+    durable: u64,
+    /// Of those that were there when the process started.
+    found: u64,
+    found_begin: u64,
+    blocks: Vec<Vec<u8>>,
+    /// Ended, and not durable.
+    ended: Option<MemoryCheckpoint>,
+    checkpoints: Vec<MemoryCheckpoint>,
+    number_last: u64,
+}
+
+struct MemoryCheckpoint {
+    /// Where the log ended when it did.
+    ended_at: u64,
+    found: CheckpointFound,
+    blocks: Vec<Vec<u8>>,
+}
+
+impl MemoryPart {
+    fn end(&self) -> u64 {
+        self.begin + self.entries.len() as u64
+    }
+    /// Is all of it durable?
+    fn is_written(&self) -> bool {
+        self.durable == self.end() && self.ended.is_none()
+    }
+    fn write_all(&mut self) {
+        self.write_to(self.end());
+    }
+    fn write_to(&mut self, place: u64) {
+        self.durable = self.durable.max(place.min(self.end()));
+        self.checkpoints.extend(self.ended.take_if(|ended| ended.ended_at <= place));
+    }
+    /// The process has ended: what is not durable is lost.
+    fn close(&mut self) {
+        let left = usize::try_from(self.durable - self.begin).expect("a count of entries");
+        self.entries.truncate(left);
+        (self.found, self.found_begin) = (self.durable, self.begin);
+        (self.blocks, self.ended) = (Vec::new(), None);
+    }
+    fn accept_checkpoint(&mut self, number: u64) {
+        self.checkpoints.retain(|checkpoint| number <= checkpoint.found.number);
+        let first = self.checkpoints.first().expect("it is durable").found.log_from;
+        while self.begin < first {
+            self.entries.pop_front().expect("the checkpoint's log is behind that");
+            self.begin += 1;
+        }
+    }
+}
+
 impl Store for MemoryStore {
     fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
-        let mut memory = self.lock();
-        let is_slow = memory.is_slow;
-        let part = memory.parts.entry(part).or_default();
-        part.entries.push(entry.to_vec());
-        let place = part.entries.len() as u64;
-        if !is_slow {
-            part.durable = place;
-        }
-        place
+        self.with(part, |part| {
+            part.entries.push_back(entry.to_vec());
+            part.end()
+        })
     }
     fn durable(&self, part: WorkerId) -> u64 {
-        self.lock().parts.get(&part).map_or(0, |part| part.durable)
+        self.with(part, |part| part.durable)
+    }
+    fn end(&self, part: WorkerId) -> u64 {
+        self.with(part, |part| part.end())
+    }
+    fn begin_checkpoint(&self, part: WorkerId) {
+        self.with(part, |part| (part.blocks, part.ended) = (Vec::new(), None));
+    }
+    fn has_room(&self, _part: WorkerId) -> bool {
+        true
+    }
+    fn add_block(&self, part: WorkerId, block: Vec<u8>) {
+        self.with(part, |part| part.blocks.push(block));
+    }
+    fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
+        self.with(part, |part| {
+            part.number_last += 1;
+            let found = CheckpointFound { number: part.number_last, log_from, contents };
+            let (ended_at, blocks) = (part.end(), std::mem::take(&mut part.blocks));
+            part.ended = Some(MemoryCheckpoint { ended_at, found, blocks });
+        });
+    }
+    fn is_writing_checkpoint(&self, part: WorkerId) -> bool {
+        self.with(part, |part| part.ended.is_some())
+    }
+    fn checkpoint_written(&self, part: WorkerId) -> Option<u64> {
+        self.with(part, |part| part.checkpoints.last().map(|checkpoint| checkpoint.found.number))
+    }
+    fn accept_checkpoint(&self, part: WorkerId, number: u64) {
+        self.with(part, |part| part.accept_checkpoint(number));
+    }
+    fn checkpoints(&self, part: WorkerId) -> Vec<CheckpointFound> {
+        self.with(part, |part| {
+            part.checkpoints.iter().rev().map(|checkpoint| checkpoint.found.clone()).collect()
+        })
+    }
+    fn read_checkpoint(
+        &self,
+        part: WorkerId,
+        number: u64,
+        visit: &mut VisitBlock<'_>,
+    ) -> Result<(), String> {
+        self.with(part, |part| {
+            let mut all = part.checkpoints.iter();
+            let checkpoint = all.find(|checkpoint| checkpoint.found.number == number);
+            let checkpoint =
+                checkpoint.ok_or_else(|| format!("there is no checkpoint {number}"))?;
+            checkpoint.blocks.iter().try_for_each(|block| visit(block))
+        })
+    }
+    fn begin(&self, part: WorkerId) -> u64 {
+        self.with(part, |part| part.found_begin)
     }
     fn parts(&self) -> u16 {
         self.lock().parts.keys().last().map_or(0, |last| last.0 + 1)
     }
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String> {
-        let memory = self.lock();
-        let Some(part) = memory.parts.get(&part) else { return Ok(()) };
-        let found = (1..=part.found).zip(&part.entries).skip_while(|(place, _)| *place <= from);
-        found.map(|(place, entry)| visit(place, entry)).collect()
+        self.with(part, |part| {
+            let found = (part.begin + 1..=part.found).zip(&part.entries);
+            let mut found = found.skip_while(|(place, _)| *place <= from);
+            found.try_for_each(|(place, entry)| visit(place, entry))
+        })
     }
 }

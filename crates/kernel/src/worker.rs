@@ -18,6 +18,7 @@ use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
 use crate::handover::HandoverBlock;
 use crate::limits::{BEGUN_TOGETHER_MAX, HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
+use crate::local_checkpoint::LocalCheckpoints;
 use crate::node::{NodeShared, NodeStatistics};
 use crate::pace::Paces;
 use crate::report::Reports;
@@ -86,6 +87,8 @@ enum LocalContent {
     StatePublished,
     /// Long transactions or the housekeeping of this shard are waiting for their next step.
     GoOn(ShardId),
+    /// The local checkpoint waits for its next step.
+    Checkpoint,
     /// These requests have got their snapshots.
     Begin(Vec<(SessionId, u64)>),
 }
@@ -206,6 +209,12 @@ impl Context<'_> {
         self.outbox.local.push((owner.worker, message));
     }
 
+    /// Has this worker go on with its local checkpoint, behind the work that waits for it now.
+    pub(crate) fn checkpoint_later(&mut self) {
+        let message = LocalMessage { from: self.origin(), content: LocalContent::Checkpoint };
+        self.outbox.local.push((self.address.worker, message));
+    }
+
     /// Has this worker begin these requests, behind the work that waits for it now.
     fn begin_later(&mut self, granted: Vec<(SessionId, u64)>) {
         let message = LocalMessage { from: self.origin(), content: LocalContent::Begin(granted) };
@@ -323,6 +332,7 @@ pub struct Kernel {
     coordinator: Coordinator,
     sequencer: SequencerBlock,
     checkpoints: CheckpointBlock,
+    local_checkpoints: LocalCheckpoints,
     deadlock: Deadlock,
     handover: HandoverBlock,
     reports: Reports,
@@ -352,6 +362,7 @@ impl Kernel {
             coordinator: Coordinator::new(),
             sequencer: SequencerBlock::new(),
             checkpoints: CheckpointBlock::default(),
+            local_checkpoints: LocalCheckpoints::default(),
             deadlock: Deadlock::new(),
             handover: HandoverBlock::default(),
             reports: Reports::new(now),
@@ -428,6 +439,9 @@ impl Kernel {
                     for (session, request) in granted {
                         coordinator.begin(session, request, &mut context);
                     }
+                }
+                LocalContent::Checkpoint => {
+                    self.local_checkpoints.go_on(&mut context!(self, now, outbox));
                 }
                 LocalContent::GoOn(shard) => {
                     let mut context = context!(self, now, outbox);
@@ -720,6 +734,7 @@ impl Kernel {
             participant::on_tick(&mut context);
             self.sequencer.on_tick(&self.coordinator, &mut context);
             self.checkpoints.on_tick(&mut context);
+            self.local_checkpoints.on_tick(&mut context);
             self.deadlock.on_tick(&mut context);
             self.handover.on_tick(&mut self.coordinator, &mut context);
         }

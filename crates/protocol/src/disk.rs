@@ -1,9 +1,12 @@
 //! What a replica gives its disk: the records of its shard's log, one entry each, in the order in which the replica has them.
 
 use types::wire::{Reader, Wire, WireError};
-use types::{Incarnation, Lineage, LogPosition, ShardId, Timestamp, TransactionId, wire_enum};
+use types::{
+    Incarnation, Lineage, LogPosition, ShardId, TableId, Timestamp, TransactionId, wire_enum,
+    wire_struct,
+};
 
-use crate::message::{Record, RecordKind};
+use crate::message::{CopiedRow, Record, RecordKind};
 
 #[derive(Clone, Debug)]
 pub enum DiskEntry {
@@ -22,6 +25,26 @@ wire_enum!(DiskEntry {
     2 => Begun { shard, lineage, position },
     3 => Booted { incarnation },
 });
+
+/// Some committed rows of a local checkpoint.
+#[derive(Clone, Debug)]
+pub struct CheckpointBlock {
+    pub shard: ShardId,
+    pub table: TableId,
+    pub rows: Vec<CopiedRow>,
+}
+wire_struct!(CheckpointBlock { shard, table, rows });
+
+/// What a local checkpoint of a part of the disk has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointContents {
+    /// Of the rows and the deletions in it: it can be begun with at this or later.
+    pub newest: Timestamp,
+    pub lineage: Lineage,
+    /// The shards, and the place in the part's log behind which entries of each are not in it.
+    pub shards: Vec<(ShardId, u64)>,
+}
+wire_struct!(CheckpointContents { newest, lineage, shards });
 
 impl DiskEntry {
     /// All of it but a record's rows, which are most of the work.

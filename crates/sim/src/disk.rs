@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kernel::{Journal, Store, Visit};
+use kernel::{Journal, MemoryStore, Store};
 use types::{Home, WorkerId};
 
 use crate::random::Random;
@@ -15,15 +15,21 @@ pub struct Disk {
     pub home: Home,
     pub journal: Arc<DiskJournal>,
     /// Where the world's nodes keep their rows on disks, too.
-    pub store: Option<Arc<DiskStore>>,
+    pub store: Option<Arc<MemoryStore>>,
+    /// The writes that are under way, one of a part at a time, and the places that they make durable.
+    pub stores: BTreeMap<WorkerId, u64>,
     /// The write that is under way.
     pub writes: Option<u64>,
 }
 
 impl Disk {
     pub fn new(home: Home, has_rows: bool) -> Disk {
-        let store = has_rows.then(Arc::default);
-        Disk { home, journal: Arc::default(), store, writes: None }
+        let store = has_rows.then(Arc::<MemoryStore>::default);
+        if let Some(store) = &store {
+            store.set_slow(true);
+        }
+        let (journal, stores) = (Arc::default(), BTreeMap::new());
+        Disk { home, journal, store, stores, writes: None }
     }
 
     /// The process has ended: what it has not yet given to the system is lost.
@@ -35,7 +41,27 @@ impl Disk {
         }
         state.waiting.clear();
         if let Some(store) = &self.store {
-            store.crash(random);
+            for (part, end) in store.unwritten() {
+                let durable = store.durable(part);
+                store.write(part, durable + random.below(end - durable + 1));
+            }
+            store.lose_power();
+        }
+        self.stores.clear();
+    }
+
+    /// Begins to write what the parts were given that write nothing.
+    pub fn begin_stores(&mut self) -> Vec<WorkerId> {
+        let Some(store) = &self.store else { return Vec::new() };
+        let mut begun = store.unwritten();
+        begun.retain(|(part, _)| !self.stores.contains_key(part));
+        self.stores.extend(begun.iter().copied());
+        begun.into_iter().map(|(part, _)| part).collect()
+    }
+    pub fn end_store(&mut self, part: WorkerId) {
+        let place = self.stores.remove(&part).expect("it was begun");
+        if let Some(store) = &self.store {
+            store.write(part, place);
         }
     }
 }
@@ -96,72 +122,5 @@ impl Journal for DiskJournal {
     }
     fn read(&self) -> Vec<Vec<u8>> {
         self.lock().records.clone()
-    }
-}
-
-/// What a data node keeps of its rows. Each part has a write under way at a time, with all that it was given until that began.
-#[derive(Default)]
-pub struct DiskStore(Mutex<BTreeMap<WorkerId, Part>>);
-
-#[derive(Default)]
-struct Part {
-    entries: Vec<Vec<u8>>,
-    durable: u64,
-    /// When the process started.
-    found: u64,
-    /// What is durable when the write that is under way has ended.
-    writing: Option<u64>,
-}
-
-impl DiskStore {
-    /// The parts that have something to write and do not.
-    pub fn begin_writes(&self) -> Vec<WorkerId> {
-        let mut parts = self.lock();
-        let idle = parts
-            .iter_mut()
-            .filter(|(_, part)| part.writing.is_none() && part.durable < part.entries.len() as u64);
-        idle.map(|(id, part)| {
-            part.writing = Some(part.entries.len() as u64);
-            *id
-        })
-        .collect()
-    }
-    pub fn end_write(&self, part: WorkerId) {
-        let mut parts = self.lock();
-        let part = parts.get_mut(&part).expect("it was begun");
-        part.durable = part.writing.take().expect("it was begun");
-    }
-    /// The process has ended: of what is not durable as much is there as chance has it.
-    fn crash(&self, random: &mut Random) {
-        for part in self.lock().values_mut() {
-            let rest = part.entries.len() as u64 - part.durable;
-            part.durable += random.below(rest + 1);
-            part.entries.truncate(usize::try_from(part.durable).expect("a count of entries"));
-            (part.found, part.writing) = (part.durable, None);
-        }
-    }
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorkerId, Part>> {
-        self.0.lock().expect("one thread has it")
-    }
-}
-
-impl Store for DiskStore {
-    fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
-        let mut parts = self.lock();
-        let part = parts.entry(part).or_default();
-        part.entries.push(entry.to_vec());
-        part.entries.len() as u64
-    }
-    fn durable(&self, part: WorkerId) -> u64 {
-        self.lock().get(&part).map_or(0, |part| part.durable)
-    }
-    fn parts(&self) -> u16 {
-        self.lock().keys().last().map_or(0, |last| last.0 + 1)
-    }
-    fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String> {
-        let parts = self.lock();
-        let Some(part) = parts.get(&part) else { return Ok(()) };
-        let found = (1..=part.found).zip(&part.entries).skip_while(|(place, _)| *place <= from);
-        found.map(|(place, entry)| visit(place, entry)).collect()
     }
 }

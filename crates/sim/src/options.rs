@@ -46,6 +46,8 @@ pub struct Options {
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
+    /// A part's log may grow by so many entries until a local checkpoint is begun.
+    pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
     pub power_failures: Vec<Time>,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
@@ -244,6 +246,7 @@ impl Options {
             write_max: Random::new(seed ^ 0xd15c).logarithmic(MILLISECOND / 10, 30 * MILLISECOND),
             faults,
             crash: None,
+            log_growth_max: None,
             power_failures: Vec::new(),
             sessions: Vec::new(),
             drift_max_ppm: 0,
@@ -381,6 +384,9 @@ impl Options {
         };
         self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
         self.write_max = random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND);
+        if random.chance(700) {
+            self.log_growth_max = Some(random.logarithmic(1, 3_000));
+        }
         let mut at = 0;
         while self.power_failures.is_empty() || at < self.seconds * SECOND {
             at += random.logarithmic(100 * MILLISECOND, 8 * SECOND);

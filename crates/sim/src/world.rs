@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use client::Client;
 use client::task::{Executor, TaskId};
-use kernel::{Boot, Input, Kernel, KernelConfig, LocalMessage, NodeShared, Outbox, Store, Time};
+use kernel::{
+    Boot, Input, Kernel, KernelConfig, LocalMessage, MemoryStore, NodeShared, Outbox, Store, Time,
+};
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
 use protocol::request::{Request, SessionId};
@@ -32,7 +34,7 @@ use types::{Address, Home, Incarnation, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::clock::Clock;
-use crate::disk::{Disk, DiskJournal, DiskStore};
+use crate::disk::{Disk, DiskJournal};
 use crate::network::{ConnectionId, Network};
 use crate::options::{Crash, Failure, Faults, MILLISECOND, Options, SECOND};
 use crate::random::Random;
@@ -525,8 +527,7 @@ impl World {
             Event::Stored { to, incarnation } => {
                 if self.nodes[&to.node].incarnation == incarnation {
                     self.trace.add(12 << 32 | key_of(to));
-                    let store = self.disks[&to.node].store.as_ref().expect("it is written to");
-                    store.end_write(to.worker);
+                    disk_of(&mut self.disks, to.node).end_store(to.worker);
                     self.step(to, Input::Durable);
                     self.settle(to);
                 }
@@ -683,7 +684,7 @@ impl World {
 
     /// Begins the next write, if something waits for it.
     fn write_to_disk(&mut self, node: NodeId) {
-        let disk = self.disks.get_mut(&node).expect("every node has one");
+        let disk = disk_of(&mut self.disks, node);
         if disk.writes.is_none() && disk.journal.is_behind() {
             let write = self.event_last;
             disk.writes = Some(write);
@@ -691,9 +692,9 @@ impl World {
             let to = Address { node, worker: WorkerId(0) };
             self.schedule(at, Event::Written { to, write });
         }
-        let Some(store) = &self.disks[&node].store else { return };
+        let begun = disk_of(&mut self.disks, node).begin_stores();
         let incarnation = self.nodes[&node].incarnation;
-        for worker in store.begin_writes() {
+        for worker in begun {
             let at = self.now + self.random.between(1, self.options.write_max);
             let to = Address { node, worker };
             self.schedule(at, Event::Stored { to, incarnation });
@@ -808,6 +809,10 @@ impl World {
     }
 }
 
+fn disk_of(disks: &mut BTreeMap<NodeId, Disk>, node: NodeId) -> &mut Disk {
+    disks.get_mut(&node).expect("every node has one")
+}
+
 /// Boots a node at this time of the world.
 fn boot(
     options: &Options,
@@ -822,13 +827,16 @@ fn boot(
         incarnation: Incarnation(random.draw()),
         home: disk.home,
         journal: Arc::<DiskJournal>::clone(&disk.journal),
-        store: disk.store.as_ref().map(|store| Arc::<DiskStore>::clone(store) as Arc<dyn Store>),
+        store: disk.store.as_ref().map(|store| Arc::<MemoryStore>::clone(store) as Arc<dyn Store>),
     };
     let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
     let shared = shared.expect("the disk gives back what it was given");
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
     shared.set_control_log_bytes_max(options.control_log_bytes_max);
+    if let Some(entries) = options.log_growth_max {
+        shared.set_log_growth_max(entries);
+    }
     let clock = Clock::draw(options.drift_max_ppm, random);
     let mut workers = BTreeMap::new();
     for worker in (0..node.workers).map(WorkerId) {

@@ -401,7 +401,7 @@ impl Control {
         let message = RegisterNode {
             config_digest: self.config_digest,
             home: context.node.home,
-            disk: context.node.disk.clone(),
+            disk: context.node.disk.told.clone(),
         };
         for voter in voters {
             let address = Address { node: voter, worker: WorkerId(0) };

@@ -6,19 +6,24 @@
 //! A log is closed at a timestamp when everything that has one up to it has ended before that place. Whoever sets its markers from
 //! then on gets a later one (`read_floor`), whoever had set them before is waited for, and nobody waits for the checkpoint.
 
-use protocol::disk::{DiskEntry, encode_record};
+use std::collections::BTreeMap;
+
+use protocol::disk::{CheckpointBlock, DiskEntry, encode_record};
 use protocol::message::{Record, RecordKind};
 use types::wire::Wire;
-use types::{LogPosition, NodeId, Timestamp, TransactionId};
+use types::{LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
 use super::shard::{Shard, TransactionState};
-use crate::worker::Context;
+use crate::local_checkpoint::Piece;
+use crate::worker::{Context, Time};
 
 /// A replica's log, as far as the disk is concerned.
 #[derive(Default)]
 pub(super) struct DiskLog {
     /// The place on the disk behind what this replica has given it last.
     end: u64,
+    /// Transactions that have not ended in the log, and COMMITs without a timestamp: a place on the disk before their first record.
+    open: BTreeMap<TransactionId, u64>,
     /// The timestamp that the log is to be closed at, on the primary.
     closing: Option<Timestamp>,
     /// The timestamp that its primary has written last that it is closed at.
@@ -46,9 +51,25 @@ impl Shard {
             _ => true,
         };
         if is_for_disk && context.node.store.is_some() {
+            self.note_open(record);
             let mut bytes = Vec::with_capacity(record_size(record));
             encode_record(self.id, context.state.lineage, position, record, &mut bytes);
             self.give(&bytes, context);
+        }
+    }
+
+    fn note_open(&mut self, record: &Record) {
+        let DiskLog { open, end, .. } = &mut self.disk;
+        match record.kind {
+            RecordKind::Part { .. }
+            | RecordKind::Prepare { .. }
+            | RecordKind::Commit { ts: None, .. } => {
+                open.entry(record.transaction).or_insert(*end);
+            }
+            RecordKind::Commit { .. } | RecordKind::Decision { .. } => {
+                open.remove(&record.transaction);
+            }
+            _ => {}
         }
     }
 
@@ -56,15 +77,18 @@ impl Shard {
     pub(super) fn give_stamp(
         &mut self,
         position: LogPosition,
+        transaction: TransactionId,
         ts: Timestamp,
         context: &Context<'_>,
     ) {
+        self.disk.open.remove(&transaction);
         let (shard, lineage) = (self.id, context.state.lineage);
         self.give_entry(&DiskEntry::Stamped { shard, lineage, position, ts }, context);
     }
 
     /// This replica begins with nothing.
     pub(super) fn give_begin(&mut self, position: LogPosition, context: &Context<'_>) {
+        self.disk.open.clear();
         let (shard, lineage) = (self.id, context.state.lineage);
         self.give_entry(&DiskEntry::Begun { shard, lineage, position }, context);
     }
@@ -80,6 +104,43 @@ impl Shard {
         let owner = context.state.owner(self.id, context.address.node).worker;
         let store = context.node.store.as_ref().expect("the caller looked");
         self.disk.end = store.append(owner, entry);
+    }
+
+    /// A place on the disk such that what is not in the rows now, as the log has them, is behind it.
+    pub(crate) fn log_from(&self, context: &Context<'_>) -> u64 {
+        let store = context.node.store.as_ref().expect("the caller looked");
+        let owner = context.state.owner(self.id, context.address.node).worker;
+        let open = self.disk.open.values().copied();
+        open.min().unwrap_or(store.end(owner)).min(store.end(owner))
+    }
+
+    /// Some rows for a local checkpoint, from the first, or behind a key of a table.
+    pub(crate) fn checkpoint_piece(
+        &self,
+        at: Option<(TableId, Option<&[u8]>)>,
+        now: Time,
+    ) -> Piece {
+        let first = || self.tables.keys().next().copied();
+        let (table, after) = match at {
+            Some((table, after)) if self.tables.contains_key(&table) => (Some(table), after),
+            // It was dropped meanwhile.
+            Some((table, _)) => (self.next_table(table), None),
+            None => (first(), None),
+        };
+        let Some(table) = table else {
+            return Piece { block: None, newest: self.complete_from, next: None };
+        };
+        let (rows, newest, up_to) = self.committed_rows(table, after, now);
+        let next = match up_to {
+            Some(key) => Some((table, Some(key))),
+            None => self.next_table(table).map(|table| (table, None)),
+        };
+        let block = CheckpointBlock { shard: self.id, table, rows };
+        Piece { block: (!block.rows.is_empty()).then_some(block), newest, next }
+    }
+
+    fn next_table(&self, behind: TableId) -> Option<TableId> {
+        self.tables.range(behind..).map(|(id, _)| *id).find(|id| *id > behind)
     }
 
     /// On the primary: writes into the log that it is closed, when it may.
@@ -133,6 +194,11 @@ impl Shard {
     /// The place on the disk that the log must be durable to, if it is closed there.
     pub(super) fn closed_place(&self, at: Timestamp) -> Option<u64> {
         self.disk.closed.filter(|(closed, _)| at <= *closed).map(|(_, place)| place)
+    }
+
+    /// The timestamp that the log is closed at, if that is behind this place.
+    pub(super) fn closed_behind(&self, place: u64) -> Option<Timestamp> {
+        self.disk.closed.filter(|(_, closed)| place < *closed).map(|(at, _)| at)
     }
 
     /// Without whom nothing is decided here, this node among them.

@@ -240,6 +240,18 @@ impl Shard {
         }
     }
 
+    /// The next committed rows of a table, as they are in the log, the newest of their timestamps, and the key of the last unless these
+    /// were all.
+    pub(super) fn committed_rows(
+        &self,
+        table: TableId,
+        after: Option<&[u8]>,
+        now: Time,
+    ) -> (Vec<CopiedRow>, Timestamp, Option<Vec<u8>>) {
+        let Chunk { rows, newest, up_to, .. } = self.chunk(table, after, false, now);
+        (rows, newest, up_to)
+    }
+
     /// The next rows of a table, as they are in the log.
     fn chunk(
         &self,

@@ -37,6 +37,7 @@ pub use shard::Shard;
 use std::collections::BTreeSet;
 
 use protocol::Message;
+use protocol::disk::CheckpointContents;
 use protocol::message::TransactionUnknown;
 use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
 
@@ -226,6 +227,26 @@ pub(crate) fn closed(
         }
     });
     all.then(|| (shards, members.into_iter().collect()))
+}
+
+/// The timestamp that the logs of a local checkpoint are all closed at, behind where it begins and at its newest row or later.
+pub(crate) fn closed_behind(
+    contents: &CheckpointContents,
+    context: &mut Context<'_>,
+) -> Option<Timestamp> {
+    let mut newest = contents.newest;
+    for (shard, begin) in &contents.shards {
+        let shard = context.node.shard(*shard)?;
+        newest = newest.max(shard.closed_behind(*begin).filter(|at| contents.newest <= *at)?);
+    }
+    Some(newest)
+}
+
+/// Is one of the shards that this worker owns being filled?
+pub(crate) fn is_filled_here(context: &mut Context<'_>) -> bool {
+    let mut any = false;
+    for_owned(context, |shard, _| any |= shard.is_learner);
+    any
 }
 
 /// Are all logs that this worker owns, of primaries and others, on its disk to where they are closed?

@@ -317,7 +317,7 @@ impl Shard {
         }
         let transaction = record.transaction;
         self.check_timestamp(transaction, stamped);
-        self.give_stamp(position, stamped, context);
+        self.give_stamp(position, transaction, stamped, context);
         let entry = &self.transactions[&transaction];
         self.mark(transaction, entry.sent..entry.writes.len(), stamped);
     }

@@ -250,6 +250,7 @@ impl Cluster {
     pub fn lose_power(&mut self) {
         for store in self.stores.values() {
             store.lose_power();
+            store.set_slow(false);
         }
         let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
         for node in nodes {
