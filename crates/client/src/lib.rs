@@ -19,6 +19,7 @@ mod token;
 pub use activity::{LOCKS_TOLD_MAX, Told};
 pub use driver::{Client, ShardPlacement};
 pub use protocol::Refusal;
+pub use protocol::control::Durability;
 pub use protocol::op::{
     Assignment, Batch, BatchResult, Columns, GroupBatch, KeyRange, Lock, Op, OpKind, OpResult,
     ReadAt, RowBatch, Scan, ScanOutput, WaitPolicy,

@@ -247,6 +247,7 @@ mod tests {
             replicas: 1,
             shards_per_group: 1,
             heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+            durability: protocol::control::Durability::default(),
         };
         let state = Arc::new(ControlState::new(config, Catalogue::default()));
         let client = Client::new(NodeId(2), state, Arc::new(NoRows), 1);

@@ -37,6 +37,7 @@ mod secure;
 mod server;
 mod signals;
 mod spin;
+mod store;
 mod stream;
 mod tool;
 mod worker;

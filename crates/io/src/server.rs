@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use kernel::{Boot, NodeShared, Time};
+use kernel::{Boot, NodeShared, Store, Time};
 use mio::{Poll, Waker};
 use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -27,6 +27,7 @@ use crate::limits::STACK_SIZE;
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
+use crate::store::FileStore;
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
 
@@ -87,6 +88,27 @@ impl Shared {
     }
     pub fn is_ready(&self) -> bool {
         self.life().ready
+    }
+    /// Loads the rows from the disk, each part on a thread of its own.
+    pub fn load(self: &Arc<Shared>) {
+        let node = self.options.node;
+        let parts = self.node.parts();
+        self.log.info(&format!("node {node} loads its rows from its disk, {parts} parts"));
+        let begun = Instant::now();
+        for part in 0..parts {
+            let shared = Arc::clone(self);
+            let load = move || {
+                panic::this_thread_is_fail_stop(Arc::clone(&shared.log));
+                if let Err(error) = shared.node.load_part(part) {
+                    let what = format!("node {node} cannot load its rows: {error}");
+                    panic::end_process(&shared.log, &what, panic::EXIT_CODE_PANIC);
+                }
+                let seconds = begun.elapsed().as_secs_f64();
+                shared.log.info(&format!("part {part} is loaded after {seconds:.2} s"));
+            };
+            let thread = std::thread::Builder::new().name(format!("load-{part}"));
+            thread.spawn(load).unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
+        }
     }
     /// Called by worker 0 when clients may connect.
     pub fn set_ready(&self) {
@@ -249,14 +271,18 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     }
     if options.initial {
         FileJournal::remove(&options.dir, options.node)?;
+        FileStore::remove(&options.dir, options.node)?;
     }
     let journal = Arc::new(FileJournal::open(&options.dir, options.node)?);
+    let own = options.cluster.node(options.node).expect("checked");
+    let opened = own.data.then(|| FileStore::open(&options.dir, options.node, own.workers));
+    let store = opened.transpose()?.map(Arc::new);
     let boot = Boot {
         node: options.node,
         incarnation: Incarnation(random::nonzero_u64()),
         home: journal.home,
         journal: Arc::<FileJournal>::clone(&journal),
-        store: None,
+        store: store.as_ref().map(|store| Arc::<FileStore>::clone(store) as Arc<dyn Store>),
     };
     let node = NodeShared::new(
         boot,
@@ -300,6 +326,23 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
             shared.inboxes[0].push(Item::Durable);
         }
     })?;
+    if let Some(store) = store {
+        let weak = Arc::downgrade(&shared);
+        let told = move |worker: WorkerId| {
+            if let Some(shared) = weak.upgrade() {
+                shared.inboxes[usize::from(worker.0)].push(Item::Durable);
+            }
+        };
+        let log = Arc::clone(&shared.log);
+        let node = shared.options.node;
+        store.start(told, move |error| {
+            let what = format!(
+                "node {node} cannot write its rows: {error}; this process ends, others that have its rows go on; started again \
+                 it uses what it finds on its disk"
+            );
+            panic::end_process(&log, &what, panic::EXIT_CODE_PANIC);
+        })?;
+    }
     if shared.options.stop_on_signals {
         let stopped = Arc::clone(&shared);
         signals::on_stop_signal(move || {

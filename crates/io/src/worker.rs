@@ -573,6 +573,9 @@ impl Worker {
             for line in self.outbox.log.drain(..) {
                 self.shared.log.warn_limited(&line);
             }
+            if std::mem::take(&mut self.outbox.load) {
+                self.shared.load();
+            }
             if let Some(restart) = self.outbox.stop.take() {
                 self.shared.begin_departure(match restart {
                     true => Departure::Restart,

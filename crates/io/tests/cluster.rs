@@ -26,6 +26,7 @@ fn config(cluster: u64) -> ClusterConfig {
         replicas: 2,
         shards_per_group: 4,
         heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+        durability: protocol::control::Durability::default(),
     }
 }
 

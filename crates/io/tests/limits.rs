@@ -37,6 +37,7 @@ fn run_node(text: &str) {
         replicas: 1,
         shards_per_group: 1,
         heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+        durability: protocol::control::Durability::default(),
     };
     let address: SocketAddr = address.parse().unwrap();
     let mut options = NodeOptions::new(cluster, NodeId(1), PathBuf::from(dir), address);

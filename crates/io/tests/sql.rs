@@ -136,6 +136,7 @@ fn start_all(dir: &Path, max_connections: u32) -> Vec<NodeServer> {
         replicas: 2,
         shards_per_group: 4,
         heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+        durability: protocol::control::Durability::default(),
     };
     let listeners: Vec<TcpListener> =
         (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Message;
 use protocol::message::{AwaitCheckpoint, CheckpointDone, CloseLogs, LogsClosed, LogsDurable};
+use protocol::request::SessionId;
 use types::{Address, NodeId, ShardId, Timestamp, View};
 
 use crate::limits::{CHECKPOINT_INTERVAL_US, RESEND_INTERVAL_US};
@@ -26,6 +27,13 @@ use crate::worker::{Context, Time};
 pub struct CheckpointBlock {
     // As an owner of shards.
     closing: Option<Closing>,
+
+    // As one who waits.
+    request_last: u64,
+    /// Who goes with the request under way, and who with the next.
+    asked: Vec<(SessionId, u64)>,
+    ask_again: Time,
+    wanted: Vec<(SessionId, u64)>,
 
     // On the sequencer's worker 0.
     making: Option<Making>,
@@ -90,6 +98,46 @@ impl CheckpointBlock {
         }
     }
 
+    // Who waits.
+
+    /// Of these requests the commits are decided.
+    pub(crate) fn on_wanted(&mut self, wanted: Vec<(SessionId, u64)>, context: &mut Context<'_>) {
+        self.wanted.extend(wanted);
+        self.ask_next(context);
+    }
+
+    fn ask_next(&mut self, context: &mut Context<'_>) {
+        if self.asked.is_empty() && !self.wanted.is_empty() {
+            self.asked = std::mem::take(&mut self.wanted);
+            self.request_last += 1;
+            self.ask(context);
+        }
+    }
+
+    /// Again and again: another sequencer knows of nobody who waits.
+    fn ask(&mut self, context: &mut Context<'_>) {
+        self.ask_again = context.now + RESEND_INTERVAL_US;
+        if let Some(sequencer) = sequencer_address(context) {
+            let message = AwaitCheckpoint { request: self.request_last };
+            context.send(sequencer, Message::AwaitCheckpoint(message));
+        }
+    }
+
+    /// Returns those whose commits it holds.
+    pub(crate) fn on_checkpoint_done(
+        &mut self,
+        message: &CheckpointDone,
+        context: &mut Context<'_>,
+    ) -> Vec<(SessionId, u64)> {
+        context.node.set_checkpointed(message.at);
+        if message.request != self.request_last {
+            return Vec::new();
+        }
+        let waited = std::mem::take(&mut self.asked);
+        self.ask_next(context);
+        waited
+    }
+
     // The sequencer's side.
 
     pub(crate) fn on_await_checkpoint(
@@ -98,8 +146,11 @@ impl CheckpointBlock {
         message: &AwaitCheckpoint,
         context: &mut Context<'_>,
     ) {
-        self.waiting.insert(from, message.request);
-        self.make(context);
+        let making = self.making.as_ref().and_then(|making| making.waiting.get(&from));
+        if making != Some(&message.request) {
+            self.waiting.insert(from, message.request);
+            self.make(context);
+        }
     }
 
     pub(crate) fn on_logs_closed(&mut self, message: LogsClosed, context: &mut Context<'_>) {
@@ -125,6 +176,9 @@ impl CheckpointBlock {
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         if context.node.store.is_none() {
             return;
+        }
+        if !self.asked.is_empty() && context.now >= self.ask_again {
+            self.ask(context);
         }
         participant::go_on_closing(context);
         self.go_on(context);

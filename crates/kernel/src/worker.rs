@@ -122,6 +122,8 @@ pub(crate) struct Wanted {
     /// With their requests.
     pub snapshots: Vec<(SessionId, u64)>,
     pub timestamps: Vec<(ShardId, TransactionId)>,
+    /// Committed, and told when the disks hold it.
+    pub checkpoints: Vec<(SessionId, u64)>,
 }
 
 /// What a handler may use besides its block.
@@ -513,16 +515,22 @@ impl Kernel {
     }
 
     fn ask_blocks(&mut self, now: Time, outbox: &mut Outbox) {
-        let Wanted { circles, snapshots, timestamps } = &self.wanted;
-        if circles.is_empty() && snapshots.is_empty() && timestamps.is_empty() {
+        let Wanted { circles, snapshots, timestamps, checkpoints } = &self.wanted;
+        if circles.is_empty()
+            && snapshots.is_empty()
+            && timestamps.is_empty()
+            && checkpoints.is_empty()
+        {
             return;
         }
-        let wanted = std::mem::take(&mut self.wanted);
+        let mut wanted = std::mem::take(&mut self.wanted);
+        let checkpoints = std::mem::take(&mut wanted.checkpoints);
         let mut context = context!(self, now, outbox);
         if !wanted.circles.is_empty() {
             deadlock::on_waits_begun(&wanted.circles, &mut context);
         }
         self.sequencer.on_wanted(wanted, &mut context);
+        self.checkpoints.on_wanted(checkpoints, &mut context);
     }
 
     /// A frame of a peer: identity first, then the message (R2, R5, R13).
@@ -861,7 +869,10 @@ impl Kernel {
             Message::LogsClosed(m) => self.checkpoints.on_logs_closed(m, context),
             Message::LogsDurable(m) => self.checkpoints.on_logs_durable(from, &m, context),
             Message::AwaitCheckpoint(m) => self.checkpoints.on_await_checkpoint(from, &m, context),
-            Message::CheckpointDone(m) => context.node.set_checkpointed(m.at),
+            Message::CheckpointDone(m) => {
+                let waited = self.checkpoints.on_checkpoint_done(&m, context);
+                self.coordinator.on_durable(waited, context);
+            }
 
             Message::WaitEdges(m) => self.deadlock.on_wait_edges(from, m, context),
             Message::DeadlockFound(m) => self.deadlock.on_deadlock_found(m, context),

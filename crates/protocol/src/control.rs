@@ -26,8 +26,48 @@ pub struct ClusterConfig {
     /// Nodes tell each other so often that they live, in milliseconds. One that has said nothing for four times as long is
     /// excluded soon; so long a node may answer reads after it was heard.
     pub heartbeat_ms: u32,
+    /// Of sessions that ask for nothing else.
+    pub durability: Durability,
 }
-wire_struct!(ClusterConfig { cluster, nodes, replicas, shards_per_group, heartbeat_ms });
+wire_struct!(ClusterConfig {
+    cluster,
+    nodes,
+    replicas,
+    shards_per_group,
+    heartbeat_ms,
+    durability
+});
+
+/// When a client is told that its transaction is committed. Always all members of its groups have it in memory, and half a second later
+/// on their disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// At once.
+    Memory,
+    /// The same, but where one of its groups has only one member, when the disks hold it.
+    #[default]
+    WhenAlone,
+    /// When the disks hold it.
+    Always,
+}
+wire_enum!(Durability { 0 => Memory, 1 => WhenAlone, 2 => Always });
+
+impl Durability {
+    pub const ALL: [Durability; 3] =
+        [Durability::Memory, Durability::WhenAlone, Durability::Always];
+
+    /// As configurations and sessions call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::Memory => "memory",
+            Durability::WhenAlone => "durable_when_alone",
+            Durability::Always => "always",
+        }
+    }
+    pub fn of_name(name: &str) -> Option<Durability> {
+        Durability::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
+    }
+}
 
 /// What `heartbeat_ms` may be: below, a busy machine's scheduler is taken for a failure; above, a failure takes hours.
 pub const HEARTBEAT_MS: std::ops::RangeInclusive<u32> = 20..=600_000;

@@ -4,6 +4,7 @@
 //! (or to all shards, for a scan). Filters, projections, assignments and aggregates travel with the operation and run
 //! where the rows are.
 
+use crate::control::Durability;
 use std::ops::Bound;
 
 use types::expr::{Aggregate, AggregateState, SqlWarning};
@@ -38,6 +39,8 @@ pub struct Batch {
     /// The greatest age, in milliseconds, of a snapshot that this batch takes: the versions it needs may go from then on, and
     /// the next read from it is refused with [`crate::Refusal::SnapshotTooOld`]. 0: as old as it gets.
     pub snapshot_age_max_ms: u32,
+    /// When the session hears that its transaction is committed; None: as the cluster is configured.
+    pub durability: Option<Durability>,
     /// A statement of another session of the same worker waits for it, perhaps of a transaction that has begun: while shards are
     /// handed over it is not held back as long as there is one.
     pub is_waited_for: bool,
@@ -56,6 +59,7 @@ wire_struct!(Batch {
     lock_ranges,
     refuse_changed,
     snapshot_age_max_ms,
+    durability,
     is_waited_for,
 });
 

@@ -2,7 +2,9 @@
 //! what its sessions do. Each kind of fault is on in half of the seeds, so that bugs that need one to be *off* show too.
 
 use kernel::{ChannelConfig, Mutation, Time};
-use protocol::control::{ClusterConfig, HEARTBEAT_MS, HEARTBEAT_MS_DEFAULT, NodeConfig};
+use protocol::control::{
+    ClusterConfig, Durability, HEARTBEAT_MS, HEARTBEAT_MS_DEFAULT, NodeConfig,
+};
 use types::{ClusterId, NodeId};
 
 use crate::random::Random;
@@ -36,6 +38,7 @@ pub struct Options {
     pub workers: u16,
     pub shards_per_group: u16,
     pub heartbeat_ms: u32,
+    pub durability: Durability,
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: usize,
@@ -239,6 +242,7 @@ impl Options {
             workers,
             shards_per_group,
             heartbeat_ms: HEARTBEAT_MS_DEFAULT,
+            durability: Durability::WhenAlone,
             channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
             record_rows_max: usize::MAX,
             control_log_bytes_max: u64::MAX,
@@ -442,6 +446,7 @@ impl Options {
             replicas: self.shape.replicas(),
             shards_per_group: self.shards_per_group,
             heartbeat_ms: self.heartbeat_ms,
+            durability: self.durability,
         };
         config.check().expect("the shapes are sound");
         config

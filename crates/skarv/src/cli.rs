@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and its help.
 
+use protocol::control::Durability;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -68,6 +69,11 @@ pub struct Directory {
     pub dir: PathBuf,
 }
 
+fn durability(text: &str) -> Result<Durability, String> {
+    let names = || Durability::ALL.map(Durability::name).join(", ");
+    Durability::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
+}
+
 #[derive(Args, Clone)]
 pub struct UpOptions {
     #[command(flatten)]
@@ -88,6 +94,12 @@ pub struct UpOptions {
     /// nodes, but 256M to 1G each, and at most half of the machine's together]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
+    /// When a commit is told to its client: memory, durable_when_alone or always. [default: durable_when_alone]
+    #[arg(long, value_name = "LEVEL", value_parser = durability)]
+    pub durability: Option<Durability>,
+    /// Begins anew, empty: the rows and tables that are in the directory go.
+    #[arg(long)]
+    pub initial: bool,
     /// Does not start again a node that died.
     #[arg(long)]
     pub no_restart: bool,

@@ -3,6 +3,7 @@
 //! `skarv up` writes one into its directory; for a cluster over several machines people write it. Both are the same
 //! format and are checked the same way, before anything is started: what is wrong is said with the node it is wrong for.
 
+use protocol::control::Durability;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -31,6 +32,9 @@ pub struct Config {
     /// How often nodes tell each other that they live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_ms: Option<u32>,
+    /// When a commit is told: `memory`, `durable_when_alone` or `always`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<String>,
     /// For the rows of each data node; without it, what its machine allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
@@ -154,6 +158,13 @@ impl Config {
     }
 
     /// For the rows of each data node; without it each takes what its machine allows ([`crate::memory`]).
+    fn durability_level(&self) -> Result<Durability, String> {
+        let Some(name) = &self.durability else { return Ok(Durability::default()) };
+        let names = Durability::ALL.map(Durability::name).join(", ");
+        Durability::of_name(name)
+            .ok_or_else(|| format!("durability \"{name}\": it is one of {names}"))
+    }
+
     pub fn memory_given(&self) -> Option<Size> {
         self.memory.as_ref().map(|text| text.parse::<Size>().expect("checked"))
     }
@@ -186,6 +197,7 @@ impl Config {
             replicas: self.replicas,
             shards_per_group: shards.ok_or("too many shards")?,
             heartbeat_ms: self.heartbeat_ms.unwrap_or(HEARTBEAT_MS_DEFAULT),
+            durability: self.durability_level()?,
         };
         config.check()?;
         Ok(config)

@@ -36,12 +36,12 @@ pub struct Shape {
 #[derive(Debug)]
 pub struct Plan {
     pub config: Config,
-    /// There was a cluster in this directory before.
+    /// There was a cluster in this directory before, and it starts again with its rows.
     pub restarted: bool,
     pub notes: Vec<String>,
 }
 
-/// Makes the plan, or says why not. Draws a new cluster identity: no node of an earlier run can join by mistake.
+/// Makes the plan, or says why not. A new cluster has an identity of its own: no node of an earlier one can join by mistake.
 pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     let path = Config::path_in(dir);
     let old = if path.exists() { Some(Config::read(&path)?) } else { None };
@@ -56,8 +56,18 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     }
     check_memory(&shape)?;
     let mut config = config_of(&shape);
-    if let Some(chosen) = old.as_ref().and_then(|old| old.heartbeat_ms) {
-        config.heartbeat_ms = Some(chosen);
+    if let Some(old) = &old {
+        if let Some(chosen) = old.heartbeat_ms {
+            config.heartbeat_ms = Some(chosen);
+        }
+        config.durability.clone_from(&old.durability);
+        if !options.initial {
+            // Its rows are of that cluster.
+            config.cluster_id.clone_from(&old.cluster_id);
+        }
+    }
+    if let Some(level) = options.durability {
+        config.durability = Some(level.name().into());
     }
     config.check()?;
     for node in &config.nodes {
@@ -65,7 +75,7 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
         config::check_socket_path(&io::NodeOptions::default_management_unix(dir, id))?;
         config::check_socket_path(&io::NodeOptions::default_link_socket(dir, id))?;
     }
-    Ok(Plan { config, restarted: old.is_some(), notes })
+    Ok(Plan { config, restarted: old.is_some() && !options.initial, notes })
 }
 
 fn shape(options: &UpOptions, old: Option<&Config>, dir: &Path) -> Result<Shape, String> {
@@ -91,7 +101,8 @@ fn shape(options: &UpOptions, old: Option<&Config>, dir: &Path) -> Result<Shape,
     }
     let cores = u16::try_from(machine::cores()).unwrap_or(u16::MAX);
     let workers_default = (cores / data_nodes).clamp(1, 256);
-    let workers = options.workers.or(before.map(|shape| shape.workers)).unwrap_or(workers_default);
+    let workers = before.map(|shape| shape.workers);
+    let workers = unchanged("--workers", options.workers, workers, dir)?.unwrap_or(workers_default);
     let memory = options.memory.or(before.map(|shape| shape.memory));
     let memory = memory.unwrap_or_else(|| memory::default_of_box(data_nodes));
     config::check_memory(memory).map_err(|error| format!("--memory: {error}"))?;
@@ -147,6 +158,7 @@ fn shape_of(config: &Config, dir: &Path) -> Result<Shape, String> {
     let mut same = config_of(&shape);
     same.cluster_id.clone_from(&config.cluster_id);
     same.heartbeat_ms = config.heartbeat_ms;
+    same.durability.clone_from(&config.durability);
     if same == *config { Ok(shape) } else { Err(foreign()) }
 }
 
@@ -168,6 +180,7 @@ pub fn with_new_links(config: &Config, dir: &Path) -> Result<Config, String> {
     let mut changed = config_of(&shape);
     changed.cluster_id.clone_from(&config.cluster_id);
     changed.heartbeat_ms = config.heartbeat_ms;
+    changed.durability.clone_from(&config.durability);
     Ok(changed)
 }
 
@@ -226,6 +239,7 @@ pub fn config_of(shape: &Shape) -> Config {
         replicas: shape.replicas,
         shards_per_group: Some(shape.replicas * shape.workers),
         heartbeat_ms: Some(BOX_HEARTBEAT_MS),
+        durability: None,
         memory: Some(shape.memory.to_string()),
         nodes: shape.link_ports.iter().enumerate().map(node).collect(),
     }

@@ -52,6 +52,8 @@ pub struct Supervisor<'a> {
     config: Config,
     dir: PathBuf,
     restart: bool,
+    /// The cluster begins anew, empty.
+    initial: bool,
     console: &'a mut Console,
     events: Receiver<Event>,
     status: Status,
@@ -95,6 +97,7 @@ impl<'a> Supervisor<'a> {
         config: Config,
         dir: PathBuf,
         restart: bool,
+        initial: bool,
         console: &'a mut Console,
     ) -> Result<Supervisor<'a>, String> {
         let mut watch = signal_hook::iterator::Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGTERM])
@@ -110,7 +113,7 @@ impl<'a> Supervisor<'a> {
             }
         });
         let status = Status::new(&config, &dir);
-        Ok(Supervisor { config, dir, restart, console, events, status, nodes: Vec::new() })
+        Ok(Supervisor { config, dir, restart, initial, console, events, status, nodes: Vec::new() })
     }
 
     /// Until the cluster has ended, one way or another.
@@ -152,7 +155,7 @@ impl<'a> Supervisor<'a> {
         self.status.supervisor_pid = Some(std::process::id());
         self.nodes.clear();
         for node in self.config.nodes.clone() {
-            let child = self.spawn(node.id, true).map_err(StartFailure::Failed)?;
+            let child = self.spawn(node.id, self.initial).map_err(StartFailure::Failed)?;
             self.console.say(&format!(
                 "node {} ({}): process {}",
                 node.id,

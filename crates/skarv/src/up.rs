@@ -51,15 +51,13 @@ fn supervise(options: &UpOptions, console: &mut Console) -> Result<(), String> {
     console.open_log(&dir)?;
     console.say(&describe(&plan.config, &dir));
     if plan.restarted {
-        console.warn(&format!(
-            "{shown} was used by a cluster before, and this release keeps rows in memory only: its tables and rows are \
-             gone, the cluster starts empty"
-        ));
+        console.say("it starts again with the rows that it had");
     }
     for note in &plan.notes {
         console.warn(note);
     }
-    let supervisor = Supervisor::new(plan.config, dir, !options.no_restart, console)?;
+    let supervisor =
+        Supervisor::new(plan.config, dir, !options.no_restart, !plan.restarted, console)?;
     supervisor.run(std::time::Duration::from_secs(options.timeout))
 }
 

@@ -225,6 +225,7 @@ mod tests {
             replicas: 2,
             shards_per_group: 2,
             heartbeat_ms: HEARTBEAT_MS_DEFAULT,
+            durability: protocol::control::Durability::default(),
         };
         let mut state = ControlState::new(config, crate::bootstrap_catalogue());
         for id in [2, 3] {

@@ -272,6 +272,7 @@ mod tests {
             replicas,
             shards_per_group: replicas * 2,
             heartbeat_ms: protocol::control::HEARTBEAT_MS_DEFAULT,
+            durability: protocol::control::Durability::default(),
         }
     }
 

@@ -10,6 +10,7 @@
 //! hears when every member of home's group holds the decision; the others hear off the critical path.
 
 use protocol::Message;
+use protocol::control::Durability;
 use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk};
 use protocol::request::{Reply, SessionId};
 use types::{ShardId, Timestamp};
@@ -144,6 +145,7 @@ impl Coordinator {
             | Phase::Executing
             | Phase::Undoing
             | Phase::Asking { .. }
+            | Phase::Durable(_)
             | Phase::Schema => {
                 panic!("no commit was asked for")
             }
@@ -180,6 +182,7 @@ impl Coordinator {
     /// The transaction is committed, or had nothing to commit.
     pub(super) fn committed(&mut self, session: SessionId, context: &mut Context<'_>) {
         let pending = self.take_pending(session);
+        let must_be_durable = self.must_be_durable(session, &pending, context);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         if let Some(transaction) = entry.transaction.take() {
             // Where it only held locks it took no part in the commit.
@@ -194,6 +197,54 @@ impl Coordinator {
             (Asked::Execute, None) => Reply::Executed(pending.results),
             (Asked::Commit | Asked::Undo, None) => Reply::Done,
         };
-        self.finish(session, reply, context);
+        if !must_be_durable {
+            return self.finish(session, reply, context);
+        }
+        let request = self.next_request(session);
+        let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let phase = Phase::Durable(Box::new(reply));
+        entry.pending =
+            Some(Pending { phase, ..Pending::new(request, pending.asked, context.now) });
+        context.wanted.checkpoints.push((session, request));
+    }
+
+    /// Must the disks hold the transaction's commit before its session hears of it?
+    fn must_be_durable(
+        &self,
+        session: SessionId,
+        pending: &Pending,
+        context: &Context<'_>,
+    ) -> bool {
+        let entry = &self.sessions[&session];
+        let Some(transaction) = &entry.transaction else { return false };
+        if context.node.store.is_none() || pending.refusal.is_some() {
+            return false;
+        }
+        let written = match pending.commits_at_once && !pending.changes_nothing {
+            true => &transaction.shards,
+            false => &transaction.written,
+        };
+        let is_alone = |shard: &ShardId| {
+            let group = context.state.group(context.state.group_of(*shard));
+            group.active().count() == 1
+        };
+        match entry.durability.unwrap_or(context.node.config.durability) {
+            Durability::Memory => false,
+            Durability::WhenAlone => written.iter().any(is_alone),
+            Durability::Always => !written.is_empty(),
+        }
+    }
+
+    /// The disks hold the commits of these requests.
+    pub(crate) fn on_durable(&mut self, waited: Vec<(SessionId, u64)>, context: &mut Context<'_>) {
+        for (session, request) in waited {
+            if self.requests.get(&request) != Some(&session) {
+                continue;
+            }
+            let Phase::Durable(reply) = self.take_pending(session).phase else {
+                panic!("it waited for nothing else")
+            };
+            self.finish(session, *reply, context);
+        }
     }
 }

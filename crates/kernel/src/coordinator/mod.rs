@@ -27,6 +27,7 @@ mod unknown;
 use std::collections::BTreeMap;
 
 use protocol::Refusal;
+use protocol::control::Durability;
 use protocol::message::BreakDeadlock;
 use protocol::op::{Batch, BatchResult};
 use protocol::request::{Reply, Request, SessionId};
@@ -63,6 +64,8 @@ struct Session {
     closing: bool,
     /// Its transaction was lost with a node while nothing was asked; the next request is told.
     has_lost: bool,
+    /// When its commits are told, if it has said so.
+    durability: Option<Durability>,
     /// It is none of a client's: a commit that goes on without the one who asked for it.
     goes_on_alone: Option<TransactionId>,
 }
@@ -150,6 +153,8 @@ enum Phase {
     Asking {
         participants: Vec<ShardId>,
     },
+    /// Committed: the answer waits until the disks hold it.
+    Durable(Box<Reply>),
     /// A schema change.
     Schema,
 }
@@ -235,6 +240,9 @@ impl Coordinator {
             return;
         }
         let entry = self.sessions.get_mut(&session).expect("just made");
+        if let Request::Execute(batch) = &request {
+            entry.durability = batch.durability;
+        }
         if std::mem::take(&mut entry.has_lost) && !matches!(request, Request::Rollback) {
             context.reply(session, Reply::Refused(Refusal::RolledBack));
             return;
@@ -308,7 +316,8 @@ impl Coordinator {
             | Phase::Preparing { .. }
             | Phase::Committing { .. }
             | Phase::Asking { .. }
-            | Phase::Held(_) => pending.cancelled = Some(reason),
+            | Phase::Held(_)
+            | Phase::Durable(_) => pending.cancelled = Some(reason),
         }
     }
 

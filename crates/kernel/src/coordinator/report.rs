@@ -93,7 +93,8 @@ impl Session {
                 Phase::Preparing { .. }
                 | Phase::Committing { .. }
                 | Phase::Asking { .. }
-                | Phase::Held(_),
+                | Phase::Held(_)
+                | Phase::Durable(_),
             ) => Activity::Commits,
             Some(Phase::Schema) => Activity::ChangesSchema,
         };

@@ -122,6 +122,7 @@ impl Coordinator {
                 Phase::Asking { .. }
                 | Phase::Committing { .. }
                 | Phase::Held(_)
+                | Phase::Durable(_)
                 | Phase::Schema => false,
             })
         };

@@ -43,7 +43,11 @@ fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
     let is_asked = match pending.phase {
         Phase::Executing => pending.commits_at_once && !pending.changes_nothing,
         Phase::Asking { .. } | Phase::Committing { .. } | Phase::Held(_) => true,
-        Phase::Snapshot(_) | Phase::Undoing | Phase::Preparing { .. } | Phase::Schema => false,
+        Phase::Snapshot(_)
+        | Phase::Undoing
+        | Phase::Preparing { .. }
+        | Phase::Durable(_)
+        | Phase::Schema => false,
     };
     pending.waiting.first().copied().filter(|_| is_asked)
 }
@@ -106,8 +110,14 @@ impl Coordinator {
         let alone = SessionId(u64::MAX - self.unknown.session_count);
         self.requests.insert(pending.as_ref().expect("it is committing").request, alone);
         let goes_on_alone = Some(id);
-        let alone_entry =
-            Session { transaction, pending, closing: true, goes_on_alone, has_lost: false };
+        let alone_entry = Session {
+            transaction,
+            pending,
+            closing: true,
+            goes_on_alone,
+            has_lost: false,
+            durability: None,
+        };
         self.sessions.insert(alone, alone_entry);
         id
     }

@@ -593,5 +593,6 @@ fn configuration(setup: &Setup) -> ClusterConfig {
         replicas: setup.replicas,
         shards_per_group: setup.shards_per_group,
         heartbeat_ms: setup.heartbeat_ms,
+        durability: protocol::control::Durability::default(),
     }
 }

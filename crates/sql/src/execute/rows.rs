@@ -178,6 +178,7 @@ impl Session {
             lock_ranges: batch.lock_ranges,
             refuse_changed: batch.refuse_changed,
             snapshot_age_max_ms: batch.snapshot_age_max_ms,
+            durability: batch.durability,
             piece: None,
         }
     }
@@ -342,6 +343,7 @@ impl Session {
                 && self.transaction.isolation == Isolation::RepeatableRead,
             is_waited_for: false,
             snapshot_age_max_ms: self.settings.snapshot_age_max_seconds.saturating_mul(1000),
+            durability: self.settings.durability,
         }
     }
 

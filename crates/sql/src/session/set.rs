@@ -1,5 +1,6 @@
 //! SET, and reading system variables.
 
+use client::Durability;
 use types::convert::{SqlWarning, WarningLevel};
 use types::{Collation, Decimal, Value};
 
@@ -363,6 +364,7 @@ impl Session {
         match variable.name {
             "autocommit" => self.settings.autocommit = text == "ON",
             "sql_notes" => self.settings.sql_notes = text == "ON",
+            "skarv_durability" => self.settings.durability = Durability::of_name(&text),
             "skarv_strict_snapshot" => self.settings.strict_snapshot = text == "ON",
             "skarv_snapshot_age_max" => {
                 self.settings.snapshot_age_max_seconds = text.parse().unwrap_or(300);

@@ -4,6 +4,7 @@
 //! touch are in the table below. A variable is *live* when the engine acts on it ([`Settings`] has a field), *kept* when
 //! only its value is remembered and shown. A name that is not in the table is refused (1193), as MySQL does.
 
+use client::Durability;
 use std::collections::BTreeMap;
 
 use types::{Collation, Value};
@@ -219,6 +220,7 @@ pub static VARIABLES: &[Variable] = &[
         read_only: false,
         kind: Computed(false),
     },
+    v("skarv_durability", Both, Word(&["durable_when_alone", "memory", "always"])),
     v("skarv_snapshot_age_max", Both, int(300, 1, 4_000_000)),
     v("skarv_strict_snapshot", Both, Bool(false)),
     r("skip_networking", Bool(false)),
@@ -481,6 +483,8 @@ pub struct Settings {
     pub kept: BTreeMap<&'static str, String>,
     /// skarv_commit_token: what the next transaction is called.
     pub commit_token: Option<String>,
+    /// skarv_durability, if the session or its node has set it: when a commit is told.
+    pub durability: Option<Durability>,
     /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
     pub strict_snapshot: bool,
     /// skarv_snapshot_age_max: how old the snapshots that the session takes may get.
@@ -509,6 +513,7 @@ impl Default for Settings {
             sql_notes: true,
             timestamp_micros: None,
             kept: BTreeMap::new(),
+            durability: None,
             strict_snapshot: false,
             snapshot_age_max_seconds: 300,
             kept_version: 1,

@@ -1,0 +1,106 @@
+//! The few things that are done with files, so that tests can do them elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The files of one part.
+pub trait Files: Send + Sync {
+    fn list(&self) -> Result<Vec<String>>;
+    /// A new file of so many zeros, that have their places on the device. Gone again if there is no room for them.
+    fn create(&self, name: &str, zeros: u64) -> Result<()>;
+    fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()>;
+    fn sync(&self, name: &str) -> Result<()>;
+    /// Makes what was created, renamed and removed durable.
+    fn sync_directory(&self) -> Result<()>;
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+    fn remove(&self, name: &str) -> Result<()>;
+    fn length(&self, name: &str) -> Result<u64>;
+    /// As many bytes as there are, at most `length`.
+    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>>;
+}
+
+pub fn is_no_room(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// In a directory of the system.
+pub struct Directory {
+    path: PathBuf,
+    open: Mutex<BTreeMap<String, Arc<File>>>,
+}
+
+/// Zeros are written so many at a time.
+const ZEROS: usize = 1 << 20;
+
+impl Directory {
+    pub fn new(path: &Path) -> Directory {
+        Directory { path: path.to_path_buf(), open: Mutex::default() }
+    }
+    fn file(&self, name: &str) -> Result<Arc<File>> {
+        let mut open = self.open.lock().expect("nobody panics while holding this lock");
+        if let Some(file) = open.get(name) {
+            return Ok(Arc::clone(file));
+        }
+        let file = OpenOptions::new().read(true).write(true).open(self.path.join(name))?;
+        Ok(Arc::clone(open.entry(name.to_string()).or_insert(Arc::new(file))))
+    }
+    fn forget(&self, name: &str) {
+        self.open.lock().expect("nobody panics while holding this lock").remove(name);
+    }
+}
+
+impl Files for Directory {
+    fn list(&self) -> Result<Vec<String>> {
+        let entries = std::fs::read_dir(&self.path)?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+    fn create(&self, name: &str, zeros: u64) -> Result<()> {
+        let path = self.path.join(name);
+        self.forget(name);
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
+        let block = vec![0; ZEROS];
+        let mut left = zeros;
+        while left > 0 {
+            let count = usize::try_from(left).unwrap_or(ZEROS).min(ZEROS);
+            if let Err(error) = file.write_all(&block[..count]) {
+                std::fs::remove_file(&path)?;
+                return Err(error);
+            }
+            left -= count as u64;
+        }
+        Ok(())
+    }
+    fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
+        self.file(name)?.write_all_at(bytes, at)
+    }
+    fn sync(&self, name: &str) -> Result<()> {
+        self.file(name)?.sync_data()
+    }
+    fn sync_directory(&self) -> Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.forget(from);
+        self.forget(to);
+        std::fs::rename(self.path.join(from), self.path.join(to))
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.forget(name);
+        std::fs::remove_file(self.path.join(name))
+    }
+    fn length(&self, name: &str) -> Result<u64> {
+        Ok(self.file(name)?.metadata()?.len())
+    }
+    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+        let file = self.file(name)?;
+        let there = file.metadata()?.len().saturating_sub(at);
+        let mut bytes = vec![0; length.min(usize::try_from(there).unwrap_or(length))];
+        file.read_exact_at(&mut bytes, at)?;
+        Ok(bytes)
+    }
+}

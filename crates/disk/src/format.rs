@@ -1,0 +1,43 @@
+//! Numbers in byte order, and what all files have.
+
+use crate::DiskError;
+use crate::files::Files;
+
+pub const VERSION: u32 = 1;
+
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// The checksum of several pieces of bytes, one behind the other.
+pub fn crc(pieces: &[&[u8]]) -> u32 {
+    pieces.iter().fold(0, |crc, piece| crc32c::crc32c_append(crc, piece))
+}
+
+pub fn numbered(kind: &str, number: u64) -> String {
+    format!("{kind}-{number:010}")
+}
+
+/// The number of a file of this kind.
+pub fn number_of(kind: &str, name: &str) -> Option<u64> {
+    name.strip_prefix(kind)?.strip_prefix('-')?.parse().ok()
+}
+
+pub fn io_error(file: &str) -> impl Fn(std::io::Error) -> DiskError + use<'_> {
+    move |error| DiskError::Io { file: file.to_string(), reason: error.to_string() }
+}
+
+pub fn damaged<T>(file: &str, what: impl Into<String>) -> Result<T, DiskError> {
+    Err(DiskError::Damaged { file: file.to_string(), what: what.into() })
+}
+
+/// The files of this kind, in the order of their numbers.
+pub fn list(files: &dyn Files, kind: &str) -> Result<Vec<u64>, DiskError> {
+    let names = files.list().map_err(io_error("the directory"))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| number_of(kind, name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}

@@ -1,0 +1,50 @@
+//! What a data node keeps on disk of its rows: redo logs and local checkpoints. Knows no row and no node: records and blocks are bytes.
+//!
+//! ```text
+//!   DIR/part-0/   redo-0000000007  redo-0000000008 ...   the log: records, in groups that became durable together    [`redo`]
+//!                 spare-0000000003                       a file of the log that is needed no more, to be used again
+//!                 checkpoint-0000000002                  blocks, compressed                                           [`segment`]
+//!                 manifest-0, manifest-1                 which checkpoints there are, and the log from where on       [`manifest`]
+//!   DIR/part-1/   ...
+//! ```
+//! A *part* belongs to one worker of the node. A thread of its own writes its log: what was given while it wrote before goes with one
+//! sync (group commit). Another one writes its checkpoints, at a bounded rate. A *place* counts the bytes of records since the log began.
+//!
+//! No write or sync is tried again after an error (R17): the store fails for good, and says so. Only for room it waits. What is read
+//! back is checked: the log's end may be torn, and is cut; a record that was durable and is damaged is an error, whatever comes behind
+//! it (R18).
+
+mod checkpoints;
+mod files;
+mod format;
+mod manifest;
+mod redo;
+mod segment;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use checkpoints::CheckpointFound;
+pub use store::{Disk, Options};
+
+/// What is wrong with a store, and where.
+#[derive(Debug)]
+pub enum DiskError {
+    /// The system refused something.
+    Io { file: String, reason: String },
+    /// What is there is not what was written.
+    Damaged { file: String, what: String },
+    /// The caller's own words.
+    Visitor(String),
+}
+
+impl std::fmt::Display for DiskError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            DiskError::Io { file, reason } => write!(f, "{file}: {reason}"),
+            DiskError::Damaged { file, what } => write!(f, "{file} is damaged: {what}"),
+            DiskError::Visitor(what) => f.write_str(what),
+        }
+    }
+}
+impl std::error::Error for DiskError {}

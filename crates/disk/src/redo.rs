@@ -1,0 +1,500 @@
+//! The log of a part.
+//!
+//! ```text
+//!   redo-N:   "skarv-rd" | version u32 | crc32c u32 of the rest | store u64 | salt u64 | number u64 | first place u64,
+//!             at byte 0, and again at byte 512: one that is damaged does not hide the file
+//!             from byte 1,024 on pieces, each at a multiple of 8 bytes:
+//!             length u32 | crc32c u32 of salt and the rest | place u64 | durable u64 | records, each: length u32 | bytes
+//! ```
+//! A *piece* is a write: what was given since the one before. It says where in the log it is, and up to where the log was durable when it
+//! was written. It does not cross files; the next file begins at the place where the one before ends. A file's places are made when it
+//! is, with zeros, or it was used before: its salt is new each time, so nothing that it held then fits.
+//!
+//! Reading ends at the first piece that is not whole. That is where the log was torn: unless the next file goes on there, because an
+//! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that were
+//! not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::DiskError;
+use crate::files::{Files, is_no_room};
+use crate::format::{VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
+
+pub const KIND: &str = "redo";
+const SPARE: &str = "spare";
+const MAGIC: &[u8; 8] = b"skarv-rd";
+const HEADER_SIZE: usize = 48;
+/// Where its second copy is, in another sector, and where the pieces begin.
+const HEADER_COPY_AT: usize = 512;
+const PIECES_AT: usize = 1_024;
+/// No log grows by so much while something of it is not durable.
+const NOT_DURABLE_MAX: u64 = 1 << 40;
+const PIECE_HEADER_SIZE: usize = 24;
+/// Pieces begin at multiples of this.
+const ALIGNMENT: usize = 8;
+const RECORD_HEADER_SIZE: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileHeader {
+    store: u64,
+    salt: u64,
+    number: u64,
+    first: u64,
+}
+
+impl FileHeader {
+    fn encode(&self) -> Vec<u8> {
+        let mut rest = Vec::with_capacity(HEADER_SIZE - 16);
+        for value in [self.store, self.salt, self.number, self.first] {
+            rest.extend(value.to_le_bytes());
+        }
+        let mut bytes = Vec::with_capacity(HEADER_SIZE);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(crc(&[&VERSION.to_le_bytes(), &rest]).to_le_bytes());
+        bytes.extend(rest);
+        bytes
+    }
+    /// None if it is torn, or not of this store.
+    fn decode(bytes: &[u8], store: u64) -> Option<FileHeader> {
+        let copy = || FileHeader::decode_one(bytes.get(HEADER_COPY_AT..)?, store);
+        FileHeader::decode_one(bytes, store).or_else(copy)
+    }
+    fn decode_one(bytes: &[u8], store: u64) -> Option<FileHeader> {
+        let header = FileHeader {
+            store: u64_at(bytes, 16)?,
+            salt: u64_at(bytes, 24)?,
+            number: u64_at(bytes, 32)?,
+            first: u64_at(bytes, 40)?,
+        };
+        let is_ours = header.store == store && bytes[..HEADER_SIZE] == header.encode();
+        is_ours.then_some(header)
+    }
+}
+
+fn piece_header(salt: u64, place: u64, durable: u64, records: &[u8]) -> [u8; PIECE_HEADER_SIZE] {
+    let length = (records.len() as u32).to_le_bytes();
+    let (place, durable) = (place.to_le_bytes(), durable.to_le_bytes());
+    let crc = crc(&[&salt.to_le_bytes(), &length, &place, &durable, records]);
+    let mut header = [0; PIECE_HEADER_SIZE];
+    header[..4].copy_from_slice(&length);
+    header[4..8].copy_from_slice(&crc.to_le_bytes());
+    header[8..16].copy_from_slice(&place);
+    header[16..].copy_from_slice(&durable);
+    header
+}
+
+/// A whole piece in a file.
+struct Piece<'a> {
+    place: u64,
+    durable: u64,
+    records: &'a [u8],
+}
+
+impl Piece<'_> {
+    fn at(file: &[u8], at: usize, salt: u64) -> Option<Piece<'_>> {
+        let length = u32_at(file, at)? as usize;
+        let from = at + PIECE_HEADER_SIZE;
+        let records = file.get(from..from.checked_add(length)?)?;
+        let (place, durable) = (u64_at(file, at + 8)?, u64_at(file, at + 16)?);
+        let is_whole = length > 0 && file[at..from] == piece_header(salt, place, durable, records);
+        is_whole.then_some(Piece { place, durable, records })
+    }
+    fn size(&self) -> usize {
+        piece_size(self.records.len())
+    }
+}
+
+fn piece_size(length: usize) -> usize {
+    (PIECE_HEADER_SIZE + length).next_multiple_of(ALIGNMENT)
+}
+
+/// What a record adds to a piece.
+pub fn add_record(records: &mut Vec<u8>, record: &[u8]) {
+    records.extend((record.len() as u32).to_le_bytes());
+    records.extend(record);
+}
+
+/// A test breaks a rule, to see that it is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    None,
+    #[cfg(test)]
+    SyncSkipped,
+    #[cfg(test)]
+    DirectoryNotSynced,
+    #[cfg(test)]
+    SaltNotNew,
+    #[cfg(test)]
+    DamageIsCut,
+}
+
+pub struct Redo {
+    files: Arc<dyn Files>,
+    store: u64,
+    file_bytes: u64,
+    spares_max: usize,
+    /// Drawn anew each time the store is opened; a file's salt comes from it and its number.
+    seed: u64,
+    /// Of the log, the oldest first: number, and first place.
+    redo: VecDeque<(u64, u64)>,
+    spares: Vec<u64>,
+    salt: u64,
+    /// In the newest file, where the next piece goes, and how long the file is.
+    offset: u64,
+    length: u64,
+    /// None: the log ends at the newest file, and goes on in another one.
+    is_open: bool,
+    /// Its directory entry may not be durable.
+    is_new: bool,
+    pub end: u64,
+    pub durable: u64,
+    /// Where it ended when it was opened.
+    pub found: u64,
+    mutation: Mutation,
+}
+
+/// What became of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Written {
+    Durable,
+    /// There is no room for another file: nothing of it is there.
+    NoRoom,
+}
+
+pub struct RedoOptions {
+    pub store: u64,
+    pub file_bytes: u64,
+    pub spares_max: usize,
+    pub seed: u64,
+    /// The log before this is needed by nobody.
+    pub needed: u64,
+    pub mutation: Mutation,
+}
+
+impl Redo {
+    /// Finds the log, and where it ends.
+    pub fn open(files: Arc<dyn Files>, options: RedoOptions) -> Result<Redo, DiskError> {
+        let RedoOptions { store, file_bytes, spares_max, seed, needed, mutation } = options;
+        let spares = list(files.as_ref(), SPARE)?;
+        let mut redo = Redo {
+            files,
+            store,
+            file_bytes,
+            spares_max,
+            seed,
+            redo: VecDeque::new(),
+            spares,
+            salt: 0,
+            offset: 0,
+            length: 0,
+            is_open: false,
+            is_new: false,
+            end: needed,
+            durable: needed,
+            found: needed,
+            mutation,
+        };
+        redo.find(needed)?;
+        Ok(redo)
+    }
+
+    fn read(&self, number: u64) -> Result<Vec<u8>, DiskError> {
+        let name = numbered(KIND, number);
+        let length = self.files.length(&name).map_err(io_error(&name))?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.files.read_at(&name, 0, length).map_err(io_error(&name))
+    }
+
+    fn header(&self, number: u64) -> Result<Option<FileHeader>, DiskError> {
+        let name = numbered(KIND, number);
+        let bytes = self.files.read_at(&name, 0, PIECES_AT).map_err(io_error(&name))?;
+        let header = FileHeader::decode(&bytes, self.store);
+        Ok(header.filter(|header| header.number == number))
+    }
+
+    fn find(&mut self, needed: u64) -> Result<(), DiskError> {
+        let numbers = list(self.files.as_ref(), KIND)?;
+        let mut whole: Vec<FileHeader> = Vec::new();
+        let mut torn: Vec<u64> = Vec::new();
+        for number in &numbers {
+            match self.header(*number)? {
+                Some(header) => whole.push(header),
+                None => torn.push(*number),
+            }
+        }
+        // The one that has the first place that is needed; those before it were about to go.
+        let first = whole.iter().rposition(|header| header.first <= needed);
+        let Some(first) = first else {
+            if needed > 0 || !whole.is_empty() {
+                return damaged(KIND, format!("no file begins at place {needed} or before"));
+            }
+            return self.remove(&torn);
+        };
+        let old: Vec<u64> = whole.drain(..first).map(|header| header.number).collect();
+        let mut end = whole[0].first;
+        let mut behind: VecDeque<FileHeader> = whole.into();
+        let mut last = None;
+        while let Some(header) = behind.pop_front() {
+            self.redo.push_back((header.number, header.first));
+            let bytes = self.read(header.number)?;
+            let (stopped_at, offset) = walk(&bytes, &header, &mut |_| Ok(()))?;
+            end = stopped_at;
+            last = Some((header, offset));
+            let goes_on = |next: &FileHeader| next.number == header.number + 1 && next.first == end;
+            if behind.front().is_some_and(goes_on) {
+                continue;
+            }
+            self.check_torn(&bytes, &header, end, offset, &behind)?;
+            break;
+        }
+        let newest = last.expect("there is one").0.number;
+        let gone: Vec<u64> = torn.iter().copied().chain(behind.iter().map(|h| h.number)).collect();
+        if let Some(damage) = torn.iter().find(|number| **number < newest) {
+            return damaged(&numbered(KIND, *damage), "its header cannot be read");
+        }
+        self.remove(&gone)?;
+        self.remove(&old)?;
+        (self.end, self.durable, self.found) = (end, end, end);
+        Ok(())
+    }
+
+    /// The log ends here, in the middle of what there is: does anything behind say that it was durable further?
+    fn check_torn(
+        &self,
+        bytes: &[u8],
+        header: &FileHeader,
+        end: u64,
+        offset: usize,
+        behind: &VecDeque<FileHeader>,
+    ) -> Result<(), DiskError> {
+        let name = numbered(KIND, header.number);
+        let durable = |bytes: &[u8], from: usize, salt: u64| {
+            let places = (from..bytes.len()).step_by(ALIGNMENT);
+            let limit = end.saturating_add(NOT_DURABLE_MAX);
+            let pieces = places.filter(|at| {
+                u64_at(bytes, at + 8).is_some_and(|place| end < place && place < limit)
+            });
+            pieces.filter_map(|at| Piece::at(bytes, at, salt)).map(|piece| piece.durable).max()
+        };
+        let mut furthest = durable(bytes, offset, header.salt).unwrap_or(0);
+        for next in behind {
+            // It was made when everything before it was durable, or is of no use: only its pieces say.
+            let bytes = self.read(next.number)?;
+            furthest = furthest.max(durable(&bytes, PIECES_AT, next.salt).unwrap_or(0));
+        }
+        #[cfg(test)]
+        if self.mutation == Mutation::DamageIsCut {
+            return Ok(());
+        }
+        if furthest > end {
+            return damaged(
+                &name,
+                format!(
+                    "the piece at byte {offset}, place {end} of the log, does not fit its checksum, and was durable: the log is so \
+                     up to place {furthest}"
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), DiskError> {
+        for number in numbers {
+            let name = numbered(KIND, *number);
+            self.files.remove(&name).map_err(io_error(&name))?;
+        }
+        match numbers.is_empty() {
+            true => Ok(()),
+            false => self.files.sync_directory().map_err(io_error("the directory")),
+        }
+    }
+
+    /// The place of the first record that there is.
+    pub fn begin(&self) -> u64 {
+        self.redo.front().map_or(self.end, |(_, first)| *first)
+    }
+
+    /// Visits the records that there were when it was opened, from the first that ends behind `from`: the place behind each, and its bytes.
+    pub fn visit(
+        &self,
+        from: u64,
+        visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+    ) -> Result<(), DiskError> {
+        for (index, (number, first)) in self.redo.iter().enumerate() {
+            let next = self.redo.get(index + 1).map_or(self.found, |(_, first)| *first);
+            if next <= from || self.found <= *first {
+                continue;
+            }
+            let bytes = self.read(*number)?;
+            let name = numbered(KIND, *number);
+            let Some(header) = FileHeader::decode(&bytes, self.store) else {
+                return damaged(&name, "its header cannot be read any more");
+            };
+            let (end, _) = walk(&bytes, &header, &mut |piece| {
+                each_record(
+                    &piece,
+                    &mut |place, record| match from < place && place <= self.found {
+                        true => visit(place, record),
+                        false => Ok(()),
+                    },
+                )
+                .map_err(DiskError::Visitor)
+            })?;
+            if end < next {
+                return damaged(
+                    &name,
+                    format!("it ends at place {end}, and ended at {next} before"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes those that are durable.
+    pub fn write(&mut self, pieces: &mut VecDeque<Vec<u8>>) -> std::io::Result<Written> {
+        let mut written = 0;
+        while let Some(records) = pieces.get(written) {
+            let size = piece_size(records.len()) as u64;
+            if !self.is_open || self.offset + size > self.length {
+                if self.is_open {
+                    self.sync()?;
+                    pieces.drain(..std::mem::take(&mut written));
+                    self.is_open = false;
+                }
+                let size = piece_size(pieces[0].len()) as u64;
+                match self.open_next(size) {
+                    Err(error) if is_no_room(&error) => return Ok(Written::NoRoom),
+                    opened => opened?,
+                }
+                continue;
+            }
+            let header = piece_header(self.salt, self.end, self.durable, records);
+            let bytes = [&header[..], records].concat();
+            self.files.write_at(&self.newest(), self.offset, &bytes)?;
+            self.offset += size;
+            self.end += records.len() as u64;
+            written += 1;
+        }
+        self.sync()?;
+        pieces.clear();
+        Ok(Written::Durable)
+    }
+
+    /// What was written is durable.
+    fn sync(&mut self) -> std::io::Result<()> {
+        self.sync_newest()?;
+        let skips = |_skipped: &str| false;
+        #[cfg(test)]
+        let skips = |what: &str| format!("{:?}", self.mutation) == what;
+        if self.is_new && !skips("DirectoryNotSynced") {
+            self.files.sync_directory()?;
+        }
+        self.is_new = false;
+        self.durable = self.end;
+        Ok(())
+    }
+
+    fn sync_newest(&self) -> std::io::Result<()> {
+        #[cfg(test)]
+        if self.mutation == Mutation::SyncSkipped {
+            return Ok(());
+        }
+        self.files.sync(&self.newest())
+    }
+
+    fn newest(&self) -> String {
+        numbered(KIND, self.redo.back().expect("one is open").0)
+    }
+
+    /// Goes on in another file, with room for a piece of this size.
+    fn open_next(&mut self, size: u64) -> std::io::Result<()> {
+        let number = self.redo.back().map_or(1, |(number, _)| number + 1);
+        let name = numbered(KIND, number);
+        let least = PIECES_AT as u64 + size;
+        let spare = self.spares.pop();
+        let length = match spare {
+            Some(spare) => self.files.length(&numbered(SPARE, spare))?,
+            None => 0,
+        };
+        match spare.filter(|_| least <= length) {
+            Some(spare) => {
+                self.files.rename(&numbered(SPARE, spare), &name)?;
+                self.length = length;
+            }
+            None => {
+                self.spares.extend(spare);
+                self.length = self.file_bytes.max(least);
+                self.files.create(&name, self.length)?;
+            }
+        }
+        self.salt = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        #[cfg(test)]
+        if self.mutation == Mutation::SaltNotNew {
+            self.salt = 7;
+        }
+        let first = self.end;
+        let header = FileHeader { store: self.store, salt: self.salt, number, first };
+        let mut bytes = vec![0; PIECES_AT];
+        for at in [0, HEADER_COPY_AT] {
+            bytes[at..at + HEADER_SIZE].copy_from_slice(&header.encode());
+        }
+        self.files.write_at(&name, 0, &bytes)?;
+        self.redo.push_back((number, first));
+        self.offset = PIECES_AT as u64;
+        (self.is_open, self.is_new) = (true, true);
+        Ok(())
+    }
+
+    /// The log before this place is needed no more, and what says so is durable: its files may be used again.
+    pub fn release(&mut self, needed: u64) -> std::io::Result<()> {
+        while self.redo.get(1).is_some_and(|(_, first)| *first <= needed) {
+            let (number, _) = self.redo.pop_front().expect("there are two");
+            let name = numbered(KIND, number);
+            if self.spares.len() < self.spares_max {
+                self.files.rename(&name, &numbered(SPARE, number))?;
+                self.spares.push(number);
+            } else {
+                self.files.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of its files.
+    pub fn bytes(&self) -> u64 {
+        let names = self.redo.iter().map(|(number, _)| numbered(KIND, *number));
+        let spares = self.spares.iter().map(|number| numbered(SPARE, *number));
+        names.chain(spares).filter_map(|name| self.files.length(&name).ok()).sum()
+    }
+}
+
+/// Visits the pieces of a file that follow each other; where they end, in the log and in the file.
+fn walk(
+    bytes: &[u8],
+    header: &FileHeader,
+    visit: &mut dyn FnMut(Piece<'_>) -> Result<(), DiskError>,
+) -> Result<(u64, usize), DiskError> {
+    let (mut place, mut at) = (header.first, PIECES_AT);
+    while let Some(piece) = Piece::at(bytes, at, header.salt).filter(|piece| piece.place == place) {
+        (place, at) = (place + piece.records.len() as u64, at + piece.size());
+        visit(piece)?;
+    }
+    Ok((place, at))
+}
+
+fn each_record(
+    piece: &Piece<'_>,
+    visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut at = 0;
+    while let Some(length) = u32_at(piece.records, at) {
+        let from = at + RECORD_HEADER_SIZE;
+        let end = from + length as usize;
+        let record = piece.records.get(from..end).ok_or("a record is longer than its piece")?;
+        visit(piece.place + end as u64, record)?;
+        at = end;
+    }
+    Ok(())
+}

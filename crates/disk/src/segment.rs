@@ -1,0 +1,95 @@
+//! The file of a checkpoint.
+//!
+//! ```text
+//!   checkpoint-N:  "skarv-ck" | version u32 | store u64 | number u64 | crc32c u32 of these
+//!                  for each block:  raw length u32 | length u32 | crc32c u32 of store, number, place in the file, lengths and bytes | bytes (zstd)
+//! ```
+//! The manifest says how long it is and the checksum of all block headers, so nothing can be missing at its end.
+
+use crate::DiskError;
+use crate::files::Files;
+use crate::format::{VERSION, crc, damaged, io_error, u32_at};
+
+const MAGIC: &[u8; 8] = b"skarv-ck";
+const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
+const BLOCK_HEADER_SIZE: usize = 12;
+/// Of a block, before it is compressed. What is longer is damage.
+pub const BLOCK_SIZE_MAX: usize = 256 << 20;
+const ZSTD_LEVEL: i32 = 1;
+
+pub fn header(store: u64, number: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_SIZE);
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(store.to_le_bytes());
+    bytes.extend(number.to_le_bytes());
+    bytes.extend(crc(&[&bytes]).to_le_bytes());
+    bytes
+}
+
+fn block_crc(store: u64, number: u64, at: u64, lengths: &[u8], bytes: &[u8]) -> u32 {
+    let (store, number, at) = (store.to_le_bytes(), number.to_le_bytes(), at.to_le_bytes());
+    crc(&[&store, &number, &at, lengths, bytes])
+}
+
+/// A block as it is in the file at this place.
+pub fn block(store: u64, number: u64, at: u64, raw: &[u8]) -> std::io::Result<Vec<u8>> {
+    assert!(raw.len() <= BLOCK_SIZE_MAX, "blocks are pieces of tables");
+    let compressed = zstd::bulk::compress(raw, ZSTD_LEVEL)?;
+    let mut bytes = Vec::with_capacity(BLOCK_HEADER_SIZE + compressed.len());
+    bytes.extend((raw.len() as u32).to_le_bytes());
+    bytes.extend((compressed.len() as u32).to_le_bytes());
+    bytes.extend(block_crc(store, number, at, &bytes, &compressed).to_le_bytes());
+    bytes.extend(compressed);
+    Ok(bytes)
+}
+
+/// The checksum of a file so far, and the next block's header.
+pub fn add_to_crc(sum: u32, block: &[u8]) -> u32 {
+    crc32c::crc32c_append(sum, &block[..BLOCK_HEADER_SIZE])
+}
+
+/// Reads a checkpoint's blocks in order.
+pub fn read(
+    files: &dyn Files,
+    name: &str,
+    store: u64,
+    number: u64,
+    (length, sum): (u64, u32),
+    visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<(), DiskError> {
+    let read = |at: u64, count: usize| files.read_at(name, at, count).map_err(io_error(name));
+    if read(0, HEADER_SIZE)? != header(store, number) {
+        return damaged(name, "its header is not that of this checkpoint");
+    }
+    let mut at = HEADER_SIZE as u64;
+    let mut found = 0;
+    while at < length {
+        let head = read(at, BLOCK_HEADER_SIZE)?;
+        let lengths = (u32_at(&head, 0), u32_at(&head, 4), u32_at(&head, 8));
+        let (Some(raw_length), Some(count), Some(expected)) = lengths else {
+            return damaged(name, format!("it ends at byte {at}"));
+        };
+        let (raw_length, count) = (raw_length as usize, count as usize);
+        let fits = at + (BLOCK_HEADER_SIZE + count) as u64 <= length;
+        let bytes = match fits && raw_length <= BLOCK_SIZE_MAX {
+            true => read(at + BLOCK_HEADER_SIZE as u64, count)?,
+            false => Vec::new(),
+        };
+        if bytes.len() != count || block_crc(store, number, at, &head[..8], &bytes) != expected {
+            return damaged(name, format!("the block at byte {at} does not fit its checksum"));
+        }
+        let raw = zstd::bulk::decompress(&bytes, raw_length);
+        let raw = raw.ok().filter(|raw| raw.len() == raw_length);
+        let Some(raw) = raw else {
+            return damaged(name, format!("the block at byte {at} cannot be decompressed"));
+        };
+        visit(&raw).map_err(DiskError::Visitor)?;
+        found = add_to_crc(found, &head);
+        at += (BLOCK_HEADER_SIZE + count) as u64;
+    }
+    match at == length && found == sum {
+        true => Ok(()),
+        false => damaged(name, "it is not as long as it was, or blocks are missing"),
+    }
+}

@@ -1,0 +1,463 @@
+//! The parts of a node's store, and the threads that write them.
+
+use std::collections::VecDeque;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::DiskError;
+use crate::checkpoints::{CheckpointFound, Checkpoints};
+use crate::files::{Directory, Files, is_no_room};
+use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+
+pub struct Options {
+    pub dir: PathBuf,
+    pub parts: u16,
+    /// Of a file of the log.
+    pub file_bytes: u64,
+    /// Files that are kept to be used again, of each part.
+    pub spares_max: usize,
+    /// What checkpoints may write, of each part.
+    pub checkpoint_bytes_per_second: u64,
+    /// Random, of this start.
+    pub seed: u64,
+}
+
+/// A file that says that all parts have been made.
+const MADE: &str = "made";
+/// Records are put together to pieces of about so many bytes.
+const PIECE_BYTES: usize = 1 << 20;
+/// Blocks that wait to be written, in bytes.
+const BLOCKS_WAITING_MAX: usize = 4 << 20;
+/// How long a full disk is left alone before it is tried again.
+const ROOM_WAIT: Duration = Duration::from_millis(100);
+
+/// Called when more of a part is durable, or there is room for blocks again.
+pub type OnProgress = dyn Fn(u16) + Send + Sync;
+/// Called once, when a write or a sync has failed: nothing is written any more.
+pub type OnFailure = dyn Fn(String) + Send + Sync;
+
+pub struct Disk {
+    parts: Vec<Arc<Part>>,
+    checkpoint_bytes_per_second: u64,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Part {
+    name: String,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    durable: AtomicU64,
+    begin: u64,
+    redo: Mutex<Redo>,
+    checkpoints: Mutex<Checkpoints>,
+    blocks: Mutex<Blocks>,
+    blocks_changed: Condvar,
+}
+
+/// What the log's thread is to do.
+#[derive(Default)]
+struct Queue {
+    pieces: VecDeque<Vec<u8>>,
+    end: u64,
+    /// The log before this is needed no more.
+    release: Option<u64>,
+    is_full: bool,
+    is_closed: bool,
+}
+
+/// What the checkpoints' thread is to do.
+#[derive(Default)]
+struct Blocks {
+    steps: VecDeque<Step>,
+    bytes: usize,
+    /// Of the newest that is durable.
+    newest: Option<u64>,
+    /// One was ended, and is neither durable nor given up.
+    is_ending: bool,
+    /// The one that is being written found no room: what belongs with it falls.
+    is_given_up: bool,
+    given_up: u64,
+    is_closed: bool,
+}
+
+enum Step {
+    Begin,
+    Block(Vec<u8>),
+    End { log_from: u64, contents: Vec<u8> },
+    Accept(u64),
+}
+
+impl Disk {
+    /// Opens the store, or makes it. Says what is damaged.
+    pub fn open(options: &Options) -> Result<Disk, DiskError> {
+        let dir = options.dir.display().to_string();
+        let io =
+            |error: std::io::Error| DiskError::Io { file: dir.clone(), reason: error.to_string() };
+        let there =
+            (0..).take_while(|part| options.dir.join(format!("part-{part}")).exists()).count();
+        let is_whole = options.dir.join(MADE).exists();
+        if is_whole && there != usize::from(options.parts) {
+            let parts = options.parts;
+            return Err(DiskError::Io {
+                file: dir,
+                reason: format!(
+                    "it was made for {there} workers, and there are {parts} now: that cannot be changed"
+                ),
+            });
+        }
+        // Whoever may not read the rows may not read these files.
+        let make = |path: &std::path::Path| {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+        };
+        make(&options.dir).map_err(io)?;
+        let open = |part: u16| {
+            let name = format!("part-{part}");
+            let path = options.dir.join(&name);
+            make(&path).map_err(io)?;
+            Part::open(Arc::new(Directory::new(&path)), &path.display().to_string(), part, options)
+        };
+        let opened: Vec<Result<Part, DiskError>> = std::thread::scope(|scope| {
+            let open = &open;
+            let threads: Vec<_> =
+                (0..options.parts).map(|part| scope.spawn(move || open(part))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let mut parts = Vec::new();
+        for part in opened {
+            parts.push(Arc::new(part?));
+        }
+        if !is_whole {
+            let made = std::fs::File::create(options.dir.join(MADE));
+            made.and_then(|made| made.sync_all()).map_err(io)?;
+        }
+        std::fs::File::open(&options.dir).and_then(|dir| dir.sync_all()).map_err(io)?;
+        let checkpoint_bytes_per_second = options.checkpoint_bytes_per_second;
+        Ok(Disk { parts, checkpoint_bytes_per_second, threads: Mutex::default() })
+    }
+
+    /// Starts the threads that write.
+    pub fn start(
+        &self,
+        on_progress: Arc<OnProgress>,
+        on_failure: Arc<OnFailure>,
+    ) -> std::io::Result<()> {
+        let mut threads = lock(&self.threads);
+        let rate = self.checkpoint_bytes_per_second;
+        for (number, part) in (0..).zip(&self.parts) {
+            for is_log in [true, false] {
+                let (part, on_progress, on_failure) =
+                    (Arc::clone(part), Arc::clone(&on_progress), Arc::clone(&on_failure));
+                let write = move || {
+                    let told = || on_progress(number);
+                    let ended = match is_log {
+                        true => part.write_log(&told),
+                        false => part.write_checkpoints(rate, &told),
+                    };
+                    if let Err(error) = ended {
+                        on_failure(format!("{}: {error}", part.name));
+                    }
+                };
+                let name = if is_log { "redo" } else { "checkpoint" };
+                threads.push(std::thread::Builder::new().name(name.into()).spawn(write)?);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn parts(&self) -> u16 {
+        u16::try_from(self.parts.len()).expect("made from u16")
+    }
+    fn part(&self, part: u16) -> &Part {
+        &self.parts[usize::from(part)]
+    }
+
+    /// Takes a record behind all others; waits for no disk. Returns the place behind it.
+    pub fn append(&self, part: u16, record: &[u8]) -> u64 {
+        self.part(part).append(record)
+    }
+    /// The part's log is durable up to this place.
+    pub fn durable(&self, part: u16) -> u64 {
+        self.part(part).durable.load(Ordering::Acquire)
+    }
+    /// The place behind the last record.
+    pub fn end(&self, part: u16) -> u64 {
+        lock(&self.part(part).queue).end
+    }
+    /// Waits a part for room on its device?
+    pub fn is_full(&self) -> bool {
+        self.parts.iter().any(|part| lock(&part.queue).is_full)
+    }
+
+    /// Begins a checkpoint, instead of one that was not ended.
+    pub fn begin_checkpoint(&self, part: u16) {
+        self.part(part).give_step(Step::Begin, 0);
+    }
+    /// May another block be added now?
+    pub fn has_room(&self, part: u16) -> bool {
+        lock(&self.part(part).blocks).bytes < BLOCKS_WAITING_MAX
+    }
+    pub fn add_block(&self, part: u16, block: Vec<u8>) {
+        let bytes = block.len();
+        self.part(part).give_step(Step::Block(block), bytes);
+    }
+    /// The log from `log_from` on belongs with it, and the contents are the caller's.
+    pub fn end_checkpoint(&self, part: u16, log_from: u64, contents: Vec<u8>) {
+        lock(&self.part(part).blocks).is_ending = true;
+        self.part(part).give_step(Step::End { log_from, contents }, 0);
+    }
+    /// One was ended, and is neither durable nor given up because there was no room.
+    pub fn is_writing_checkpoint(&self, part: u16) -> bool {
+        lock(&self.part(part).blocks).is_ending
+    }
+    /// The number of the newest that is durable.
+    pub fn checkpoint_written(&self, part: u16) -> Option<u64> {
+        lock(&self.part(part).blocks).newest
+    }
+    /// Checkpoints that were given up because there was no room.
+    pub fn checkpoints_given_up(&self, part: u16) -> u64 {
+        lock(&self.part(part).blocks).given_up
+    }
+    /// Those before it go, and the log that only they needed.
+    pub fn accept_checkpoint(&self, part: u16, number: u64) {
+        self.part(part).give_step(Step::Accept(number), 0);
+    }
+
+    /// Those that there are, the newest first.
+    pub fn checkpoints(&self, part: u16) -> Vec<CheckpointFound> {
+        lock(&self.part(part).checkpoints).found()
+    }
+    pub fn read_checkpoint(
+        &self,
+        part: u16,
+        number: u64,
+        visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), DiskError> {
+        lock(&self.part(part).checkpoints).read(number, visit)
+    }
+    /// The place of the first record that there was when it was opened.
+    pub fn begin(&self, part: u16) -> u64 {
+        self.part(part).begin
+    }
+    /// Visits the records that there were when it was opened, from the first that ends behind `from`: the place behind each, and its bytes.
+    pub fn read_log(
+        &self,
+        part: u16,
+        from: u64,
+        visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+    ) -> Result<(), DiskError> {
+        lock(&self.part(part).redo).visit(from, visit)
+    }
+    /// Bytes of all files of the logs.
+    pub fn log_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| lock(&part.redo).bytes()).sum()
+    }
+}
+
+impl Drop for Disk {
+    /// What was given is written, unless there is no room for it.
+    fn drop(&mut self) {
+        for part in &self.parts {
+            lock(&part.queue).is_closed = true;
+            lock(&part.blocks).is_closed = true;
+            part.changed.notify_all();
+            part.blocks_changed.notify_all();
+        }
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            // One of them may itself have held the store last.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Part {
+    fn open(
+        files: Arc<dyn Files>,
+        name: &str,
+        part: u16,
+        options: &Options,
+    ) -> Result<Part, DiskError> {
+        let in_part = |error: DiskError| match error {
+            DiskError::Io { file, reason } => {
+                DiskError::Io { file: format!("{name}/{file}"), reason }
+            }
+            DiskError::Damaged { file, what } => {
+                DiskError::Damaged { file: format!("{name}/{file}"), what }
+            }
+            DiskError::Visitor(what) => DiskError::Visitor(what),
+        };
+        let seed = options.seed.wrapping_add(u64::from(part)).wrapping_mul(0x2545_f491_4f6c_dd1d);
+        let checkpoints = Checkpoints::open(Arc::clone(&files), seed).map_err(in_part)?;
+        let redo = Redo::open(
+            files,
+            RedoOptions {
+                store: checkpoints.manifest.store,
+                file_bytes: options.file_bytes,
+                spares_max: options.spares_max,
+                seed,
+                needed: checkpoints.log_needed(),
+                mutation: Mutation::None,
+            },
+        )
+        .map_err(in_part)?;
+        let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
+        Ok(Part {
+            name: name.to_string(),
+            queue: Mutex::new(Queue { end: redo.end, ..Queue::default() }),
+            changed: Condvar::new(),
+            durable: AtomicU64::new(redo.durable),
+            begin: redo.begin(),
+            redo: Mutex::new(redo),
+            checkpoints: Mutex::new(checkpoints),
+            blocks: Mutex::new(blocks),
+            blocks_changed: Condvar::new(),
+        })
+    }
+
+    fn append(&self, record: &[u8]) -> u64 {
+        let mut queue = lock(&self.queue);
+        let fits = queue.pieces.back().is_some_and(|piece| piece.len() < PIECE_BYTES);
+        if !fits {
+            queue.pieces.push_back(Vec::new());
+        }
+        let piece = queue.pieces.back_mut().expect("just looked");
+        let before = piece.len();
+        add_record(piece, record);
+        let added = (piece.len() - before) as u64;
+        queue.end += added;
+        let end = queue.end;
+        let is_first = queue.pieces.len() == 1 && before == 0;
+        drop(queue);
+        if is_first {
+            self.changed.notify_one();
+        }
+        end
+    }
+
+    fn give_step(&self, step: Step, bytes: usize) {
+        let mut blocks = lock(&self.blocks);
+        blocks.steps.push_back(step);
+        blocks.bytes += bytes;
+        drop(blocks);
+        self.blocks_changed.notify_one();
+    }
+
+    /// Until the store is closed, and all is written.
+    fn write_log(&self, on_progress: &dyn Fn()) -> std::io::Result<()> {
+        let mut pieces: VecDeque<Vec<u8>> = VecDeque::new();
+        loop {
+            let release = {
+                let mut queue = lock(&self.queue);
+                while queue.pieces.is_empty() && queue.release.is_none() && pieces.is_empty() {
+                    if queue.is_closed {
+                        return Ok(());
+                    }
+                    queue = wait(&self.changed, queue);
+                }
+                pieces.append(&mut queue.pieces);
+                queue.release.take()
+            };
+            let mut redo = lock(&self.redo);
+            if let Some(needed) = release {
+                redo.release(needed)?;
+            }
+            let written = redo.write(&mut pieces)?;
+            let durable = redo.durable;
+            drop(redo);
+            if self.durable.swap(durable, Ordering::AcqRel) < durable {
+                on_progress();
+            }
+            let mut queue = lock(&self.queue);
+            queue.is_full = written == Written::NoRoom;
+            if queue.is_full {
+                if queue.is_closed {
+                    return Ok(());
+                }
+                let waited = self.changed.wait_timeout(queue, ROOM_WAIT);
+                drop(waited.expect("nobody panics while holding this lock"));
+            }
+        }
+    }
+
+    fn write_checkpoints(&self, rate: u64, on_progress: &dyn Fn()) -> std::io::Result<()> {
+        let mut next_at = Instant::now();
+        loop {
+            let (step, is_given_up) = {
+                let mut blocks = lock(&self.blocks);
+                loop {
+                    if blocks.is_closed {
+                        // What is not ended is worth nothing.
+                        return Ok(());
+                    }
+                    if let Some(step) = blocks.steps.pop_front() {
+                        break (step, blocks.is_given_up);
+                    }
+                    blocks = wait(&self.blocks_changed, blocks);
+                }
+            };
+            let taken = if let Step::Block(block) = &step { block.len() } else { 0 };
+            let mut checkpoints = lock(&self.checkpoints);
+            let (is_begin, is_end) =
+                (matches!(step, Step::Begin), matches!(step, Step::End { .. }));
+            let done = match step {
+                Step::Begin => checkpoints.begin().map(|()| 0),
+                Step::Block(block) if !is_given_up => checkpoints.add_block(&block),
+                Step::End { log_from, contents } if !is_given_up => {
+                    checkpoints.end(log_from, contents).map(|()| 0)
+                }
+                Step::Block(_) | Step::End { .. } => Ok(0),
+                Step::Accept(number) => checkpoints.accept(number).map(|()| {
+                    lock(&self.queue).release = Some(checkpoints.log_needed());
+                    self.changed.notify_one();
+                    0
+                }),
+            };
+            let (written, gives_up) = match done {
+                Ok(written) => (written, false),
+                Err(error) if is_no_room(&error) => {
+                    checkpoints.give_up()?;
+                    (0, true)
+                }
+                Err(error) => return Err(error),
+            };
+            let newest = checkpoints.newest();
+            drop(checkpoints);
+            let mut blocks = lock(&self.blocks);
+            blocks.bytes -= taken;
+            blocks.newest = newest;
+            blocks.given_up += u64::from(gives_up);
+            blocks.is_given_up = gives_up || blocks.is_given_up && !is_begin;
+            blocks.is_ending &= !is_end;
+            drop(blocks);
+            on_progress();
+            // So much at a time, and then a pause: the log's syncs wait for what is written beside them.
+            let pause = Duration::from_secs_f64(written as f64 / rate.max(1) as f64);
+            next_at = next_at.max(Instant::now()) + pause;
+            self.pause_until(next_at);
+        }
+    }
+
+    fn pause_until(&self, at: Instant) {
+        let mut blocks = lock(&self.blocks);
+        while let Some(left) = at.checked_duration_since(Instant::now()) {
+            if blocks.is_closed {
+                return;
+            }
+            let waited = self.blocks_changed.wait_timeout(blocks, left);
+            blocks = waited.expect("nobody panics while holding this lock").0;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding this lock")
+}
+
+fn wait<'a, T>(changed: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    changed.wait(guard).expect("nobody panics while holding this lock")
+}
