@@ -220,18 +220,15 @@ impl Coordinator {
         if context.node.store.is_none() || pending.refusal.is_some() {
             return false;
         }
-        let written = match pending.commits_at_once && !pending.changes_nothing {
-            true => &transaction.shards,
-            false => &transaction.written,
-        };
-        let is_alone = |shard: &ShardId| {
-            let group = context.state.group(context.state.group_of(*shard));
+        let written = || transaction.written.iter().copied().chain(pending.commits_on);
+        let is_alone = |shard: ShardId| {
+            let group = context.state.group(context.state.group_of(shard));
             group.active().count() == 1
         };
         match entry.durability.unwrap_or(context.node.config.durability) {
             Durability::Memory => false,
-            Durability::WhenAlone => written.iter().any(is_alone),
-            Durability::Always => !written.is_empty(),
+            Durability::WhenAlone => written().any(is_alone),
+            Durability::Always => written().next().is_some(),
         }
     }
 

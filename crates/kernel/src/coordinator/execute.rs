@@ -251,6 +251,8 @@ impl Coordinator {
         let pending = self.pending(session);
         pending.commits_at_once = matches!(sends[..], [(_, _, true)]);
         pending.changes_nothing = changes_nothing;
+        let only = sends.first().filter(|_| pending.commits_at_once && !changes_nothing);
+        pending.commits_on = only.map(|(part, ..)| part.shard);
         pending.results.results = vec![Vec::new(); count];
         pending.waiting = sends.iter().map(|(part, ..)| part.shard).collect();
         let request = pending.request;

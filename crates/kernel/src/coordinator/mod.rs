@@ -116,6 +116,8 @@ struct Pending {
     commit: bool,
     /// Its only shard was asked to commit with the operations.
     commits_at_once: bool,
+    /// That is this one, if it was asked to change anything.
+    commits_on: Option<ShardId>,
     /// It asks for nothing but reads, and the transaction has asked for nothing before: its commit is nothing.
     changes_nothing: bool,
     /// Every shard has executed.
@@ -170,6 +172,7 @@ impl Pending {
             cancelled: None,
             commit: false,
             commits_at_once: false,
+            commits_on: None,
             changes_nothing: false,
             has_results: false,
             commit_asked_at: now,
