@@ -217,13 +217,14 @@ async fn answer_request(
                 other => format!("{other:?}"),
             })
         }
+        "rest" => Ok(json!({ "ok": true, "rested": shared.rest() })),
         "stop" => {
             shared.log.info("stop: asked for on the management socket");
             shared.begin_shutdown();
             Ok(json!({ "ok": true }))
         }
         other => Err(format!(
-            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node and stop are known"
+            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node, rest and stop are known"
         )),
     }
 }

@@ -52,6 +52,9 @@ pub struct Shared {
     /// Workers without connections after the end has begun.
     pub workers_drained: AtomicUsize,
     is_stopping: AtomicBool,
+    /// The whole cluster is to stop: this node closes, and ends when it is told to.
+    is_resting: AtomicBool,
+    has_rested: AtomicBool,
     /// The node may end: it has nothing to hand over, or has done so.
     may_end: AtomicBool,
     life: Mutex<Life>,
@@ -126,6 +129,23 @@ impl Shared {
         self.is_stopping.store(true, Ordering::Release);
         drop(life);
         self.notify_all();
+    }
+    /// The whole cluster is to stop: the node closes its connections, and has the disks hold what they have committed. True when they do.
+    pub fn rest(&self) -> bool {
+        let life = self.life();
+        if !self.is_stopping() {
+            self.is_resting.store(true, Ordering::Release);
+            self.is_stopping.store(true, Ordering::Release);
+        }
+        drop(life);
+        self.notify_all();
+        self.has_rested.load(Ordering::Acquire)
+    }
+    pub fn is_resting(&self) -> bool {
+        self.is_resting.load(Ordering::Acquire)
+    }
+    pub fn set_rested(&self) {
+        self.has_rested.store(true, Ordering::Release);
     }
     /// The node hands over, and ends.
     pub fn begin_departure(&self, departure: Departure) {
@@ -306,6 +326,8 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         workers_ready: AtomicUsize::new(0),
         workers_drained: AtomicUsize::new(0),
         is_stopping: AtomicBool::new(false),
+        is_resting: AtomicBool::new(false),
+        has_rested: AtomicBool::new(false),
         may_end: AtomicBool::new(false),
         life: Mutex::new(Life::default()),
         life_changed: Condvar::new(),

@@ -79,6 +79,8 @@ pub struct Worker {
     management: Option<Management>,
     spin: SpinPolicy,
     phase: Phase,
+    /// The kernel was told that the node's clients are gone.
+    has_asked_rest: bool,
     /// Counted among the ready ones.
     is_ready: bool,
     /// From when it is strange that no other node is connected; never, once one was or it was said.
@@ -179,6 +181,7 @@ impl Worker {
             management,
             spin: SpinPolicy::default(),
             phase: Phase::Running,
+            has_asked_rest: false,
             is_ready: false,
             lonely_from: now + LONELY_AFTER,
             is_unfinished: false,
@@ -573,6 +576,9 @@ impl Worker {
             for line in self.outbox.log.drain(..) {
                 self.shared.log.warn_limited(&line);
             }
+            if std::mem::take(&mut self.outbox.has_rested) {
+                self.shared.set_rested();
+            }
             if std::mem::take(&mut self.outbox.load) {
                 self.shared.load();
             }
@@ -751,6 +757,13 @@ impl Worker {
     /// Worker 0, when no worker has a connection: has the node hand over what it leads, if it is to.
     fn depart(&mut self) {
         if self.door.is_none() || self.shared.may_end() || !self.are_all_drained() {
+            return;
+        }
+        if self.shared.is_resting() {
+            if !std::mem::replace(&mut self.has_asked_rest, true) {
+                self.step(Input::Rest);
+                self.is_unfinished = true;
+            }
             return;
         }
         if self.has_last_copy() {

@@ -34,6 +34,8 @@ pub struct CheckpointBlock {
     asked: Vec<(SessionId, u64)>,
     ask_again: Time,
     wanted: Vec<(SessionId, u64)>,
+    /// The node rests when the checkpoint that is asked for, or the next one, is done.
+    rests: Option<u64>,
 
     // On the sequencer's worker 0.
     making: Option<Making>,
@@ -106,6 +108,18 @@ impl CheckpointBlock {
         self.ask_next(context);
     }
 
+    /// The node's clients are gone.
+    pub(crate) fn rest(&mut self, context: &mut Context<'_>) {
+        if context.node.store.is_none() || !context.state.is_formed() {
+            context.outbox.has_rested = true;
+            return;
+        }
+        // One that is under way may have begun before the last commit.
+        self.request_last += 1;
+        self.rests = Some(self.request_last);
+        self.ask(context);
+    }
+
     fn ask_next(&mut self, context: &mut Context<'_>) {
         if self.asked.is_empty() && !self.wanted.is_empty() {
             self.asked = std::mem::take(&mut self.wanted);
@@ -132,6 +146,10 @@ impl CheckpointBlock {
         context.node.set_checkpointed(message.at);
         if message.request != self.request_last {
             return Vec::new();
+        }
+        if self.rests == Some(message.request) {
+            context.outbox.has_rested = true;
+            self.rests = None;
         }
         let waited = std::mem::take(&mut self.asked);
         self.ask_next(context);
@@ -177,7 +195,8 @@ impl CheckpointBlock {
         if context.node.store.is_none() {
             return;
         }
-        if !self.asked.is_empty() && context.now >= self.ask_again {
+        let waits = !self.asked.is_empty() || self.rests.is_some();
+        if waits && context.now >= self.ask_again {
             self.ask(context);
         }
         participant::go_on_closing(context);

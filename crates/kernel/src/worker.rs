@@ -64,6 +64,9 @@ pub enum Input<'a> {
     /// The node is to stop, and its clients are gone: it hands over what it leads, then [`Outbox::has_left`] says that it may
     /// end. False takes it back. For worker 0.
     Leave(bool),
+    /// The whole cluster is to stop, and this node's clients are gone: when the disks hold what they have committed,
+    /// [`Outbox::has_rested`] says so. For worker 0.
+    Rest,
 }
 
 /// What workers of one node exchange: messages as they are, not encoded.
@@ -112,6 +115,8 @@ pub struct Outbox {
     pub stop: Option<bool>,
     /// This boot is out of the cluster, as it was asked to be by [`Input::Leave`]: nothing waits for the process any more.
     pub has_left: bool,
+    /// What was committed here before [`Input::Rest`] is on all disks.
+    pub has_rested: bool,
 }
 
 /// What handlers need from other blocks, asked for when they are done.
@@ -464,6 +469,7 @@ impl Kernel {
                 }
                 self.checkpoints.go_on(&mut context!(self, now, outbox));
             }
+            Input::Rest => self.checkpoints.rest(&mut context!(self, now, outbox)),
             Input::Leave(leaves) => {
                 self.node.set_leaving(leaves);
                 let mut context = context!(self, now, outbox);

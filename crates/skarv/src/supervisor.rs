@@ -41,6 +41,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 const START_ATTEMPTS_MAX: u32 = 5;
 /// A node ends its sessions within 6 s; then it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Connections are closed within 6 s, and a checkpoint takes some milliseconds.
+const REST_TIMEOUT: Duration = Duration::from_secs(10);
+const REST_POLL: Duration = Duration::from_millis(10);
 /// The pause before a node is started again doubles, and starts over when the node has run for a while. One that had served is
 /// wanted back soon, whatever keeps killing it.
 const RESTART_PAUSE_MIN: Duration = Duration::from_millis(500);
@@ -486,6 +489,35 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Ends every node: asks, waits, and kills what has not ended by then or when a second signal comes.
+    /// Has the nodes close their connections, and waits until the disks hold what was committed: of a cluster that is stopped as planned
+    /// nothing is lost. A second signal, or a node that does not get there, ends the wait.
+    fn rest(&mut self) {
+        let deadline = Instant::now() + REST_TIMEOUT;
+        let mut left: Vec<usize> = (0..self.nodes.len())
+            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some())
+            .filter(|index| self.status.nodes[*index].roles.contains(&Role::Data))
+            .collect();
+        while !left.is_empty() {
+            left.retain(|index| {
+                let socket = &self.status.nodes[*index].management_socket;
+                let answer = manage::request_at_once(socket, &json!({"command": "rest"}));
+                // One that has ended has nothing to wait for.
+                answer.map_or(true, |answer| answer["rested"] != json!(true))
+                    && self.nodes[*index].reap().is_none()
+            });
+            if left.is_empty() || deadline <= Instant::now() {
+                break;
+            }
+            let asked = self.events.recv_timeout(REST_POLL);
+            if matches!(asked, Ok(Event::Signal(SIGINT | SIGTERM))) {
+                break;
+            }
+        }
+        if !left.is_empty() {
+            self.console.warn("stopped before all disks held what was committed last");
+        }
+    }
+
     fn stop(&mut self, timeout: Duration) {
         self.status.state = State::Stopping;
         self.write_status();
@@ -493,6 +525,9 @@ impl<'a> Supervisor<'a> {
         if running != 0 && timeout == STOP_TIMEOUT {
             self.console
                 .say(&format!("stopping {running} node{}", if running == 1 { "" } else { "s" }));
+        }
+        if timeout == STOP_TIMEOUT {
+            self.rest();
         }
         for pid in self.nodes.iter().filter_map(NodeProcess::pid) {
             if let Err(error) = process::signal(pid, Signal::TERM) {
