@@ -8,7 +8,8 @@
 //! ```
 //! A *piece* is a write: what was given since the one before. It says where in the log it is, and up to where the log was durable when it
 //! was written. It does not cross files; the next file begins at the place where the one before ends. A file's places are made when it
-//! is, with zeros, or it was used before: its salt is new each time, so nothing that it held then fits.
+//! is, with zeros, or it was used before: its salt is another one after each start, so nothing that it held then fits, not even what was
+//! meant for the same place before a crash.
 //!
 //! Reading ends at the first piece that is not whole. That is where the log was torn: unless the next file goes on there, because an
 //! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that were
@@ -120,13 +121,9 @@ pub fn add_record(records: &mut Vec<u8>, record: &[u8]) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     None,
-    #[cfg(test)]
     SyncSkipped,
-    #[cfg(test)]
     DirectoryNotSynced,
-    #[cfg(test)]
     SaltNotNew,
-    #[cfg(test)]
     DamageIsCut,
 }
 
@@ -232,7 +229,10 @@ impl Redo {
             }
             return self.remove(&torn);
         };
-        let old: Vec<u64> = whole.drain(..first).map(|header| header.number).collect();
+        let mut old: Vec<u64> = whole.drain(..first).map(|header| header.number).collect();
+        // One that was being used again, by another name that is not there.
+        let first = whole[0].number;
+        old.extend(torn.extract_if(.., |number| *number < first));
         let mut end = whole[0].first;
         let mut behind: VecDeque<FileHeader> = whole.into();
         let mut last = None;
@@ -284,7 +284,6 @@ impl Redo {
             let bytes = self.read(next.number)?;
             furthest = furthest.max(durable(&bytes, PIECES_AT, next.salt).unwrap_or(0));
         }
-        #[cfg(test)]
         if self.mutation == Mutation::DamageIsCut {
             return Ok(());
         }
@@ -385,10 +384,7 @@ impl Redo {
     /// What was written is durable.
     fn sync(&mut self) -> std::io::Result<()> {
         self.sync_newest()?;
-        let skips = |_skipped: &str| false;
-        #[cfg(test)]
-        let skips = |what: &str| format!("{:?}", self.mutation) == what;
-        if self.is_new && !skips("DirectoryNotSynced") {
+        if self.is_new && self.mutation != Mutation::DirectoryNotSynced {
             self.files.sync_directory()?;
         }
         self.is_new = false;
@@ -397,7 +393,6 @@ impl Redo {
     }
 
     fn sync_newest(&self) -> std::io::Result<()> {
-        #[cfg(test)]
         if self.mutation == Mutation::SyncSkipped {
             return Ok(());
         }
@@ -430,7 +425,6 @@ impl Redo {
             }
         }
         self.salt = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        #[cfg(test)]
         if self.mutation == Mutation::SaltNotNew {
             self.salt = 7;
         }

@@ -1,1 +1,4 @@
-
+mod crash;
+mod damage;
+mod memory;
+mod real;

@@ -1,0 +1,184 @@
+//! Bytes that change on the disk, and files that are garbage.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::memory::MemoryFiles;
+use crate::DiskError;
+use crate::checkpoints::Checkpoints;
+use crate::files::Files;
+use crate::manifest::Manifest;
+use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+
+fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
+    let files: Arc<dyn Files> = Arc::new(files.clone());
+    let store = 5;
+    let options =
+        RedoOptions { store, file_bytes: 4_096, spares_max: 2, seed: 9, needed: 0, mutation };
+    Redo::open(files, options)
+}
+
+fn write(redo: &mut Redo, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        let mut piece = Vec::new();
+        add_record(&mut piece, &number.to_le_bytes().repeat(20));
+        assert_eq!(redo.write(&mut VecDeque::from([piece])).unwrap(), Written::Durable);
+    }
+}
+
+/// The records that are read back, if they can be.
+fn records(redo: &Redo) -> Result<Vec<u32>, DiskError> {
+    let mut found = Vec::new();
+    redo.visit(0, &mut |_, bytes| {
+        let number = u32::from_le_bytes(bytes[..4].try_into().map_err(|_| "short")?);
+        if bytes != number.to_le_bytes().repeat(20) {
+            return Err("mixed".into());
+        }
+        found.push(number);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Whatever byte of a log changes, no record is given out that was not written, none in the middle is missing, and what is missing at
+/// the end is only what nothing behind it has called durable: the last piece.
+#[test]
+fn a_changed_byte_is_found_out() {
+    let files = MemoryFiles::default();
+    write(&mut redo(&files, Mutation::None).unwrap(), 0..70);
+    let contents = files.contents();
+    assert!(contents.len() > 2, "several files");
+    let (mut damaged, mut cut, mut unhurt) = (0, 0, 0);
+    for (name, bytes) in &contents {
+        for at in (0..bytes.len()).step_by(3) {
+            let mut changed = contents.clone();
+            changed.get_mut(name).unwrap()[at] ^= 1 << (at % 8);
+            match redo(&MemoryFiles::of(&changed), Mutation::None).and_then(|redo| records(&redo)) {
+                Err(DiskError::Damaged { file, .. }) => {
+                    assert!(file.starts_with("redo"), "{file}");
+                    damaged += 1;
+                }
+                Err(other) => panic!("{name}, byte {at}: {other}"),
+                Ok(found) if found.len() == 70 => unhurt += 1,
+                Ok(found) => {
+                    assert_eq!(found, (0..69).collect::<Vec<u32>>(), "{name}, byte {at}");
+                    cut += 1;
+                }
+            }
+        }
+    }
+    assert!(damaged > 500 && cut > 10 && unhurt > 100, "{damaged} {cut} {unhurt}");
+    // Without looking behind it the log would be cut in its middle.
+    let mut changed = contents.clone();
+    changed.get_mut("redo-0000000001").unwrap()[1_100] ^= 1;
+    let cut = redo(&MemoryFiles::of(&changed), Mutation::DamageIsCut).unwrap();
+    assert!(records(&cut).unwrap().len() < 69, "the mutation is none");
+}
+
+/// The same for checkpoints and manifests.
+#[test]
+fn a_changed_checkpoint_is_found_out() {
+    let files = MemoryFiles::default();
+    let open = |files: &MemoryFiles| Checkpoints::open(Arc::new(files.clone()), 5);
+    let mut checkpoints = open(&files).unwrap();
+    for contents in [vec![1], vec![2, 2]] {
+        checkpoints.begin().unwrap();
+        for block in 0..3u8 {
+            checkpoints.add_block(&[block; 500]).unwrap();
+        }
+        checkpoints.end(7, contents).unwrap();
+    }
+    let contents = files.contents();
+    let (mut damaged, mut older) = (0, 0);
+    for (name, bytes) in &contents {
+        for at in 0..bytes.len() {
+            let mut changed = contents.clone();
+            changed.get_mut(name).unwrap()[at] ^= 1 << (at % 8);
+            let Ok(opened) = open(&MemoryFiles::of(&changed)) else {
+                damaged += 1;
+                continue;
+            };
+            let newest = opened.found()[0].clone();
+            older += usize::from(newest.contents == [1]);
+            let mut blocks = 0;
+            let read = opened.read(newest.number, &mut |block| {
+                assert_eq!(block, [blocks; 500], "{name}, byte {at}");
+                blocks += 1;
+                Ok(())
+            });
+            match read {
+                Ok(()) => assert_eq!(blocks, 3, "{name}, byte {at}"),
+                Err(DiskError::Damaged { .. }) => damaged += 1,
+                Err(other) => panic!("{name}, byte {at}: {other}"),
+            }
+        }
+    }
+    assert!(damaged > 50 && older > 20, "{damaged} {older}");
+    // Shorter by a block, it is not whole.
+    let newest = checkpoints.newest().unwrap();
+    let name = format!("checkpoint-{newest:010}");
+    let mut changed = contents.clone();
+    let length = changed[&name].len();
+    changed.get_mut(&name).unwrap().truncate(length - 20);
+    assert!(open(&MemoryFiles::of(&changed)).is_err());
+}
+
+/// Whatever the bytes are: an answer, and no panic.
+#[test]
+fn garbage_is_refused() {
+    let mut state = 1u64;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for _ in 0..300 {
+        let length = random() % 6_000;
+        let bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
+        assert_eq!(Manifest::decode(&bytes), None);
+        let mut header = b"skarv-mf".to_vec();
+        header.extend(1u32.to_le_bytes());
+        header.extend(&bytes);
+        assert_eq!(Manifest::decode(&header), None);
+        let files = MemoryFiles::default();
+        files.create("redo-0000000001", 0).unwrap();
+        files.write_at("redo-0000000001", 0, &bytes).unwrap();
+        let opened = redo(&files, Mutation::None).expect("nothing in it was ever durable");
+        assert_eq!(records(&opened).unwrap(), Vec::<u32>::new());
+    }
+}
+
+/// A full disk is waited for: nothing is lost, and nothing is written twice.
+#[test]
+fn no_room_is_waited_for() {
+    let files = MemoryFiles::default();
+    let mut log = redo(&files, Mutation::None).unwrap();
+    write(&mut log, 0..20);
+    let mut pieces = VecDeque::new();
+    for number in 20..60u32 {
+        let mut piece = Vec::new();
+        add_record(&mut piece, &number.to_le_bytes().repeat(20));
+        pieces.push_back(piece);
+    }
+    files.refuse_room(1);
+    assert_eq!(log.write(&mut pieces).unwrap(), Written::NoRoom);
+    assert!(!pieces.is_empty() && log.durable < log.end + 1);
+    assert_eq!(log.write(&mut pieces).unwrap(), Written::Durable);
+    drop(log);
+    let again = redo(&files, Mutation::None).unwrap();
+    assert_eq!(records(&again).unwrap(), (0..60).collect::<Vec<u32>>());
+}
+
+/// A device that is gone: an error, and what was durable before is what there is.
+#[test]
+fn a_failed_write_is_told() {
+    let files = MemoryFiles::default();
+    let mut log = redo(&files, Mutation::None).unwrap();
+    write(&mut log, 0..5);
+    files.fail();
+    let durable = log.durable;
+    let mut piece = Vec::new();
+    add_record(&mut piece, b"lost");
+    assert!(log.write(&mut VecDeque::from([piece])).is_err());
+    assert_eq!(log.durable, durable);
+}

@@ -1,0 +1,246 @@
+//! Files in memory that remember every operation, and what a crash between two of them may leave.
+
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind, Result};
+use std::sync::{Arc, Mutex};
+
+use crate::files::Files;
+
+/// A write may be torn at multiples of this.
+pub const SECTOR: usize = 512;
+
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// A new file with this number.
+    Create {
+        name: String,
+        file: usize,
+        zeros: u64,
+    },
+    Write {
+        file: usize,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Sync {
+        file: usize,
+    },
+    SyncDirectory,
+    Rename {
+        from: String,
+        to: String,
+    },
+    Remove {
+        name: String,
+    },
+}
+
+#[derive(Clone, Default)]
+struct State {
+    names: BTreeMap<String, usize>,
+    contents: BTreeMap<usize, Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Recorded {
+    state: State,
+    operations: Vec<Operation>,
+    file_last: usize,
+    /// So many operations that need room are refused.
+    refused: u32,
+    /// The next sync fails, and nothing works any more.
+    fails: bool,
+}
+
+#[derive(Clone, Default)]
+pub struct MemoryFiles(Arc<Mutex<Recorded>>);
+
+impl State {
+    fn apply(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Create { name, file, zeros } => {
+                self.names.insert(name.clone(), *file);
+                self.contents.insert(*file, vec![0; *zeros as usize]);
+            }
+            Operation::Write { file, at, bytes } => {
+                // A file that a crash has taken is written for nobody.
+                let Some(contents) = self.contents.get_mut(file) else { return };
+                let end = *at as usize + bytes.len();
+                if contents.len() < end {
+                    contents.resize(end, 0);
+                }
+                contents[*at as usize..end].copy_from_slice(bytes);
+            }
+            Operation::Rename { from, to } => {
+                if let Some(file) = self.names.remove(from) {
+                    self.names.insert(to.clone(), file);
+                }
+            }
+            Operation::Remove { name } => {
+                self.names.remove(name);
+            }
+            Operation::Sync { .. } | Operation::SyncDirectory => {}
+        }
+    }
+}
+
+impl MemoryFiles {
+    pub fn operations(&self) -> Vec<Operation> {
+        self.0.lock().unwrap().operations.clone()
+    }
+    pub fn refuse_room(&self, times: u32) {
+        self.0.lock().unwrap().refused = times;
+    }
+    pub fn fail(&self) {
+        self.0.lock().unwrap().fails = true;
+    }
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let recorded = self.0.lock().unwrap();
+        let names = recorded.state.names.iter();
+        names.map(|(name, file)| (name.clone(), recorded.state.contents[file].clone())).collect()
+    }
+    /// Files that hold this.
+    pub fn of(contents: &BTreeMap<String, Vec<u8>>) -> MemoryFiles {
+        let files = MemoryFiles::default();
+        for (name, bytes) in contents {
+            files.create(name, 0).unwrap();
+            files.write_at(name, 0, bytes).unwrap();
+        }
+        files.0.lock().unwrap().operations.clear();
+        files
+    }
+
+    fn add(&self, operation: Operation) -> Result<()> {
+        let mut recorded = self.0.lock().unwrap();
+        if recorded.fails {
+            return Err(Error::other("the device is gone"));
+        }
+        recorded.state.apply(&operation);
+        recorded.operations.push(operation);
+        Ok(())
+    }
+    fn file(&self, name: &str) -> Result<usize> {
+        let found = self.0.lock().unwrap().state.names.get(name).copied();
+        found.ok_or_else(|| Error::new(ErrorKind::NotFound, name.to_string()))
+    }
+    fn take_room(&self) -> Result<()> {
+        let mut recorded = self.0.lock().unwrap();
+        if recorded.refused > 0 {
+            recorded.refused -= 1;
+            return Err(Error::from(ErrorKind::StorageFull));
+        }
+        Ok(())
+    }
+}
+
+impl Files for MemoryFiles {
+    fn list(&self) -> Result<Vec<String>> {
+        Ok(self.0.lock().unwrap().state.names.keys().cloned().collect())
+    }
+    fn create(&self, name: &str, zeros: u64) -> Result<()> {
+        self.take_room()?;
+        let file = {
+            let mut recorded = self.0.lock().unwrap();
+            recorded.file_last += 1;
+            recorded.file_last
+        };
+        self.add(Operation::Create { name: name.into(), file, zeros })
+    }
+    fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
+        let file = self.file(name)?;
+        self.add(Operation::Write { file, at, bytes: bytes.to_vec() })
+    }
+    fn sync(&self, name: &str) -> Result<()> {
+        let file = self.file(name)?;
+        self.add(Operation::Sync { file })
+    }
+    fn sync_directory(&self) -> Result<()> {
+        self.add(Operation::SyncDirectory)
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.file(from)?;
+        self.add(Operation::Rename { from: from.into(), to: to.into() })
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.file(name)?;
+        self.add(Operation::Remove { name: name.into() })
+    }
+    fn length(&self, name: &str) -> Result<u64> {
+        let file = self.file(name)?;
+        Ok(self.0.lock().unwrap().state.contents[&file].len() as u64)
+    }
+    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+        let file = self.file(name)?;
+        let recorded = self.0.lock().unwrap();
+        let bytes = &recorded.state.contents[&file];
+        let from = (at as usize).min(bytes.len());
+        Ok(bytes[from..from.saturating_add(length).min(bytes.len())].to_vec())
+    }
+}
+
+/// Is this operation certain to have reached the disk before the crash?
+fn is_settled(operations: &[Operation], index: usize) -> bool {
+    let behind = &operations[index + 1..];
+    match &operations[index] {
+        Operation::Write { file, .. } => behind
+            .iter()
+            .any(|other| matches!(other, Operation::Sync { file: synced } if synced == file)),
+        Operation::Create { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {
+            behind.iter().any(|other| matches!(other, Operation::SyncDirectory))
+        }
+        Operation::Sync { .. } | Operation::SyncDirectory => true,
+    }
+}
+
+/// What a crash behind these operations may leave: without what was not synced, with all of it, without or with only one of it, and
+/// with the last write torn.
+pub fn crash_states(operations: &[Operation]) -> Vec<BTreeMap<String, Vec<u8>>> {
+    let loose: Vec<usize> = (0..operations.len()).filter(|i| !is_settled(operations, *i)).collect();
+    let mut lost: Vec<Vec<usize>> = vec![loose.clone(), Vec::new()];
+    for one in &loose {
+        lost.push(vec![*one]);
+        lost.push(loose.iter().copied().filter(|other| other != one).collect());
+    }
+    // And some of them, as chance has it.
+    let mut state = operations.len() as u64;
+    for _ in 0..if loose.len() > 2 { 24 } else { 0 } {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let chosen = loose.iter().enumerate().filter(|(i, _)| state >> (20 + i % 40) & 1 == 1);
+        lost.push(chosen.map(|(_, index)| *index).collect());
+    }
+    lost.sort();
+    lost.dedup();
+    let mut states: Vec<BTreeMap<String, Vec<u8>>> = Vec::new();
+    let mut play = |lost: &[usize], torn: Option<(usize, usize)>| {
+        let mut state = State::default();
+        for (index, operation) in operations.iter().enumerate() {
+            if lost.contains(&index) {
+                continue;
+            }
+            match (torn, operation) {
+                (Some((at, length)), Operation::Write { file, at: offset, bytes })
+                    if at == index =>
+                {
+                    let bytes = bytes[..length].to_vec();
+                    state.apply(&Operation::Write { file: *file, at: *offset, bytes });
+                }
+                _ => state.apply(operation),
+            }
+        }
+        let names = state.names.iter();
+        let contents = names
+            .filter_map(|(name, file)| Some((name.clone(), state.contents.get(file)?.clone())));
+        states.push(contents.collect());
+    };
+    for lost in &lost {
+        play(lost, None);
+    }
+    for index in loose.iter().rev().take(2) {
+        if let Operation::Write { bytes, .. } = &operations[*index] {
+            for length in (SECTOR..bytes.len()).step_by(SECTOR) {
+                play(&[], Some((*index, length)));
+            }
+        }
+    }
+    states
+}

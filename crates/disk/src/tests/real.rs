@@ -1,0 +1,107 @@
+//! Threads and real files.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::{Disk, Options};
+
+fn options(dir: &std::path::Path, parts: u16) -> Options {
+    Options {
+        dir: dir.to_path_buf(),
+        parts,
+        file_bytes: 64 << 10,
+        spares_max: 1,
+        checkpoint_bytes_per_second: 1 << 30,
+        seed: 11,
+    }
+}
+
+fn start(disk: &Disk) -> Arc<AtomicU64> {
+    let told = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&told);
+    let on_progress = move |_part: u16| {
+        count.fetch_add(1, Ordering::SeqCst);
+    };
+    disk.start(Arc::new(on_progress), Arc::new(|error: String| panic!("{error}"))).unwrap();
+    told
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What several threads give is durable in the order in which each gave it, and there again, with what a checkpoint took the place of.
+#[test]
+fn a_store_is_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("rows");
+    let disk = Disk::open(&options(&dir, 2)).unwrap();
+    let told = start(&disk);
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let disk = &disk;
+            scope.spawn(move || {
+                for number in 0..500u64 {
+                    let record = [thread.to_le_bytes(), number.to_le_bytes()].concat();
+                    disk.append((thread % 2) as u16, &record.repeat(10));
+                }
+            });
+        }
+    });
+    wait_until("all is durable", || (0..2).all(|part| disk.durable(part) == disk.end(part)));
+    assert!(told.load(Ordering::SeqCst) > 1);
+    let log_from = disk.end(0);
+    let bytes_before = disk.log_bytes();
+    disk.begin_checkpoint(0);
+    for block in 0..20u8 {
+        wait_until("there is room", || disk.has_room(0));
+        disk.add_block(0, vec![block; 100_000]);
+    }
+    disk.end_checkpoint(0, log_from, b"contents".to_vec());
+    wait_until("the checkpoint is durable", || disk.checkpoint_written(0).is_some());
+    assert!(!disk.is_writing_checkpoint(0) && !disk.is_full());
+    let number = disk.checkpoint_written(0).unwrap();
+    disk.accept_checkpoint(0, number);
+    disk.append(0, b"the last one");
+    wait_until("the log before it has gone", || disk.log_bytes() < bytes_before);
+    drop(disk);
+
+    let disk = Disk::open(&options(&dir, 2)).unwrap();
+    let mut seen = [0u64; 4];
+    disk.read_log(1, 0, &mut |_, bytes| {
+        let thread = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let number = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
+        assert_eq!(number, seen[thread]);
+        seen[thread] += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(seen, [0, 500, 0, 500]);
+    let found = disk.checkpoints(0);
+    assert_eq!((found.len(), found[0].log_from), (1, log_from));
+    assert_eq!(found[0].contents, b"contents");
+    assert!(0 < disk.begin(0) && disk.begin(0) <= log_from);
+    let mut blocks = 0u8;
+    disk.read_checkpoint(0, number, &mut |block| {
+        assert_eq!(block, vec![blocks; 100_000]);
+        blocks += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(blocks, 20);
+    let mut behind = Vec::new();
+    disk.read_log(0, log_from, &mut |_, bytes| {
+        behind.push(bytes.to_vec());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(behind, [b"the last one".to_vec()]);
+    drop(disk);
+    let error = Disk::open(&options(&dir, 3)).err().expect("made for two").to_string();
+    assert!(error.contains("made for 2 workers, and there are 3 now"), "{error}");
+}
