@@ -35,6 +35,7 @@ import lifecycle
 import links
 import load
 import outcome
+import power
 import rejoin
 import rolling
 import takeover
@@ -43,7 +44,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, load]
+           rolling, frozen, cut, outcome, power, load]
 
 
 def tests():

@@ -54,6 +54,11 @@ fn a_store_is_opened_again() {
         }
     });
     wait_until("all is durable", || (0..2).all(|part| disk.durable(part) == disk.end(part)));
+    for _ in 0..5 {
+        // What is given at once is one piece, and a piece does not cross files.
+        disk.append(0, &[8; 40_000]);
+        wait_until("it is durable", || disk.durable(0) == disk.end(0));
+    }
     assert!(told.load(Ordering::SeqCst) > 1);
     let log_from = disk.end(0);
     let bytes_before = disk.log_bytes();

@@ -1,0 +1,203 @@
+"""All processes end at once, as when the power fails: the cluster starts again with the rows that it had."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from cluster import Cluster, is_ours, wait_for
+from isolation_client import Session
+
+SESSIONS = 8
+# What may be gone at the default level: between two global checkpoints, and the syncs. Generous: the machine is busy.
+WINDOW_SECONDS = 3.0
+
+
+class Writer(threading.Thread):
+    """Writes its rows one after the other, each into two tables in one transaction, and notes when each was acknowledged."""
+
+    def __init__(self, number, first, path, level):
+        super().__init__(daemon=True)
+        self.number, self.first, self.path, self.level = number, first, path, level
+        self.acknowledged = []
+        self.start()
+
+    def run(self):
+        try:
+            session = Session(self.path, f"writer {self.number}")
+            ask(session, f"SET skarv_durability = '{self.level}'")
+            row = self.first
+            while True:
+                id = self.number * 1_000_000 + row
+                for statement in ("START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})",
+                                  f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
+                    answer = ask(session, statement)
+                    if answer.error is not None:
+                        return
+                self.acknowledged.append((row, time.monotonic()))
+                row += 1
+        except (OSError, AssertionError):
+            return
+
+
+def ask(session, statement):
+    return session.execute(statement)
+
+
+def kill_all(cluster):
+    """SIGKILL for the supervisor and all nodes, as near to one moment as can be. Returns when that began."""
+    cluster.note_pids()
+    pids = cluster.running()
+    assert len(pids) == len(cluster.status()["nodes"]) + 1, pids
+    began = time.monotonic()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for("all are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in pids))
+    return began
+
+
+def rows_of(cluster, table):
+    return sorted((int(id), int(row)) for id, row in cluster.sql(2, f"SELECT id, n FROM d.{table}"))
+
+
+def check_left(writers, left, killed_at, level):
+    """What is left of each writer's rows: the first of them, without a gap; all that was acknowledged, but for the last moment at the
+    default level."""
+    lost = 0
+    for writer in writers:
+        own = [row for id, row in left if id // 1_000_000 == writer.number and row >= writer.first]
+        assert own == list(range(writer.first, writer.first + len(own))), (writer.number, own[:5], len(own))
+        count = len(writer.acknowledged)
+        # One more may have been committed that nobody heard of.
+        assert len(own) <= count + 1, (writer.number, len(own), count)
+        gone = writer.acknowledged[len(own):]
+        lost += len(gone)
+        if level == "always":
+            assert not gone, f"{len(gone)} acknowledged rows of writer {writer.number} are gone"
+        for _, at in gone:
+            assert killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before is gone"
+    return lost
+
+
+def kill_again_and_again(environment, level, rounds):
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, KEY (n)); "
+                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
+    first = {number: 0 for number in range(SESSIONS)}
+    took, lost = [], 0
+    for _ in range(rounds):
+        paths = cluster.sockets()
+        writers = [Writer(number, first[number], paths[number % len(paths)], level) for number in first]
+        time.sleep(1.5)
+        assert all(writer.acknowledged for writer in writers), "everybody writes"
+        killed_at = kill_all(cluster)
+        for writer in writers:
+            writer.join(30)
+        began = time.monotonic()
+        cluster.up()
+        took.append(time.monotonic() - began)
+        left = rows_of(cluster, "a")
+        assert left == rows_of(cluster, "b"), "half a transaction is there"
+        lost += check_left(writers, left, killed_at, level)
+        for writer in writers:
+            own = [row for id, row in left if id // 1_000_000 == writer.number]
+            first[writer.number] = len(own)
+        for table in ("d.a", "d.b"):
+            cluster.desc(table)
+    print(f"    {rounds} times at {level}: {len(left)} rows, {lost} of the acknowledged gone, up again in "
+          f"{max(took):.1f} s at most", flush=True)
+
+
+def test_always_loses_nothing(environment):
+    kill_again_and_again(environment, "always", 20 if environment.full else 3)
+
+
+def test_default_loses_the_last_moment(environment):
+    kill_again_and_again(environment, "durable_when_alone", 20 if environment.full else 2)
+
+
+def test_down_loses_nothing(environment):
+    """Stopped as planned, in the middle of writes: every acknowledged row is there again, whatever the level."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT); "
+                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
+    first = {number: 0 for number in range(SESSIONS)}
+    for _ in range(3):
+        paths = cluster.sockets()
+        writers = [Writer(number, first[number], paths[number % len(paths)], "memory") for number in first]
+        time.sleep(0.7)
+        down = cluster.down()
+        assert down.returncode == 0, down
+        for writer in writers:
+            writer.join(30)
+        cluster.up()
+        left = rows_of(cluster, "a")
+        assert left == rows_of(cluster, "b"), "half a transaction is there"
+        for writer in writers:
+            own = [row for id, row in left if id // 1_000_000 == writer.number]
+            assert own == list(range(len(own))), writer.number
+            told = writer.first + len(writer.acknowledged)
+            assert told <= len(own), f"{told - len(own)} acknowledged rows of writer {writer.number} are gone"
+            first[writer.number] = len(own)
+
+
+def test_one_after_the_other(environment):
+    """R4: one data node dies, writes go on at the survivor alone, and that dies too, at once: nothing that the survivor acknowledged
+    is missing."""
+    cluster = environment.cluster("data", "--no-restart")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)")
+    cluster.sql(2, "INSERT INTO d.t VALUES (1)")
+    for id in (3, 2):
+        cluster.note_pids()
+        os.kill(cluster.node(id)["pid"], signal.SIGKILL)
+        if id == 3:
+            # Acknowledged by the survivor, a moment before its end.
+            wait_for("the survivor serves", lambda: try_sql(cluster, 2, "INSERT INTO d.t VALUES (2)"))
+            for number in range(3, 13):
+                cluster.sql(2, f"INSERT INTO d.t VALUES ({number})")
+    cluster.down()
+    cluster.up()
+    found = sorted(int(row[0]) for row in cluster.sql(3, "SELECT id FROM d.t"))
+    assert found == list(range(1, 13)), found
+    wait_for("both have it", lambda: cluster.desc("d.t"))
+
+
+def try_sql(cluster, node, statement):
+    """False if the node does not do it now."""
+    command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.node(node)['socket']}", "-e", statement]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60).returncode == 0
+
+
+def test_a_lost_disk_is_said(environment):
+    """Nobody has the rows any more: the cluster does not start with less than it had, and says what is missing; --initial begins anew."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)")
+    assert cluster.down().returncode == 0
+    for id in (2, 3):
+        directory = os.path.join(cluster.dir, f"node{id}.rows")
+        os.rename(directory, directory + ".away")
+    refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 8)
+    assert refused.returncode == 1, refused
+    said = "".join(open(os.path.join(cluster.dir, f"node{id}.log")).read() for id in (1, 2, 3))
+    assert "holds nothing of the rows that the last members of group 0 had" in said, said[-2000:]
+    for id in (2, 3):
+        directory = os.path.join(cluster.dir, f"node{id}.rows")
+        subprocess.run(["rm", "-r", directory], check=True)
+        os.rename(directory + ".away", directory)
+    cluster.up()
+    assert cluster.sql(3, "SELECT * FROM d.t") == [["1"]]
+    assert cluster.down().returncode == 0
+    cluster.up("--initial")
+    assert ["d"] not in cluster.sql(2, "SHOW DATABASES")
+
+
+def test_one_disk_is_enough(environment):
+    """One of two data nodes has lost its rows: the other one's disk is enough, and fills it."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1), (2), (3)")
+    assert cluster.down().returncode == 0
+    subprocess.run(["rm", "-r", os.path.join(cluster.dir, "node3.rows")], check=True)
+    cluster.up()
+    assert cluster.sql(3, "SELECT COUNT(*) FROM d.t") == [["3"]]
+    cluster.desc("d.t")
