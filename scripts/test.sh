@@ -62,7 +62,8 @@ if [[ -x $skarv ]]; then
     run "simulated losses" "$skarv" sim --seeds $((seeds / 5)) --crashes
     run "simulated returns" "$skarv" sim --seeds $((seeds / 5)) --returns
     run "simulated planned stops" "$skarv" sim --seeds $((seeds / 5)) --leaves
-    run "simulated failures" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 60 --failures
+    run "simulated power cuts" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 10 --power
+    run "simulated failures" "$skarv" sim --seeds $((seeds * 3 / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi
 

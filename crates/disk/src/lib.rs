@@ -27,6 +27,9 @@ mod tests;
 pub use checkpoints::CheckpointFound;
 pub use store::{Disk, Options};
 
+/// Sees the records of a log: the place behind each, and its bytes.
+pub type VisitRecord<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
+
 /// What is wrong with a store, and where.
 #[derive(Debug)]
 pub enum DiskError {

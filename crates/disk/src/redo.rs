@@ -18,9 +18,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::DiskError;
 use crate::files::{Files, is_no_room};
 use crate::format::{VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
+use crate::{DiskError, VisitRecord};
 
 pub const KIND: &str = "redo";
 const SPARE: &str = "spare";
@@ -316,11 +316,7 @@ impl Redo {
     }
 
     /// Visits the records that there were when it was opened, from the first that ends behind `from`: the place behind each, and its bytes.
-    pub fn visit(
-        &self,
-        from: u64,
-        visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
-    ) -> Result<(), DiskError> {
+    pub fn visit(&self, from: u64, visit: &mut VisitRecord<'_>) -> Result<(), DiskError> {
         for (index, (number, first)) in self.redo.iter().enumerate() {
             let next = self.redo.get(index + 1).map_or(self.found, |(_, first)| *first);
             if next <= from || self.found <= *first {
@@ -478,10 +474,7 @@ fn walk(
     Ok((place, at))
 }
 
-fn each_record(
-    piece: &Piece<'_>,
-    visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
-) -> Result<(), String> {
+fn each_record(piece: &Piece<'_>, visit: &mut VisitRecord<'_>) -> Result<(), String> {
     let mut at = 0;
     while let Some(length) = u32_at(piece.records, at) {
         let from = at + RECORD_HEADER_SIZE;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::DiskError;
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room};
 use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use crate::{DiskError, VisitRecord};
 
 pub struct Options {
     pub dir: PathBuf,
@@ -63,6 +63,8 @@ struct Part {
 struct Queue {
     pieces: VecDeque<Vec<u8>>,
     end: u64,
+    /// All of it is to be written now.
+    is_wanted: bool,
     /// The log before this is needed no more.
     release: Option<u64>,
     is_full: bool,
@@ -175,9 +177,16 @@ impl Disk {
         &self.parts[usize::from(part)]
     }
 
-    /// Takes a record behind all others; waits for no disk. Returns the place behind it.
+    /// Takes a record behind all others; waits for no disk. Returns the place behind it. It is written with the next [`Disk::flush`], or when
+    /// there is much.
     pub fn append(&self, part: u16, record: &[u8]) -> u64 {
         self.part(part).append(record)
+    }
+    /// What the part was given so far is to be durable soon.
+    pub fn flush(&self, part: u16) {
+        let part = self.part(part);
+        lock(&part.queue).is_wanted = true;
+        part.changed.notify_one();
     }
     /// The part's log is durable up to this place.
     pub fn durable(&self, part: u16) -> u64 {
@@ -247,7 +256,7 @@ impl Disk {
         &self,
         part: u16,
         from: u64,
-        visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+        visit: &mut VisitRecord<'_>,
     ) -> Result<(), DiskError> {
         lock(&self.part(part).redo).visit(from, visit)
     }
@@ -331,9 +340,10 @@ impl Part {
         let added = (piece.len() - before) as u64;
         queue.end += added;
         let end = queue.end;
-        let is_first = queue.pieces.len() == 1 && before == 0;
+        let is_much = before < PIECE_BYTES && PIECE_BYTES <= before + added as usize;
+        queue.is_wanted |= is_much;
         drop(queue);
-        if is_first {
+        if is_much {
             self.changed.notify_one();
         }
         end
@@ -353,12 +363,16 @@ impl Part {
         loop {
             let release = {
                 let mut queue = lock(&self.queue);
-                while queue.pieces.is_empty() && queue.release.is_none() && pieces.is_empty() {
+                while !queue.is_wanted && queue.release.is_none() && pieces.is_empty() {
                     if queue.is_closed {
-                        return Ok(());
+                        if queue.pieces.is_empty() {
+                            return Ok(());
+                        }
+                        break;
                     }
                     queue = wait(&self.changed, queue);
                 }
+                queue.is_wanted = false;
                 pieces.append(&mut queue.pieces);
                 queue.release.take()
             };

@@ -71,6 +71,9 @@ impl Store for FileStore {
     fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
         self.0.append(part.0, entry)
     }
+    fn flush(&self, part: WorkerId) {
+        self.0.flush(part.0);
+    }
     fn durable(&self, part: WorkerId) -> u64 {
         self.0.durable(part.0)
     }

@@ -12,6 +12,7 @@ use protocol::disk::{CheckpointBlock, CheckpointContents};
 use types::wire::Wire;
 use types::{ShardId, TableId, Timestamp};
 
+use crate::node::Mutation;
 use crate::participant;
 use crate::worker::Context;
 
@@ -63,7 +64,8 @@ impl LocalCheckpoints {
             }
             let written = store.checkpoint_written(part);
             if let Some(number) = written.filter(|number| *before < Some(*number))
-                && closed_at.is_some_and(|at| at <= context.node.checkpointed())
+                && (closed_at.is_some_and(|at| at <= context.node.checkpointed())
+                    || context.node.mutation == Mutation::CheckpointTooNew)
             {
                 store.accept_checkpoint(part, number);
                 self.ended = None;

@@ -113,6 +113,14 @@ pub enum Mutation {
     HandoverNotDrained,
     /// Hand shards over although they have not done with what has ended (stamps it again, loses locks).
     HandoverNotQuiet,
+    /// Close a log for a global checkpoint although something prepared there may still get a timestamp before that (breaks R9).
+    PreparedNotClosed,
+    /// Call a global checkpoint done before the disks hold it (breaks R9).
+    DiskNotAwaited,
+    /// In a cluster restart, take what an earlier one had cut off (breaks R9).
+    TailNotCut,
+    /// Rely on a local checkpoint before a global one has what is in it (breaks R19).
+    CheckpointTooNew,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -298,6 +306,7 @@ impl NodeShared {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
             parts = store.parts();
             booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes());
+            store.flush(WorkerId(0));
         }
         Ok(Arc::new(NodeShared {
             node,

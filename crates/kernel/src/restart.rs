@@ -18,7 +18,7 @@ use storage::RowChange;
 use types::wire::Wire;
 use types::{Incarnation, Lineage, LogPosition, ShardId, Timestamp, TransactionId, WorkerId};
 
-use crate::node::NodeShared;
+use crate::node::{Mutation, NodeShared};
 use crate::store::{CheckpointFound, Store};
 
 /// As many points are told of: others' disks may lack the last few.
@@ -284,7 +284,10 @@ impl<'a> Loading<'a> {
         record: Record,
         node: &NodeShared,
     ) -> Result<(), String> {
-        let limit = self.limit(self.logs[&shard].lineage);
+        let limit = match node.mutation {
+            Mutation::TailNotCut => self.at,
+            _ => self.limit(self.logs[&shard].lineage),
+        };
         let log = self.logs.get_mut(&shard).expect("the caller made it");
         let Record { transaction, kind, writes } = record;
         let undecided =

@@ -9,8 +9,10 @@ use std::sync::{Mutex, MutexGuard};
 use types::WorkerId;
 
 pub trait Store: Send + Sync {
-    /// Takes an entry behind all others of the part. Returns the place behind it, which only grows.
+    /// Takes an entry behind all others of the part. Returns the place behind it, which only grows. It may wait for [`Store::flush`].
     fn append(&self, part: WorkerId, entry: &[u8]) -> u64;
+    /// What the part was given so far is to be durable soon.
+    fn flush(&self, _part: WorkerId) {}
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
     fn durable(&self, part: WorkerId) -> u64;
     /// The place behind the last entry.

@@ -72,6 +72,10 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::HandoverNotWaitedFor,
     Mutation::HandoverNotDrained,
     Mutation::HandoverNotQuiet,
+    Mutation::PreparedNotClosed,
+    Mutation::DiskNotAwaited,
+    Mutation::TailNotCut,
+    Mutation::CheckpointTooNew,
     Mutation::GrantsUnchecked,
 ];
 

@@ -308,6 +308,10 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::HangingIsKept => hung(*seed),
             Mutation::OutcomeGuessed => unanswered_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
+            Mutation::PreparedNotClosed
+            | Mutation::DiskNotAwaited
+            | Mutation::TailNotCut
+            | Mutation::CheckpointTooNew => Options::of_seed(*seed, 6).with_power_failures(),
             _ => Options::of_seed(*seed, 3),
         };
         let may_show = match mutation {
@@ -318,7 +322,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             return false;
         }
         let is_found = run(&Options { mutation, ..options.clone() }, false).failure.is_some();
-        if is_found && options.crash.is_some() {
+        if is_found && (options.crash.is_some() || !options.power_failures.is_empty()) {
             // It is the broken rule that fails, not the loss of a node.
             expect_success(&options);
         }

@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, u32, &[&str])] = &[
     ("models", 0, &[]),
     ("types", 0, &[]),
+    ("disk", 0, &[]),
     ("protocol", 1, &["types"]),
     ("storage", 1, &["types"]),
     ("kernel", 2, &["types", "protocol", "storage"]),
     ("client", 2, &["types", "protocol"]),
     ("sql", 3, &["types", "client"]),
     ("mysql", 4, &["types", "client", "sql"]),
-    ("io", 5, &["types", "protocol", "storage", "kernel", "client", "sql", "mysql"]),
+    ("io", 5, &["types", "disk", "protocol", "storage", "kernel", "client", "sql", "mysql"]),
     ("sim", 5, &["types", "protocol", "storage", "kernel", "client", "sql", "mysql"]),
     (
         "skarv",

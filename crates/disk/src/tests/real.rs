@@ -49,6 +49,7 @@ fn a_store_is_opened_again() {
                 for number in 0..500u64 {
                     let record = [thread.to_le_bytes(), number.to_le_bytes()].concat();
                     disk.append((thread % 2) as u16, &record.repeat(10));
+                    disk.flush((thread % 2) as u16);
                 }
             });
         }
@@ -57,6 +58,7 @@ fn a_store_is_opened_again() {
     for _ in 0..5 {
         // What is given at once is one piece, and a piece does not cross files.
         disk.append(0, &[8; 40_000]);
+        disk.flush(0);
         wait_until("it is durable", || disk.durable(0) == disk.end(0));
     }
     assert!(told.load(Ordering::SeqCst) > 1);

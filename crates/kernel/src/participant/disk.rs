@@ -15,6 +15,7 @@ use types::{LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
 use super::shard::{Shard, TransactionState};
 use crate::local_checkpoint::Piece;
+use crate::node::Mutation;
 use crate::worker::{Context, Time};
 
 /// A replica's log, as far as the disk is concerned.
@@ -167,7 +168,7 @@ impl Shard {
             );
             is_marked && entry.min_commit < at
         });
-        if may_be_below {
+        if may_be_below && context.node.mutation != Mutation::PreparedNotClosed {
             return;
         }
         self.disk.closing = None;
@@ -184,6 +185,9 @@ impl Shard {
         self.read_floor = self.read_floor.max(at);
         self.disk.written = self.disk.written.max(at);
         self.disk.closed = Some((at, self.disk.end));
+        if let Some(store) = &context.node.store {
+            store.flush(context.state.owner(self.id, context.address.node).worker);
+        }
         context.go_on_later(self.id);
     }
 

@@ -253,9 +253,10 @@ pub(crate) fn is_filled_here(context: &mut Context<'_>) -> bool {
 pub(crate) fn is_closed_on_disk(at: Timestamp, context: &mut Context<'_>) -> bool {
     let Some(store) = &context.node.store else { return false };
     let durable = store.durable(context.address.worker);
+    let mutant = context.node.mutation == Mutation::DiskNotAwaited;
     let mut all = true;
     for_owned(context, |shard, _| {
-        all &= shard.closed_place(at).is_some_and(|place| place <= durable);
+        all &= shard.closed_place(at).is_some_and(|place| place <= durable || mutant);
     });
     all
 }
