@@ -202,12 +202,14 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   heartbeat_ms      optional; nodes tell each other so often that they live; one that is silent for four times as long is
                     excluded from the cluster, 20 to 600000; more than the longest round trip between nodes
                     [default: 100; `skarv up` writes 250]
+  durability        optional; when a commit is told to its client: memory, durable_when_alone or always
+                    [default: durable_when_alone]
   memory            optional; for the rows of each data node [default: half of what its machine or control group has, divided
                     over the data nodes at the same IP]
   id                1, 2, ...
   roles             voter (1, 3 or 5 nodes keep the control plane: while most of them are away nobody is answered, so have 3
                     for rows in several copies), data, sql (on data nodes)
-  workers           optional; threads [default: 1]
+  workers           optional; threads; cannot be changed while the node's directory is kept [default: 1]
   address           IP:port for the other nodes; without keys keep it on a private network
   mysql             optional, role sql; IP:port for clients
   socket            optional, role sql; a path, relative to --dir
