@@ -84,6 +84,6 @@ Skarv is running. What next:
   look         $skarv mgm -e SHOW
                $skarv desc quickstart.greeting
   stop         $skarv down
-  start again  $skarv up --detach           (empty: this release keeps rows in memory only)
+  start again  $skarv up --detach           (with its rows)
   test         ./scripts/test.sh
 END

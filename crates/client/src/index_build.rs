@@ -8,6 +8,7 @@
 //! `DeleteOnly`): else a node that knows it would make an entry, and one that does not would leave it behind when it
 //! changes the row.
 
+use protocol::control::Durability;
 use std::sync::Arc;
 
 use protocol::Refusal;
@@ -166,5 +167,7 @@ fn names_the_same_row(table: &Table, index: &Index, entries: &Table, a: &[u8], b
 }
 
 fn build_batch(ops: Vec<Op>) -> Batch {
-    Batch { ops, lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS, ..Batch::default() }
+    // The definition that uses them outlives a failure of the power, so its entries must.
+    let durability = Some(Durability::Always);
+    Batch { ops, lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS, durability, ..Batch::default() }
 }

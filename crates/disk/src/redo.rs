@@ -12,8 +12,8 @@
 //! meant for the same place before a crash.
 //!
 //! Reading ends at the first piece that is not whole. That is where the log was torn: unless the next file goes on there, because an
-//! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that were
-//! not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
+//! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that
+//! were not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -347,7 +347,8 @@ impl Redo {
         Ok(())
     }
 
-    /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes those that are durable.
+    /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes
+    /// those that are durable.
     pub fn write(&mut self, pieces: &mut VecDeque<Vec<u8>>) -> std::io::Result<Written> {
         let mut written = 0;
         while let Some(records) = pieces.get(written) {

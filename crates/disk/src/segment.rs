@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   checkpoint-N:  "skarv-ck" | version u32 | store u64 | number u64 | crc32c u32 of these
-//!                  for each block:  raw length u32 | length u32 | crc32c u32 of store, number, place in the file, lengths and bytes | bytes (zstd)
+//!                  for each block:  raw length u32 | length u32 | crc32c u32 | bytes (zstd)
+//!                                   the checksum is of store, number, place in the file, lengths and bytes
 //! ```
 //! The manifest says how long it is and the checksum of all block headers, so nothing can be missing at its end.
 

@@ -177,8 +177,8 @@ impl Disk {
         &self.parts[usize::from(part)]
     }
 
-    /// Takes a record behind all others; waits for no disk. Returns the place behind it. It is written with the next [`Disk::flush`], or when
-    /// there is much.
+    /// Takes a record behind all others; waits for no disk. Returns the place behind it. It is written with the next
+    /// [`Disk::flush`], or when there is much.
     pub fn append(&self, part: u16, record: &[u8]) -> u64 {
         self.part(part).append(record)
     }

@@ -35,6 +35,9 @@ pub const RESEND_INTERVAL_US: u64 = 100_000;
 /// A cluster restart that could be begun waits so long for the other nodes of the last views.
 pub const RESTART_WAIT_US: u64 = 5_000_000;
 
+/// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
+pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
+
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.
 pub const LOG_GROWTH_MIN: u64 = 64 << 20;
 

@@ -5,8 +5,8 @@
 //! ended then is in the log from its first record on.
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by half of what the rows take, so a part that nobody writes to is never
-//! written again.
+//! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by half of what the
+//! rows take, so a part that nobody writes to is never written again.
 
 use protocol::disk::{CheckpointBlock, CheckpointContents};
 use types::wire::Wire;

@@ -19,7 +19,9 @@ use types::{
     TableState, Timestamp, WorkerId,
 };
 
-use crate::limits::{CONTROL_LOG_BYTES_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX, SILENCE_HEARTBEATS};
+use crate::limits::{
+    CONTROL_LOG_BYTES_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
+};
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
 use crate::restart::{self, Found};
@@ -217,6 +219,8 @@ pub struct NodeShared {
     booted: u64,
     /// Of its disk, when it started.
     pub(crate) parts: u16,
+    /// By worker: its part of the disk does not keep up.
+    disk_behind: Vec<AtomicBool>,
     /// In a cluster restart.
     pub(crate) parts_loaded: AtomicU64,
     /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
@@ -325,6 +329,7 @@ impl NodeShared {
             disk,
             booted,
             parts,
+            disk_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             parts_loaded: AtomicU64::new(0),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
@@ -541,6 +546,17 @@ impl NodeShared {
     }
     pub(crate) fn set_checkpointed(&self, at: Timestamp) {
         self.checkpointed.fetch_max(at.0, Ordering::Relaxed);
+    }
+
+    /// Looks whether a worker's part of the disk keeps up with what it is given.
+    pub(crate) fn watch_disk(&self, worker: WorkerId) {
+        let Some(store) = &self.store else { return };
+        let waiting = store.end(worker).saturating_sub(store.durable(worker));
+        let is_behind = waiting > LOG_BACKLOG_MAX;
+        self.disk_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
+    }
+    pub(crate) fn is_disk_behind(&self) -> bool {
+        self.disk_behind.iter().any(|behind| behind.load(Ordering::Relaxed))
     }
 
     /// The cluster's time, by what the sequencer's node said last; none before it has said anything. Behind by as long as

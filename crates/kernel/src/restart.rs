@@ -221,7 +221,8 @@ impl<'a> Loading<'a> {
         Loading { state, at: restart.at, begins: BTreeMap::new(), logs: BTreeMap::new() }
     }
 
-    /// What was committed in this lineage up to this is left. Its end may be of a lineage before: behind that it is as if it had never been.
+    /// What was committed in this lineage up to this is left. Its end may be of a lineage before: behind that it is
+    /// as if it had never been.
     fn limit(&self, lineage: Lineage) -> Timestamp {
         let end = self.state.restarts.get(&lineage).copied();
         end.unwrap_or(self.at).min(self.at)

@@ -747,6 +747,7 @@ impl Kernel {
             self.coordinator.on_tick(&mut context);
             participant::on_tick(&mut context);
             self.sequencer.on_tick(&self.coordinator, &mut context);
+            context.node.watch_disk(context.address.worker);
             self.checkpoints.on_tick(&mut context);
             self.local_checkpoints.on_tick(&mut context);
             self.deadlock.on_tick(&mut context);

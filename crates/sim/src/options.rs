@@ -378,8 +378,8 @@ impl Options {
         options
     }
 
-    /// The same with nothing but failures of power: all nodes end at once, now and then, and come back with what is on their disks. What was
-    /// acknowledged last may be gone then, so only such work is done that knows.
+    /// The same with nothing but failures of power: all nodes end at once, now and then, and come back with what is on their disks. What
+    /// was acknowledged last may be gone then, so only such work is done that knows.
     pub fn with_power_failures(mut self) -> Options {
         let mut random = Random::new(self.seed ^ 0x0ff_0ff);
         self.faults = Faults {

@@ -318,7 +318,11 @@ mod tests {
         assert_eq!((first.config.heartbeat_ms, again.config.heartbeat_ms), (Some(250), Some(40)));
         assert!(again.restarted);
         assert!(again.notes.is_empty(), "{:?}", again.notes);
-        assert_ne!(again.config.cluster_id, first.config.cluster_id);
+        assert_eq!(again.config.cluster_id, first.config.cluster_id, "its rows are of that one");
+        let anew = make(&options("--initial"), dir.path()).expect("made");
+        assert!(!anew.restarted && anew.config.cluster_id != first.config.cluster_id);
+        let error = make(&options("--workers 3"), dir.path()).expect_err("other parts");
+        assert!(error.contains("was made with 1"), "{error}");
         assert_eq!(again.config.nodes, first.config.nodes);
         assert_eq!(again.config.memory_given(), Some(Size(64 << 20)));
         again.config.write(&Config::path_in(dir.path())).expect("written");

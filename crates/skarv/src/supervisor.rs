@@ -456,9 +456,6 @@ impl<'a> Supervisor<'a> {
     fn advice(&self, id: u16) -> String {
         let Some(node) = self.config.node(id) else { return String::new() };
         let dir = self.dir.display();
-        let anew = format!(
-            "`skarv down --dir {dir}` and `skarv up --dir {dir}` start the cluster again, empty"
-        );
         let again = match self.restart {
             true => "it is started again".to_string(),
             false => format!("`skarv server --dir {dir} --node {id}` starts it again"),
@@ -476,7 +473,10 @@ impl<'a> Supervisor<'a> {
         });
         let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
         if mates.is_empty() {
-            return format!("node {id} held the last copy of its rows: they are lost; {anew}");
+            return format!(
+                "node {id} had the last copy of its rows in memory: nobody is answered until it is back, then the cluster starts again with \
+                 what its disk holds; {again}"
+            );
         }
         let (heirs, left) = match &mates[..] {
             [mate] => (format!("node {mate} takes"), "one copy"),
@@ -488,7 +488,6 @@ impl<'a> Supervisor<'a> {
         )
     }
 
-    /// Ends every node: asks, waits, and kills what has not ended by then or when a second signal comes.
     /// Has the nodes close their connections, and waits until the disks hold what was committed: of a cluster that is stopped as planned
     /// nothing is lost. A second signal, or a node that does not get there, ends the wait.
     fn rest(&mut self) {
@@ -518,6 +517,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Ends every node: asks, waits, and kills what has not ended by then or when a second signal comes.
     fn stop(&mut self, timeout: Duration) {
         self.status.state = State::Stopping;
         self.write_status();

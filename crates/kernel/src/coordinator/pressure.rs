@@ -1,4 +1,4 @@
-//! Back-pressure: no new writes while a peer does not keep up; and nothing new while shards are handed over.
+//! Back-pressure: no new writes while a peer, or this node's disk, does not keep up; and nothing new while shards are handed over.
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node. Transactions that begin by writing or
 //! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
@@ -60,7 +60,8 @@ impl Coordinator {
             return false;
         }
         let overloaded = context.channels.overloaded();
-        if overloaded.is_none() && self.held_back.batches.is_empty() {
+        let is_behind = context.node.is_disk_behind();
+        if overloaded.is_none() && !is_behind && self.held_back.batches.is_empty() {
             return false;
         }
         let waits = batch.ops.iter().any(|op| !is_plain_read(&op.kind));
@@ -70,6 +71,10 @@ impl Coordinator {
                 peer.node
             ));
         }
+        if waits && is_behind {
+            let what = "this node's disk does not keep up, or is full: transactions that write wait to begin";
+            context.outbox.log.push(what.into());
+        }
         waits
     }
 
@@ -78,7 +83,10 @@ impl Coordinator {
         if is_handing_over(context) {
             return;
         }
-        while !self.held_back.batches.is_empty() && !context.channels.is_piling_up() {
+        while !self.held_back.batches.is_empty()
+            && !context.channels.is_piling_up()
+            && !context.node.is_disk_behind()
+        {
             let Some((session, batch)) = self.held_back.batches.pop_front() else { return };
             self.execute(session, batch, context);
         }

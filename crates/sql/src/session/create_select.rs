@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use client::{Refusal, SchemaChange};
+use client::{Durability, Refusal, SchemaChange};
 use types::Table;
 use types::convert::WarningLevel;
 
@@ -67,8 +67,11 @@ impl Session {
         let id = created.id;
         // A token is for what changes rows of a table that is there.
         let token = self.settings.commit_token.take();
+        // The table gets its name when its rows are on the disks: a name outlives a failure of the power, whatever the level.
+        let level = self.settings.durability.replace(Durability::Always);
         let filled = self.fill(&plan).await;
         self.settings.commit_token = token;
+        self.settings.durability = level;
         let filled = match filled {
             Ok(changed) => {
                 let name = create.name.name.clone();
