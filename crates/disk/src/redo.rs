@@ -350,6 +350,9 @@ impl Redo {
     /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes
     /// those that are durable.
     pub fn write(&mut self, pieces: &mut VecDeque<Vec<u8>>) -> std::io::Result<Written> {
+        if pieces.is_empty() {
+            return Ok(Written::Durable);
+        }
         let mut written = 0;
         while let Some(records) = pieces.get(written) {
             let size = piece_size(records.len()) as u64;

@@ -10,7 +10,8 @@
 //! disks hold, and whose disks that are, the primaries say, each by its view: everybody without whom it decides nothing. A node that was
 //! excluded and does not know it leads nothing that the others follow, so it makes none.
 //!
-//! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed.
+//! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed, unless a learner is to
+//! be promoted, for which its disk must hold one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -247,9 +248,14 @@ impl CheckpointBlock {
         if context.now < self.begin_next && self.waiting.is_empty() {
             return;
         }
-        let at = context.node.last_timestamp();
+        let mut at = context.node.last_timestamp();
         let waiting = std::mem::take(&mut self.waiting);
-        if at <= context.node.checkpointed() {
+        let is_done = at <= context.node.checkpointed();
+        let mut groups = context.state.groups.values();
+        if is_done && groups.any(|group| group.learner().is_some()) {
+            // It counts when its disk holds a checkpoint, be it of nothing new.
+            at = context.node.next_timestamps(1);
+        } else if is_done {
             // Nothing was committed since.
             if !waiting.is_empty() {
                 tell_done(at, &waiting, context);

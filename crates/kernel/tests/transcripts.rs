@@ -194,6 +194,7 @@ transcripts! {
         whole_transactions_only;
     rejoin:
         answer_to_the_boot_before
+        disk_holds_a_checkpoint
         unsent_row_is_not_copied
         age_of_the_prepared
         long_while_it_waits

@@ -710,13 +710,13 @@ impl Control {
         }
     }
 
-    /// Makes the state the node's. Not one that this boot is not in yet, of a cluster that is formed: it speaks of the boot
-    /// before. True if the node's is newer now.
+    /// Makes the state the node's. Not one that this boot is not in yet, of a cluster that is formed, or starts again: it speaks of
+    /// the boot before. True if the node's is newer now.
     fn publish(&self, context: &mut Context<'_>) -> bool {
         let own = context.node.incarnation;
         let knows_us = self.state.incarnations.get(&context.address.node) == Some(&own)
             || self.state.is_over(own)
-            || !self.state.is_formed();
+            || !self.state.is_formed() && self.state.restart.is_none();
         if self.state.is_over(own) {
             context.end("the log says");
             if !self.state.is_formed() {

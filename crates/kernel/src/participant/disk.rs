@@ -173,6 +173,7 @@ impl Shard {
         }
         self.disk.closing = None;
         self.disk.written = at;
+        self.on_closing_while_filling(at);
         let kind = RecordKind::Closed { at };
         let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
         let granted = self.append_record(record, Vec::new(), context);
@@ -185,6 +186,7 @@ impl Shard {
         self.read_floor = self.read_floor.max(at);
         self.disk.written = self.disk.written.max(at);
         self.disk.closed = Some((at, self.disk.end));
+        self.on_closed_while_filling(at);
         if let Some(store) = &context.node.store {
             store.flush(context.state.owner(self.id, context.address.node).worker);
         }

@@ -65,6 +65,9 @@ pub(super) struct Filling {
     /// Everything was sent up to here; from then on nothing is decided that the learner does not hold.
     sent_to: LogPosition,
     pub counts: bool,
+    /// The first timestamp that the log is to be closed at behind everything that the learner is filled with; and the one that it is.
+    closing: Option<Timestamp>,
+    closed: Option<Timestamp>,
     ready_told_next: Time,
     began: Time,
     /// Of the copy, so far.
@@ -118,6 +121,8 @@ impl Shard {
             acknowledged: self.position,
             sent_to: self.position,
             counts: false,
+            closing: None,
+            closed: None,
             ready_told_next: 0,
             began: context.now,
             rows: 0,
@@ -352,6 +357,22 @@ impl Shard {
         Some(CopiedPending { transaction: pending.owner, home, age_us, row })
     }
 
+    /// The log is about to be closed at `at`.
+    pub(super) fn on_closing_while_filling(&mut self, at: Timestamp) {
+        if let Some(filling) = self.filling.as_mut().filter(|filling| filling.counts) {
+            filling.closing.get_or_insert(at);
+        }
+    }
+
+    /// The log is closed at `at`, as all members hold that decide.
+    pub(super) fn on_closed_while_filling(&mut self, at: Timestamp) {
+        if let Some(filling) = &mut self.filling
+            && filling.closing.is_some_and(|closing| closing <= at)
+        {
+            filling.closed.get_or_insert(at);
+        }
+    }
+
     /// The learner holds every record up to `position`.
     pub(super) fn on_learner_holds(&mut self, node: NodeId, position: LogPosition) {
         let Some(filling) = self.filling.as_mut().filter(|filling| filling.node == node) else {
@@ -375,7 +396,10 @@ impl Shard {
         let Some(filling) = &mut self.filling else { return };
         // With other backups: what the copy shows is decided, too.
         let held = filling.acknowledged.min(self.commit_index);
-        let is_ready = filling.stage == Stage::Sent && held >= filling.sent_to;
+        // And its disk holds a global checkpoint: from then on it may be the only one that a cluster restart begins with (R9).
+        let is_on_disk = context.node.store.is_none()
+            || filling.closed.is_some_and(|at| at <= context.node.checkpointed());
+        let is_ready = filling.stage == Stage::Sent && held >= filling.sent_to && is_on_disk;
         if !is_ready || context.now < filling.ready_told_next {
             return;
         }

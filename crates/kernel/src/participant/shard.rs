@@ -18,7 +18,7 @@ use super::learner::Filling;
 use super::long::{End, Ending};
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use crate::limits::{UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::limits::{LOADING_AVAILABLE_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -335,6 +335,12 @@ impl Shard {
             RowView::check(&replica.layout, row).map_err(|error| {
                 format!("shard {}, table {table}: a row on the disk: {error}", self.id)
             })?;
+        }
+        if self.pool.available() < LOADING_AVAILABLE_MIN {
+            return Err(format!(
+                "its rows need more than the {} MiB of memory that it may take: give it more (--memory, or memory in the configuration)",
+                self.pool.limit() >> 20
+            ));
         }
         // No snapshot is open: what is replaced goes at once.
         replica.partition.apply_committed(key, change, ts, Timestamp::MAX);
