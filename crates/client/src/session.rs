@@ -7,7 +7,7 @@ use protocol::op::{Batch, BatchResult};
 use protocol::report::{Report, ReportRequest};
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
-use types::{Catalogue, NodeId};
+use types::{Catalogue, NodeId, Timestamp};
 
 use crate::driver::Client;
 
@@ -185,6 +185,15 @@ impl Session {
         match self.request(Request::Report { node, query }).await {
             Reply::Reports(reports) => reports,
             reply => unreachable!("{reply:?} to a report"),
+        }
+    }
+
+    /// Waits until everything that was committed before this is on the disks of all members. Returns a timestamp that has it.
+    pub async fn await_checkpoint(&mut self) -> Result<Timestamp, Refusal> {
+        match self.request(Request::AwaitCheckpoint).await {
+            Reply::Checkpointed(at) => Ok(at),
+            Reply::Refused(refusal) => Err(refusal),
+            reply => unreachable!("{reply:?} to a checkpoint"),
         }
     }
 

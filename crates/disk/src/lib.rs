@@ -15,6 +15,7 @@
 //! it (R18).
 
 mod checkpoints;
+pub mod copy;
 mod files;
 mod format;
 mod manifest;
@@ -25,7 +26,7 @@ mod store;
 mod tests;
 
 pub use checkpoints::CheckpointFound;
-pub use store::{Disk, Options};
+pub use store::{Disk, Follower, Held, Options};
 
 /// Sees the records of a log: the place behind each, and its bytes.
 pub type VisitRecord<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;

@@ -167,13 +167,16 @@ pub struct RedoOptions {
     pub seed: u64,
     /// The log before this is needed by nobody.
     pub needed: u64,
+    /// But what there is of it from here on is kept.
+    pub kept_from: Option<u64>,
     pub mutation: Mutation,
 }
 
 impl Redo {
     /// Finds the log, and where it ends.
     pub fn open(files: Arc<dyn Files>, options: RedoOptions) -> Result<Redo, DiskError> {
-        let RedoOptions { store, file_bytes, spares_max, seed, needed, mutation } = options;
+        let RedoOptions { store, file_bytes, spares_max, seed, needed, kept_from, mutation } =
+            options;
         let spares = list(files.as_ref(), SPARE)?;
         let mut redo = Redo {
             files,
@@ -193,7 +196,7 @@ impl Redo {
             found: needed,
             mutation,
         };
-        redo.find(needed)?;
+        redo.find(needed, kept_from.unwrap_or(u64::MAX).min(needed))?;
         Ok(redo)
     }
 
@@ -211,7 +214,7 @@ impl Redo {
         Ok(header.filter(|header| header.number == number))
     }
 
-    fn find(&mut self, needed: u64) -> Result<(), DiskError> {
+    fn find(&mut self, needed: u64, kept_from: u64) -> Result<(), DiskError> {
         let numbers = list(self.files.as_ref(), KIND)?;
         let mut whole: Vec<FileHeader> = Vec::new();
         let mut torn: Vec<u64> = Vec::new();
@@ -222,7 +225,8 @@ impl Redo {
             }
         }
         // The one that has the first place that is needed; those before it were about to go.
-        let first = whole.iter().rposition(|header| header.first <= needed);
+        let kept = whole.iter().rposition(|header| header.first <= kept_from);
+        let first = kept.or_else(|| whole.iter().position(|header| header.first <= needed));
         let Some(first) = first else {
             if needed > 0 || !whole.is_empty() {
                 return damaged(KIND, format!("no file begins at place {needed} or before"));
@@ -441,6 +445,16 @@ impl Redo {
         Ok(())
     }
 
+    /// Its files, the oldest first: number, and first place.
+    pub fn list(&self) -> Vec<(u64, u64)> {
+        self.redo.iter().copied().collect()
+    }
+
+    /// Goes through the log from behind `from`, while it is being written.
+    pub fn reader(&self, from: u64) -> LogReader {
+        LogReader { files: Arc::clone(&self.files), store: self.store, from, file: None, next: 0 }
+    }
+
     /// The log before this place is needed no more, and what says so is durable: its files may be used again.
     pub fn release(&mut self, needed: u64) -> std::io::Result<()> {
         while self.redo.get(1).is_some_and(|(_, first)| *first <= needed) {
@@ -462,6 +476,97 @@ impl Redo {
         let spares = self.spares.iter().map(|number| numbered(SPARE, *number));
         names.chain(spares).filter_map(|name| self.files.length(&name).ok()).sum()
     }
+}
+
+/// Reads what is durable of a log, in order. Whoever has one keeps the files from being used again.
+pub struct LogReader {
+    files: Arc<dyn Files>,
+    store: u64,
+    /// Records up to here were visited, or are not wanted.
+    from: u64,
+    /// The file, and where in it the next piece is.
+    file: Option<(FileHeader, u64)>,
+    /// The place in the log where that piece begins.
+    next: u64,
+}
+
+impl LogReader {
+    /// Records up to here were visited.
+    pub fn place(&self) -> u64 {
+        self.from
+    }
+
+    /// Visits the records of the next piece, if it is durable and not behind `up_to`; false if there is none. `list` are the log's files.
+    pub fn read(
+        &mut self,
+        list: &[(u64, u64)],
+        up_to: u64,
+        visit: &mut VisitRecord<'_>,
+    ) -> Result<bool, DiskError> {
+        if up_to <= self.from {
+            return Ok(false);
+        }
+        loop {
+            let (header, offset) = match self.file {
+                Some((header, offset)) if !goes_on(list, header.number, self.next) => {
+                    (header, offset)
+                }
+                _ => self.open_next(list)?,
+            };
+            let name = numbered(KIND, header.number);
+            let read = |at: u64, length: usize| {
+                self.files.read_at(&name, at, length).map_err(io_error(&name))
+            };
+            let mut bytes = read(offset, PIECE_HEADER_SIZE)?;
+            let length = u32_at(&bytes, 0).unwrap_or(0) as usize;
+            bytes.extend(read(offset + PIECE_HEADER_SIZE as u64, length)?);
+            let piece = Piece::at(&bytes, 0, header.salt).filter(|piece| piece.place == self.next);
+            let Some(piece) = piece else {
+                return damaged(
+                    &name,
+                    format!(
+                        "the piece at byte {offset}, place {} of the log, was durable, and cannot be read",
+                        self.next
+                    ),
+                );
+            };
+            let from = self.from;
+            each_record(&piece, &mut |place, record| match from < place {
+                true => visit(place, record),
+                false => Ok(()),
+            })
+            .map_err(DiskError::Visitor)?;
+            self.next += piece.records.len() as u64;
+            self.file = Some((header, offset + piece.size() as u64));
+            if self.from < self.next {
+                self.from = self.next;
+                return Ok(true);
+            }
+        }
+    }
+
+    fn open_next(&mut self, list: &[(u64, u64)]) -> Result<(FileHeader, u64), DiskError> {
+        let found = match self.file {
+            Some((header, _)) => list.iter().find(|(number, _)| header.number < *number),
+            None => list.iter().rfind(|(_, first)| *first <= self.from),
+        };
+        let Some((number, first)) = found else {
+            return damaged(KIND, format!("the log before place {} has gone", self.from));
+        };
+        let name = numbered(KIND, *number);
+        let bytes = self.files.read_at(&name, 0, PIECES_AT).map_err(io_error(&name))?;
+        let header = FileHeader::decode(&bytes, self.store);
+        let Some(header) = header.filter(|header| header.first == *first) else {
+            return damaged(&name, "its header cannot be read any more");
+        };
+        self.next = *first;
+        Ok((header, PIECES_AT as u64))
+    }
+}
+
+/// Is there another file that begins where this one has been read to?
+fn goes_on(list: &[(u64, u64)], number: u64, next: u64) -> bool {
+    list.iter().any(|(other, first)| number < *other && *first == next)
 }
 
 /// Visits the pieces of a file that follow each other; where they end, in the log and in the file.

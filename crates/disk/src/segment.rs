@@ -13,7 +13,7 @@ use crate::format::{VERSION, crc, damaged, io_error, u32_at};
 
 const MAGIC: &[u8; 8] = b"skarv-ck";
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
-const BLOCK_HEADER_SIZE: usize = 12;
+pub const BLOCK_HEADER_SIZE: usize = 12;
 /// Of a block, before it is compressed. What is longer is damage.
 pub const BLOCK_SIZE_MAX: usize = 256 << 20;
 const ZSTD_LEVEL: i32 = 1;
@@ -35,14 +35,40 @@ fn block_crc(store: u64, number: u64, at: u64, lengths: &[u8], bytes: &[u8]) -> 
 
 /// A block as it is in the file at this place.
 pub fn block(store: u64, number: u64, at: u64, raw: &[u8]) -> std::io::Result<Vec<u8>> {
+    Ok(framed(store, number, at, raw.len(), compress(raw)?))
+}
+
+pub fn compress(raw: &[u8]) -> std::io::Result<Vec<u8>> {
     assert!(raw.len() <= BLOCK_SIZE_MAX, "blocks are pieces of tables");
-    let compressed = zstd::bulk::compress(raw, ZSTD_LEVEL)?;
+    zstd::bulk::compress(raw, ZSTD_LEVEL)
+}
+
+/// What was compressed behind its header.
+pub fn framed(store: u64, number: u64, at: u64, raw_length: usize, compressed: Vec<u8>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BLOCK_HEADER_SIZE + compressed.len());
-    bytes.extend((raw.len() as u32).to_le_bytes());
+    bytes.extend((raw_length as u32).to_le_bytes());
     bytes.extend((compressed.len() as u32).to_le_bytes());
     bytes.extend(block_crc(store, number, at, &bytes, &compressed).to_le_bytes());
     bytes.extend(compressed);
-    Ok(bytes)
+    bytes
+}
+
+/// The lengths in a block's header, raw and compressed; None if they are not those of a block.
+pub fn lengths(header: &[u8]) -> Option<(usize, usize)> {
+    let (raw_length, length) = (u32_at(header, 0)? as usize, u32_at(header, 4)? as usize);
+    let is_possible =
+        raw_length <= BLOCK_SIZE_MAX && length <= zstd::zstd_safe::compress_bound(raw_length) + 64;
+    is_possible.then_some((raw_length, length))
+}
+
+/// Are these the bytes that the header was made for?
+pub fn is_whole(store: u64, number: u64, at: u64, header: &[u8], bytes: &[u8]) -> bool {
+    u32_at(header, 8) == Some(block_crc(store, number, at, &header[..8], bytes))
+}
+
+pub fn decompress(bytes: &[u8], raw_length: usize) -> Option<Vec<u8>> {
+    let raw = zstd::bulk::decompress(bytes, raw_length).ok()?;
+    (raw.len() == raw_length).then_some(raw)
 }
 
 /// The checksum of a file so far, and the next block's header.
@@ -67,22 +93,17 @@ pub fn read(
     let mut found = 0;
     while at < length {
         let head = read(at, BLOCK_HEADER_SIZE)?;
-        let lengths = (u32_at(&head, 0), u32_at(&head, 4), u32_at(&head, 8));
-        let (Some(raw_length), Some(count), Some(expected)) = lengths else {
-            return damaged(name, format!("it ends at byte {at}"));
+        let Some((raw_length, count)) = lengths(&head) else {
+            return damaged(name, format!("no block begins at byte {at}"));
         };
-        let (raw_length, count) = (raw_length as usize, count as usize);
-        let fits = at + (BLOCK_HEADER_SIZE + count) as u64 <= length;
-        let bytes = match fits && raw_length <= BLOCK_SIZE_MAX {
+        let bytes = match at + (BLOCK_HEADER_SIZE + count) as u64 <= length {
             true => read(at + BLOCK_HEADER_SIZE as u64, count)?,
             false => Vec::new(),
         };
-        if bytes.len() != count || block_crc(store, number, at, &head[..8], &bytes) != expected {
+        if bytes.len() != count || !is_whole(store, number, at, &head, &bytes) {
             return damaged(name, format!("the block at byte {at} does not fit its checksum"));
         }
-        let raw = zstd::bulk::decompress(&bytes, raw_length);
-        let raw = raw.ok().filter(|raw| raw.len() == raw_length);
-        let Some(raw) = raw else {
+        let Some(raw) = decompress(&bytes, raw_length) else {
             return damaged(name, format!("the block at byte {at} cannot be decompressed"));
         };
         visit(&raw).map_err(DiskError::Visitor)?;

@@ -1,6 +1,6 @@
 //! The parts of a node's store, and the threads that write them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room};
-use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written, add_record};
 use crate::{DiskError, VisitRecord};
 
 pub struct Options {
@@ -24,6 +24,8 @@ pub struct Options {
     pub checkpoint_bytes_per_second: u64,
     /// Random, of this start.
     pub seed: u64,
+    /// From where on somebody has still to copy the log of a part, given the part and its store; None: nobody.
+    pub kept_from: Box<dyn Fn(u16, u64) -> Option<u64> + Sync>,
 }
 
 /// A file that says that all parts have been made.
@@ -56,6 +58,28 @@ struct Part {
     checkpoints: Mutex<Checkpoints>,
     blocks: Mutex<Blocks>,
     blocks_changed: Condvar,
+    kept: Mutex<Kept>,
+}
+
+/// What stays though the part itself needs it no more, because somebody copies it.
+#[derive(Default)]
+struct Kept {
+    /// The log from these places on, by who reads it.
+    logs: BTreeMap<u64, u64>,
+    reader_last: u64,
+    /// So many read checkpoints.
+    checkpoint_readers: u32,
+    /// Is to be accepted when there are none.
+    accept: Option<u64>,
+    /// The part itself needs the log from here on.
+    needed: u64,
+}
+
+impl Kept {
+    /// The log before this may go.
+    fn release(&self) -> u64 {
+        self.logs.values().copied().min().unwrap_or(u64::MAX).min(self.needed)
+    }
 }
 
 /// What the log's thread is to do.
@@ -260,9 +284,84 @@ impl Disk {
     ) -> Result<(), DiskError> {
         lock(&self.part(part).redo).visit(from, visit)
     }
+    /// Random, of the part: another one if it was made anew.
+    pub fn store(&self, part: u16) -> u64 {
+        lock(&self.part(part).checkpoints).manifest.store
+    }
+    /// Reads the log from behind `from` while it grows; what it has not read yet is kept.
+    pub fn follow(&self, part: u16, from: u64) -> Follower {
+        let part = Arc::clone(&self.parts[usize::from(part)]);
+        let reader = lock(&part.redo).reader(from);
+        let mut kept = lock(&part.kept);
+        kept.reader_last += 1;
+        let id = kept.reader_last;
+        kept.logs.insert(id, from);
+        drop(kept);
+        Follower { part, id, reader }
+    }
+    /// The checkpoints that there are now stay, and the log that belongs with them, until this is dropped.
+    pub fn hold_checkpoints(&self, part: u16) -> Held {
+        let part = Arc::clone(&self.parts[usize::from(part)]);
+        lock(&part.kept).checkpoint_readers += 1;
+        Held { part }
+    }
     /// Bytes of all files of the logs.
     pub fn log_bytes(&self) -> u64 {
         self.parts.iter().map(|part| lock(&part.redo).bytes()).sum()
+    }
+}
+
+/// Reads a log while it grows.
+pub struct Follower {
+    part: Arc<Part>,
+    id: u64,
+    reader: LogReader,
+}
+
+impl Follower {
+    /// Visits the records that are durable and were not visited before, of at most about so many bytes. Returns whether there may be more.
+    pub fn read(&mut self, bytes_max: u64, visit: &mut VisitRecord<'_>) -> Result<bool, DiskError> {
+        let up_to = self.part.durable.load(Ordering::Acquire);
+        let list = lock(&self.part.redo).list();
+        let begin = self.reader.place();
+        while self.reader.place() - begin < bytes_max {
+            if !self.reader.read(&list, up_to, visit)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+    /// Up to here it has read.
+    pub fn place(&self) -> u64 {
+        self.reader.place()
+    }
+    /// What it has read need not be kept for it.
+    pub fn forget(&self) {
+        lock(&self.part.kept).logs.insert(self.id, self.reader.place());
+        self.part.release();
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        lock(&self.part.kept).logs.remove(&self.id);
+        self.part.release();
+    }
+}
+
+pub struct Held {
+    part: Arc<Part>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut kept = lock(&self.part.kept);
+        kept.checkpoint_readers -= 1;
+        let accept = if kept.checkpoint_readers == 0 { kept.accept.take() } else { None };
+        drop(kept);
+        if let Some(number) = accept {
+            self.part.give_step(Step::Accept(number), 0);
+        }
     }
 }
 
@@ -310,11 +409,13 @@ impl Part {
                 spares_max: options.spares_max,
                 seed,
                 needed: checkpoints.log_needed(),
+                kept_from: (options.kept_from)(part, checkpoints.manifest.store),
                 mutation: Mutation::None,
             },
         )
         .map_err(in_part)?;
         let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
+        let kept = Kept { needed: checkpoints.log_needed(), ..Kept::default() };
         Ok(Part {
             name: name.to_string(),
             queue: Mutex::new(Queue { end: redo.end, ..Queue::default() }),
@@ -325,7 +426,15 @@ impl Part {
             checkpoints: Mutex::new(checkpoints),
             blocks: Mutex::new(blocks),
             blocks_changed: Condvar::new(),
+            kept: Mutex::new(kept),
         })
+    }
+
+    /// The log that nobody needs goes.
+    fn release(&self) {
+        let before = lock(&self.kept).release();
+        lock(&self.queue).release = Some(before);
+        self.changed.notify_one();
     }
 
     fn append(&self, record: &[u8]) -> u64 {
@@ -425,11 +534,7 @@ impl Part {
                     checkpoints.end(log_from, contents).map(|()| 0)
                 }
                 Step::Block(_) | Step::End { .. } => Ok(0),
-                Step::Accept(number) => checkpoints.accept(number).map(|()| {
-                    lock(&self.queue).release = Some(checkpoints.log_needed());
-                    self.changed.notify_one();
-                    0
-                }),
+                Step::Accept(number) => self.accept(number, &mut checkpoints).map(|()| 0),
             };
             let (written, gives_up) = match done {
                 Ok(written) => (written, false),
@@ -454,6 +559,19 @@ impl Part {
             next_at = next_at.max(Instant::now()) + pause;
             self.pause_until(next_at);
         }
+    }
+
+    fn accept(&self, number: u64, checkpoints: &mut Checkpoints) -> std::io::Result<()> {
+        let mut kept = lock(&self.kept);
+        if kept.checkpoint_readers > 0 {
+            kept.accept = Some(number);
+            return Ok(());
+        }
+        checkpoints.accept(number)?;
+        kept.needed = checkpoints.log_needed();
+        drop(kept);
+        self.release();
+        Ok(())
     }
 
     fn pause_until(&self, at: Instant) {

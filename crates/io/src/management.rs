@@ -336,6 +336,7 @@ async fn memory(client: &Client) -> Value {
             | Report::Holdings(_)
             | Report::Deadlocks(_)
             | Report::Outcome(_)
+            | Report::Backup(_)
             | Report::Unreachable => {
                 json!({ "node": node.0, "error": "unreachable" })
             }
@@ -375,6 +376,7 @@ async fn partitions(client: &Client, database: &str, name: &str) -> Result<Value
             | Report::Holdings(_)
             | Report::Deadlocks(_)
             | Report::Outcome(_)
+            | Report::Backup(_)
             | Report::Unreachable => unreachable.push(node.0),
         }
     }

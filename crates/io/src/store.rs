@@ -45,6 +45,7 @@ impl FileStore {
             spares_max: SPARES_MAX,
             checkpoint_bytes_per_second: CHECKPOINT_BYTES_PER_SECOND,
             seed: random::nonzero_u64(),
+            kept_from: Box::new(|_, _| None),
         };
         let opened = Disk::open(&options);
         opened

@@ -15,9 +15,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::Message;
 use protocol::message::{AwaitCheckpoint, CheckpointDone, CloseLogs, LogsClosed, LogsDurable};
-use protocol::request::SessionId;
+use protocol::request::{Reply, SessionId};
+use protocol::{Message, Refusal};
 use types::{Address, NodeId, ShardId, Timestamp, View};
 
 use crate::limits::{CHECKPOINT_INTERVAL_US, RESEND_INTERVAL_US};
@@ -35,6 +35,8 @@ pub struct CheckpointBlock {
     asked: Vec<(SessionId, u64)>,
     ask_again: Time,
     wanted: Vec<(SessionId, u64)>,
+    /// Sessions that wait for one that begins from now on: the last request asks for it.
+    watching: Vec<SessionId>,
     /// The node rests when the checkpoint that is asked for, or the next one, is done.
     rests: Option<u64>,
 
@@ -121,6 +123,18 @@ impl CheckpointBlock {
         self.ask(context);
     }
 
+    /// A session wants a checkpoint of everything that was committed before.
+    pub(crate) fn watch(&mut self, session: SessionId, context: &mut Context<'_>) {
+        if context.node.store.is_none() || !context.state.is_formed() {
+            let why = "this node keeps no rows on a disk, or the cluster is starting".to_string();
+            context.reply(session, Reply::Refused(Refusal::Unavailable(why)));
+            return;
+        }
+        self.request_last += 1;
+        self.watching.push(session);
+        self.ask(context);
+    }
+
     fn ask_next(&mut self, context: &mut Context<'_>) {
         if self.asked.is_empty() && !self.wanted.is_empty() {
             self.asked = std::mem::take(&mut self.wanted);
@@ -147,6 +161,9 @@ impl CheckpointBlock {
         context.node.set_checkpointed(message.at);
         if message.request != self.request_last {
             return Vec::new();
+        }
+        for session in std::mem::take(&mut self.watching) {
+            context.reply(session, Reply::Checkpointed(message.at));
         }
         if self.rests == Some(message.request) {
             context.outbox.has_rested = true;
@@ -196,7 +213,7 @@ impl CheckpointBlock {
         if context.node.store.is_none() {
             return;
         }
-        let waits = !self.asked.is_empty() || self.rests.is_some();
+        let waits = !self.asked.is_empty() || !self.watching.is_empty() || self.rests.is_some();
         if waits && context.now >= self.ask_again {
             self.ask(context);
         }

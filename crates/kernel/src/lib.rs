@@ -29,6 +29,7 @@ mod local_rows;
 mod node;
 mod pace;
 pub mod participant;
+mod replay;
 mod report;
 mod restart;
 pub mod sequencer;
@@ -39,5 +40,7 @@ pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
+pub use replay::{Replay, Rows};
+pub use restart::Survey;
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

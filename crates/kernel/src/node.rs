@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use protocol::backup::{BackupReport, BackupRequest};
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::disk::DiskEntry;
-use protocol::request::Connections;
+use protocol::request::{Backups, Connections};
 use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 use storage::PagePool;
 use types::wire::Wire;
@@ -246,6 +247,8 @@ pub struct NodeShared {
     is_leaving: AtomicBool,
     /// Who is connected here, for reports; set once, by the front end.
     connections: OnceLock<Arc<dyn Connections>>,
+    /// Who copies its rows; set once, by the host.
+    backups: OnceLock<Arc<dyn Backups>>,
     pub statistics: NodeStatistics,
 }
 
@@ -346,6 +349,7 @@ impl NodeShared {
             is_stopping: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
             connections: OnceLock::new(),
+            backups: OnceLock::new(),
             statistics: NodeStatistics::default(),
         }))
     }
@@ -467,6 +471,12 @@ impl NodeShared {
 
     pub fn set_connections(&self, connections: Arc<dyn Connections>) {
         assert!(self.connections.set(connections).is_ok(), "a node has one front end");
+    }
+    pub fn set_backups(&self, backups: Arc<dyn Backups>) {
+        assert!(self.backups.set(backups).is_ok(), "one copies a node's rows");
+    }
+    pub(crate) fn backup(&self, request: &BackupRequest) -> BackupReport {
+        self.backups.get().map(|backups| backups.answer(request)).unwrap_or_default()
     }
     pub(crate) fn connections(&self) -> Option<&dyn Connections> {
         self.connections.get().map(AsRef::as_ref)

@@ -148,6 +148,7 @@ pub(crate) fn on_report_request(
         ReportRequest::Outcome { commit } => {
             Report::Outcome(outcome(commit, blocks.coordinator, context))
         }
+        ReportRequest::Backup(request) => Report::Backup(context.node.backup(request)),
     };
     let answer = ReportAnswer { request: message.request, report };
     context.send(from, Message::ReportAnswer(answer));

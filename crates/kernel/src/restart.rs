@@ -13,12 +13,13 @@ use std::sync::atomic::Ordering;
 
 use protocol::control::ControlState;
 use protocol::disk::{CheckpointBlock, CheckpointContents, DiskEntry};
-use protocol::message::{CopiedVersion, DiskFound, DiskPoint, Record, RecordKind, Write};
+use protocol::message::{DiskFound, DiskPoint, RecordKind};
 use storage::RowChange;
 use types::wire::Wire;
-use types::{Incarnation, Lineage, LogPosition, ShardId, Timestamp, TransactionId, WorkerId};
+use types::{Incarnation, Lineage, LogPosition, ShardId, TableId, Timestamp, WorkerId};
 
 use crate::node::{Mutation, NodeShared};
+use crate::replay::{Replay, Rows};
 use crate::store::{CheckpointFound, Store};
 
 /// As many points are told of: others' disks may lack the last few.
@@ -36,26 +37,19 @@ pub(crate) struct Found {
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
 pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, String> {
     let mut boots: Vec<Incarnation> = Vec::new();
-    let mut logs: BTreeMap<ShardId, LogFound> = BTreeMap::new();
+    let mut survey = Survey::default();
     for part in (0..store.parts()).map(WorkerId) {
         store.read_log(part, 0, &mut |place, bytes| {
             let entry = DiskEntry::without_rows(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
-            match entry {
-                DiskEntry::Booted { incarnation } => boots.push(incarnation),
-                DiskEntry::Begun { shard, .. } => {
-                    logs.insert(shard, LogFound::default());
-                }
-                DiskEntry::Record { shard, lineage, position, record } => {
-                    logs.entry(shard).or_default().add(lineage, position, place, &record.kind);
-                }
-                DiskEntry::Stamped { shard, position, .. } => {
-                    logs.entry(shard).or_default().stamp(position);
-                }
+            if let DiskEntry::Booted { incarnation } = &entry {
+                boots.push(*incarnation);
             }
+            survey.add(place, &entry);
             Ok(())
         })?;
     }
+    let logs = survey.logs;
     let of_shard = |shard: &ShardId| logs.get(shard).map(LogFound::points).unwrap_or_default();
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();
@@ -97,16 +91,61 @@ fn checkpoints(
     store.checkpoints(part).into_iter().map(contents).collect()
 }
 
+/// A look through the log of a part, for which no rows are needed: where the logs of its shards could be begun with.
+#[derive(Default)]
+pub struct Survey {
+    logs: BTreeMap<ShardId, LogFound>,
+}
+
+impl Survey {
+    /// The next entry, and the place behind it.
+    pub fn add(&mut self, place: u64, entry: &DiskEntry) {
+        match entry {
+            DiskEntry::Booted { .. } => {}
+            DiskEntry::Begun { shard, .. } => {
+                self.logs.insert(*shard, LogFound { begun: place, ..LogFound::default() });
+            }
+            DiskEntry::Record { shard, lineage, position, record } => {
+                let log = self.logs.entry(*shard).or_default();
+                log.add(*lineage, *position, place, &record.kind);
+            }
+            DiskEntry::Stamped { shard, position, .. } => {
+                self.logs.entry(*shard).or_default().stamp(*position, place);
+            }
+        }
+    }
+
+    /// What a shard's log must be read of for everything that was committed up to `at`: the entries behind the first place, up to the
+    /// second. The first is 0 unless the replica began with nothing there: then what came before, in a checkpoint too, is nobody's. None if
+    /// it is not closed there, or was closed there in a lineage of which that was cut off.
+    pub fn span(
+        &self,
+        shard: ShardId,
+        at: Timestamp,
+        restarts: &BTreeMap<Lineage, Timestamp>,
+    ) -> Option<(u64, u64)> {
+        let log = self.logs.get(&shard)?;
+        let is_left = |lineage: Lineage| restarts.get(&lineage).is_none_or(|end| at <= *end);
+        let is_closed =
+            log.points().into_iter().any(|point| point.at == at && is_left(point.lineage));
+        is_closed.then(|| (log.begun, log.settled[&at]))
+    }
+}
+
 /// What the disk has of a shard's log.
 #[derive(Default)]
 struct LogFound {
+    /// The replica began with nothing here.
+    begun: u64,
     lineage: Lineage,
     unstamped: BTreeSet<LogPosition>,
     complete_from: Timestamp,
     /// The last of them may wait for timestamps.
     closed: Vec<DiskPoint>,
     points: BTreeSet<DiskPoint>,
+    /// Where it is closed at them, and behind what else everything is there that belongs to that.
     places: BTreeMap<Timestamp, u64>,
+    settled: BTreeMap<Timestamp, u64>,
 }
 
 impl LogFound {
@@ -125,19 +164,20 @@ impl LogFound {
             RecordKind::Closed { at } => {
                 self.closed.push(DiskPoint { at: *at, lineage });
                 self.places.insert(*at, place);
-                self.settle();
+                self.settle(place);
             }
             _ => {}
         }
     }
 
-    fn stamp(&mut self, position: LogPosition) {
+    fn stamp(&mut self, position: LogPosition, place: u64) {
         self.unstamped.remove(&position);
-        self.settle();
+        self.settle(place);
     }
 
-    fn settle(&mut self) {
+    fn settle(&mut self, place: u64) {
         if self.unstamped.is_empty() {
+            self.settled.extend(self.closed.iter().map(|point| (point.at, place)));
             self.points.extend(self.closed.drain(..));
         }
     }
@@ -154,20 +194,24 @@ impl NodeShared {
         let state = self.state();
         let store = self.store.as_ref().expect("a restart is of nodes with disks");
         let part = WorkerId(part);
-        let mut loading = Loading::new(&state);
+        let at = state.restart.expect("the host was asked in a restart").at;
+        let mut replay = Replay::new(at, state.restarts.clone());
+        if self.mutation == Mutation::TailNotCut {
+            replay.forget_cuts();
+        }
+        let mut loading = Loading { node: self, state: &state };
         let found = checkpoints(store.as_ref(), part)?;
         let fits = |contents: &CheckpointContents| {
-            contents.newest <= loading.limit(contents.lineage)
-                && self.disk.fits(contents, loading.at)
+            contents.newest <= replay.limit(contents.lineage) && self.disk.fits(contents, at)
         };
         let newest = found.into_iter().find(|(_, contents)| fits(contents));
         if let Some((found, contents)) = &newest {
-            loading.begins.extend(contents.shards.iter().copied());
+            replay.begin_behind(&contents.shards);
             store.read_checkpoint(part, found.number, &mut |bytes| {
                 let block = CheckpointBlock::from_bytes(bytes).map_err(|error| {
                     format!("part {part}, checkpoint {}: {error}", found.number)
                 })?;
-                loading.take_block(block, self)
+                replay.take_block(block, &mut loading)
             })?;
         }
         let log_from = newest.map_or(0, |(found, _)| found.log_from);
@@ -177,9 +221,13 @@ impl NodeShared {
         store.read_log(part, log_from, &mut |place, bytes| {
             let entry = DiskEntry::from_bytes(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
-            loading.take(place, entry, self)
+            replay.take(place, entry, &mut loading)
         })?;
-        loading.end(self);
+        for (shard, position) in replay.ends() {
+            if let Some(mut shard) = self.shard(shard) {
+                shard.end_loading(position, at);
+            }
+        }
         self.parts_loaded.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -195,163 +243,30 @@ impl NodeShared {
     }
 }
 
-/// The logs of one part, as they are loaded.
+/// The replicas of a node take what its disk has.
 struct Loading<'a> {
+    node: &'a NodeShared,
     state: &'a ControlState,
-    /// What was committed up to this is loaded.
-    at: Timestamp,
-    /// Entries of these shards up to there are in the checkpoint.
-    begins: BTreeMap<ShardId, u64>,
-    logs: BTreeMap<ShardId, LogLoading>,
 }
 
-#[derive(Default)]
-struct LogLoading {
-    lineage: Lineage,
-    /// Where it is closed at the restart's timestamp.
-    position: LogPosition,
-    /// The rows of transactions that are not decided.
-    undecided: BTreeMap<TransactionId, Vec<Write>>,
-    unstamped: BTreeMap<LogPosition, Record>,
-}
-
-impl<'a> Loading<'a> {
-    fn new(state: &'a ControlState) -> Loading<'a> {
-        let restart = state.restart.expect("the host was asked in a restart");
-        Loading { state, at: restart.at, begins: BTreeMap::new(), logs: BTreeMap::new() }
-    }
-
-    /// What was committed in this lineage up to this is left. Its end may be of a lineage before: behind that it is
-    /// as if it had never been.
-    fn limit(&self, lineage: Lineage) -> Timestamp {
-        let end = self.state.restarts.get(&lineage).copied();
-        end.unwrap_or(self.at).min(self.at)
-    }
-
-    fn take_block(&mut self, block: CheckpointBlock, node: &NodeShared) -> Result<(), String> {
-        let CheckpointBlock { shard, table, rows } = block;
-        self.logs.entry(shard).or_default();
-        let Some(mut shard) = node.shard(shard) else { return Ok(()) };
-        for row in rows {
-            if let CopiedVersion::Committed(ts, value) = row.version {
-                shard.load_row(table, &row.key, RowChange::Put(&value), ts)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, place: u64, entry: DiskEntry, node: &NodeShared) -> Result<(), String> {
-        let shard = match &entry {
-            DiskEntry::Booted { .. } => return Ok(()),
-            DiskEntry::Begun { shard, .. }
-            | DiskEntry::Stamped { shard, .. }
-            | DiskEntry::Record { shard, .. } => *shard,
-        };
-        if self.begins.get(&shard).is_some_and(|begin| place <= *begin) {
-            return Ok(());
-        }
-        match entry {
-            DiskEntry::Booted { .. } => {}
-            DiskEntry::Begun { shard, .. } => {
-                self.logs.insert(shard, LogLoading::default());
-                if let Some(mut shard) = node.shard(shard) {
-                    shard.clear(self.state);
-                }
-            }
-            DiskEntry::Stamped { shard, position, ts, .. } => {
-                let log = self.logs.entry(shard).or_default();
-                if let Some(mut record) = log.unstamped.remove(&position) {
-                    if let RecordKind::Commit { ts: unknown, .. } = &mut record.kind {
-                        *unknown = Some(ts);
-                    }
-                    self.take_record(shard, position, record, node)?;
-                }
-            }
-            DiskEntry::Record { shard, lineage, position, record } => {
-                let log = self.logs.entry(shard).or_default();
-                if log.lineage != lineage {
-                    *log = LogLoading { lineage, position: log.position, ..LogLoading::default() };
-                }
-                self.take_record(shard, position, record, node)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_record(
+impl Rows for Loading<'_> {
+    fn change(
         &mut self,
         shard: ShardId,
-        position: LogPosition,
-        record: Record,
-        node: &NodeShared,
+        table: TableId,
+        key: &[u8],
+        change: RowChange<'_>,
+        ts: Timestamp,
     ) -> Result<(), String> {
-        let limit = match node.mutation {
-            Mutation::TailNotCut => self.at,
-            _ => self.limit(self.logs[&shard].lineage),
-        };
-        let log = self.logs.get_mut(&shard).expect("the caller made it");
-        let Record { transaction, kind, writes } = record;
-        let undecided =
-            |log: &mut LogLoading| log.undecided.remove(&transaction).unwrap_or_default();
-        let (rows, ts) = match kind {
-            RecordKind::Commit { ts: None, .. } => {
-                let record = Record { transaction, kind, writes };
-                log.unstamped.insert(position, record);
-                return Ok(());
-            }
-            RecordKind::Commit { ts: Some(ts), .. } => {
-                let mut rows = undecided(log);
-                rows.extend(writes);
-                (rows, ts)
-            }
-            RecordKind::Decision { commit } => match (undecided(log), commit) {
-                (rows, Some(ts)) => (rows, ts),
-                (_, None) => return Ok(()),
-            },
-            RecordKind::Part { .. } | RecordKind::Prepare { .. } => {
-                log.undecided.entry(transaction).or_default().extend(writes);
-                return Ok(());
-            }
-            RecordKind::Closed { at } => {
-                if at == self.at && at <= limit {
-                    log.position = position;
-                }
-                return Ok(());
-            }
-            RecordKind::Copy { table, rows, .. } => {
-                let Some(mut shard) = node.shard(shard) else { return Ok(()) };
-                for row in rows {
-                    match row.version {
-                        CopiedVersion::Committed(ts, value) if ts <= limit => {
-                            shard.load_row(table, &row.key, RowChange::Put(&value), ts)?;
-                        }
-                        CopiedVersion::Committed(..) => {}
-                        CopiedVersion::Pending(pending) => {
-                            let write = Write { table, key: row.key, row: pending.row };
-                            log.undecided.entry(pending.transaction).or_default().push(write);
-                        }
-                    }
-                }
-                return Ok(());
-            }
-            RecordKind::Decisions { .. } | RecordKind::Verify { .. } => return Ok(()),
-        };
-        if ts > limit {
-            return Ok(());
+        match self.node.shard(shard) {
+            Some(mut shard) => shard.load_row(table, key, change, ts),
+            None => Ok(()),
         }
-        let Some(mut shard) = node.shard(shard) else { return Ok(()) };
-        for Write { table, key, row } in rows {
-            let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
-            shard.load_row(table, &key, change, ts)?;
+    }
+    fn clear(&mut self, shard: ShardId) -> Result<(), String> {
+        if let Some(mut shard) = self.node.shard(shard) {
+            shard.clear(self.state);
         }
         Ok(())
-    }
-
-    fn end(self, node: &NodeShared) {
-        for (shard, log) in self.logs {
-            if let Some(mut shard) = node.shard(shard) {
-                shard.end_loading(log.position, self.at);
-            }
-        }
     }
 }

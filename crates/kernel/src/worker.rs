@@ -499,6 +499,7 @@ impl Kernel {
                 };
                 context.reply(session, reply);
             }
+            Request::AwaitCheckpoint => self.checkpoints.watch(session, &mut context),
             request => self.coordinator.on_request(session, request, &mut context),
         }
     }

@@ -47,6 +47,16 @@ pub struct CheckpointContents {
 wire_struct!(CheckpointContents { newest, lineage, shards });
 
 impl DiskEntry {
+    /// Whose log it is of.
+    pub fn shard(&self) -> Option<ShardId> {
+        match self {
+            DiskEntry::Record { shard, .. }
+            | DiskEntry::Stamped { shard, .. }
+            | DiskEntry::Begun { shard, .. } => Some(*shard),
+            DiskEntry::Booted { .. } => None,
+        }
+    }
+
     /// All of it but a record's rows, which are most of the work.
     pub fn without_rows(bytes: &[u8]) -> Result<DiskEntry, WireError> {
         if bytes.first() != Some(&RECORD_TAG) {

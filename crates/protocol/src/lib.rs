@@ -6,6 +6,7 @@
 //!
 //! What does not belong here: state, behaviour, sockets, SQL, MySQL error numbers.
 
+pub mod backup;
 pub mod catalogue;
 pub mod control;
 pub mod disk;

@@ -6,6 +6,8 @@ use types::{
     Value, View, wire_enum, wire_struct,
 };
 
+use crate::backup::{BackupReport, BackupRequest};
+
 #[derive(Clone, Debug)]
 pub enum ReportRequest {
     Memory,
@@ -27,6 +29,8 @@ pub enum ReportRequest {
     Outcome {
         commit: CommitId,
     },
+    /// Has a node copy its rows, or asks how far it is.
+    Backup(BackupRequest),
 }
 wire_enum!(ReportRequest {
     0 => Memory,
@@ -37,6 +41,7 @@ wire_enum!(ReportRequest {
     5 => Holdings,
     6 => Deadlocks,
     7 => Outcome { commit },
+    8 => Backup(request),
 });
 
 impl ReportRequest {
@@ -50,7 +55,8 @@ impl ReportRequest {
             ReportRequest::Memory
             | ReportRequest::Partitions { .. }
             | ReportRequest::Status
-            | ReportRequest::Deadlocks => false,
+            | ReportRequest::Deadlocks
+            | ReportRequest::Backup(_) => false,
         }
     }
 }
@@ -69,6 +75,7 @@ pub enum Report {
     Deadlocks(Vec<DeadlockReport>),
     /// None from a worker that has no say in it.
     Outcome(Option<TransactionOutcome>),
+    Backup(BackupReport),
 }
 wire_enum!(Report {
     0 => Memory(memory),
@@ -80,6 +87,7 @@ wire_enum!(Report {
     6 => Holdings(shards),
     7 => Deadlocks(deadlocks),
     8 => Outcome(outcome),
+    9 => Backup(report),
 });
 
 /// What became of a transaction that was asked to commit, whose client was not told (protocol.md 3.9).

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use types::{Catalogue, NodeId, Table, WorkerId};
+use types::{Catalogue, NodeId, Table, Timestamp, WorkerId};
 
+use crate::backup::{BackupReport, BackupRequest};
 use crate::control::ControlState;
 use crate::op::{Batch, BatchResult};
 use crate::refusal::Refusal;
@@ -32,6 +33,8 @@ pub enum Request {
     /// Has the host of a node stop it, and perhaps start it again; sessions of the first worker only. Answered by `Done` when it is
     /// told, or by `Refused` when that would stop the cluster or lose rows.
     StopNode { node: NodeId, restart: bool },
+    /// Answered by `Checkpointed` when everything that was committed before this is on the disks of all members.
+    AwaitCheckpoint,
     /// The request in flight, if any, is refused with `Cancelled` as soon as it can be. No answer of its own.
     Cancel,
     /// The session ends: its transaction is rolled back. No answer.
@@ -45,6 +48,8 @@ pub enum Reply {
     Refused(Refusal),
     Schema(Arc<Catalogue>),
     Reports(Vec<(NodeId, Report)>),
+    /// A global checkpoint.
+    Checkpointed(Timestamp),
 }
 
 /// A node's own replicas, for plain reads of one row as it is committed now: the one question that a session does not put to
@@ -72,4 +77,10 @@ pub trait Connections: Send + Sync {
         worker: WorkerId,
         session: Option<SessionId>,
     ) -> Vec<(SessionId, Connection)>;
+}
+
+/// Who copies a node's rows.
+pub trait Backups: Send + Sync {
+    /// Begins what is asked for, and answers at once how far it is.
+    fn answer(&self, request: &BackupRequest) -> BackupReport;
 }

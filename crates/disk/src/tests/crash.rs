@@ -39,6 +39,7 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
         spares_max: 2,
         seed,
         needed: checkpoints.log_needed(),
+        kept_from: None,
         mutation,
     };
     Ok(Part { redo: Redo::open(files, options)?, checkpoints })

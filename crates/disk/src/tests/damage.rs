@@ -13,8 +13,15 @@ use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
 fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
     let files: Arc<dyn Files> = Arc::new(files.clone());
     let store = 5;
-    let options =
-        RedoOptions { store, file_bytes: 4_096, spares_max: 2, seed: 9, needed: 0, mutation };
+    let options = RedoOptions {
+        store,
+        file_bytes: 4_096,
+        spares_max: 2,
+        seed: 9,
+        needed: 0,
+        kept_from: None,
+        mutation,
+    };
     Redo::open(files, options)
 }
 

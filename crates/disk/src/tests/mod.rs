@@ -1,3 +1,4 @@
+mod copies;
 mod crash;
 mod damage;
 mod memory;

@@ -14,6 +14,7 @@ fn options(dir: &std::path::Path, parts: u16) -> Options {
         spares_max: 1,
         checkpoint_bytes_per_second: 1 << 30,
         seed: 11,
+        kept_from: Box::new(|_, _| None),
     }
 }
 
@@ -27,7 +28,7 @@ fn start(disk: &Disk) -> Arc<AtomicU64> {
     told
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < until, "{what}");

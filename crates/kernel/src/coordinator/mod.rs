@@ -211,7 +211,7 @@ impl Coordinator {
                     self.close(session, context);
                 }
             }
-            Request::Report { .. } | Request::StopNode { .. } => {
+            Request::Report { .. } | Request::StopNode { .. } | Request::AwaitCheckpoint => {
                 unreachable!("the worker gives them to other blocks")
             }
             Request::Execute(_)
@@ -264,6 +264,7 @@ impl Coordinator {
             Request::ChangeSchema(change) => self.change_schema(session, change, context),
             Request::Report { .. }
             | Request::StopNode { .. }
+            | Request::AwaitCheckpoint
             | Request::Cancel
             | Request::Close => {
                 unreachable!("handled by on_request")

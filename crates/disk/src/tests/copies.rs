@@ -1,0 +1,159 @@
+//! Files that stand by themselves, and a log that is read while it grows.
+
+use std::sync::Arc;
+
+use crate::copy::{CopyEnd, CopyReader, CopyWriter, Lock, Secret, key_of_password};
+use crate::{Disk, DiskError, Options};
+
+fn blocks() -> Vec<Vec<u8>> {
+    (0..6u8).map(|block| vec![block; 40 * usize::from(block)]).collect()
+}
+
+fn write(path: &std::path::Path, lock: Option<&Lock>) {
+    let _ = std::fs::remove_file(path);
+    let mut writer = CopyWriter::create(path, lock, [7; 24]).unwrap();
+    for block in blocks() {
+        writer.add(&block).unwrap();
+    }
+    assert!(!path.exists(), "it has its name only when it is whole");
+    writer.end().unwrap();
+}
+
+/// The blocks that are read back, and how the file ends.
+fn read(
+    path: &std::path::Path,
+    secret: Option<&Secret>,
+) -> Result<(Vec<Vec<u8>>, CopyEnd), DiskError> {
+    let mut reader = CopyReader::open(path, secret)?;
+    let mut found = Vec::new();
+    loop {
+        match reader.next()? {
+            Ok(block) => found.push(block),
+            Err(end) => return Ok((found, end)),
+        }
+    }
+}
+
+#[test]
+fn copies_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy");
+    write(&path, None);
+    assert_eq!(read(&path, None).unwrap(), (blocks(), CopyEnd::Clean));
+
+    let (salt, password) = ([3; 16], "correct horse");
+    let key = key_of_password(password, &salt, 10);
+    write(&path, Some(&Lock { key, password: Some((salt, 10)) }));
+    let bytes = std::fs::read(&path).unwrap();
+    let plain = blocks().concat();
+    let last = &plain[plain.len() - 100..];
+    assert!(!bytes.windows(30).any(|window| window == &last[..30]), "nothing is to be read in it");
+    let right = Secret::Password(password.into());
+    assert_eq!(read(&path, Some(&right)).unwrap(), (blocks(), CopyEnd::Clean));
+    for secret in [None, Some(Secret::Password("wrong".into())), Some(Secret::Key(key))] {
+        let error = read(&path, secret.as_ref()).expect_err("another secret").to_string();
+        assert!(error.contains("password"), "{error}");
+    }
+    write(&path, Some(&Lock { key, password: None }));
+    assert_eq!(read(&path, Some(&Secret::Key(key))).unwrap(), (blocks(), CopyEnd::Clean));
+    let error = read(&path, Some(&Secret::Key([9; 32]))).expect_err("another key").to_string();
+    assert!(error.contains("another password or key"), "{error}");
+}
+
+/// Whatever byte changes, and wherever the file is cut: no block is given out that was not written, and none is missing in the middle.
+#[test]
+fn a_damaged_copy_is_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy");
+    let key = [5; 32];
+    for lock in [None, Some(Lock { key, password: None })] {
+        write(&path, lock.as_ref());
+        let secret = Some(Secret::Key(key));
+        let whole = std::fs::read(&path).unwrap();
+        let (mut refused, mut torn) = (0, 0);
+        let mut look = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            match read(&path, secret.as_ref()) {
+                Ok((found, end)) => {
+                    assert_eq!(found, blocks()[..found.len()]);
+                    assert!(
+                        end == CopyEnd::Torn || bytes.len() < whole.len(),
+                        "changed, and not noticed"
+                    );
+                    torn += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        };
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 1 << (at % 8);
+            look(&changed);
+            look(&whole[..at]);
+        }
+        assert!(refused > 200 && torn > 100, "{refused} {torn}");
+    }
+}
+
+/// A log is read from some place on while it grows, whatever is released meanwhile; what was read is there once, and in order.
+#[test]
+fn a_growing_log_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = || Options {
+        dir: dir.path().join("rows"),
+        parts: 1,
+        file_bytes: 16 << 10,
+        spares_max: 0,
+        checkpoint_bytes_per_second: 1 << 30,
+        seed: 11,
+        kept_from: Box::new(|_, _| None),
+    };
+    let disk = Disk::open(&options()).unwrap();
+    disk.start(Arc::new(|_| {}), Arc::new(|error: String| panic!("{error}"))).unwrap();
+    let write = |from: u64, to: u64| {
+        for number in from..to {
+            disk.append(0, &number.to_le_bytes().repeat(25));
+            disk.flush(0);
+        }
+        super::real::wait_until("all is durable", || disk.durable(0) == disk.end(0));
+    };
+    write(0, 500);
+    let middle = disk.end(0);
+    let mut all = disk.follow(0, 0);
+    let mut rest = disk.follow(0, middle);
+    let held = disk.hold_checkpoints(0);
+    // What the part itself needs no more.
+    disk.begin_checkpoint(0);
+    disk.end_checkpoint(0, middle, Vec::new());
+    super::real::wait_until("the checkpoint is durable", || disk.checkpoint_written(0).is_some());
+    disk.accept_checkpoint(0, disk.checkpoint_written(0).unwrap());
+    write(500, 1_000);
+    let read = |follower: &mut crate::Follower, next: &mut u64| {
+        while follower
+            .read(4_000, &mut |_, bytes| {
+                assert_eq!(bytes, next.to_le_bytes().repeat(25));
+                *next += 1;
+                Ok(())
+            })
+            .unwrap()
+        {}
+    };
+    let (mut next_all, mut next_rest) = (0, 500);
+    read(&mut all, &mut next_all);
+    read(&mut rest, &mut next_rest);
+    assert_eq!((next_all, next_rest), (1_000, 1_000));
+    write(1_000, 1_300);
+    read(&mut rest, &mut next_rest);
+    assert_eq!((next_rest, rest.place()), (1_300, disk.end(0)));
+    let before = disk.log_bytes();
+    drop(held);
+    rest.forget();
+    drop(all);
+    super::real::wait_until("what nobody reads has gone", || disk.log_bytes() < before);
+    // Who has still to copy the log from its beginning, and was not there for a while, finds what there is.
+    drop((rest, disk));
+    let disk = Disk::open(&Options { kept_from: Box::new(|_, _| Some(0)), ..options() }).unwrap();
+    assert!(0 < disk.begin(0) && disk.begin(0) <= middle);
+    let error = disk.follow(0, 0).read(1, &mut |_, _| Ok(())).expect_err("gone").to_string();
+    assert!(error.contains("has gone"), "{error}");
+}
