@@ -104,6 +104,10 @@ impl Client {
     pub fn node(&self) -> NodeId {
         self.shared.node
     }
+    /// The control state that this worker acts by.
+    pub fn state(&self) -> Arc<ControlState> {
+        Arc::clone(&self.shared.state.borrow())
+    }
     /// Can the cluster serve (views formed)?
     pub fn is_ready(&self) -> bool {
         self.shared.state.borrow().is_formed()

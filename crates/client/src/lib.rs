@@ -7,6 +7,7 @@
 //! What does not belong here: SQL, packets, how operations reach their rows.
 
 mod activity;
+mod backup;
 mod driver;
 mod index_build;
 mod rows;
@@ -17,6 +18,7 @@ pub mod task;
 mod token;
 
 pub use activity::{LOCKS_TOLD_MAX, Told};
+pub use backup::{BackupRun, BackupWanted};
 pub use driver::{Client, ShardPlacement};
 pub use protocol::Refusal;
 pub use protocol::control::Durability;

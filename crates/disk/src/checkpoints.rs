@@ -148,15 +148,29 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// For one of those that there are.
+    pub fn reader(&self, number: u64) -> Result<CheckpointReader, DiskError> {
+        let entry = self.manifest.checkpoints.iter().find(|entry| entry.number == number);
+        let Some(entry) = entry.cloned() else {
+            return damaged(&numbered(KIND, number), "the manifest does not name it");
+        };
+        Ok(CheckpointReader { files: Arc::clone(&self.files), store: self.manifest.store, entry })
+    }
+}
+
+pub struct CheckpointReader {
+    files: Arc<dyn Files>,
+    store: u64,
+    entry: Entry,
+}
+
+impl CheckpointReader {
     pub fn read(
         &self,
-        number: u64,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
+        let Entry { number, bytes, crc, .. } = self.entry;
         let name = numbered(KIND, number);
-        let entry = self.manifest.checkpoints.iter().find(|entry| entry.number == number);
-        let Some(entry) = entry else { return damaged(&name, "the manifest does not name it") };
-        let (store, of) = (self.manifest.store, (entry.bytes, entry.crc));
-        segment::read(self.files.as_ref(), &name, store, number, of, visit)
+        segment::read(self.files.as_ref(), &name, self.store, number, (bytes, crc), visit)
     }
 }

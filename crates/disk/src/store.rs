@@ -269,7 +269,9 @@ impl Disk {
         number: u64,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
-        lock(&self.part(part).checkpoints).read(number, visit)
+        // Others may go on meanwhile.
+        let reader = lock(&self.part(part).checkpoints).reader(number)?;
+        reader.read(visit)
     }
     /// The place of the first record that there was when it was opened.
     pub fn begin(&self, part: u16) -> u64 {
@@ -283,6 +285,10 @@ impl Disk {
         visit: &mut VisitRecord<'_>,
     ) -> Result<(), DiskError> {
         lock(&self.part(part).redo).visit(from, visit)
+    }
+    /// The place of the first record that there is now.
+    pub fn log_begin(&self, part: u16) -> u64 {
+        lock(&self.part(part).redo).begin()
     }
     /// Random, of the part: another one if it was made anew.
     pub fn store(&self, part: u16) -> u64 {

@@ -14,16 +14,20 @@
 //! - [`worker`](self): the loop; `spin` decides whether it sleeps; `inbox` is how the others reach it.
 //! - `link`, `secure` and `hello`: the connections between nodes, and what is checked before a frame is looked at.
 //! - `front`: MySQL connections. `management`: the socket for tools. `door`: what listens, on worker 0.
+//! - `backup`, `archive`, `restore`: what leaves the node's own disk, and how it comes back; `jobs`: what goes on behind a request.
 //! - `server` and `options`: start and end of a node. `files`, `log`, `clock`, `random`, `signals`, `panic`: the rest.
 //!
 //! What does not belong here: any decision about data. A bug in this crate may lose a connection, never a row.
 
+mod archive;
+mod backup;
 mod clock;
 mod door;
 mod files;
 mod front;
 mod hello;
 mod inbox;
+mod jobs;
 mod journal;
 mod limits;
 mod link;
@@ -33,6 +37,7 @@ mod options;
 mod panic;
 mod ports;
 mod random;
+mod restore;
 mod secure;
 mod server;
 mod signals;

@@ -20,6 +20,7 @@ use types::{Catalogue, Incarnation, IndexKind, NodeId};
 use crate::clock;
 use crate::front::{Noted, Polled};
 use crate::inbox::Item;
+use crate::jobs::Jobs;
 use crate::limits::{MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_LINE_MAX};
 use crate::server::Shared;
 use crate::stream::{Stream, Transfer};
@@ -29,6 +30,7 @@ pub struct Management {
     token: fn(usize) -> Token,
     connections: Slab<Connection>,
     polled: Polled,
+    jobs: Rc<Jobs>,
 }
 
 struct Connection {
@@ -44,7 +46,8 @@ struct Connection {
 
 impl Management {
     pub fn new(shared: Arc<Shared>, token: fn(usize) -> Token) -> Management {
-        Management { shared, token, connections: Slab::new(), polled: Polled::default() }
+        let jobs = Rc::new(Jobs::new(Arc::clone(&shared)));
+        Management { shared, token, connections: Slab::new(), polled: Polled::default(), jobs }
     }
 
     pub fn add(&mut self, mut stream: Stream, registry: &Registry) {
@@ -113,10 +116,11 @@ impl Management {
         let line: Vec<u8> = connection.input.drain(..=end).collect();
         let answer = Rc::new(RefCell::new(None));
         connection.answer = Some(Rc::clone(&answer));
-        let (shared, client) = (Arc::clone(&self.shared), client.clone());
+        let (shared, client, jobs) =
+            (Arc::clone(&self.shared), client.clone(), Rc::clone(&self.jobs));
         let task = async move {
             let value = match serde_json::from_slice::<Value>(&line) {
-                Ok(request) => answer_request(&shared, &client, &request).await,
+                Ok(request) => answer_request(&shared, &client, &jobs, &request).await,
                 Err(error) => Err(format!("the request is not JSON: {error}")),
             };
             let value = value.unwrap_or_else(|error| json!({ "error": error }));
@@ -127,6 +131,11 @@ impl Management {
 
     /// Sends answers that are there. False if nothing was polled since the last time.
     pub fn flush(&mut self, client: &Client, executor: &mut Executor) -> bool {
+        let spawned = self.jobs.take_spawned();
+        let has_spawned = !spawned.is_empty();
+        for job in spawned {
+            executor.spawn(job);
+        }
         let polled = std::mem::take(&mut *self.polled.borrow_mut());
         for index in &polled {
             let Some(connection) = self.connections.get_mut(*index) else { continue };
@@ -141,7 +150,7 @@ impl Management {
                 self.connections.remove(*index);
             }
         }
-        !polled.is_empty()
+        has_spawned || !polled.is_empty()
     }
 }
 
@@ -166,6 +175,7 @@ impl Connection {
 async fn answer_request(
     shared: &Arc<Shared>,
     client: &Client,
+    jobs: &Rc<Jobs>,
     request: &Value,
 ) -> Result<Value, String> {
     let text = |name: &str| request.get(name).and_then(Value::as_str);
@@ -179,6 +189,7 @@ async fn answer_request(
             "pid": std::process::id(),
             "incarnation": shared.node.incarnation.text(),
             "ready": shared.is_ready(),
+            "data": shared.store.is_some(),
         })),
         "status" => Ok(status(shared, client).await),
         "memory" => Ok(memory(client).await),
@@ -217,6 +228,11 @@ async fn answer_request(
                 other => format!("{other:?}"),
             })
         }
+        "start_backup" => jobs.start_backup(client, request),
+        "backups" => Ok(jobs.backups()),
+        "abort_backup" => jobs.abort_backup(request),
+        "restore" => jobs.start_restore(client, request),
+        "restore_status" => Ok(jobs.restore_status()),
         "rest" => Ok(json!({ "ok": true, "rested": shared.rest() })),
         "stop" => {
             shared.log.info("stop: asked for on the management socket");
@@ -224,7 +240,8 @@ async fn answer_request(
             Ok(json!({ "ok": true }))
         }
         other => Err(format!(
-            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node, rest and stop are known"
+            "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node, \
+             start_backup, backups, abort_backup, restore, restore_status, rest and stop are known"
         )),
     }
 }

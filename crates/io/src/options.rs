@@ -28,6 +28,8 @@ pub struct NodeOptions {
     /// What `SELECT VERSION()` answers.
     pub version_text: String,
     pub max_connections: u32,
+    /// The node's log is copied there, for ever: any moment behind a backup can be restored.
+    pub archive: Option<PathBuf>,
     /// The cluster begins anew: what is left of the one before in the node's directory goes.
     pub initial: bool,
     /// Besides the log file.
@@ -58,6 +60,7 @@ impl NodeOptions {
             memory_limit_bytes: 256 << 20,
             version_text: sql::ServerConfig::default().version_text,
             max_connections: 10_000,
+            archive: None,
             initial: false,
             log_to_stderr: false,
             stop_on_signals: false,

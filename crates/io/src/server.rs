@@ -20,6 +20,8 @@ use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use types::{Incarnation, WorkerId};
 
+use crate::archive::{self, Archive};
+use crate::backup::FileBackups;
 use crate::door::{BoundSockets, MysqlSockets};
 use crate::inbox::{Inbox, Item};
 use crate::journal::FileJournal;
@@ -35,6 +37,8 @@ use crate::{clock, files, hello, panic, ports, random, signals};
 pub struct Shared {
     pub options: NodeOptions,
     pub node: Arc<NodeShared>,
+    /// Of a data node.
+    pub store: Option<Arc<FileStore>>,
     pub sql: Arc<sql::Server>,
     pub connection_config: Arc<ConnectionConfig>,
     pub log: Arc<NodeLog>,
@@ -295,7 +299,13 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     }
     let journal = Arc::new(FileJournal::open(&options.dir, options.node)?);
     let own = options.cluster.node(options.node).expect("checked");
-    let opened = own.data.then(|| FileStore::open(&options.dir, options.node, own.workers));
+    let archive = options.archive.clone().map(|dir| Archive {
+        dir,
+        cluster: options.cluster.cluster,
+        node: options.node,
+    });
+    let open = || FileStore::open(&options.dir, options.node, own.workers, archive.as_ref());
+    let opened = own.data.then(open);
     let store = opened.transpose()?.map(Arc::new);
     let boot = Boot {
         node: options.node,
@@ -314,6 +324,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,
+        store: store.clone(),
         sql: sql::Server::new(sql_config(&options, mysql_tcp, &hostname)),
         connection_config: Arc::new(connection_config(&options, &hostname)?),
         log,
@@ -355,6 +366,13 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
                 shared.inboxes[usize::from(worker.0)].push(Item::Durable);
             }
         };
+        let backups = FileBackups::new(
+            shared.options.node,
+            &shared.options.dir,
+            Arc::clone(&store),
+            Arc::clone(&shared.log),
+        );
+        shared.node.set_backups(Arc::new(backups));
         let log = Arc::clone(&shared.log);
         let node = shared.options.node;
         store.start(told, move |error| {
@@ -364,6 +382,14 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
             );
             panic::end_process(&log, &what, panic::EXIT_CODE_PANIC);
         })?;
+    }
+    if let Some(archive) = archive.filter(|_| shared.store.is_some()) {
+        for part in 0..shared.node.parts() {
+            let (archive, weak) = (archive.clone(), Arc::downgrade(&shared));
+            let thread = std::thread::Builder::new().name(format!("archive-{part}"));
+            let spawned = thread.spawn(move || archive::run(&archive, part, &weak));
+            spawned.map_err(system("start a thread that archives the log"))?;
+        }
     }
     if shared.options.stop_on_signals {
         let stopped = Arc::clone(&shared);

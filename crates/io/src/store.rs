@@ -7,6 +7,7 @@ use disk::{Disk, Options};
 use kernel::{CheckpointFound, Store, Visit, VisitBlock};
 use types::{NodeId, WorkerId};
 
+use crate::archive::Archive;
 use crate::options::StartError;
 use crate::random;
 
@@ -36,8 +37,14 @@ impl FileStore {
     }
 
     /// Opens what is there, or makes it. The caller holds the node's lock.
-    pub fn open(dir: &Path, node: NodeId, workers: u16) -> Result<FileStore, StartError> {
+    pub fn open(
+        dir: &Path,
+        node: NodeId,
+        workers: u16,
+        archive: Option<&Archive>,
+    ) -> Result<FileStore, StartError> {
         let path = path_of(dir, node);
+        let archive = archive.cloned();
         let options = Options {
             dir: path.clone(),
             parts: workers,
@@ -45,7 +52,7 @@ impl FileStore {
             spares_max: SPARES_MAX,
             checkpoint_bytes_per_second: CHECKPOINT_BYTES_PER_SECOND,
             seed: random::nonzero_u64(),
-            kept_from: Box::new(|_, _| None),
+            kept_from: Box::new(move |part, store| archive.as_ref()?.place(part, store)),
         };
         let opened = Disk::open(&options);
         opened

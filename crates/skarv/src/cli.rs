@@ -23,8 +23,7 @@ pub enum Command {
     ///
     /// Node 1 is a voter only; nodes 2, 3, ... keep data and answer SQL on ports P, P+1, ... and sockets
     /// DIR/node2.sock, DIR/node3.sock, ... DIR/cluster.json lists every node with its pid, port and socket. On the
-    /// directory of a stopped cluster it starts that cluster again, with its configuration; in this release rows are
-    /// kept in memory only, so it is empty then.
+    /// directory of a stopped cluster it starts that cluster again, with its configuration and its rows.
     Up(UpOptions),
     /// Stops the cluster that `skarv up` started: all nodes, cleanly.
     ///
@@ -55,6 +54,11 @@ pub enum Command {
     /// there is no such table or no cluster. While rows are being written replicas differ for moments; so a
     /// difference is looked at again for up to two seconds before it is reported.
     Desc(DescOptions),
+    /// Brings tables of a backup into a running cluster, of whatever shape.
+    ///
+    /// A data node of this machine reads the files, so they must be on it: those of all nodes of the backup in one directory. Tables
+    /// with the same names must not be there. With --until and --archive the tables come as they were at that moment.
+    Restore(RestoreOptions),
     /// Simulates whole clusters with faults, one from each seed, and judges what their clients see.
     ///
     /// `skarv sim --help` lists its flags.
@@ -97,6 +101,9 @@ pub struct UpOptions {
     /// When a commit is told to its client: memory, durable_when_alone or always. [default: durable_when_alone]
     #[arg(long, value_name = "LEVEL", value_parser = durability)]
     pub durability: Option<Durability>,
+    /// Every data node copies its log to this directory as it grows, for ever: with a backup, any later moment can be restored.
+    #[arg(long, value_name = "DIR")]
+    pub archive: Option<PathBuf>,
     /// Begins anew, empty: the rows and tables that are in the directory go.
     #[arg(long)]
     pub initial: bool,
@@ -181,6 +188,36 @@ pub struct DescOptions {
     pub json: bool,
 }
 
+#[derive(Args)]
+pub struct RestoreOptions {
+    #[command(flatten)]
+    pub directory: Directory,
+    /// The directory of the backup, such as ./skarv-data/backups/BACKUP-1.
+    #[arg(value_name = "BACKUP")]
+    pub backup: PathBuf,
+    /// Restores this database only; may be given again.
+    #[arg(long = "database", value_name = "DB")]
+    pub databases: Vec<String>,
+    /// Restores this table only; may be given again.
+    #[arg(long = "table", value_name = "DB.TABLE")]
+    pub tables: Vec<String>,
+    /// Restores what was there at this moment, in UTC: '2026-05-31 23:59:59', or @ and seconds of Unix time.
+    #[arg(long, value_name = "TIME", requires = "archive")]
+    pub until: Option<String>,
+    /// The directory that the nodes archived their logs in (`skarv up --archive`).
+    #[arg(long, value_name = "DIR", requires = "until")]
+    pub archive: Option<PathBuf>,
+    /// The backup's password is the first line of this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "key_file")]
+    pub password_file: Option<PathBuf>,
+    /// The backup's key is in this file: 32 bytes, or 64 hexadecimal digits.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Answers with one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
 const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
 
   {
@@ -204,6 +241,7 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
                     [default: 100; `skarv up` writes 250]
   durability        optional; when a commit is told to its client: memory, durable_when_alone or always
                     [default: durable_when_alone]
+  archive           optional; a directory that each data node copies its log to, for `skarv restore --until`
   memory            optional; for the rows of each data node [default: half of what its machine or control group has, divided
                     over the data nodes at the same IP]
   id                1, 2, ...

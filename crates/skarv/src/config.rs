@@ -35,6 +35,9 @@ pub struct Config {
     /// When a commit is told: `memory`, `durable_when_alone` or `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
+    /// Where each data node copies its log to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<PathBuf>,
     /// For the rows of each data node; without it, what its machine allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
@@ -211,6 +214,9 @@ impl Config {
             check_memory(size)?;
         }
         let mut addresses = BTreeMap::new();
+        if let Some(path) = self.archive.as_ref().filter(|path| !path.is_absolute()) {
+            return Err(format!("\"archive\": {} must be an absolute path", path.display()));
+        }
         for node in &self.nodes {
             let id = node.id;
             if node.roles.is_empty() {

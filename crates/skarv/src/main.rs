@@ -7,6 +7,7 @@
 //!
 //! Exit codes: 0 done; 1 a definite no (refused, failed, replicas differ); 2 wrong usage, or nothing could be found out.
 
+mod backup;
 mod change;
 mod cli;
 mod config;
@@ -22,6 +23,7 @@ mod plan;
 mod ports;
 mod process;
 mod requests;
+mod restore;
 mod server;
 mod show;
 mod size;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         cli::Command::Keys(options) => keys::run(&options),
         cli::Command::Mgm(options) => mgm::run(&options),
         cli::Command::Desc(options) => desc::run(&options),
+        cli::Command::Restore(options) => restore::run(&options),
         cli::Command::Sim(options) => sim::cli(options.arguments.into_iter()),
     }
 }

@@ -72,6 +72,21 @@ impl Nodes {
         Err(problem.unwrap_or_else(|| self.nothing_runs()))
     }
 
+    /// The same of a node that has rows and serves, and which one that is.
+    pub fn ask_data_node(&self, query: &Value) -> Result<(u16, Value), String> {
+        for (id, socket) in &self.sockets {
+            let Ok(answer) = request(socket, &json!({"command": "ping"})) else { continue };
+            if answer["ready"] == json!(true) && answer["data"] == json!(true) {
+                let answer = request(socket, query).map_err(|error| match error {
+                    ManagementError::Refused(text) => text,
+                    error => format!("node {id}: {error}"),
+                });
+                return answer.map(|answer| (*id, answer));
+            }
+        }
+        Err(format!("no data node of the cluster in {} serves", self.dir.display()))
+    }
+
     pub fn nothing_runs(&self) -> String {
         let dir = self.dir.display();
         format!("no node of the cluster in {dir} is running: `skarv up --dir {dir}` starts it")

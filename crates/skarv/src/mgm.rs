@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::backup::{self, BackupCommand};
 use crate::change::{self, Change};
 use crate::cli::MgmOptions;
 use crate::manage::Nodes;
@@ -26,6 +27,12 @@ ALL STATUS           every node: uptime, open transactions, locks, commits, abor
 <id> RESTART         both; one node after the other, this restarts a cluster under load
 ALL REPORT MEMORY    memory of every data node: used, limit, rows and bytes of each table
 <id> REPORT MEMORY   the same of one node
+START BACKUP [<id>] [TO '<dir>'] [ENCRYPT PASSWORD '<password>' | PASSWORDFILE '<file>' | KEYFILE '<file>']
+             [WAIT COMPLETED | NOWAIT]
+                     a backup of all tables at one timestamp, beside the load; each node writes its part into
+                     its DIR/backups/BACKUP-<id> or <dir>/BACKUP-<id>; `skarv restore` brings it back
+BACKUP STATUS        backups that were begun, and how far they are
+ABORT BACKUP [<id>]  ends one; what it has written goes
 HELP                 this list
 QUIT, EXIT           leaves";
 
@@ -35,6 +42,7 @@ enum Command {
     Status(Option<u16>),
     Memory(Option<u16>),
     Change(Change, u16),
+    Backup(BackupCommand),
     Help,
     Quit,
 }
@@ -61,10 +69,12 @@ const LATER: &[&str] = &[
     "REPORT",
     "DUMP",
     "LOG",
-    "BACKUP",
 ];
 
 fn parse(line: &str) -> Result<Command, String> {
+    if let Some(command) = backup::parse(line) {
+        return command.map(Command::Backup);
+    }
     let upper = line.trim().trim_end_matches(';').to_ascii_uppercase();
     let words: Vec<&str> = upper.split_whitespace().collect();
     let unknown = || Err(format!("unknown command: {}; HELP lists the commands", line.trim()));
@@ -198,6 +208,15 @@ fn answer(command: &Command, cluster: &Nodes, json: bool) -> Result<String, Stri
             };
             let done = change::run(*change, *id, cluster, say)?;
             if json { json!({"done": done}).to_string() } else { done }
+        }
+        Command::Backup(command) => {
+            let say = |line: &str| {
+                if !json {
+                    println!("{line}")
+                }
+            };
+            let (text, answer) = backup::run(command, cluster, say)?;
+            if json { answer.to_string() } else { text }
         }
         Command::Memory(id) => {
             let answer = cluster.ask_any(&json!({"command": "memory"}))?;

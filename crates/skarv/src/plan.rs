@@ -57,17 +57,18 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     check_memory(&shape)?;
     let mut config = config_of(&shape);
     if let Some(old) = &old {
-        if let Some(chosen) = old.heartbeat_ms {
-            config.heartbeat_ms = Some(chosen);
-        }
-        config.durability.clone_from(&old.durability);
-        if !options.initial {
-            // Its rows are of that cluster.
-            config.cluster_id.clone_from(&old.cluster_id);
+        let own_id = config.cluster_id.clone();
+        keep_choices(&mut config, old);
+        if options.initial {
+            // What is in the directory is of another cluster.
+            config.cluster_id = own_id;
         }
     }
     if let Some(level) = options.durability {
         config.durability = Some(level.name().into());
+    }
+    if let Some(archive) = &options.archive {
+        config.archive = Some(std::path::absolute(archive).map_err(|error| error.to_string())?);
     }
     config.check()?;
     for node in &config.nodes {
@@ -156,9 +157,7 @@ fn shape_of(config: &Config, dir: &Path) -> Result<Shape, String> {
         link_ports: link_ports?,
     };
     let mut same = config_of(&shape);
-    same.cluster_id.clone_from(&config.cluster_id);
-    same.heartbeat_ms = config.heartbeat_ms;
-    same.durability.clone_from(&config.durability);
+    keep_choices(&mut same, config);
     if same == *config { Ok(shape) } else { Err(foreign()) }
 }
 
@@ -178,10 +177,16 @@ pub fn with_new_links(config: &Config, dir: &Path) -> Result<Config, String> {
     let mut shape = shape_of(config, dir)?;
     shape.link_ports = ports::free(shape.link_ports.len())?;
     let mut changed = config_of(&shape);
-    changed.cluster_id.clone_from(&config.cluster_id);
-    changed.heartbeat_ms = config.heartbeat_ms;
-    changed.durability.clone_from(&config.durability);
+    keep_choices(&mut changed, config);
     Ok(changed)
+}
+
+/// What is no part of a box's shape stays as it was chosen.
+fn keep_choices(config: &mut Config, from: &Config) {
+    config.cluster_id.clone_from(&from.cluster_id);
+    config.heartbeat_ms = from.heartbeat_ms.or(config.heartbeat_ms);
+    config.durability.clone_from(&from.durability);
+    config.archive.clone_from(&from.archive);
 }
 
 fn check_memory(shape: &Shape) -> Result<(), String> {
@@ -240,6 +245,7 @@ pub fn config_of(shape: &Shape) -> Config {
         shards_per_group: Some(shape.replicas * shape.workers),
         heartbeat_ms: Some(BOX_HEARTBEAT_MS),
         durability: None,
+        archive: None,
         memory: Some(shape.memory.to_string()),
         nodes: shape.link_ports.iter().enumerate().map(node).collect(),
     }

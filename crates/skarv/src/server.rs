@@ -112,6 +112,7 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
         true => memory::of_node(&config, node)?.0,
         false => 0,
     };
+    made.archive.clone_from(&config.archive);
     made.initial = options.initial;
     made.log_to_stderr = !options.child;
     made.stop_on_signals = true;

@@ -117,9 +117,11 @@ fn check(state: &MemoryFiles, promised: &Promised, mutation: Mutation) -> Result
     let found = part.checkpoints.found();
     if let Some(newest) = found.first() {
         let mut blocks = Vec::new();
-        let read = part.checkpoints.read(newest.number, &mut |block| {
-            blocks.push(block.to_vec());
-            Ok(())
+        let read = part.checkpoints.reader(newest.number).and_then(|reader| {
+            reader.read(&mut |block| {
+                blocks.push(block.to_vec());
+                Ok(())
+            })
         });
         read.map_err(|error| error.to_string())?;
         if blocks.len() != 2 || blocks[1] != newest.contents {

@@ -108,10 +108,12 @@ fn a_changed_checkpoint_is_found_out() {
             let newest = opened.found()[0].clone();
             older += usize::from(newest.contents == [1]);
             let mut blocks = 0;
-            let read = opened.read(newest.number, &mut |block| {
-                assert_eq!(block, [blocks; 500], "{name}, byte {at}");
-                blocks += 1;
-                Ok(())
+            let read = opened.reader(newest.number).and_then(|reader| {
+                reader.read(&mut |block| {
+                    assert_eq!(block, [blocks; 500], "{name}, byte {at}");
+                    blocks += 1;
+                    Ok(())
+                })
             });
             match read {
                 Ok(()) => assert_eq!(blocks, 3, "{name}, byte {at}"),

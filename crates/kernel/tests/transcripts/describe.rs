@@ -433,6 +433,7 @@ impl Names {
             Reply::Done => "done".into(),
             Reply::Refused(refusal) => format!("refused: {}", self.refusal(refusal)),
             Reply::Schema(catalogue) => format!("schema {}", catalogue.version),
+            Reply::Checkpointed(at) => format!("checkpointed {at:?}"),
             Reply::Reports(reports) => {
                 let all: Vec<String> = reports
                     .iter()
