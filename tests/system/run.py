@@ -23,6 +23,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 
+import backup
 import bad_input
 import clients
 import cut
@@ -44,7 +45,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, load]
+           rolling, frozen, cut, outcome, power, backup, load]
 
 
 def tests():

@@ -49,7 +49,9 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
             Ok(())
         })?;
     }
-    let logs = survey.logs;
+    // Only the replica that the disk had last counts.
+    let last = |(shard, mut logs): (ShardId, Vec<LogFound>)| Some((shard, logs.pop()?));
+    let logs: BTreeMap<ShardId, LogFound> = survey.logs.into_iter().filter_map(last).collect();
     let of_shard = |shard: &ShardId| logs.get(shard).map(LogFound::points).unwrap_or_default();
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();
@@ -94,24 +96,26 @@ fn checkpoints(
 /// A look through the log of a part, for which no rows are needed: where the logs of its shards could be begun with.
 #[derive(Default)]
 pub struct Survey {
-    logs: BTreeMap<ShardId, LogFound>,
+    /// Of each shard the logs of the replicas that it had here, one after the other.
+    logs: BTreeMap<ShardId, Vec<LogFound>>,
 }
 
 impl Survey {
     /// The next entry, and the place behind it.
     pub fn add(&mut self, place: u64, entry: &DiskEntry) {
+        let Some(shard) = entry.shard() else { return };
+        let logs = self.logs.entry(shard).or_default();
+        if logs.is_empty() || matches!(entry, DiskEntry::Begun { .. }) {
+            logs.push(LogFound::default());
+        }
+        let log = logs.last_mut().expect("just looked");
         match entry {
             DiskEntry::Booted { .. } => {}
-            DiskEntry::Begun { shard, .. } => {
-                self.logs.insert(*shard, LogFound { begun: place, ..LogFound::default() });
-            }
-            DiskEntry::Record { shard, lineage, position, record } => {
-                let log = self.logs.entry(*shard).or_default();
+            DiskEntry::Begun { .. } => log.begun = place,
+            DiskEntry::Record { lineage, position, record, .. } => {
                 log.add(*lineage, *position, place, &record.kind);
             }
-            DiskEntry::Stamped { shard, position, .. } => {
-                self.logs.entry(*shard).or_default().stamp(*position, place);
-            }
+            DiskEntry::Stamped { position, .. } => log.stamp(*position, place),
         }
     }
 
@@ -124,11 +128,12 @@ impl Survey {
         at: Timestamp,
         restarts: &BTreeMap<Lineage, Timestamp>,
     ) -> Option<(u64, u64)> {
-        let log = self.logs.get(&shard)?;
         let is_left = |lineage: Lineage| restarts.get(&lineage).is_none_or(|end| at <= *end);
-        let is_closed =
-            log.points().into_iter().any(|point| point.at == at && is_left(point.lineage));
-        is_closed.then(|| (log.begun, log.settled[&at]))
+        let is_closed = |log: &&LogFound| {
+            log.points().into_iter().any(|point| point.at == at && is_left(point.lineage))
+        };
+        let log = self.logs.get(&shard)?.iter().rfind(is_closed)?;
+        Some((log.begun, log.settled[&at]))
     }
 }
 

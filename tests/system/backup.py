@@ -1,0 +1,267 @@
+"""Backups of a cluster under load, brought back into clusters of other shapes, whole or in part, as of the backup or of a moment behind it."""
+
+import json
+import os
+import signal
+import time
+
+from cluster import wait_for
+from power import SESSIONS, Writer, kill_all
+
+TYPES = """
+CREATE DATABASE kinds; USE kinds;
+CREATE TABLE everything (
+  id INT AUTO_INCREMENT PRIMARY KEY, tiny TINYINT UNSIGNED, big BIGINT, exact DECIMAL(30, 10), near DOUBLE, small FLOAT,
+  day DATE, moment DATETIME(6), stamp TIMESTAMP(3) NULL, span TIME(2), word VARCHAR(60) COLLATE utf8mb4_0900_ai_ci,
+  fixed CHAR(5), raw VARBINARY(40), long_text MEDIUMTEXT, long_raw LONGBLOB,
+  UNIQUE KEY (word), KEY (day, tiny), UNIQUE KEY pair (big, exact));
+INSERT INTO everything VALUES
+  (NULL, 255, -9223372036854775808, -1234567890.0123456789, 1.7976931348623157e308, 1.5, '2024-02-29',
+   '9999-12-31 23:59:59.999999', '2038-01-19 03:14:07.123', '-838:59:59', 'Straße 😀', 'ab', x'004100', REPEAT('long ', 100000),
+   REPEAT(x'0001', 300000)),
+  (7, 0, 0, 0, -0.0, 0, '1000-01-01', '1000-01-01 00:00:00', '1970-01-01 00:00:01', '00:00:00', '', '', '', '', ''),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE without_key (n INT, KEY (n));
+INSERT INTO without_key VALUES (1), (1), (NULL);
+CREATE TABLE two_columns (a VARCHAR(10), b INT, PRIMARY KEY (b, a));
+INSERT INTO two_columns VALUES ('x', 2), ('x', 1), ('y', 1);
+CREATE TABLE empty_one (id INT PRIMARY KEY);
+"""
+KINDS = ["everything", "without_key", "two_columns", "empty_one"]
+
+
+def contents(cluster, node):
+    found = {}
+    for table in KINDS:
+        order = "1, 2" if table == "two_columns" else "1"
+        found[table] = cluster.sql(node, f"SELECT * FROM kinds.{table} ORDER BY {order}; SHOW CREATE TABLE kinds.{table}")
+    return found
+
+
+def start_writers(cluster, first):
+    paths = cluster.sockets()
+    return [Writer(number, first[number], paths[number % len(paths)], "durable_when_alone") for number in first]
+
+
+def revive(cluster, writers):
+    """Those whose connections were lost go on where they were."""
+    paths = cluster.sockets()
+    for index, writer in enumerate(writers):
+        if not writer.is_alive():
+            number = writer.number
+            writers[index] = Writer(number, count_of(cluster, number), paths[number % len(paths)], "durable_when_alone")
+
+
+def count_of(cluster, number):
+    first = number * 1_000_000
+    return int(cluster.sql(2, f"SELECT COUNT(*) FROM d.a WHERE id BETWEEN {first} AND {first + 999_999}")[0][0])
+
+
+def counts(writers):
+    return {writer.number: writer.first + len(writer.acknowledged) for writer in writers}
+
+
+def check_prefix(cluster, node, at_least, at_most):
+    """Of each writer the first rows, without a gap, as many in both tables; at least those and at most so many."""
+    left = [sorted((int(id), int(n)) for id, n in cluster.sql(node, f"SELECT id, n FROM d.{table}")) for table in ("a", "b")]
+    assert left[0] == left[1], "half a transaction is there"
+    for number in at_least:
+        own = [row for id, row in left[0] if id // 1_000_000 == number]
+        assert own == list(range(len(own))), (number, own[:5], len(own))
+        assert at_least[number] <= len(own) <= at_most[number], (number, at_least[number], len(own), at_most[number])
+    return len(left[0])
+
+
+def with_writers(environment, *arguments):
+    cluster = environment.cluster("data", *arguments)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, KEY (n)); "
+                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
+    return cluster, {number: 0 for number in range(SESSIONS)}
+
+
+def backup(cluster, words=""):
+    made = cluster.mgm(f"START BACKUP {words}", "--json")
+    assert made.returncode == 0, made
+    return json.loads(made.stdout)
+
+
+def restore(cluster, directory, *flags, fails=False):
+    result = cluster.environment.run("restore", "--dir", cluster.dir, directory, *flags)
+    assert (result.returncode != 0) == fails, result
+    return result.stderr if fails else result.stdout
+
+
+def test_into_other_shapes(environment):
+    """A backup under load comes back into a cluster of one node and into one of four: every kind of column, and of the writers exactly
+    what was committed at one moment between the command's beginning and its end."""
+    cluster, first = with_writers(environment, "--workers", 2)
+    cluster.sql(2, TYPES)
+    kinds = contents(cluster, 3)
+    writers = start_writers(cluster, first)
+    time.sleep(2)
+    before = counts(writers)
+    made = backup(cluster, "3")
+    assert made["id"] == 3 and made["state"] == "done", made
+    after = {number: count + 1 for number, count in counts(writers).items()}
+    time.sleep(0.5)
+    assert all(counts(writers)[number] > before[number] for number in first), "it goes on beside the load"
+    assert len({node["node"] for node in made["nodes"]}) == 2, "both nodes take their share"
+    directory = os.path.join(cluster.dir, "backups", "BACKUP-3")
+    for name, shape in (("one", ["--data-nodes", 1, "--workers", 1]), ("four", ["--data-nodes", 4, "--workers", 1])):
+        other = environment.cluster(name, *shape)
+        said = restore(other, directory)
+        rows = check_prefix(other, 2, before, after)
+        assert contents(other, max(node["id"] for node in other.sql_nodes())) == kinds
+        # What it gives out by itself goes on behind what there was.
+        assert other.sql(2, "INSERT INTO kinds.everything (word) VALUES ('next'); SELECT LAST_INSERT_ID() > 8") == [["1"]]
+        assert "Duplicate entry" in other.sql(2, "INSERT INTO kinds.everything (word) VALUES ('STRASSE 😀')", expect_error=True)
+        other.sql(2, "INSERT INTO kinds.without_key VALUES (2)")
+        for table in ("d.a", "d.b", "kinds.everything"):
+            other.desc(table)
+        assert "there is a table" in restore(other, directory, fails=True)
+        # It is as durable as what was written by clients.
+        other.note_pids()
+        kill_all(other)
+        other.up()
+        assert check_prefix(other, 2, before, after) == rows
+        print(f"    into {name}: {said.strip().splitlines()[-1]}", flush=True)
+        other.destroy()
+    cluster.destroy()
+
+
+def test_parts_of_it(environment):
+    """A database or a table alone, encrypted with a password or a key; and what is wrong with a backup is said."""
+    cluster, _ = with_writers(environment, "--data-nodes", 1)
+    cluster.sql(2, TYPES)
+    kinds = contents(cluster, 2)
+    cluster.sql(2, "INSERT INTO d.a VALUES (1, 1); INSERT INTO d.b VALUES (1, 1)")
+    password, key, wrong = (environment.path(name) for name in ("password", "key", "wrong"))
+    for path, text in ((password, "correct horse\n"), (key, "0123456789abcdef" * 4), (wrong, "battery staple")):
+        with open(path, "w") as file:
+            file.write(text)
+    elsewhere = environment.path("else where")
+    backup(cluster, f"1 TO '{elsewhere}' ENCRYPT PASSWORD='correct horse'")
+    backup(cluster, f"2 TO '{elsewhere}' ENCRYPT KEYFILE '{key}' WAIT COMPLETED")
+    plain = backup(cluster)
+    assert plain["id"] == 3, "ids go on"
+    locked, keyed = (os.path.join(elsewhere, f"BACKUP-{id}") for id in (1, 2))
+    own = plain["nodes"][0]["dir"]
+    for directory in (locked, keyed):
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name), "rb") as file:
+                assert b"without_key" not in file.read(), "nothing is to be read in it"
+    cluster.sql(2, "DROP DATABASE kinds; DROP TABLE d.a")
+    assert "encrypted with a password" in restore(cluster, locked, fails=True)
+    assert "another password" in restore(cluster, locked, "--password-file", wrong, fails=True)
+    assert "encrypted with a key" in restore(cluster, keyed, fails=True)
+    assert "there was no table d.none then" in restore(cluster, own, "--table", "d.none", fails=True)
+    assert "there is a table d.b already" in restore(cluster, own, "--database", "d", fails=True)
+    restore(cluster, locked, "--password-file", password, "--table", "d.a")
+    assert cluster.sql(2, "SELECT * FROM d.a") == [["1", "1"]]
+    restore(cluster, keyed, "--key-file", key, "--database", "kinds")
+    assert contents(cluster, 2) == kinds
+    # Ids are not used twice, and what was there stays.
+    again = cluster.mgm(f"START BACKUP 1 TO '{elsewhere}'")
+    assert again.returncode != 0 and "there is a backup in" in again.stderr, again
+    assert os.listdir(locked), "it stays"
+    assert "id=" not in (status := cluster.mgm("BACKUP STATUS").stdout) and status.count("done") == 3, status
+    # What is damaged is not served.
+    path, *others = sorted(os.path.join(own, name) for name in os.listdir(own))
+    assert others, "a file for each worker"
+    whole = open(path, "rb").read()
+    cluster.sql(2, "DROP DATABASE d; DROP DATABASE kinds")
+    for damage, said in ((whole[:len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 4]) + whole[len(whole) // 2 + 1:], "is damaged"),
+                         (whole[:-30], "its end is missing"), (b"", "shorter than its header"), (b"no backup" * 20, "no file of a backup")):
+        with open(path, "wb") as file:
+            file.write(damage)
+        assert said in (why := restore(cluster, own, fails=True)), why
+        assert "without_key" not in str(cluster.sql(2, "SHOW DATABASES")), "it begins when all was looked through"
+    os.remove(path)
+    assert f"{os.path.basename(path)} missing" in restore(cluster, own, fails=True)
+    for other in others:
+        os.remove(other)
+    assert "there is no backup in" in restore(cluster, own, fails=True)
+
+
+def test_aborted(environment):
+    """A backup that is aborted leaves nothing, and the next one is made."""
+    cluster, _ = with_writers(environment, "--memory", "512M")
+    cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY, text TEXT)")
+    for begin in range(0, 60_000, 1_000):
+        rows = ", ".join(f"({id}, REPEAT('{id} ', 300))" for id in range(begin, begin + 1_000))
+        cluster.sql(2, f"INSERT INTO d.t VALUES {rows}")
+    aborted = cluster.mgm("START BACKUP NOWAIT; ABORT BACKUP")
+    assert aborted.returncode == 0, aborted
+    wait_for("it is aborted", lambda: "aborted" in cluster.mgm("BACKUP STATUS").stdout)
+    backups = os.path.join(cluster.dir, "backups")
+    assert not any(os.listdir(os.path.join(backups, name)) for name in os.listdir(backups)), "nothing is left"
+    assert cluster.mgm("ABORT BACKUP").returncode != 0
+    made = backup(cluster)
+    assert sum(node["bytes_read"] for node in made["nodes"]) > 60_000 * 1_000, made
+    cluster.sql(2, "DROP TABLE d.t")
+    restore(cluster, made["nodes"][0]["dir"], "--table", "d.t")
+    assert cluster.sql(3, "SELECT COUNT(*), SUM(id), SUM(LENGTH(text)) FROM d.t WHERE text = REPEAT(CONCAT(id, ' '), 300)")[0][:2] == [
+        "60000", str(sum(range(60_000)))]
+
+
+def utc(moment):
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment)) + f".{int(moment % 1 * 1e6):06}"
+
+
+def test_to_a_moment(environment):
+    """With the archive of the logs any moment behind a backup comes back, though nodes have died and come back, and the whole cluster
+    has lost its power, meanwhile: as of before a DROP TABLE, into the cluster itself and into another one."""
+    archive = environment.path("archive")
+    cluster, first = with_writers(environment, "--archive", archive)
+    writers = start_writers(cluster, first)
+    time.sleep(1)
+    made = backup(cluster)
+    directory = made["nodes"][0]["dir"]
+    moments = []
+
+    def note():
+        """At this moment so much was acknowledged a while ago, and no more than so much can have been committed."""
+        time.sleep(1.5)
+        at_least = counts(writers)
+        time.sleep(1.5)
+        moment = time.time()
+        moments.append((moment, at_least, {number: count + 1 for number, count in counts(writers).items()}))
+
+    note()
+    for id in (3, 2):
+        cluster.note_pids()
+        os.kill(cluster.node(id)["pid"], signal.SIGKILL)
+        wait_for("it has come back", lambda: all("started" in line for line in cluster.mgm("SHOW").stdout.splitlines()), 60)
+        revive(cluster, writers)
+        note()
+    kill_all(cluster)
+    for writer in writers:
+        writer.join(30)
+    cluster.up()
+    revive(cluster, writers)
+    note()
+    cluster.sql(2, "DROP TABLE d.a; DROP TABLE d.b")
+    for writer in writers:
+        writer.join(30)
+    cluster.sql(2, "CREATE TABLE d.other (id INT PRIMARY KEY)")
+    last = moments[-1][0]
+    wait_for("the archive has gone on", lambda: "there was no table" in restore_or_say(cluster, directory, archive, time.time() - 3), 60)
+    said = restore(cluster, directory, "--archive", archive, "--until", utc(last), "--table", "d.a", "--table", "d.b")
+    check_prefix(cluster, 3, *moments[-1][1:])
+    print(f"    into itself: {said.strip().splitlines()[-1]}", flush=True)
+    other = environment.cluster("other", "--data-nodes", 1)
+    for moment, at_least, at_most in moments:
+        restore(other, directory, "--archive", archive, "--until", f"@{moment:.6f}")
+        rows = check_prefix(other, 2, at_least, at_most)
+        print(f"    as of {utc(moment)}: {rows} rows", flush=True)
+        other.sql(2, "DROP DATABASE d")
+    assert "earlier backup" in restore(other, directory, "--archive", archive, "--until", "2020-01-01 00:00:00", fails=True)
+    assert "the archive ends at" in restore(other, directory, "--archive", archive, "--until", "2100-01-01 00:00:00", fails=True)
+    assert "is no moment" in restore(other, directory, "--archive", archive, "--until", "yesterday", fails=True)
+    elsewhere = environment.path("empty")
+    os.mkdir(elsewhere)
+    assert "does not go on" in restore(other, directory, "--archive", elsewhere, "--until", utc(last), fails=True)
+
+
+def restore_or_say(cluster, directory, archive, moment):
+    return restore(cluster, directory, "--archive", archive, "--until", f"@{moment:.6f}", "--table", "d.none", fails=True)
