@@ -194,3 +194,124 @@ impl Replay {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restart::Survey;
+    use types::wire::Bytes;
+
+    const SHARD: ShardId = ShardId(1);
+    const TABLE: TableId = TableId(9);
+
+    #[derive(Default)]
+    struct Taken(BTreeMap<Vec<u8>, (u64, Vec<u8>)>);
+
+    impl Rows for Taken {
+        fn change(
+            &mut self,
+            _shard: ShardId,
+            _table: TableId,
+            key: &[u8],
+            change: RowChange<'_>,
+            ts: Timestamp,
+        ) -> Result<(), String> {
+            match change {
+                RowChange::Put(row) => self.0.insert(key.to_vec(), (ts.0, row.to_vec())),
+                RowChange::Delete => self.0.remove(key),
+            };
+            Ok(())
+        }
+        fn clear(&mut self, _shard: ShardId) -> Result<(), String> {
+            self.0.clear();
+            Ok(())
+        }
+    }
+
+    fn record(
+        lineage: u64,
+        position: u64,
+        transaction: u64,
+        kind: RecordKind,
+        key: u8,
+    ) -> DiskEntry {
+        let transaction = TransactionId { sequence: transaction, ..TransactionId::default() };
+        let row = Some(Bytes(vec![position as u8]));
+        let writes = match &kind {
+            RecordKind::Closed { .. } | RecordKind::Decision { .. } => Vec::new(),
+            _ => vec![Write { table: TABLE, key: Bytes(vec![key]), row }],
+        };
+        let (lineage, position) = (Lineage(lineage), LogPosition(position));
+        let record = Record { transaction, kind, writes };
+        DiskEntry::Record { shard: SHARD, lineage, position, record }
+    }
+
+    fn commit(ts: Option<u64>) -> RecordKind {
+        RecordKind::Commit { ts: ts.map(Timestamp), participants: Vec::new(), joined: Vec::new() }
+    }
+    fn closed(at: u64) -> RecordKind {
+        RecordKind::Closed { at: Timestamp(at) }
+    }
+
+    /// The log of a shard through two lineages, and of a second replica. The entry of index n ends at place n + 1.
+    fn log() -> Vec<DiskEntry> {
+        let stamped = |position: u64, ts: u64| DiskEntry::Stamped {
+            shard: SHARD,
+            lineage: Lineage(1),
+            position: LogPosition(position),
+            ts: Timestamp(ts),
+        };
+        vec![
+            record(1, 1, 1, commit(Some(10)), 1),
+            record(1, 2, 2, commit(None), 2),
+            record(1, 3, 0, closed(20), 0),
+            stamped(2, 15),
+            record(1, 4, 3, commit(Some(30)), 1),
+            record(1, 5, 0, closed(30), 0),
+            record(1, 6, 4, commit(Some(35)), 3),
+            // The cluster began again with what was committed up to 30.
+            record(2, 6, 5, commit(Some(50)), 4),
+            record(2, 7, 0, closed(50), 0),
+            DiskEntry::Begun { shard: SHARD, lineage: Lineage(2), position: LogPosition(9) },
+            record(2, 10, 6, commit(Some(60)), 5),
+            record(2, 11, 0, closed(60), 0),
+        ]
+    }
+
+    /// What was committed at a timestamp comes of exactly the entries that the survey says: a commit that was stamped behind the place
+    /// where the log is closed is in it, what a restart has cut off and what another replica had is not.
+    #[test]
+    fn a_moment_comes_back() {
+        let restarts = BTreeMap::from([(Lineage(1), Timestamp(30))]);
+        let mut survey = Survey::default();
+        for (place, entry) in (1u64..).zip(&log()) {
+            survey.add(place, entry);
+        }
+        let span = |at: u64| survey.span(SHARD, Timestamp(at), &restarts);
+        assert_eq!(
+            (span(20), span(30), span(50), span(60)),
+            (Some((0, 4)), Some((0, 6)), Some((0, 9)), Some((10, 12)))
+        );
+        assert_eq!((span(15), span(35)), (None, None), "no log is closed there");
+        assert_eq!(survey.span(ShardId(2), Timestamp(20), &restarts), None);
+        let later = BTreeMap::from([(Lineage(1), Timestamp(25))]);
+        assert_eq!(survey.span(SHARD, Timestamp(30), &later), None, "a restart cut that off");
+
+        let rows = |at: u64| {
+            let (from, to) = span(at).expect("just seen");
+            let mut replay = Replay::new(Timestamp(at), restarts.clone());
+            replay.begin_behind(&[(SHARD, from)]);
+            replay.stop_behind(SHARD, to);
+            let mut taken = Taken::default();
+            for (place, entry) in (1u64..).zip(log()) {
+                replay.take(place, entry, &mut taken).expect("nobody refuses");
+            }
+            let keys = taken.0.into_iter().map(|(key, (ts, row))| (key[0], ts, row[0]));
+            keys.collect::<Vec<_>>()
+        };
+        assert_eq!(rows(20), [(1, 10, 1), (2, 15, 2)]);
+        assert_eq!(rows(30), [(1, 30, 4), (2, 15, 2)]);
+        assert_eq!(rows(50), [(1, 30, 4), (2, 15, 2), (4, 50, 6)]);
+        assert_eq!(rows(60), [(5, 60, 10)]);
+    }
+}

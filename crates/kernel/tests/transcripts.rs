@@ -40,6 +40,7 @@ macro_rules! transcripts {
 
 transcripts! {
     checkpoint:
+        a_session_waits
         closed_and_durable
         prepared_is_waited_for;
     channel:

@@ -403,6 +403,7 @@ impl Player {
         let request = match words.as_slice() {
             ["commit"] => Request::Commit,
             ["rollback"] => Request::Rollback,
+            ["await_checkpoint"] => Request::AwaitCheckpoint,
             ["undo", statement] => Request::Undo { statement: number(statement) as u32 },
             ["cancel"] => Request::Cancel,
             ["close"] => Request::Close,
