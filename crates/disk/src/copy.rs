@@ -235,7 +235,7 @@ impl CopyReader {
     }
 
     /// The next block, or how the file ends.
-    pub fn next(&mut self) -> Result<Result<Vec<u8>, CopyEnd>, DiskError> {
+    pub fn next_block(&mut self) -> Result<Result<Vec<u8>, CopyEnd>, DiskError> {
         let left = self.length - self.at;
         if left == 0 {
             return Ok(Err(CopyEnd::Clean));

@@ -57,7 +57,7 @@ impl Archive {
 fn place_behind(path: &Path) -> Option<u64> {
     let mut reader = CopyReader::open(path, None).ok()?;
     let mut place = None;
-    while let Ok(Ok(bytes)) = reader.next() {
+    while let Ok(Ok(bytes)) = reader.next_block() {
         match CopyBlock::from_bytes(&bytes).ok()? {
             CopyBlock::Archive(contents) => place = Some(contents.from),
             CopyBlock::Entries(entries) => {

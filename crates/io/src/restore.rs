@@ -169,7 +169,7 @@ fn text(error: disk::DiskError) -> String {
 
 /// None at the end of the file.
 fn next_block(reader: &mut CopyReader) -> Result<Option<CopyBlock>, String> {
-    match reader.next().map_err(text)? {
+    match reader.next_block().map_err(text)? {
         Ok(bytes) => CopyBlock::from_bytes(&bytes)
             .map(Some)
             .map_err(|error| format!("{}: {error}", reader.path().display())),

@@ -84,8 +84,8 @@ catalogue! {
     DeadlockFound: "primary" -> "detector", "deadlock", "a circle within a shard, broken there: remember it";
     DeadlockQuery: "detector" -> "coordinator", "deadlock", "whose transactions are these";
     DeadlockAnswer: "coordinator" -> "detector", "deadlock", "their connections and statements";
-    ReportRequest: "node" -> "node", "reports", "tell about yourself";
-    ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, what transactions hold, or deadlocks";
+    ReportRequest: "node" -> "node", "reports", "tell about yourself; or make your part of a backup, and how far is that";
+    ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, what transactions hold, deadlocks, or a backup";
 }
 
 /// The page `docs/protocol.md`.

@@ -263,7 +263,7 @@ mod tests {
                 "{line}: {error}"
             );
         }
-        for line in ["ALL STOP", "ALL RESTART", "shutdown", "start backup", "2 restart -f"] {
+        for line in ["ALL STOP", "ALL RESTART", "shutdown", "create nodegroup 2", "2 restart -f"] {
             assert!(parse(line).expect_err(line).starts_with("not in this release"), "{line}");
         }
         assert!(parse("99999 STATUS").expect_err("too large").contains("no node id"));

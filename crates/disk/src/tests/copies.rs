@@ -27,7 +27,7 @@ fn read(
     let mut reader = CopyReader::open(path, secret)?;
     let mut found = Vec::new();
     loop {
-        match reader.next()? {
+        match reader.next_block()? {
             Ok(block) => found.push(block),
             Err(end) => return Ok((found, end)),
         }

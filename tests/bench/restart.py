@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""How long a cluster takes to start again with its rows: fills a box of two data nodes, stops it, starts it, and says what the disks gave.
+
+    restart.py [--binary FILE] [--megabytes N] [--row-bytes N] [--kill] [--dir DIR]
+
+--megabytes  of rows (default 1000); each of the two nodes loads all of them, on one worker
+--row-bytes  of a row (default 200)
+--kill       the processes are killed instead of stopped: there is more log to be read
+--dir        where the cluster is made (default: a temporary directory)
+
+Prints the time of `skarv up`, and for each node how long its part took and row data a second of its core; then the speed at which
+the same files are read alone, which is what the device, or the page cache, gives.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROWS_PER_STATEMENT = 500
+CLIENTS = 4
+
+
+def run(*arguments):
+    result = subprocess.run(arguments, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, arguments))[:200]}: {result.stdout[-500:]}{result.stderr[-500:]}")
+    return result.stdout
+
+
+def client(socket):
+    return ["mariadb", "--no-defaults", "--user=root", f"--socket={socket}", "--batch", "--skip-column-names"]
+
+
+def fill(socket, first, count, row_bytes):
+    """Rows as sysbench's: a key, a number with an index, and text that does not compress to nothing."""
+    process = subprocess.Popen(client(socket), stdin=subprocess.PIPE, text=True)
+    width = max(1, row_bytes - 12)
+    for begin in range(first, first + count, ROWS_PER_STATEMENT):
+        end = min(begin + ROWS_PER_STATEMENT, first + count)
+        text = os.urandom((width + 1) // 2 * 16).hex()
+        rows = []
+        for id in range(begin, end):
+            at = (id - begin) % 15 * width
+            rows.append(f"({id},{id * 7919 % 1000003},'{text[at:at + width]}')")
+        process.stdin.write(f"INSERT INTO bench.t VALUES {','.join(rows)};\n")
+    process.stdin.close()
+    if process.wait() != 0:
+        sys.exit("the table could not be filled")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target"))
+    parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--row-bytes", type=int, default=200)
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--dir")
+    options = parser.parse_args()
+    place = options.dir or tempfile.mkdtemp(prefix="skarv-bench-")
+    data = os.path.join(place, "data")
+    memory = f"{max(256, options.megabytes * 3)}M"
+    rows = options.megabytes * 1_000_000 // options.row_bytes
+    try:
+        run(options.binary, "up", "--detach", "--dir", data, "--port", "0", "--workers", "1", "--memory", memory)
+        status = json.load(open(os.path.join(data, "cluster.json")))
+        sockets = [node["socket"] for node in status["nodes"] if node["socket"]]
+        subprocess.run(client(sockets[0]), text=True, check=True, input="CREATE DATABASE bench; CREATE TABLE bench.t "
+                       "(id INT PRIMARY KEY, k INT, c TEXT, KEY (k))")
+        began = time.monotonic()
+        share = (rows + CLIENTS - 1) // CLIENTS
+        threads = [threading.Thread(target=fill, args=(sockets[index % len(sockets)], index * share, share, options.row_bytes))
+                   for index in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        rows = share * CLIENTS
+        print(f"{rows} rows of {options.row_bytes} bytes, filled in {time.monotonic() - began:.1f} s", flush=True)
+        if options.kill:
+            status = json.load(open(os.path.join(data, "cluster.json")))
+            for pid in [status["supervisor_pid"], *(node["pid"] for node in status["nodes"])]:
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(1)
+        else:
+            began = time.monotonic()
+            run(options.binary, "down", "--dir", data)
+            print(f"down after {time.monotonic() - began:.1f} s", flush=True)
+        began = time.monotonic()
+        run(options.binary, "up", "--detach", "--dir", data, "--port", "0")
+        took = time.monotonic() - began
+        found = run(*client(sockets[0]), "--execute=SELECT COUNT(*) FROM bench.t").strip()
+        print(f"up again after {took:.2f} s, {found} rows", flush=True)
+        slowest = 0.0
+        for id in (2, 3):
+            log = open(os.path.join(data, f"node{id}.log"), errors="replace").read()
+            seconds = float(re.findall(r"part 0 is loaded after ([0-9.]+) s", log)[-1])
+            slowest = max(slowest, seconds)
+            rate = rows * options.row_bytes / 1e6 / seconds
+            print(f"node {id}: part 0 after {seconds:.2f} s, {rate:.0f} MB of row data a second and core", flush=True)
+        print(f"all else: {took - slowest:.2f} s")
+        began, size = time.monotonic(), 0
+        for directory, _, names in os.walk(os.path.join(data, "node2.rows")):
+            for name in names:
+                with open(os.path.join(directory, name), "rb", buffering=0) as file:
+                    while part := file.read(1 << 20):
+                        size += len(part)
+        print(f"the files of node 2, read alone: {size / 1e6:.0f} MB, {size / 1e6 / (time.monotonic() - began):.0f} MB/s; "
+              f"{size / (rows * options.row_bytes):.2f} times the rows")
+    finally:
+        subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
+        if not options.dir:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
