@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 
 use protocol::control::ControlState;
 use protocol::request::{LocalRows, Reply, Request, SessionId};
+use protocol::restart::RestartReport;
 use types::hash::{bucket_of, hash64};
 use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
 
@@ -120,6 +121,10 @@ impl Client {
         let runs = state.incarnations.get(&node) == Some(&transaction.incarnation);
         let is_known = runs || state.is_over(transaction.incarnation);
         is_known && shard.0 < state.shard_count()
+    }
+    /// What the last cluster restart began with, and what it lost; none if there was none.
+    pub fn restarted(&self) -> Option<RestartReport> {
+        self.shared.state.borrow().restarted.clone()
     }
     pub fn shard_of(&self, primary_key: &[u8]) -> ShardId {
         self.shared.state.borrow().shard_of(bucket_of(hash64(primary_key)))

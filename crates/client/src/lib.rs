@@ -28,6 +28,7 @@ pub use protocol::op::{
 };
 pub use protocol::report::*;
 pub use protocol::request::{Connections, SessionId};
+pub use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartReport};
 pub use protocol::schema::{SchemaChange, SchemaError};
 pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
 pub use scan::{ScanBatch, ScanCursor, ScanOptions};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use disk::copy::{CopyEnd, CopyReader, Secret};
-use kernel::{Replay, Rows, Survey};
+use kernel::{PassedOver, Replay, Rows, Survey};
 use protocol::backup::{ArchiveContents, ArchiveMark, BackupContents, CopyBlock, History};
 use protocol::disk::{CheckpointBlock, DiskEntry};
 use protocol::schema::SEQUENCES_TABLE;
@@ -604,6 +604,9 @@ impl Rows for Sorter<'_> {
             false => Ok(()),
         }
     }
+
+    /// Nobody asked for it.
+    fn pass_over(&mut self, _commit: PassedOver<'_>) {}
 
     /// Never: what came before is not read.
     fn clear(&mut self, shard: ShardId) -> Result<(), String> {

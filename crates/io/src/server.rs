@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use kernel::{Boot, NodeShared, Store, Time};
+use kernel::{Boot, NodeShared, PartLoaded, Store, Time};
 use mio::{Poll, Waker};
 use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -32,6 +32,9 @@ use crate::secure::LinkKeys;
 use crate::store::FileStore;
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
+
+/// How long an end as planned waits for the disk to hold that it was one.
+const REST_NOTED_MAX: Duration = Duration::from_secs(2);
 
 /// What the workers of a node share, besides the kernels' own.
 pub struct Shared {
@@ -106,12 +109,13 @@ impl Shared {
             let shared = Arc::clone(self);
             let load = move || {
                 panic::this_thread_is_fail_stop(Arc::clone(&shared.log));
-                if let Err(error) = shared.node.load_part(part) {
+                let loaded = shared.node.load_part(part).unwrap_or_else(|error| {
                     let what = format!("node {node} cannot load its rows: {error}");
-                    panic::end_process(&shared.log, &what, panic::EXIT_CODE_PANIC);
-                }
-                let seconds = begun.elapsed().as_secs_f64();
-                shared.log.info(&format!("part {part} is loaded after {seconds:.2} s"));
+                    panic::end_process(&shared.log, &what, panic::EXIT_CODE_PANIC)
+                });
+                let took = begun.elapsed();
+                shared.log.info(&loaded_text(part, &loaded, took));
+                shared.node.part_is_loaded(loaded, micros(took));
             };
             let thread = std::thread::Builder::new().name(format!("load-{part}"));
             thread.spawn(load).unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
@@ -190,12 +194,24 @@ impl Shared {
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().expect("nobody panics while holding this lock")
     }
+    /// Nothing comes behind that: the next start is told that this end was as planned. If the disk has it, or will not take it soon.
+    fn note_rested(&self) {
+        if !self.is_resting() || !self.has_rested.load(Ordering::Acquire) {
+            return;
+        }
+        let place = self.node.note_rested();
+        let until = Instant::now() + REST_NOTED_MAX;
+        while !self.node.is_rest_noted(place) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
     /// Called by a worker's thread when it ends.
     fn worker_ended(&self) {
         let mut life = self.life();
         life.workers_ended += 1;
         if life.workers_ended == self.worker_count() {
             life.ready = false;
+            self.note_rested();
             self.log.info(&format!("node {} stopped", self.options.node));
         }
         self.life_changed.notify_all();
@@ -304,6 +320,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         cluster: options.cluster.cluster,
         node: options.node,
     });
+    let look_begun = Instant::now();
     let open = || FileStore::open(&options.dir, options.node, own.workers, archive.as_ref());
     let opened = own.data.then(open);
     let store = opened.transpose()?.map(Arc::new);
@@ -321,6 +338,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         options.mutation,
     )
     .map_err(|reason| StartError::Directory { path: options.dir.clone(), reason })?;
+    node.set_looked(micros(look_begun.elapsed()));
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,
@@ -417,6 +435,29 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         spawned.unwrap_or_else(|error| panic!("cannot start thread {index} of the node: {error}"));
     }
     Ok(NodeServer { shared })
+}
+
+/// What was loaded of a part of the disk, for the log.
+fn loaded_text(part: u16, loaded: &PartLoaded, took: Duration) -> String {
+    let PartLoaded { rows, row_bytes, entries, entry_bytes, lost } = loaded;
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let (rows_size, log_size) = (megabytes(*row_bytes), megabytes(*entry_bytes));
+    let seconds = took.as_secs_f64();
+    let speed = (rows_size + log_size) / seconds.max(1e-6);
+    let passed_over = match lost.len() {
+        0 => String::new(),
+        count => {
+            format!("; {count} transactions behind what the cluster starts with are passed over")
+        }
+    };
+    format!(
+        "part {part} is loaded after {seconds:.2} s: {rows} rows of its checkpoint ({rows_size:.1} MB) and {entries} entries of the \
+         log behind it ({log_size:.1} MB), {speed:.0} MB/s{passed_over}"
+    )
+}
+
+fn micros(duration: Duration) -> Time {
+    Time::try_from(duration.as_micros()).unwrap_or(Time::MAX)
 }
 
 fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAddr>), StartError> {

@@ -40,7 +40,7 @@ pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
-pub use replay::{Replay, Rows};
-pub use restart::Survey;
+pub use replay::{PassedOver, Replay, Rows};
+pub use restart::{PartLoaded, Survey};
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

@@ -200,5 +200,9 @@ pub const DEADLOCK_MEMBERS_MAX: usize = 64;
 /// Victims a coordinator remembers until the detector has asked who they were, which takes a round trip.
 pub const VICTIMS_KEPT_MAX: usize = 64;
 
+/// Transactions that a cluster restart has lost, of which the control state keeps the ids: 32 KB, in an entry of its log and in every
+/// copy of the state.
+pub const LOST_TOLD_MAX: usize = 1_000;
+
 /// Nodes that have not answered a report by then count as unreachable.
 pub const REPORT_TIMEOUT_US: u64 = 2_000_000;

@@ -25,7 +25,7 @@ use crate::limits::{
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
-use crate::restart::{self, Found};
+use crate::restart::{self, Found, Loaded};
 use crate::store::Store;
 use crate::worker::Time;
 
@@ -224,6 +224,7 @@ pub struct NodeShared {
     disk_behind: Vec<AtomicBool>,
     /// In a cluster restart.
     pub(crate) parts_loaded: AtomicU64,
+    pub(crate) loaded: parking_lot::Mutex<Loaded>,
     /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
     time_offset: AtomicI64,
     /// Snapshots opened on the sequencer's own node, with how many transactions use each.
@@ -334,6 +335,7 @@ impl NodeShared {
             parts,
             disk_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             parts_loaded: AtomicU64::new(0),
+            loaded: parking_lot::Mutex::default(),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),

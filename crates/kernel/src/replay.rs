@@ -24,6 +24,18 @@ pub trait Rows {
     ) -> Result<(), String>;
     /// What the shard was given so far is nobody's.
     fn clear(&mut self, shard: ShardId) -> Result<(), String>;
+    /// This was committed, behind the timestamp.
+    fn pass_over(&mut self, commit: PassedOver<'_>);
+}
+
+/// A COMMIT of a log that is not given on.
+pub struct PassedOver<'a> {
+    pub shard: ShardId,
+    pub lineage: Lineage,
+    pub transaction: TransactionId,
+    pub joined: &'a [TransactionId],
+    /// None: it had not got one.
+    pub ts: Option<Timestamp>,
 }
 
 pub struct Replay {
@@ -74,9 +86,17 @@ impl Replay {
         self.stops.insert(shard, place);
     }
 
-    /// Where each log is closed at the timestamp.
-    pub fn ends(self) -> impl Iterator<Item = (ShardId, LogPosition)> {
-        self.logs.into_iter().map(|(shard, log)| (shard, log.position))
+    /// That was all. Returns where each log is closed at the timestamp.
+    pub fn end(self, into: &mut dyn Rows) -> Vec<(ShardId, LogPosition)> {
+        for (shard, log) in &self.logs {
+            for record in log.unstamped.values() {
+                if let RecordKind::Commit { joined, .. } = &record.kind {
+                    let (shard, lineage, transaction) = (*shard, log.lineage, record.transaction);
+                    into.pass_over(PassedOver { shard, lineage, transaction, joined, ts: None });
+                }
+            }
+        }
+        self.logs.into_iter().map(|(shard, log)| (shard, log.position)).collect()
     }
 
     pub fn take_block(
@@ -106,7 +126,7 @@ impl Replay {
             return Ok(());
         }
         match entry {
-            DiskEntry::Booted { .. } => {}
+            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => {}
             DiskEntry::Begun { shard, .. } => {
                 self.logs.insert(shard, Log::default());
                 into.clear(shard)?;
@@ -148,7 +168,11 @@ impl Replay {
                 log.unstamped.insert(position, record);
                 return Ok(());
             }
-            RecordKind::Commit { ts: Some(ts), .. } => {
+            RecordKind::Commit { ts: Some(ts), joined, .. } => {
+                if limit < ts {
+                    let (lineage, joined, ts) = (log.lineage, joined.as_slice(), Some(ts));
+                    into.pass_over(PassedOver { shard, lineage, transaction, joined, ts });
+                }
                 let mut rows = undecided(log);
                 rows.extend(writes);
                 (rows, ts)
@@ -226,6 +250,7 @@ mod tests {
             self.0.clear();
             Ok(())
         }
+        fn pass_over(&mut self, _commit: PassedOver<'_>) {}
     }
 
     fn record(

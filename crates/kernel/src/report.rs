@@ -181,10 +181,19 @@ fn outcome(
         return Some(coordinator.outcome(transaction));
     }
     let is_owner = owned_shards(context).contains(&shard);
+    if is_owner && is_lost_by_restart(commit, context) {
+        return Some(TransactionOutcome::RolledBackByRestart);
+    }
     if context.node.mutation == Mutation::OutcomeGuessed && is_owner {
         return Some(TransactionOutcome::RolledBack);
     }
     context.node.shard(shard).filter(|_| is_owner)?.outcome(transaction)
+}
+
+/// Of those that a restart has lost the first are known.
+fn is_lost_by_restart(commit: &CommitId, context: &Context<'_>) -> bool {
+    let restarted = context.state.restarted.as_ref();
+    restarted.is_some_and(|report| report.lost_first.iter().any(|lost| lost.commit == *commit))
 }
 
 fn holdings(context: &Context<'_>) -> Vec<ShardHoldings> {

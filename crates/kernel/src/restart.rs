@@ -5,6 +5,9 @@
 //! each transaction only what was committed up to the restart's timestamp. What came behind, and what was not decided, is passed over:
 //! here, and in every restart after this one, because the control plane keeps how each lineage ended.
 //!
+//! What is passed over is counted: a COMMIT behind that timestamp in the lineage that ends may have been told to a client. Of what no disk has
+//! nobody knows; only where all nodes have said, as the last they wrote, that they ended as planned, nothing is lost for certain.
+//!
 //! A log can be begun with at a timestamp that it is closed at, if every COMMIT before that place has its own timestamp on the disk, and
 //! if what was copied into it, when its replica was filled, is no newer.
 
@@ -13,14 +16,20 @@ use std::sync::atomic::Ordering;
 
 use protocol::control::ControlState;
 use protocol::disk::{CheckpointBlock, CheckpointContents, DiskEntry};
-use protocol::message::{DiskFound, DiskPoint, RecordKind};
+use protocol::message::{CopiedVersion, DiskFound, DiskPoint, RecordKind};
+use protocol::restart::{LostRange, LostTransaction, NodeLoaded};
 use storage::RowChange;
 use types::wire::Wire;
-use types::{Incarnation, Lineage, LogPosition, ShardId, TableId, Timestamp, WorkerId};
+use types::{
+    CommitId, Incarnation, Lineage, LogPosition, NodeId, ShardId, TableId, Timestamp,
+    TransactionId, WorkerId,
+};
 
+use crate::limits::LOST_TOLD_MAX;
 use crate::node::{Mutation, NodeShared};
-use crate::replay::{Replay, Rows};
+use crate::replay::{PassedOver, Replay, Rows};
 use crate::store::{CheckpointFound, Store};
+use crate::worker::Time;
 
 /// As many points are told of: others' disks may lack the last few.
 const POINTS_TOLD_MAX: usize = 64;
@@ -37,13 +46,16 @@ pub(crate) struct Found {
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
 pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, String> {
     let mut boots: Vec<Incarnation> = Vec::new();
+    let mut rested = None;
     let mut survey = Survey::default();
     for part in (0..store.parts()).map(WorkerId) {
         store.read_log(part, 0, &mut |place, bytes| {
             let entry = DiskEntry::without_rows(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
-            if let DiskEntry::Booted { incarnation } = &entry {
-                boots.push(*incarnation);
+            match &entry {
+                DiskEntry::Booted { incarnation } => boots.push(*incarnation),
+                DiskEntry::Rested { incarnation } => rested = Some(*incarnation),
+                _ => {}
             }
             survey.add(place, &entry);
             Ok(())
@@ -65,7 +77,8 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
         boots.clear();
     }
     let skipped = points.len().saturating_sub(POINTS_TOLD_MAX);
-    found.told = DiskFound { points: points.into_iter().skip(skipped).collect(), boots };
+    let points = points.into_iter().skip(skipped).collect();
+    found.told = DiskFound { points, boots, rested };
     Ok(found)
 }
 
@@ -110,7 +123,7 @@ impl Survey {
         }
         let log = logs.last_mut().expect("just looked");
         match entry {
-            DiskEntry::Booted { .. } => {}
+            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => {}
             DiskEntry::Begun { .. } => log.begun = place,
             DiskEntry::Record { lineage, position, record, .. } => {
                 log.add(*lineage, *position, place, &record.kind);
@@ -194,17 +207,23 @@ impl LogFound {
 
 impl NodeShared {
     /// Loads the rows that one part of the disk has, in a cluster restart; each part once, on any thread. Errors name the part and what is
-    /// wrong there: then this node must not serve.
-    pub fn load_part(&self, part: u16) -> Result<(), String> {
+    /// wrong there: then this node must not serve. The host says how long it took ([`NodeShared::part_is_loaded`]).
+    pub fn load_part(&self, part: u16) -> Result<PartLoaded, String> {
         let state = self.state();
         let store = self.store.as_ref().expect("a restart is of nodes with disks");
         let part = WorkerId(part);
-        let at = state.restart.expect("the host was asked in a restart").at;
+        let restart = state.restart.expect("the host was asked in a restart");
+        let at = restart.at;
         let mut replay = Replay::new(at, state.restarts.clone());
         if self.mutation == Mutation::TailNotCut {
             replay.forget_cuts();
         }
-        let mut loading = Loading { node: self, state: &state };
+        let mut loading = Loading {
+            node: self,
+            state: &state,
+            ended: restart.ended,
+            loaded: PartLoaded::default(),
+        };
         let found = checkpoints(store.as_ref(), part)?;
         let fits = |contents: &CheckpointContents| {
             contents.newest <= replay.limit(contents.lineage) && self.disk.fits(contents, at)
@@ -216,6 +235,7 @@ impl NodeShared {
                 let block = CheckpointBlock::from_bytes(bytes).map_err(|error| {
                     format!("part {part}, checkpoint {}: {error}", found.number)
                 })?;
+                loading.loaded.add_block(&block);
                 replay.take_block(block, &mut loading)
             })?;
         }
@@ -226,15 +246,40 @@ impl NodeShared {
         store.read_log(part, log_from, &mut |place, bytes| {
             let entry = DiskEntry::from_bytes(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
+            loading.loaded.entries += 1;
+            loading.loaded.entry_bytes += bytes.len() as u64;
             replay.take(place, entry, &mut loading)
         })?;
-        for (shard, position) in replay.ends() {
+        for (shard, position) in replay.end(&mut loading) {
             if let Some(mut shard) = self.shard(shard) {
                 shard.end_loading(position, at);
             }
         }
+        Ok(loading.loaded)
+    }
+
+    /// That part is loaded.
+    pub fn part_is_loaded(&self, part: PartLoaded, took_us: Time) {
+        self.loaded.lock().add(part, took_us);
         self.parts_loaded.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+    }
+
+    /// How long the host has looked through the disk, before the node was made.
+    pub fn set_looked(&self, took_us: Time) {
+        self.loaded.lock().figures.looked_us = took_us;
+    }
+
+    /// This boot ends as planned, with its cluster: no worker of it does anything any more, and all that it has committed is on the disks.
+    /// Returns the place that the first part of its disk must be durable to, for that to be known later.
+    pub fn note_rested(&self) -> u64 {
+        let Some(store) = &self.store else { return 0 };
+        let incarnation = self.incarnation;
+        let place = store.append(WorkerId(0), &DiskEntry::Rested { incarnation }.to_bytes());
+        store.flush(WorkerId(0));
+        place
+    }
+    pub fn is_rest_noted(&self, place: u64) -> bool {
+        self.store.as_ref().is_none_or(|store| place <= store.durable(WorkerId(0)))
     }
 
     /// Parts that are to be loaded.
@@ -248,10 +293,82 @@ impl NodeShared {
     }
 }
 
+/// What a part of the disk had.
+#[derive(Debug, Default)]
+pub struct PartLoaded {
+    /// Rows of its local checkpoint, and the bytes of their keys and values.
+    pub rows: u64,
+    pub row_bytes: u64,
+    /// Entries of the log behind it.
+    pub entries: u64,
+    pub entry_bytes: u64,
+    /// Commits that are passed over.
+    pub lost: BTreeMap<CommitId, Option<Timestamp>>,
+}
+
+impl PartLoaded {
+    fn add_block(&mut self, block: &CheckpointBlock) {
+        for row in &block.rows {
+            if let CopiedVersion::Committed(_, value) = &row.version {
+                self.rows += 1;
+                self.row_bytes += (row.key.0.len() + value.0.len()) as u64;
+            }
+        }
+    }
+
+    fn lose(
+        &mut self,
+        shard: ShardId,
+        transaction: TransactionId,
+        joined: &[TransactionId],
+        ts: Option<Timestamp>,
+    ) {
+        for transaction in joined.iter().copied().chain([transaction]) {
+            self.lost.insert(CommitId { transaction, shard }, ts);
+        }
+    }
+}
+
+/// What the node has loaded so far.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    figures: NodeLoaded,
+    /// No two parts have the same: each has the logs of its shards.
+    lost: BTreeMap<CommitId, Option<Timestamp>>,
+}
+
+impl Loaded {
+    fn add(&mut self, part: PartLoaded, took_us: Time) {
+        let figures = &mut self.figures;
+        figures.rows += part.rows;
+        figures.row_bytes += part.row_bytes;
+        figures.entries += part.entries;
+        figures.entry_bytes += part.entry_bytes;
+        figures.busy_us += took_us;
+        self.lost.extend(part.lost);
+    }
+
+    /// What the leader is told of it, but for how long it took by the clock; with the first transactions that are lost.
+    pub fn told(&self, node: NodeId, parts: u16) -> (NodeLoaded, Vec<LostTransaction>) {
+        let lost = LostRange::of(self.lost.values().copied());
+        let mut first: Vec<LostTransaction> = self
+            .lost
+            .iter()
+            .map(|(commit, ts)| LostTransaction { commit: *commit, ts: *ts, node })
+            .collect();
+        first.sort_by_key(|lost| (lost.ts, lost.commit));
+        first.truncate(LOST_TOLD_MAX);
+        (NodeLoaded { node, parts, lost, ..self.figures }, first)
+    }
+}
+
 /// The replicas of a node take what its disk has.
 struct Loading<'a> {
     node: &'a NodeShared,
     state: &'a ControlState,
+    /// The lineage that ends with the restart's timestamp.
+    ended: Lineage,
+    loaded: PartLoaded,
 }
 
 impl Rows for Loading<'_> {
@@ -273,5 +390,10 @@ impl Rows for Loading<'_> {
             shard.clear(self.state);
         }
         Ok(())
+    }
+    fn pass_over(&mut self, commit: PassedOver<'_>) {
+        if commit.lineage == self.ended {
+            self.loaded.lose(commit.shard, commit.transaction, commit.joined, commit.ts);
+        }
     }
 }

@@ -230,6 +230,8 @@ transcripts! {
         deadlocks_are_remembered
         locks_of_all_nodes;
     restart:
+        ended_as_planned
+        one_ends_otherwise
         power_failure;
     sequencer:
         granted_snapshots_hold_the_horizon

@@ -46,7 +46,7 @@ catalogue! {
     StopNode: "node" -> "node", "handover", "the operator wants you to stop, and perhaps to start again";
     AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";
     Handover: "worker" -> "node, voters", "handover", "a step of it: what has begun has ended, and nothing begins";
-    RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk; repeated until views are formed";
+    RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk, how long that took, and what was passed over; repeated until views are formed";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";

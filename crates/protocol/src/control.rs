@@ -12,6 +12,7 @@ use types::{
     NodeId, ShardId, Timestamp, View, WorkerId, wire_enum, wire_struct,
 };
 
+use crate::restart::RestartReport;
 use crate::schema::{SchemaChange, SchemaError};
 
 /// The cluster as its operator configured it. Equal on every node, or the nodes refuse each other.
@@ -165,6 +166,8 @@ pub struct ControlState {
     pub catalogue: Catalogue,
     /// The newest request of each requester and its outcome, so that one sent again is not done again.
     pub requests: BTreeMap<Address, RequestRecord>,
+    /// The last cluster restart that was ended.
+    pub restarted: Option<RestartReport>,
 }
 wire_struct!(ControlState {
     applied,
@@ -182,6 +185,7 @@ wire_struct!(ControlState {
     buckets,
     catalogue,
     requests,
+    restarted,
 });
 
 /// One view of a node group.
@@ -284,8 +288,12 @@ pub struct Restart {
     pub at: Timestamp,
     /// Of the sequencer, when views are formed.
     pub epoch: u16,
+    /// The lineage that it ends: the last that clients were served in.
+    pub ended: Lineage,
+    /// All data nodes had been stopped as planned.
+    pub is_clean: bool,
 }
-wire_struct!(Restart { begun, at, epoch });
+wire_struct!(Restart { begun, at, epoch, ended, is_clean });
 
 /// A boot whose disk holds what a cluster restart begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,9 +343,9 @@ pub enum ControlEntry {
     EndHandover { begun: u64, done: bool },
     /// Nobody is left of some group: all begin again with what was committed up to `at`, as these disks hold it. Only if nothing was
     /// applied behind the entry of number `after`.
-    BeginRestart { after: u64, at: Timestamp, members: Vec<RestartMember> },
+    BeginRestart { after: u64, at: Timestamp, is_clean: bool, members: Vec<RestartMember> },
     /// All members of the restart that was begun so have loaded their rows.
-    EndRestart { begun: u64 },
+    EndRestart { begun: u64, report: RestartReport },
 }
 wire_enum!(ControlEntry {
     0 => RegisterNode { node, incarnation, home },
@@ -347,8 +355,8 @@ wire_enum!(ControlEntry {
     4 => PromoteNode { node, incarnation },
     5 => BeginHandover { node, incarnation, purpose },
     6 => EndHandover { begun, done },
-    7 => BeginRestart { after, at, members },
-    8 => EndRestart { begun },
+    7 => BeginRestart { after, at, is_clean, members },
+    8 => EndRestart { begun, report },
 });
 
 impl ControlState {
@@ -369,6 +377,7 @@ impl ControlState {
             buckets: Vec::new(),
             catalogue,
             requests: BTreeMap::new(),
+            restarted: None,
         }
     }
 

@@ -18,12 +18,15 @@ pub enum DiskEntry {
     Begun { shard: ShardId, lineage: Lineage, position: LogPosition },
     /// This boot of the node has opened the disk: in its first part.
     Booted { incarnation: Incarnation },
+    /// This boot has ended as planned, with its cluster: nothing comes behind that, and the disks have all that it has committed.
+    Rested { incarnation: Incarnation },
 }
 wire_enum!(DiskEntry {
     0 => Record { shard, lineage, position, record },
     1 => Stamped { shard, lineage, position, ts },
     2 => Begun { shard, lineage, position },
     3 => Booted { incarnation },
+    4 => Rested { incarnation },
 });
 
 /// Some committed rows of a local checkpoint.
@@ -53,7 +56,7 @@ impl DiskEntry {
             DiskEntry::Record { shard, .. }
             | DiskEntry::Stamped { shard, .. }
             | DiskEntry::Begun { shard, .. } => Some(*shard),
-            DiskEntry::Booted { .. } => None,
+            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => None,
         }
     }
 
@@ -121,6 +124,7 @@ mod tests {
             DiskEntry::Stamped { shard, lineage, position, ts: Timestamp(5) },
             DiskEntry::Begun { shard, lineage, position },
             DiskEntry::Booted { incarnation: Incarnation(4) },
+            DiskEntry::Rested { incarnation: Incarnation(4) },
         ] {
             let bytes = entry.to_bytes();
             let decoded = DiskEntry::from_bytes(&bytes).expect("just written");

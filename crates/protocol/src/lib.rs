@@ -16,6 +16,7 @@ pub mod op;
 pub mod refusal;
 pub mod report;
 pub mod request;
+pub mod restart;
 pub mod schema;
 
 pub use envelope::{Envelope, EnvelopeError, PROTOCOL_VERSION};

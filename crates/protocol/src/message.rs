@@ -13,6 +13,7 @@ use crate::control::{ControlOutcome, RaftMessage};
 use crate::op::{BatchResult, Op, WaitPolicy};
 use crate::refusal::Refusal;
 use crate::report::{Connection, DeadlockMember, LockedThing, Report, ReportRequest};
+use crate::restart::{LostTransaction, NodeLoaded};
 use crate::schema::SchemaChange;
 
 #[derive(Clone, Debug)]
@@ -123,8 +124,10 @@ pub struct DiskFound {
     pub points: Vec<DiskPoint>,
     /// The boots that this disk has served, if it has been whole since the first of them.
     pub boots: Vec<Incarnation>,
+    /// The boot before, if it was stopped as planned with its cluster: everything that it has committed is on the disks.
+    pub rested: Option<Incarnation>,
 }
-wire_struct!(DiskFound { points, boots });
+wire_struct!(DiskFound { points, boots, rested });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiskPoint {
@@ -140,8 +143,11 @@ pub struct RowsLoaded {
     pub incarnation: Incarnation,
     /// The place in the log of the entry that began it.
     pub begun: u64,
+    pub loaded: NodeLoaded,
+    /// The first commits that it has passed over, in the order of their timestamps.
+    pub lost_first: Vec<LostTransaction>,
 }
-wire_struct!(RowsLoaded { incarnation, begun });
+wire_struct!(RowsLoaded { incarnation, begun, loaded, lost_first });
 
 /// A node asks the leader for a schema change; sent again, with the same sequence, until it is answered.
 #[derive(Clone, Debug)]

@@ -99,6 +99,8 @@ pub enum TransactionOutcome {
     InProgress,
     /// It is not committed, and never will be.
     RolledBack,
+    /// It was committed, and a cluster restart began with less: it is as if it had never been.
+    RolledBackByRestart,
     Committed,
 }
 wire_enum!(TransactionOutcome {
@@ -106,6 +108,7 @@ wire_enum!(TransactionOutcome {
     1 => InProgress,
     2 => RolledBack,
     3 => Committed,
+    4 => RolledBackByRestart,
 });
 
 #[derive(Clone, Debug, Default)]

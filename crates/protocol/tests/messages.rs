@@ -12,6 +12,7 @@ use protocol::envelope::{
 use protocol::message::*;
 use protocol::op::*;
 use protocol::report::*;
+use protocol::restart::{LostTransaction, NodeLoaded};
 use protocol::schema::{SchemaChange, SchemaError};
 use protocol::{Message, Refusal};
 use types::expr::{Aggregate, AggregateFunction, BinaryOp};
@@ -115,6 +116,7 @@ fn messages() -> Vec<Message> {
             disk: DiskFound {
                 points: vec![DiskPoint { at: ts, lineage: Lineage(1) }],
                 boots: vec![Incarnation(9)],
+                rested: Some(Incarnation(9)),
             },
         }),
         Message::ChangeSchema(ChangeSchema {
@@ -191,7 +193,16 @@ fn messages() -> Vec<Message> {
         Message::Cancel(Cancel { transaction, request, shard }),
         Message::TransactionUnknown(TransactionUnknown { transaction, request, shard }),
         Message::NodeDead(NodeDead { node: NodeId(3), incarnation: Incarnation(9) }),
-        Message::RowsLoaded(RowsLoaded { incarnation: Incarnation(9), begun: 12 }),
+        Message::RowsLoaded(RowsLoaded {
+            incarnation: Incarnation(9),
+            begun: 12,
+            loaded: NodeLoaded { node: NodeId(2), rows: 7, ..NodeLoaded::default() },
+            lost_first: vec![LostTransaction {
+                commit: CommitId { transaction, shard },
+                ts: Some(ts),
+                node: NodeId(2),
+            }],
+        }),
         Message::Probe(Probe {}),
         Message::Excluded(Excluded { incarnation: Incarnation(9) }),
         Message::Alive(Alive {

@@ -175,7 +175,7 @@ struct Total {
     simulated: u64,
     transactions: u64,
     refusals: u64,
-    outcomes: [u64; 4],
+    outcomes: [u64; 5],
     counts: Counts,
     /// Time that threads spent in worlds.
     busy: Duration,
@@ -230,10 +230,11 @@ fn run_all(arguments: &Arguments) -> ExitCode {
             "{crashes} nodes ended, {leaves} of them as planned, and the power failed {power_failures} times, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
         );
-        let [forgotten, in_progress, rolled_back, committed] = total.outcomes;
+        let [forgotten, in_progress, rolled_back, by_restart, committed] = total.outcomes;
         println!(
-            "of commits whose outcome nobody knew, {committed} were committed and {rolled_back} rolled back, as those who asked \
-             later were told; {in_progress} times that was not known yet, {forgotten} times not any more"
+            "of commits whose outcome nobody knew, {committed} were committed, {rolled_back} rolled back and {by_restart} lost in a \
+             cluster restart, as those who asked later were told; {in_progress} times that was not known yet, {forgotten} times not any \
+             more"
         );
     }
     println!("{} passed, {} failed", total.passed, total.failed);

@@ -47,7 +47,7 @@ pub struct Outcome {
     pub transactions: u64,
     pub refusals: u64,
     /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
-    pub outcomes: [u64; 4],
+    pub outcomes: [u64; 5],
     pub counts: Counts,
     /// The last lines of the nodes' logs.
     pub log: Vec<String>,

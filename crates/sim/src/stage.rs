@@ -42,7 +42,7 @@ pub struct Stage {
     pub transactions: Cell<u64>,
     pub refusals: Cell<u64>,
     /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
-    pub outcomes: Cell<[u64; 4]>,
+    pub outcomes: Cell<[u64; 5]>,
     pub is_mild: bool,
     /// The world loses a node some time.
     pub has_crash: bool,

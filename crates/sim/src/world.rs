@@ -668,7 +668,8 @@ impl World {
         if std::mem::take(&mut outbox.load) {
             let node = &self.nodes[&address.node];
             for part in 0..node.parts() {
-                node.load_part(part).expect("the disk gives back what it was given");
+                let loaded = node.load_part(part).expect("the disk gives back what it was given");
+                node.part_is_loaded(loaded, 0);
             }
         }
         if std::mem::take(&mut outbox.has_left) {

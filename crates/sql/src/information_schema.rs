@@ -1,11 +1,12 @@
-//! The tables of information_schema and performance_schema that drivers and tools read, made on the fly: from the
-//! catalogue, and ([`activity`]) from what the nodes report.
+//! The tables of information_schema, performance_schema and skarv that drivers and tools read, made on the fly: from the
+//! catalogue, from what the nodes report ([`activity`]), and from what the control plane keeps ([`restart`]).
 //!
 //! Each is a list of columns and a function that makes all rows; WHERE, ORDER BY, GROUP BY and LIMIT are the executor's, as
 //! for any rows. Column names and their order are MySQL 8's, values of what does not exist here are NULL or constant.
 
 pub mod activity;
 mod nodes;
+mod restart;
 
 use types::convert::SqlWarning;
 use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
@@ -19,8 +20,10 @@ use crate::show;
 pub const NAME: &str = "information_schema";
 
 pub const PERFORMANCE: &str = "performance_schema";
+/// What no other database has.
+pub const SKARV: &str = "skarv";
 /// The databases whose tables are made on the fly.
-pub const SCHEMAS: [&str; 2] = [NAME, PERFORMANCE];
+pub const SCHEMAS: [&str; 3] = [NAME, PERFORMANCE, SKARV];
 
 /// One of [`SCHEMAS`], as it is spelled.
 pub fn schema_named(name: &str) -> Option<&'static str> {
@@ -33,7 +36,7 @@ pub fn is_schema(name: &str) -> bool {
 
 /// What SHOW FULL TABLES calls the tables of a schema.
 pub fn table_kind(schema: &str) -> &'static str {
-    if schema == NAME { "SYSTEM VIEW" } else { "BASE TABLE" }
+    if schema == PERFORMANCE { "BASE TABLE" } else { "SYSTEM VIEW" }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +67,12 @@ pub enum VirtualTable {
     PerformanceProcessList,
     SkarvDeadlocks,
     SkarvNodes,
+    RestartInfo,
+    LostTransactions,
 }
 
 impl VirtualTable {
-    pub const ALL: [VirtualTable; 25] = [
+    pub const ALL: [VirtualTable; 27] = [
         VirtualTable::CharacterSets,
         VirtualTable::CheckConstraints,
         VirtualTable::Collations,
@@ -93,6 +98,8 @@ impl VirtualTable {
         VirtualTable::PerformanceProcessList,
         VirtualTable::SkarvDeadlocks,
         VirtualTable::SkarvNodes,
+        VirtualTable::LostTransactions,
+        VirtualTable::RestartInfo,
     ];
 
     /// A table of one of [`SCHEMAS`]; 1109 or 1146 if there is none.
@@ -116,6 +123,7 @@ impl VirtualTable {
             | VirtualTable::PerformanceProcessList
             | VirtualTable::SkarvDeadlocks
             | VirtualTable::SkarvNodes => PERFORMANCE,
+            VirtualTable::RestartInfo | VirtualTable::LostTransactions => SKARV,
             _ => NAME,
         }
     }
@@ -147,6 +155,8 @@ impl VirtualTable {
             VirtualTable::PerformanceProcessList => "processlist",
             VirtualTable::SkarvDeadlocks => "skarv_deadlocks",
             VirtualTable::SkarvNodes => "skarv_nodes",
+            VirtualTable::RestartInfo => "restart_info",
+            VirtualTable::LostTransactions => "lost_transactions",
         }
     }
 
@@ -471,6 +481,8 @@ impl VirtualTable {
                 "#FILLED_SECONDS",
                 "#FILLED_SECONDS_LEFT",
             ],
+            VirtualTable::RestartInfo => &restart::INFO_COLUMNS,
+            VirtualTable::LostTransactions => &restart::LOST_COLUMNS,
         }
     }
 
@@ -616,6 +628,8 @@ pub async fn rows(
         VirtualTable::DataLockWaits => activity::data_lock_waits(session, warnings).await,
         VirtualTable::SkarvDeadlocks => activity::deadlocks(session, warnings).await,
         VirtualTable::SkarvNodes => nodes::nodes(session, warnings).await,
+        VirtualTable::RestartInfo => restart::info(session),
+        VirtualTable::LostTransactions => restart::lost(session, warnings),
         VirtualTable::Partitions => visible_tables(&catalogue)
             .map(|table| {
                 let mut row = vec![Value::Null; 9];

@@ -338,7 +338,7 @@ impl Control {
                 let ready = self.handovers.on_ready(from.node, m.begun, &self.state, context.now);
                 self.propose_any(ready, context);
             }
-            Message::RowsLoaded(m) => self.restarts.on_loaded(&m, &self.state),
+            Message::RowsLoaded(m) => self.restarts.on_loaded(m, &self.state, context.now),
             Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
         }

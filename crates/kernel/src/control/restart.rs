@@ -14,12 +14,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Message;
-use protocol::control::{ControlEntry, ControlState, Group, Member, RestartMember};
+use protocol::control::{ControlEntry, ControlState, Group, Member, Restart, RestartMember};
 use protocol::message::{DiskFound, DiskPoint, Excluded, RegisterNode, RowsLoaded};
-use types::{Address, Home, Incarnation, Lineage, NodeId, Timestamp, WorkerId};
+use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartReport};
+use types::{Address, CommitId, Home, Incarnation, Lineage, NodeId, Timestamp, WorkerId};
 
 use super::lease::{Leases, is_replaced};
-use crate::limits::{RESEND_INTERVAL_US, RESTART_WAIT_US};
+use crate::limits::{LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::worker::{Context, Time};
 
 /// Who has not said for so long that it is there is not.
@@ -31,8 +32,12 @@ pub struct Restarts {
     returned: BTreeMap<NodeId, Returned>,
     /// Since when a restart could be begun.
     possible_since: Option<Time>,
-    /// Members that have loaded their rows.
-    loaded: BTreeSet<Incarnation>,
+    /// Members that have loaded their rows, and since when that is known.
+    loaded: BTreeMap<Incarnation, (Time, RowsLoaded)>,
+    /// When this node's first step was, when it began to load, and when it had.
+    started: Option<Time>,
+    load_began: Time,
+    load_ended: Option<Time>,
     loaded_told_next: Time,
     live_told_next: Time,
     /// What was said last of what it waits for.
@@ -59,9 +64,9 @@ impl Restarts {
         self.returned.insert(node, Returned { incarnation, home, disk, heard: now });
     }
 
-    pub fn on_loaded(&mut self, message: &RowsLoaded, state: &ControlState) {
+    pub fn on_loaded(&mut self, message: RowsLoaded, state: &ControlState, now: Time) {
         if state.restart.is_some_and(|restart| restart.begun == message.begun) {
-            self.loaded.insert(message.incarnation);
+            self.loaded.entry(message.incarnation).or_insert((now, message));
         }
     }
 
@@ -105,7 +110,7 @@ impl Restarts {
         self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
         if !self.is_needed(state, leases, context) {
             self.possible_since = None;
-            return self.end(state);
+            return self.end(state, now);
         }
         let at = match self.newest_point(state) {
             Ok(at) => at,
@@ -148,22 +153,71 @@ impl Restarts {
                 RestartMember { node, incarnation: self.returned[&node].incarnation }
             })
             .collect();
+        let has_rested = |member: &Member| {
+            let rested = self.successor(member).and_then(|returned| returned.disk.rested);
+            rested == Some(member.incarnation)
+        };
+        let is_clean = state.groups.values().flat_map(active).all(has_rested);
         let nodes: Vec<String> = members.iter().map(|member| member.node.to_string()).collect();
         let nodes = nodes.join(", ");
         let why = format!(
             "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}"
         );
         self.loaded.clear();
-        Some((ControlEntry::BeginRestart { after: state.applied, at, members }, why))
+        Some((ControlEntry::BeginRestart { after: state.applied, at, is_clean, members }, why))
     }
 
     /// All members have loaded their rows.
-    fn end(&self, state: &ControlState) -> Option<(ControlEntry, String)> {
+    fn end(&self, state: &ControlState, now: Time) -> Option<(ControlEntry, String)> {
         let restart = state.restart?;
         let mut members = state.groups.values().flat_map(active);
-        let all = members.all(|member| self.loaded.contains(&member.incarnation));
-        let why = || "all rows are loaded: the cluster serves".to_string();
-        all.then(|| (ControlEntry::EndRestart { begun: restart.begun }, why()))
+        if !members.all(|member| self.loaded.contains_key(&member.incarnation)) {
+            return None;
+        }
+        let report = self.report(&restart, state, now);
+        let why = format!("all rows are loaded: the cluster serves; {}", lost_text(&report));
+        Some((ControlEntry::EndRestart { begun: restart.begun, report }, why))
+    }
+
+    /// What all members have loaded and passed over.
+    fn report(&self, restart: &Restart, state: &ControlState, now: Time) -> RestartReport {
+        let mut nodes: Vec<NodeLoaded> = Vec::new();
+        let mut lost: BTreeMap<CommitId, LostTransaction> = BTreeMap::new();
+        let mut count = 0;
+        for group in state.groups.values() {
+            let mut of_group = 0;
+            for (heard, RowsLoaded { loaded, lost_first, .. }) in
+                active(group).filter_map(|member| self.loaded.get(&member.incarnation))
+            {
+                nodes.push(NodeLoaded { others_us: now.saturating_sub(*heard), ..*loaded });
+                of_group = loaded.lost.count.max(of_group);
+                for one in lost_first {
+                    let known = lost.entry(one.commit).or_insert(*one);
+                    known.ts = known.ts.max(one.ts);
+                }
+            }
+            // A transaction's COMMIT is in one shard's log, which its group's members have.
+            count += of_group;
+        }
+        nodes.sort_by_key(|loaded| loaded.node);
+        let mut lost_first: Vec<LostTransaction> = lost.into_values().collect();
+        let known = LostRange::of(lost_first.iter().map(|one| one.ts));
+        let lost = LostRange {
+            count: known.count.max(count),
+            oldest: known.oldest,
+            newest: nodes.iter().map(|loaded| loaded.lost.newest).max().flatten(),
+        };
+        lost_first.sort_by_key(|one| (one.ts, one.commit));
+        lost_first.truncate(LOST_TOLD_MAX);
+        RestartReport {
+            lineage: state.lineage,
+            ended: restart.ended,
+            at: restart.at,
+            is_clean: restart.is_clean && lost.count == 0,
+            lost,
+            lost_first,
+            nodes,
+        }
     }
 
     /// The timestamps that a member's disk could begin with.
@@ -176,7 +230,7 @@ impl Restarts {
             Some(end) => at <= *end,
             None => lineage == state.lineage,
         };
-        let DiskFound { points, boots } = &returned.disk;
+        let DiskFound { points, boots, .. } = &returned.disk;
         let left = points.iter().filter(|DiskPoint { at, lineage }| is_left(*lineage, *at));
         let mut left: BTreeSet<Timestamp> = left.map(|point| point.at).collect();
         let is_new = state.restarts.values().all(|end| *end == Timestamp::ZERO);
@@ -234,6 +288,7 @@ impl Restarts {
 
     /// As a member of a restart: loads the rows, and says so when that is done.
     pub fn follow(&mut self, state: &ControlState, context: &mut Context<'_>) {
+        let started = *self.started.get_or_insert(context.now);
         let Some(restart) = state.restart else { return };
         let (here, incarnation) = (context.address.node, context.node.incarnation);
         let is_data = context.node.config.node(here).is_some_and(|node| node.data);
@@ -241,11 +296,17 @@ impl Restarts {
             return;
         }
         if context.node.begin_loading() {
+            self.load_began = context.now;
             context.outbox.load = true;
         }
         if context.node.is_loaded() && context.now >= self.loaded_told_next {
             self.loaded_told_next = context.now + RESEND_INTERVAL_US;
-            let message = RowsLoaded { incarnation, begun: restart.begun };
+            let load_ended = *self.load_ended.get_or_insert(context.now);
+            let (loaded, lost_first) = context.node.loaded.lock().told(here, context.node.parts());
+            let waited_us = self.load_began - started;
+            let loaded =
+                NodeLoaded { waited_us, loaded_us: load_ended - self.load_began, ..loaded };
+            let message = RowsLoaded { incarnation, begun: restart.begun, loaded, lost_first };
             for node in context.node.config.voters() {
                 let to = Address { node, worker: WorkerId(0) };
                 context.send(to, Message::RowsLoaded(message.clone()));
@@ -256,6 +317,26 @@ impl Restarts {
 
 fn active(group: &Group) -> impl Iterator<Item = &Member> {
     group.members.iter().filter(|member| member.state == protocol::control::MemberState::Active)
+}
+
+/// What is lost, as far as anybody can know.
+fn lost_text(report: &RestartReport) -> String {
+    let LostRange { count, oldest, newest } = report.lost;
+    if report.is_clean {
+        return "nothing is lost: all nodes had been stopped as planned".into();
+    }
+    let unknown = "what was committed in the last moment and reached no disk is gone, too, unless its client waited for the disks";
+    match (count, oldest, newest) {
+        (0, ..) => format!("no disk has a transaction that is lost; {unknown}"),
+        (1, Some(ts), _) => format!(
+            "1 transaction is lost, which was committed at {ts:?} (skarv.lost_transactions); {unknown}"
+        ),
+        (_, Some(oldest), Some(newest)) => format!(
+            "{count} transactions are lost, which were committed between {oldest:?} and {newest:?} (skarv.lost_transactions); \
+             {unknown}"
+        ),
+        _ => format!("{count} transactions are lost (skarv.lost_transactions); {unknown}"),
+    }
 }
 
 fn why_not(group: u16, back: &[&Member], away: &[&Member]) -> String {

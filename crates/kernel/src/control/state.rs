@@ -85,17 +85,18 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             }
             None
         }
-        ControlEntry::BeginRestart { after, at, members } => {
+        ControlEntry::BeginRestart { after, at, is_clean, members } => {
             if *after + 1 == state.applied {
-                begin_restart(state, *at, members);
+                begin_restart(state, *at, *is_clean, members);
             }
             None
         }
-        ControlEntry::EndRestart { begun } => {
+        ControlEntry::EndRestart { begun, report } => {
             if let Some(restart) = state.restart.take_if(|restart| restart.begun == *begun) {
                 let first = state.groups.values().flat_map(Group::active).next();
                 let node = first.expect("a restart has members");
                 state.sequencer = Some(Sequencer { node, epoch: restart.epoch });
+                state.restarted = Some(report.clone());
             }
             None
         }
@@ -147,15 +148,23 @@ fn form(state: &mut ControlState) {
 
 /// All boots that had rows are over, and the members take part anew: each group is led by those whose disks are loaded. The lineage is
 /// another one from now on, so what the one before had behind `at` can never come back.
-fn begin_restart(state: &mut ControlState, at: Timestamp, members: &[RestartMember]) {
-    let epoch = match (state.sequencer.take(), state.restart) {
-        (Some(sequencer), _) => sequencer.epoch,
-        (None, Some(restart)) => restart.epoch,
+fn begin_restart(
+    state: &mut ControlState,
+    at: Timestamp,
+    is_clean: bool,
+    members: &[RestartMember],
+) {
+    let (epoch, ended, is_clean) = match (state.sequencer.take(), state.restart) {
+        (Some(sequencer), _) => (sequencer.epoch, state.lineage, is_clean),
+        // One that was begun and not ended: nobody was served since, and what the first one knew stays true if it begins with the same.
+        (None, Some(restart)) => {
+            (restart.epoch, restart.ended, restart.is_clean && restart.at == at)
+        }
         (None, None) => return,
     };
     state.restarts.insert(state.lineage, at);
     state.lineage = Lineage(state.lineage.0 + 1);
-    state.restart = Some(Restart { begun: state.applied, at, epoch: epoch + 1 });
+    state.restart = Some(Restart { begun: state.applied, at, epoch: epoch + 1, ended, is_clean });
     state.handover = None;
     for node in state.config.data_nodes() {
         if let Some(boot) = state.incarnations.remove(&node) {

@@ -270,6 +270,19 @@ impl Cluster {
         }
     }
 
+    /// A node's host has no clients any more, because the whole cluster is to stop.
+    pub fn rest(&mut self, id: NodeId) {
+        self.step(Address { node: id, worker: WorkerId(0) }, Input::Rest, 0);
+    }
+
+    /// After that its process ends.
+    pub fn end_at_rest(&mut self, id: NodeId) {
+        let node = &self.nodes[&id];
+        let place = node.note_rested();
+        assert!(node.is_rest_noted(place), "a fast disk has it at once");
+        self.die(id);
+    }
+
     /// A node's host learns that another node's process has ended.
     pub fn tell_death(&mut self, dead: NodeId, at: NodeId) {
         let living = self.nodes.get(&dead).map(|node| node.incarnation);
@@ -455,10 +468,14 @@ impl Cluster {
         if outbox.stop.is_some() {
             self.said.push(format!("{here} is to stop"));
         }
+        if outbox.has_rested {
+            self.said.push(format!("{here} has rested"));
+        }
         if outbox.load {
             let node = Arc::clone(&self.nodes[&at.node]);
             for part in 0..node.parts() {
-                node.load_part(part).expect("the disk gives back what it was given");
+                let loaded = node.load_part(part).expect("the disk gives back what it was given");
+                node.part_is_loaded(loaded, 0);
             }
         }
         let ends = outbox.ends.take();

@@ -36,7 +36,10 @@
 //! tick 10ms                time passes, nothing is delivered
 //! run 100ms                time passes and everything is delivered
 //! power                    all nodes lose their power at once; with `disks=1`
+//! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
+//! down n3                  after that node 3's process ends
 //! restart n3               node 3 boots anew
+//! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
 //! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on; n3.1: only its worker 1
 //! die n3                   node 3's process ends; what it has sent is on its way
@@ -163,6 +166,14 @@ impl Player {
                 }
             }
             "run" => self.pass(duration(rest[0])),
+            "rest" => self.cluster().rest(node_of(rest[0])),
+            "down" => self.cluster().end_at_rest(node_of(rest[0])),
+            "restarted" => {
+                let cluster = self.cluster();
+                let state = cluster.kernels[&address_of(rest[0])].state();
+                let lines = cluster.names.restarted(state);
+                self.say_all(lines, "the cluster has not been started again");
+            }
             "restart" => {
                 let node = node_of(rest[0]);
                 self.sessions.retain(|_, session| session.at.node != node);

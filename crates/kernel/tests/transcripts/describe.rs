@@ -12,6 +12,7 @@ use protocol::report::{
     SessionReport, ShardLocks,
 };
 use protocol::request::Reply;
+use protocol::restart::{LostTransaction, NodeLoaded, RestartReport};
 use protocol::schema::SchemaChange;
 use protocol::{Message, Refusal};
 use types::wire::{Bytes, Wire};
@@ -101,9 +102,10 @@ impl Names {
                 assert_ne!(m.config_digest, 0);
                 let points = m.disk.points.iter().map(|point| format!("{:?}", point.at));
                 let points: Vec<String> = points.collect();
+                let rested = if m.disk.rested.is_some() { ", ended as planned" } else { "" };
                 match points.last() {
                     None => String::new(),
-                    Some(newest) => format!("with a disk closed at {newest}"),
+                    Some(newest) => format!("with a disk closed at {newest}{rested}"),
                 }
             }
             Message::ChangeSchema(m) => format!("#{}: {}", m.sequence, self.change(&m.change)),
@@ -238,7 +240,13 @@ impl Names {
                 0 => format!("at {:?}", m.at),
                 request => format!("at {:?}, for #{request}", m.at),
             },
-            Message::RowsLoaded(m) => format!("of the restart that entry {} began", m.begun),
+            Message::RowsLoaded(m) => {
+                let lost = match m.loaded.lost.count {
+                    0 => String::new(),
+                    count => format!("; {count} passed over"),
+                };
+                format!("of the restart that entry {} began{lost}", m.begun)
+            }
             Message::WaitEdges(m) => {
                 let edges = m
                     .edges
@@ -447,6 +455,33 @@ impl Names {
 
 /// Reports.
 impl Names {
+    /// What is kept of the last cluster restart, but for the sizes and times.
+    pub fn restarted(&self, state: &ControlState) -> Vec<String> {
+        let Some(report) = &state.restarted else { return Vec::new() };
+        let RestartReport { lineage, ended, at, is_clean, lost, lost_first, nodes } = report;
+        let known = match (is_clean, lost.oldest, lost.newest) {
+            (true, ..) => "nothing is lost".to_string(),
+            (false, Some(oldest), Some(newest)) => {
+                format!("{} lost, from {oldest:?} to {newest:?}", lost.count)
+            }
+            (false, ..) => format!("{} lost", lost.count),
+        };
+        let mut lines = vec![format!("lineage {lineage} behind {ended} at {at:?}: {known}")];
+        lines.extend(nodes.iter().map(|own| {
+            let NodeLoaded { node, parts, rows, entries, lost, .. } = own;
+            format!("n{node}: {parts} parts: {rows} rows, {entries} entries, {} lost", lost.count)
+        }));
+        lines.extend(lost_first.iter().map(|LostTransaction { commit, ts, node }| {
+            let CommitId { transaction, shard } = commit;
+            let at = ts.map_or("no timestamp".into(), |ts| format!("{ts:?}"));
+            format!(
+                "lost: {} of shard {shard}, at {at}, by n{node}",
+                self.transaction(*transaction)
+            )
+        }));
+        lines
+    }
+
     fn report(&self, report: &Report) -> String {
         let parts: Vec<String> = match report {
             Report::Locks(shards) => shards.iter().map(|shard| self.shard_locks(shard)).collect(),

@@ -191,7 +191,8 @@ impl User {
                 }
             }
             TransactionOutcome::InProgress => unknown.borrow_mut().insert(0, (commit, calls)),
-            TransactionOutcome::Forgotten => {}
+            // Whoever has seen it may have been before the restart.
+            TransactionOutcome::RolledBackByRestart | TransactionOutcome::Forgotten => {}
         }
     }
 

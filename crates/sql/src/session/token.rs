@@ -95,6 +95,7 @@ impl Session {
         Ok(match outcome {
             TransactionOutcome::Committed => "COMMITTED",
             TransactionOutcome::RolledBack => "ROLLED BACK",
+            TransactionOutcome::RolledBackByRestart => "ROLLED BACK BY RESTART",
             TransactionOutcome::InProgress => "IN PROGRESS",
             TransactionOutcome::Forgotten => "FORGOTTEN",
         })
