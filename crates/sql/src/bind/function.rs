@@ -287,7 +287,7 @@ impl Binder<'_> {
                 count(1, 1)?;
                 let id = self.expr(&arguments[0], scope)?;
                 let column_type =
-                    ColumnType::Varchar { length: 16, collation: Collation::default() };
+                    ColumnType::Varchar { length: 32, collation: Collation::default() };
                 Ok(Expr::Param(self.slot(Slot::TransactionOutcome(id), Some(column_type))?))
             }
             "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => {
