@@ -5,8 +5,8 @@
 //! each transaction only what was committed up to the restart's timestamp. What came behind, and what was not decided, is passed over:
 //! here, and in every restart after this one, because the control plane keeps how each lineage ended.
 //!
-//! What is passed over is counted: a COMMIT behind that timestamp in the lineage that ends may have been told to a client. Of what no disk has
-//! nobody knows; only where all nodes have said, as the last they wrote, that they ended as planned, nothing is lost for certain.
+//! What is passed over is counted: a COMMIT behind that timestamp in the lineage that ends may have been told to a client. Of what no
+//! disk has nobody knows; only where all nodes have said, as the last they wrote, that they ended as planned, nothing is lost for certain.
 //!
 //! A log can be begun with at a timestamp that it is closed at, if every COMMIT before that place has its own timestamp on the disk, and
 //! if what was copied into it, when its replica was filled, is no newer.
