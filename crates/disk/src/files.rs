@@ -7,11 +7,18 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
 /// The files of one part.
 pub trait Files: Send + Sync {
     fn list(&self) -> Result<Vec<String>>;
     /// A new file of so many zeros, that have their places on the device. Gone again if there is no room for them.
     fn create(&self, name: &str, zeros: u64) -> Result<()>;
+    /// The same for a file that may never be used: nothing is written where the system can keep the places otherwise.
+    fn keep_places(&self, name: &str, zeros: u64) -> Result<()>;
+    /// Bytes that are free on the device, as far as the system says.
+    fn room(&self) -> Result<u64>;
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()>;
     fn sync(&self, name: &str) -> Result<()>;
     /// Makes what was created, renamed and removed durable.
@@ -53,27 +60,49 @@ impl Directory {
     }
 }
 
+/// A file that is being made, and of which nothing is left if there is no room for it.
+fn made(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let filled = fill(&mut file);
+    if filled.is_err() {
+        std::fs::remove_file(path)?;
+    }
+    filled
+}
+
+fn write_zeros(file: &mut File, zeros: u64) -> Result<()> {
+    let block = vec![0; ZEROS];
+    let mut left = zeros;
+    while left > 0 {
+        let count = usize::try_from(left).unwrap_or(ZEROS).min(ZEROS);
+        file.write_all(&block[..count])?;
+        left -= count as u64;
+    }
+    Ok(())
+}
+
 impl Files for Directory {
     fn list(&self) -> Result<Vec<String>> {
         let entries = std::fs::read_dir(&self.path)?;
         entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
     fn create(&self, name: &str, zeros: u64) -> Result<()> {
-        let path = self.path.join(name);
         self.forget(name);
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
-        let block = vec![0; ZEROS];
-        let mut left = zeros;
-        while left > 0 {
-            let count = usize::try_from(left).unwrap_or(ZEROS).min(ZEROS);
-            if let Err(error) = file.write_all(&block[..count]) {
-                std::fs::remove_file(&path)?;
-                return Err(error);
+        made(&self.path.join(name), |file| write_zeros(file, zeros))
+    }
+    fn keep_places(&self, name: &str, zeros: u64) -> Result<()> {
+        self.forget(name);
+        made(&self.path.join(name), |file| {
+            match rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, zeros) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, zeros),
+                kept => Ok(kept?),
             }
-            left -= count as u64;
-        }
-        Ok(())
+        })
+    }
+    fn room(&self) -> Result<u64> {
+        let device = rustix::fs::statvfs(&self.path)?;
+        Ok(device.f_bavail.saturating_mul(device.f_frsize))
     }
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
         self.file(name)?.write_all_at(bytes, at)

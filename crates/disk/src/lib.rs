@@ -3,6 +3,7 @@
 //! ```text
 //!   DIR/part-0/   redo-0000000007  redo-0000000008 ...   the log: records, in groups that became durable together    [`redo`]
 //!                 spare-0000000003                       a file of the log that is needed no more, to be used again
+//!                 reserve-0000000000                     one that is kept for when the device has no room for another
 //!                 checkpoint-0000000002                  blocks, compressed                                           [`segment`]
 //!                 manifest-0, manifest-1                 which checkpoints there are, and the log from where on       [`manifest`]
 //!   DIR/part-1/   ...
@@ -10,7 +11,8 @@
 //! A *part* belongs to one worker of the node. A thread of its own writes its log: what was given while it wrote before goes with one
 //! sync (group commit). Another one writes its checkpoints, at a bounded rate. A *place* counts the bytes of records since the log began.
 //!
-//! No write or sync is tried again after an error (R17): the store fails for good, and says so. Only for room it waits. What is read
+//! No write or sync is tried again after an error (R17): the store fails for good, and says so. Only for room it waits, and says so
+//! before there is none ([`Room`], R21). What is read
 //! back is checked: the log's end may be torn, and is cut; a record that was durable and is damaged is an error, whatever comes behind
 //! it (R18).
 
@@ -27,6 +29,16 @@ mod tests;
 
 pub use checkpoints::CheckpointFound;
 pub use store::{Disk, Follower, Held, Options};
+
+/// What a log can still be given, before the device has no room for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    Ample,
+    /// There was none for another file: the log goes on in the one that was kept for that.
+    Reserve,
+    /// That is full, too: what is given waits in memory.
+    Nothing,
+}
 
 /// Sees the records of a log: the place behind each, and its bytes.
 pub type VisitRecord<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;

@@ -20,10 +20,11 @@ use std::sync::Arc;
 
 use crate::files::{Files, is_no_room};
 use crate::format::{VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
-use crate::{DiskError, VisitRecord};
+use crate::{DiskError, Room, VisitRecord};
 
 pub const KIND: &str = "redo";
 const SPARE: &str = "spare";
+const RESERVE: &str = "reserve";
 const MAGIC: &[u8; 8] = b"skarv-rd";
 const HEADER_SIZE: usize = 48;
 /// Where its second copy is, in another sector, and where the pieces begin.
@@ -132,6 +133,12 @@ pub struct Redo {
     store: u64,
     file_bytes: u64,
     spares_max: usize,
+    /// A file is to be kept for when there is no room for another.
+    keeps_reserve: bool,
+    /// Its number, if it is there.
+    reserve: Option<u64>,
+    /// There was no room for the last piece.
+    is_full: bool,
     /// Drawn anew each time the store is opened; a file's salt comes from it and its number.
     seed: u64,
     /// Of the log, the oldest first: number, and first place.
@@ -164,6 +171,7 @@ pub struct RedoOptions {
     pub store: u64,
     pub file_bytes: u64,
     pub spares_max: usize,
+    pub keeps_reserve: bool,
     pub seed: u64,
     /// The log before this is needed by nobody.
     pub needed: u64,
@@ -175,7 +183,16 @@ pub struct RedoOptions {
 impl Redo {
     /// Finds the log, and where it ends.
     pub fn open(files: Arc<dyn Files>, options: RedoOptions) -> Result<Redo, DiskError> {
-        let RedoOptions { store, file_bytes, spares_max, seed, needed, kept_from, mutation } =
+        let RedoOptions {
+            store,
+            file_bytes,
+            spares_max,
+            keeps_reserve,
+            seed,
+            needed,
+            kept_from,
+            mutation,
+        } =
             options;
         let spares = list(files.as_ref(), SPARE)?;
         let mut redo = Redo {
@@ -183,6 +200,9 @@ impl Redo {
             store,
             file_bytes,
             spares_max,
+            keeps_reserve,
+            reserve: None,
+            is_full: false,
             seed,
             redo: VecDeque::new(),
             spares,
@@ -197,6 +217,17 @@ impl Redo {
             mutation,
         };
         redo.find(needed, kept_from.unwrap_or(u64::MAX).min(needed))?;
+        for reserve in list(redo.files.as_ref(), RESERVE)? {
+            let name = numbered(RESERVE, reserve);
+            let length = redo.files.length(&name).map_err(io_error(&name))?;
+            // It may have been cut short by a crash while it was made.
+            if redo.keeps_reserve && redo.reserve.is_none() && file_bytes <= length {
+                redo.reserve = Some(reserve);
+            } else {
+                redo.files.remove(&name).map_err(io_error(&name))?;
+            }
+        }
+        redo.keep_reserve().map_err(io_error(RESERVE))?;
         Ok(redo)
     }
 
@@ -351,6 +382,33 @@ impl Redo {
         Ok(())
     }
 
+    pub fn room(&self) -> Room {
+        match (self.is_full, self.keeps_reserve && self.reserve.is_none()) {
+            (true, _) => Room::Nothing,
+            (false, true) => Room::Reserve,
+            (false, false) => Room::Ample,
+        }
+    }
+
+    /// Makes the file that is kept for when there is no room for another, if it is not there and there is room for it.
+    pub fn keep_reserve(&mut self) -> std::io::Result<()> {
+        if !self.keeps_reserve || self.reserve.is_some() || self.is_full {
+            return Ok(());
+        }
+        // No other has this number: the first file of a log is number 1.
+        let made = match self.files.room()? < self.file_bytes {
+            true => return Ok(()),
+            false => self.files.keep_places(&numbered(RESERVE, 0), self.file_bytes),
+        };
+        match made {
+            Err(error) if is_no_room(&error) => Ok(()),
+            made => {
+                self.reserve = Some(0);
+                made
+            }
+        }
+    }
+
     /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes
     /// those that are durable.
     pub fn write(&mut self, pieces: &mut VecDeque<Vec<u8>>) -> std::io::Result<Written> {
@@ -368,9 +426,13 @@ impl Redo {
                 }
                 let size = piece_size(pieces[0].len()) as u64;
                 match self.open_next(size) {
-                    Err(error) if is_no_room(&error) => return Ok(Written::NoRoom),
+                    Err(error) if is_no_room(&error) => {
+                        self.is_full = true;
+                        return Ok(Written::NoRoom);
+                    }
                     opened => opened?,
                 }
+                self.is_full = false;
                 continue;
             }
             let header = piece_header(self.salt, self.end, self.durable, records);
@@ -425,7 +487,10 @@ impl Redo {
             None => {
                 self.spares.extend(spare);
                 self.length = self.file_bytes.max(least);
-                self.files.create(&name, self.length)?;
+                match self.create(&name) {
+                    Err(error) if is_no_room(&error) => self.use_reserve(&name, least, error)?,
+                    created => created?,
+                }
             }
         }
         self.salt = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -455,12 +520,39 @@ impl Redo {
         LogReader { files: Arc::clone(&self.files), store: self.store, from, file: None, next: 0 }
     }
 
+    fn create(&self, name: &str) -> std::io::Result<()> {
+        // Asked first: what does not fit would be written for nothing, again and again.
+        match self.files.room()? < self.length {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => self.files.create(name, self.length),
+        }
+    }
+
+    fn use_reserve(
+        &mut self,
+        name: &str,
+        least: u64,
+        no_room: std::io::Error,
+    ) -> std::io::Result<()> {
+        let Some(reserve) = self.reserve.filter(|_| least <= self.file_bytes) else {
+            return Err(no_room);
+        };
+        self.files.rename(&numbered(RESERVE, reserve), name)?;
+        self.reserve = None;
+        self.length = self.file_bytes;
+        Ok(())
+    }
+
     /// The log before this place is needed no more, and what says so is durable: its files may be used again.
     pub fn release(&mut self, needed: u64) -> std::io::Result<()> {
         while self.redo.get(1).is_some_and(|(_, first)| *first <= needed) {
             let (number, _) = self.redo.pop_front().expect("there are two");
             let name = numbered(KIND, number);
-            if self.spares.len() < self.spares_max {
+            let is_whole = || self.files.length(&name).is_ok_and(|l| self.file_bytes <= l);
+            if self.keeps_reserve && self.reserve.is_none() && is_whole() {
+                self.files.rename(&name, &numbered(RESERVE, number))?;
+                self.reserve = Some(number);
+            } else if self.spares.len() < self.spares_max {
                 self.files.rename(&name, &numbered(SPARE, number))?;
                 self.spares.push(number);
             } else {
@@ -474,7 +566,8 @@ impl Redo {
     pub fn bytes(&self) -> u64 {
         let names = self.redo.iter().map(|(number, _)| numbered(KIND, *number));
         let spares = self.spares.iter().map(|number| numbered(SPARE, *number));
-        names.chain(spares).filter_map(|name| self.files.length(&name).ok()).sum()
+        let reserve = self.reserve.iter().map(|number| numbered(RESERVE, *number));
+        names.chain(spares).chain(reserve).filter_map(|name| self.files.length(&name).ok()).sum()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room};
 use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written, add_record};
-use crate::{DiskError, VisitRecord};
+use crate::{DiskError, Room, VisitRecord};
 
 pub struct Options {
     pub dir: PathBuf,
@@ -53,6 +53,8 @@ struct Part {
     queue: Mutex<Queue>,
     changed: Condvar,
     durable: AtomicU64,
+    /// A [`Room`].
+    room: AtomicU8,
     begin: u64,
     redo: Mutex<Redo>,
     checkpoints: Mutex<Checkpoints>,
@@ -91,7 +93,6 @@ struct Queue {
     is_wanted: bool,
     /// The log before this is needed no more.
     release: Option<u64>,
-    is_full: bool,
     is_closed: bool,
 }
 
@@ -220,9 +221,14 @@ impl Disk {
     pub fn end(&self, part: u16) -> u64 {
         lock(&self.part(part).queue).end
     }
-    /// Waits a part for room on its device?
-    pub fn is_full(&self) -> bool {
-        self.parts.iter().any(|part| lock(&part.queue).is_full)
+    /// What the log of that part can be given that has least.
+    pub fn room(&self) -> Room {
+        let rooms = self.parts.iter().map(|part| part.room.load(Ordering::Relaxed));
+        match rooms.max() {
+            Some(2) => Room::Nothing,
+            Some(1) => Room::Reserve,
+            _ => Room::Ample,
+        }
     }
 
     /// Begins a checkpoint, instead of one that was not ended.
@@ -413,6 +419,7 @@ impl Part {
                 store: checkpoints.manifest.store,
                 file_bytes: options.file_bytes,
                 spares_max: options.spares_max,
+                keeps_reserve: true,
                 seed,
                 needed: checkpoints.log_needed(),
                 kept_from: (options.kept_from)(part, checkpoints.manifest.store),
@@ -427,6 +434,7 @@ impl Part {
             queue: Mutex::new(Queue { end: redo.end, ..Queue::default() }),
             changed: Condvar::new(),
             durable: AtomicU64::new(redo.durable),
+            room: AtomicU8::new(redo.room() as u8),
             begin: redo.begin(),
             redo: Mutex::new(redo),
             checkpoints: Mutex::new(checkpoints),
@@ -485,6 +493,13 @@ impl Part {
                         }
                         break;
                     }
+                    let is_short = self.room.load(Ordering::Relaxed) != Room::Ample as u8;
+                    if is_short {
+                        // There may be room again, though nothing is to be written.
+                        let waited = self.changed.wait_timeout(queue, ROOM_WAIT);
+                        queue = waited.expect("nobody panics while holding this lock").0;
+                        break;
+                    }
                     queue = wait(&self.changed, queue);
                 }
                 queue.is_wanted = false;
@@ -496,14 +511,15 @@ impl Part {
                 redo.release(needed)?;
             }
             let written = redo.write(&mut pieces)?;
-            let durable = redo.durable;
+            redo.keep_reserve()?;
+            let (durable, room) = (redo.durable, redo.room() as u8);
             drop(redo);
-            if self.durable.swap(durable, Ordering::AcqRel) < durable {
+            let has_room_changed = self.room.swap(room, Ordering::Relaxed) != room;
+            if self.durable.swap(durable, Ordering::AcqRel) < durable || has_room_changed {
                 on_progress();
             }
-            let mut queue = lock(&self.queue);
-            queue.is_full = written == Written::NoRoom;
-            if queue.is_full {
+            let queue = lock(&self.queue);
+            if written == Written::NoRoom {
                 if queue.is_closed {
                     return Ok(());
                 }

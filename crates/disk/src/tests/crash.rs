@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::{MemoryFiles, crash_states};
-use crate::DiskError;
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use crate::{DiskError, Room};
 
 const FILE_BYTES: u64 = 4_096;
 const ROUNDS: usize = 160;
@@ -36,7 +36,8 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
     let options = RedoOptions {
         store: checkpoints.manifest.store,
         file_bytes: FILE_BYTES,
-        spares_max: 2,
+        spares_max: 1,
+        keeps_reserve: true,
         seed,
         needed: checkpoints.log_needed(),
         kept_from: None,
@@ -65,7 +66,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
     let mut note = |files: &MemoryFiles, records: usize, checkpoint: Option<(u64, usize)>| {
         promised.push(Promised { operations: files.operations().len(), records, checkpoint });
     };
-    let mut checkpoint = None;
+    let (mut checkpoint, mut reserves_used) = (None, 0);
     for round in 0..ROUNDS {
         let mut pieces: VecDeque<Vec<u8>> = VecDeque::new();
         for _ in 0..1 + round % 3 {
@@ -77,7 +78,15 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             pieces.push_back(piece);
             places.push(0);
         }
+        // Now and then there is no room for another file: the one that is kept for that is used.
+        let has_reserve = part.redo.room() == Room::Ample;
+        files.refuse_room(u32::from(20 < round && has_reserve));
         assert_eq!(part.redo.write(&mut pieces).unwrap(), Written::Durable);
+        files.refuse_room(0);
+        reserves_used += usize::from(part.redo.room() == Room::Reserve);
+        if round % 7 == 1 {
+            part.redo.keep_reserve().unwrap();
+        }
         note(files, count, checkpoint);
         if round % 4 == 3 {
             let log_from = part.redo.end;
@@ -99,6 +108,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             part = open(files, round as u64, mutation).expect("nothing was lost");
         }
     }
+    assert!(1 < reserves_used, "{reserves_used}");
     promised
 }
 

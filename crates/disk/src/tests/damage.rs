@@ -4,19 +4,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
-use crate::DiskError;
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
 use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use crate::{DiskError, Room};
 
 fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
+    open(files, mutation, false)
+}
+
+fn open(files: &MemoryFiles, mutation: Mutation, keeps_reserve: bool) -> Result<Redo, DiskError> {
     let files: Arc<dyn Files> = Arc::new(files.clone());
     let store = 5;
     let options = RedoOptions {
         store,
         file_bytes: 4_096,
         spares_max: 2,
+        keeps_reserve,
         seed: 9,
         needed: 0,
         kept_from: None,
@@ -176,6 +181,62 @@ fn no_room_is_waited_for() {
     drop(log);
     let again = redo(&files, Mutation::None).unwrap();
     assert_eq!(records(&again).unwrap(), (0..60).collect::<Vec<u32>>());
+}
+
+/// R21: the log says that there is no room for another file while it can still go on in the one that is kept for that, and says when
+/// that is full, too. Given room, it goes on and keeps another one.
+#[test]
+fn no_room_is_told_before_there_is_none() {
+    let files = MemoryFiles::default();
+    let mut log = open(&files, Mutation::None, true).unwrap();
+    assert_eq!(log.room(), Room::Ample);
+    files.refuse_room(u32::MAX);
+    let mut number = 0;
+    let mut rooms = Vec::new();
+    let mut piece = |log: &mut Redo| {
+        let mut piece = Vec::new();
+        add_record(&mut piece, &u32::to_le_bytes(number).repeat(20));
+        number += 1;
+        let mut pieces = VecDeque::from([piece]);
+        let written = log.write(&mut pieces).unwrap();
+        (written, pieces)
+    };
+    let waiting = loop {
+        let (written, pieces) = piece(&mut log);
+        log.keep_reserve().unwrap();
+        rooms.push(log.room());
+        if written == Written::NoRoom {
+            break pieces;
+        }
+    };
+    assert!(rooms.is_sorted(), "{rooms:?}");
+    assert!(rooms.iter().filter(|room| **room == Room::Reserve).count() > 20, "{rooms:?}");
+    assert_eq!(rooms.last(), Some(&Room::Nothing));
+    files.refuse_room(0);
+    let mut pieces = waiting;
+    assert_eq!(log.write(&mut pieces).unwrap(), Written::Durable);
+    assert_eq!(log.room(), Room::Reserve);
+    log.keep_reserve().unwrap();
+    assert_eq!(log.room(), Room::Ample);
+    drop(log);
+    let again = open(&files, Mutation::None, true).unwrap();
+    assert_eq!(again.room(), Room::Ample);
+    assert_eq!(records(&again).unwrap(), (0..number).collect::<Vec<u32>>());
+}
+
+/// A file that is needed no more is kept for when there is no room, before others are.
+#[test]
+fn a_released_file_becomes_the_reserve() {
+    let files = MemoryFiles::default();
+    files.refuse_room(1);
+    let mut log = open(&files, Mutation::None, true).unwrap();
+    assert_eq!(log.room(), Room::Reserve);
+    write(&mut log, 0..70);
+    files.refuse_room(u32::MAX);
+    log.release(log.end).unwrap();
+    assert_eq!(log.room(), Room::Ample);
+    let names = files.contents().into_keys();
+    assert_eq!(names.filter(|name| name.starts_with("reserve")).count(), 1);
 }
 
 /// A device that is gone: an error, and what was durable before is what there is.

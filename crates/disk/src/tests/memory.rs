@@ -146,6 +146,12 @@ impl Files for MemoryFiles {
         };
         self.add(Operation::Create { name: name.into(), file, zeros })
     }
+    fn keep_places(&self, name: &str, zeros: u64) -> Result<()> {
+        self.create(name, zeros)
+    }
+    fn room(&self) -> Result<u64> {
+        Ok(u64::MAX)
+    }
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
         let file = self.file(name)?;
         self.add(Operation::Write { file, at, bytes: bytes.to_vec() })
