@@ -41,9 +41,13 @@ class Environment:
 
     def cluster(self, name="data", *arguments):
         """A cluster in a directory of this place, started and ready."""
-        cluster = Cluster(self, name)
+        cluster = self.new_cluster(name)
         cluster.up(*arguments)
         return cluster
+
+    def new_cluster(self, name):
+        """One that is not started yet."""
+        return Cluster(self, name)
 
     def show_logs(self):
         for cluster in self.clusters:

@@ -28,6 +28,7 @@ import bad_input
 import clients
 import cut
 import frozen
+import full
 import hostile
 import isolation
 import isolation_locks
@@ -45,7 +46,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, backup, load]
+           rolling, frozen, cut, outcome, power, full, backup, load]
 
 
 def tests():

@@ -1,10 +1,12 @@
 //! What a data node keeps of its rows on disk, as its kernel sees it ([`disk`] does the work).
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use disk::{Disk, Options};
 use kernel::{CheckpointFound, Store, Visit, VisitBlock};
+use protocol::message::Room;
 use types::{NodeId, WorkerId};
 
 use crate::archive::Archive;
@@ -25,14 +27,25 @@ pub fn path_of(dir: &Path, node: NodeId) -> PathBuf {
 }
 
 impl FileStore {
-    /// Removes what a node has on disk. The caller holds the node's lock.
+    /// Removes what a node has on disk, but not the directory, which may be a device of its own. The caller holds the node's lock.
     pub fn remove(dir: &Path, node: NodeId) -> Result<(), StartError> {
         let path = path_of(dir, node);
-        match std::fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(StartError::Directory { path, reason: error.to_string() })
+        let remove_all = || -> std::io::Result<()> {
+            for entry in std::fs::read_dir(&path)? {
+                let entry = entry?;
+                match entry.file_type()?.is_dir() {
+                    true => std::fs::remove_dir_all(entry.path())?,
+                    false => std::fs::remove_file(entry.path())?,
+                }
             }
-            _ => Ok(()),
+            Ok(())
+        };
+        match remove_all() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(|error| StartError::Directory {
+                path: path.clone(),
+                reason: error.to_string(),
+            }),
         }
     }
 
@@ -87,6 +100,13 @@ impl Store for FileStore {
     }
     fn end(&self, part: WorkerId) -> u64 {
         self.0.end(part.0)
+    }
+    fn room(&self) -> Room {
+        match self.0.room() {
+            disk::Room::Ample => Room::Ample,
+            disk::Room::Reserve => Room::Reserve,
+            disk::Room::Nothing => Room::Nothing,
+        }
     }
     fn begin_checkpoint(&self, part: WorkerId) {
         self.0.begin_checkpoint(part.0);

@@ -44,6 +44,9 @@ pub const LOADING_AVAILABLE_MIN: u64 = 1 << 20;
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.
 pub const LOG_GROWTH_MIN: u64 = 64 << 20;
 
+/// A local checkpoint for which there was no room is made again after so long: it costs as much as one that is written.
+pub const CHECKPOINT_PAUSE_US: u64 = 10_000_000;
+
 /// Between the beginnings of global checkpoints, while something is committed and nobody waits for one: what the whole cluster loses when
 /// all nodes lose their power at once, and a sync.
 pub const CHECKPOINT_INTERVAL_US: u64 = 500_000;

@@ -6,15 +6,17 @@
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
 //! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by half of what the
-//! rows take, so a part that nobody writes to is never written again.
+//! rows take, so a part that nobody writes to is never written again; where the disk is short of room sooner, because it frees the log.
 
 use protocol::disk::{CheckpointBlock, CheckpointContents};
+use protocol::message::Room;
 use types::wire::Wire;
 use types::{ShardId, TableId, Timestamp};
 
+use crate::limits::CHECKPOINT_PAUSE_US;
 use crate::node::Mutation;
 use crate::participant;
-use crate::worker::Context;
+use crate::worker::{Context, Time};
 
 #[derive(Default)]
 pub struct LocalCheckpoints {
@@ -22,6 +24,9 @@ pub struct LocalCheckpoints {
     ended: Option<Ended>,
     /// Where the log began that belongs with the last one.
     log_from: u64,
+    /// There was no room for the last one: none is begun before this.
+    begin_next: Time,
+    has_told_no_room: bool,
 }
 
 struct Running {
@@ -40,6 +45,7 @@ struct Ended {
     /// The number of the one before it, if there is one.
     before: Option<u64>,
     contents: CheckpointContents,
+    log_from: u64,
     /// All its logs are closed behind where it begins, and at its newest row or later, at this.
     closed_at: Option<Timestamp>,
 }
@@ -58,7 +64,7 @@ impl LocalCheckpoints {
         let Some(store) = context.node.store.clone() else { return };
         let part = context.address.worker;
         if let Some(ended) = &mut self.ended {
-            let Ended { before, contents, closed_at } = ended;
+            let Ended { before, contents, log_from, closed_at } = ended;
             if closed_at.is_none() {
                 *closed_at = participant::closed_behind(contents, context);
             }
@@ -68,18 +74,34 @@ impl LocalCheckpoints {
                     || context.node.mutation == Mutation::CheckpointTooNew)
             {
                 store.accept_checkpoint(part, number);
+                self.log_from = *log_from;
                 self.ended = None;
+                self.has_told_no_room = false;
             } else if written == *before && !store.is_writing_checkpoint(part) {
-                // There was no room for it.
                 self.ended = None;
+                self.on_no_room(context);
             }
         }
         let grown = store.end(part).saturating_sub(self.log_from.max(store.begin(part)));
-        let is_due = context.node.log_growth_max() <= grown;
-        if is_due && self.running.is_none() && self.ended.is_none() {
+        let is_short = context.node.room_of(context.address.node) != Room::Ample;
+        let is_due = context.node.log_growth_max(is_short) <= grown;
+        if is_due
+            && self.begin_next <= context.now
+            && self.running.is_none()
+            && self.ended.is_none()
+        {
             self.begin(context);
         }
         self.go_on(context);
+    }
+
+    /// The one before it stays, and the log behind that.
+    fn on_no_room(&mut self, context: &mut Context<'_>) {
+        self.begin_next = context.now + CHECKPOINT_PAUSE_US;
+        if !std::mem::replace(&mut self.has_told_no_room, true) {
+            let said = "there was no room on the disk for a local checkpoint: it is tried again, and until then the log grows; make some";
+            context.outbox.log.push(said.into());
+        }
     }
 
     fn begin(&mut self, context: &mut Context<'_>) {
@@ -110,10 +132,9 @@ impl LocalCheckpoints {
         }
         let Some(shard) = running.left.first().copied() else {
             let Running { contents, log_from, .. } = self.running.take().expect("just seen");
-            self.log_from = log_from;
             let before = store.checkpoint_written(part);
             store.end_checkpoint(part, log_from, contents.to_bytes());
-            self.ended = Some(Ended { before, contents, closed_at: None });
+            self.ended = Some(Ended { before, contents, log_from, closed_at: None });
             return;
         };
         if let Some(replica) = context.node.shard(shard) {

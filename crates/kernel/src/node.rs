@@ -4,12 +4,13 @@
 //! simulator one thread steps all kernels, so no lock is ever contended and nothing here makes a run differ.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::backup::{BackupReport, BackupRequest};
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::disk::DiskEntry;
+use protocol::message::Room;
 use protocol::request::{Backups, Connections};
 use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
 use storage::PagePool;
@@ -222,6 +223,9 @@ pub struct NodeShared {
     pub(crate) parts: u16,
     /// By worker: its part of the disk does not keep up.
     disk_behind: Vec<AtomicBool>,
+    /// What the disk of each node has room for, as it has said last: a [`Room`]; and whether one of them is short of it.
+    rooms: BTreeMap<NodeId, AtomicU8>,
+    is_short_of_room: AtomicBool,
     /// In a cluster restart.
     pub(crate) parts_loaded: AtomicU64,
     pub(crate) loaded: parking_lot::Mutex<Loaded>,
@@ -309,6 +313,7 @@ impl NodeShared {
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
+        let rooms = config.nodes.iter().map(|node| (node.id, AtomicU8::new(0))).collect();
         let (mut disk, mut booted, mut parts) = (Found::default(), 0, 0);
         if let Some(store) = &store {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
@@ -334,6 +339,8 @@ impl NodeShared {
             booted,
             parts,
             disk_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            rooms,
+            is_short_of_room: AtomicBool::new(false),
             parts_loaded: AtomicU64::new(0),
             loaded: parking_lot::Mutex::default(),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
@@ -508,11 +515,14 @@ impl NodeShared {
         self.control_log_bytes_max.store(count, Ordering::Relaxed);
     }
 
-    /// By how much the log of a part may grow until a local checkpoint is begun: half of what its rows take, and not too little.
-    pub(crate) fn log_growth_max(&self) -> u64 {
+    /// By how much the log of a part may grow until a local checkpoint is begun: half of what its rows take, and not too little; where
+    /// there is no room for more log, just that.
+    pub(crate) fn log_growth_max(&self, is_short_of_room: bool) -> u64 {
         let least = self.log_growth_min.load(Ordering::Relaxed);
         match least {
-            LOG_GROWTH_MIN => least.max(self.pool.used() / self.awake.len() as u64 / 2),
+            LOG_GROWTH_MIN if !is_short_of_room => {
+                least.max(self.pool.used() / self.awake.len() as u64 / 2)
+            }
             own => own,
         }
     }
@@ -564,11 +574,43 @@ impl NodeShared {
     pub(crate) fn watch_disk(&self, worker: WorkerId) {
         let Some(store) = &self.store else { return };
         let waiting = store.end(worker).saturating_sub(store.durable(worker));
-        let is_behind = waiting > LOG_BACKLOG_MAX;
+        // A full one is no reason to wait: what would be written is refused.
+        let is_behind = waiting > LOG_BACKLOG_MAX && self.room_of(self.node) < Room::Nothing;
         self.disk_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
     }
     pub(crate) fn is_disk_behind(&self) -> bool {
         self.disk_behind.iter().any(|behind| behind.load(Ordering::Relaxed))
+    }
+
+    /// Looks what its own disk has room for. True if that has changed.
+    pub(crate) fn watch_room(&self) -> bool {
+        self.store.as_ref().is_some_and(|store| self.learn_room(self.node, store.room()))
+    }
+    /// A node says what its disk has room for. True if that has changed.
+    pub(crate) fn learn_room(&self, node: NodeId, room: Room) -> bool {
+        let Some(known) = self.rooms.get(&node) else { return false };
+        let has_changed = known.swap(room as u8, Ordering::Relaxed) != room as u8;
+        if has_changed {
+            let is_short = |room: &AtomicU8| room.load(Ordering::Relaxed) != Room::Ample as u8;
+            self.is_short_of_room.store(self.rooms.values().any(is_short), Ordering::Relaxed);
+        }
+        has_changed
+    }
+    pub(crate) fn room_of(&self, node: NodeId) -> Room {
+        match self.rooms.get(&node).map_or(0, |room| room.load(Ordering::Relaxed)) {
+            0 => Room::Ample,
+            1 => Room::Reserve,
+            _ => Room::Nothing,
+        }
+    }
+    /// The first of these nodes whose disk has less than that.
+    pub(crate) fn shorter_of_room(
+        &self,
+        least: Room,
+        mut nodes: impl Iterator<Item = NodeId>,
+    ) -> Option<NodeId> {
+        let is_short = self.is_short_of_room.load(Ordering::Relaxed);
+        nodes.find(|node| is_short && least < self.room_of(*node))
     }
 
     /// The cluster's time, by what the sequencer's node said last; none before it has said anything. Behind by as long as

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
+use protocol::message::Room;
 use types::WorkerId;
 
 pub trait Store: Send + Sync {
@@ -17,6 +18,10 @@ pub trait Store: Send + Sync {
     fn durable(&self, part: WorkerId) -> u64;
     /// The place behind the last entry.
     fn end(&self, part: WorkerId) -> u64;
+
+    /// What the log of that part can be given that has least. When that changes the host tells the worker, by
+    /// [`Input::Durable`](crate::Input).
+    fn room(&self) -> Room;
 
     /// Begins a local checkpoint of the part, instead of one that was not ended.
     fn begin_checkpoint(&self, part: WorkerId);
@@ -68,9 +73,15 @@ pub struct MemoryStore(Mutex<Memory>);
 struct Memory {
     parts: BTreeMap<WorkerId, MemoryPart>,
     is_slow: bool,
+    room: Room,
 }
 
 impl MemoryStore {
+    /// What is left of it. It takes what it is given all the same.
+    pub fn set_room(&self, room: Room) {
+        self.lock().room = room;
+    }
+
     /// Nothing more is durable until that is over; then the host is to say so.
     pub fn set_slow(&self, is_slow: bool) {
         let mut memory = self.lock();
@@ -189,6 +200,9 @@ impl Store for MemoryStore {
     }
     fn end(&self, part: WorkerId) -> u64 {
         self.with(part, |part| part.end())
+    }
+    fn room(&self) -> Room {
+        self.lock().room
     }
     fn begin_checkpoint(&self, part: WorkerId) {
         self.with(part, |part| (part.blocks, part.ended) = (Vec::new(), None));

@@ -7,7 +7,7 @@ use protocol::Message;
 use protocol::Refusal;
 use protocol::control::ControlState;
 use protocol::envelope::{Header, NO_GROUP, decode_header, decode_message};
-use protocol::message::{Excluded, Handover, HandoverStep, StopNode};
+use protocol::message::{Excluded, Handover, HandoverStep, Room, StopNode};
 use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
@@ -742,6 +742,9 @@ impl Kernel {
         let mut published = false;
         let mut context = context!(self, now, outbox);
         if let Some(control) = &mut self.control {
+            if context.node.watch_room() {
+                tell_room(&mut context);
+            }
             published |= control.on_tick(&mut context);
         }
         if context.state.is_formed() {
@@ -902,6 +905,21 @@ impl Kernel {
             self.publish_state(now, outbox);
         }
     }
+}
+
+fn tell_room(context: &mut Context<'_>) {
+    let said = match context.node.room_of(context.address.node) {
+        Room::Ample => "the disk has room again: rows are written as before",
+        Room::Reserve => {
+            "the disk is full: statements that would add to the rows kept here fail with error 1021, deletes still work, until there \
+             is room again; make some"
+        }
+        Room::Nothing => {
+            "the disk is full, and what was kept back of it, too: nothing can be written to the rows kept here (error 1021) until \
+             there is room again; make some"
+        }
+    };
+    context.outbox.log.push(said.into());
 }
 
 fn header_node(frame: &[u8]) -> u16 {

@@ -42,6 +42,8 @@ transcripts! {
     checkpoint:
         a_session_waits
         closed_and_durable
+        disk_full
+        disk_full_alone
         prepared_is_waited_for;
     channel:
         duplicates_are_dropped

@@ -254,8 +254,21 @@ pub struct Alive {
     pub round_trips: Vec<RoundTrip>,
     /// The sender was asked to stop, and is about to.
     pub is_stopping: bool,
+    pub room: Room,
 }
-wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping });
+wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping, room });
+
+/// What a node's disk has for its log (R21).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    #[default]
+    Ample,
+    /// There is none but what was kept back for what is under way, and for deletions.
+    Reserve,
+    /// That is used up, too: what is given to it waits in memory.
+    Nothing,
+}
+wire_enum!(Room { 0 => Ample, 1 => Reserve, 2 => Nothing });
 
 /// How long a message to a node and its acknowledgement take, as far as that is not because of others under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use types::convert::ConvertError;
 use types::expr::EvalError;
-use types::{CommitId, IndexId, TableId, wire_enum};
+use types::{CommitId, IndexId, NodeId, TableId, wire_enum};
 
 #[derive(Clone, Debug)]
 pub enum Refusal {
@@ -19,6 +19,12 @@ pub enum Refusal {
     SnapshotConflict,
     /// The node's memory budget is used up. The statement is undone.
     MemoryFull { table: TableId },
+    /// The disk of a node that keeps these rows has no room for what would be written. The statement is undone; or the whole transaction,
+    /// if it was to be committed and told of when that disk has it.
+    DiskFull { node: NodeId, rolls_back: bool },
+    /// The transaction is committed, and others see that; but for too long a disk has had no room for it, so if all members of a node group
+    /// ended now it would be lost.
+    NotDurable(CommitId),
     /// The table's definition changed since the operation was planned: plan again. Nothing was done.
     SchemaChanged { table: TableId },
     /// A transaction that has used a table's old definition meets the new one: it is rolled back; run it again.
@@ -64,13 +70,15 @@ wire_enum!(Refusal {
     15 => NotNull { column },
     16 => LockNotAvailable,
     17 => SnapshotConflict,
+    18 => DiskFull { node, rolls_back },
+    19 => NotDurable(commit),
 });
 
 impl Refusal {
     /// Of a transaction that the client has not asked for, and that is done again or undone: nobody is to ask what became of it.
     pub fn of_own_work(self) -> Refusal {
         match self {
-            Refusal::OutcomeUnknown(_) => Refusal::RolledBack,
+            Refusal::OutcomeUnknown(_) | Refusal::NotDurable(_) => Refusal::RolledBack,
             other => other,
         }
     }
@@ -84,7 +92,9 @@ impl Refusal {
             | Refusal::DefinitionChanged { .. }
             | Refusal::RolledBack
             | Refusal::Unavailable(_)
-            | Refusal::OutcomeUnknown(_) => true,
+            | Refusal::OutcomeUnknown(_)
+            | Refusal::NotDurable(_) => true,
+            Refusal::DiskFull { rolls_back, .. } => *rolls_back,
             Refusal::DuplicateKey { .. }
             | Refusal::LockWaitTimeout
             | Refusal::LockNotAvailable

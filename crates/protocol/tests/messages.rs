@@ -211,6 +211,7 @@ fn messages() -> Vec<Message> {
             stalled: vec![NodeId(4)],
             round_trips: vec![RoundTrip { node: NodeId(4), microseconds: 1_500 }],
             is_stopping: true,
+            room: Room::Reserve,
         }),
         Message::LeaseGranted(LeaseGranted { incarnation: Incarnation(9), at: 77 }),
         Message::StopNode(StopNode { restart: true }),

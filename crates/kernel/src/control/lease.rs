@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
 use protocol::control::{ControlState, Group};
-use protocol::message::{Alive, LeaseGranted, RoundTrip};
+use protocol::message::{Alive, LeaseGranted, Room, RoundTrip};
 use types::{Address, Incarnation, NodeId, WorkerId};
 
 use super::raft::Raft;
@@ -47,6 +47,8 @@ const ROUNDS_KEPT_MAX: usize = 64;
 #[derive(Default)]
 pub(super) struct Leases {
     alive_sent: Time,
+    /// What was said then of this node's disk.
+    room_told: Room,
     /// The last tick, and since when no two of them were far apart.
     ticked_at: Time,
     awake_since: Time,
@@ -121,7 +123,8 @@ impl Leases {
             true => node.heartbeat_us().min(LEASE_ASK_INTERVAL_US),
             false => node.heartbeat_us(),
         };
-        if self.alive_sent == 0 || context.now >= self.alive_sent + interval {
+        let has_news = self.room_told != node.room_of(node.node);
+        if self.alive_sent == 0 || has_news || context.now >= self.alive_sent + interval {
             self.send_alive(context);
         }
     }
@@ -137,8 +140,11 @@ impl Leases {
         let unheard = silent.collect();
         let stalled = context.node.stalled(context.now);
         let round_trips = context.node.round_trips(context.now);
+        let room = context.node.room_of(context.node.node);
+        self.room_told = room;
         let at = context.now;
-        let message = Message::Alive(Alive { at, unheard, stalled, round_trips, is_stopping });
+        let message =
+            Message::Alive(Alive { at, unheard, stalled, round_trips, is_stopping, room });
         for node in others {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -290,6 +296,7 @@ impl Leases {
         context: &mut Context<'_>,
     ) {
         let node = from.address.node;
+        context.node.learn_room(node, message.room);
         if message.unheard.contains(&context.node.node) {
             // It is to hear this one soon, if it can.
             self.alive_sent = 0;

@@ -9,14 +9,15 @@
 //! Home is a shard whose primary is on this node if there is one: its decision is then one round trip away. The client
 //! hears when every member of home's group holds the decision; the others hear off the critical path.
 
-use protocol::Message;
 use protocol::control::Durability;
-use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk};
+use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk, Room};
 use protocol::request::{Reply, SessionId};
-use types::{ShardId, Timestamp};
+use protocol::{Message, Refusal};
+use types::{CommitId, NodeId, ShardId, Timestamp};
 
 use super::request::{holds, send_decide, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase};
+use crate::limits::COMMIT_TIMEOUT_US;
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -25,6 +26,12 @@ impl Coordinator {
         let entry = self.sessions.get(&session).expect("the session is open");
         if entry.transaction.is_none() {
             context.reply(session, Reply::Done);
+            return;
+        }
+        if let Some(node) = self.cannot_be_durable(session, context) {
+            self.roll_back(session, context);
+            let refusal = Refusal::DiskFull { node, rolls_back: true };
+            context.reply(session, Reply::Refused(refusal));
             return;
         }
         let request = self.next_request(session);
@@ -145,7 +152,7 @@ impl Coordinator {
             | Phase::Executing
             | Phase::Undoing
             | Phase::Asking { .. }
-            | Phase::Durable(_)
+            | Phase::Durable(..)
             | Phase::Schema => {
                 panic!("no commit was asked for")
             }
@@ -184,7 +191,10 @@ impl Coordinator {
         let pending = self.take_pending(session);
         let must_be_durable = self.must_be_durable(session, &pending, context);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
+        let mut commit = None;
         if let Some(transaction) = entry.transaction.take() {
+            let shard = transaction.written.first().copied().or(pending.commits_on);
+            commit = shard.map(|shard| CommitId { transaction: transaction.id, shard });
             // Where it only held locks it took no part in the commit.
             let locked = transaction.shards.iter().filter(|s| !transaction.written.contains(s));
             for shard in locked {
@@ -197,12 +207,12 @@ impl Coordinator {
             (Asked::Execute, None) => Reply::Executed(pending.results),
             (Asked::Commit | Asked::Undo, None) => Reply::Done,
         };
-        if !must_be_durable {
+        let Some(commit) = commit.filter(|_| must_be_durable) else {
             return self.finish(session, reply, context);
-        }
+        };
         let request = self.next_request(session);
         let entry = self.sessions.get_mut(&session).expect("the session is open");
-        let phase = Phase::Durable(Box::new(reply));
+        let phase = Phase::Durable(Box::new(reply), commit);
         entry.pending =
             Some(Pending { phase, ..Pending::new(request, pending.asked, context.now) });
         context.wanted.checkpoints.push((session, request));
@@ -220,15 +230,44 @@ impl Coordinator {
         if context.node.store.is_none() || pending.refusal.is_some() {
             return false;
         }
-        let written = || transaction.written.iter().copied().chain(pending.commits_on);
-        let is_alone = |shard: ShardId| {
+        let written = transaction.written.iter().copied().chain(pending.commits_on);
+        waits_for_disks(entry.durability, written, context)
+    }
+
+    /// The session's transaction is to be told of when the disks have it, and that of this node has no room: nothing of the commit has
+    /// begun, so it need not.
+    fn cannot_be_durable(&self, session: SessionId, context: &Context<'_>) -> Option<NodeId> {
+        let entry = &self.sessions[&session];
+        let written = entry.transaction.iter().flat_map(|transaction| &transaction.written);
+        let written = written.copied();
+        if context.node.store.is_none()
+            || !waits_for_disks(entry.durability, written.clone(), context)
+        {
+            return None;
+        }
+        let members = written.flat_map(|shard| {
             let group = context.state.group(context.state.group_of(shard));
-            group.active().count() == 1
-        };
-        match entry.durability.unwrap_or(context.node.config.durability) {
-            Durability::Memory => false,
-            Durability::WhenAlone => written().any(is_alone),
-            Durability::Always => written().next().is_some(),
+            group.active().collect::<Vec<NodeId>>()
+        });
+        context.node.shorter_of_room(Room::Reserve, members)
+    }
+
+    /// Tells those whose commits no disk has had room for, for too long.
+    pub(super) fn tell_not_durable(&mut self, context: &mut Context<'_>) {
+        let mut nodes = context.state.data_nodes().into_iter();
+        if nodes.all(|node| context.node.room_of(node) < Room::Nothing) {
+            return;
+        }
+        let waiting = self.sessions.iter().filter_map(|(id, session)| {
+            let pending = session.pending.as_ref()?;
+            let Phase::Durable(_, commit) = &pending.phase else { return None };
+            (context.now > pending.commit_asked_at + COMMIT_TIMEOUT_US).then_some((*id, *commit))
+        });
+        let waiting: Vec<(SessionId, CommitId)> = waiting.collect();
+        for (session, commit) in waiting {
+            self.take_pending(session);
+            self.note_committed(commit.transaction, context.now);
+            self.finish(session, Reply::Refused(Refusal::NotDurable(commit)), context);
         }
     }
 
@@ -238,10 +277,27 @@ impl Coordinator {
             if self.requests.get(&request) != Some(&session) {
                 continue;
             }
-            let Phase::Durable(reply) = self.take_pending(session).phase else {
+            let Phase::Durable(reply, _) = self.take_pending(session).phase else {
                 panic!("it waited for nothing else")
             };
             self.finish(session, *reply, context);
         }
+    }
+}
+
+/// Must the disks hold a commit of these shards before its session hears of it?
+fn waits_for_disks(
+    durability: Option<Durability>,
+    mut written: impl Iterator<Item = ShardId>,
+    context: &Context<'_>,
+) -> bool {
+    let is_alone = |shard: ShardId| {
+        let group = context.state.group(context.state.group_of(shard));
+        group.active().count() == 1
+    };
+    match durability.unwrap_or(context.node.config.durability) {
+        Durability::Memory => false,
+        Durability::WhenAlone => written.any(is_alone),
+        Durability::Always => written.next().is_some(),
     }
 }

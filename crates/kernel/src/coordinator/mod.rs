@@ -31,7 +31,7 @@ use protocol::control::Durability;
 use protocol::message::BreakDeadlock;
 use protocol::op::{Batch, BatchResult};
 use protocol::request::{Reply, Request, SessionId};
-use types::{LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId};
+use types::{CommitId, LogPosition, SchemaVersion, ShardId, TableId, Timestamp, TransactionId};
 
 use crate::node::Mutation;
 use crate::participant::cut_off;
@@ -156,7 +156,7 @@ enum Phase {
         participants: Vec<ShardId>,
     },
     /// Committed: the answer waits until the disks hold it.
-    Durable(Box<Reply>),
+    Durable(Box<Reply>, CommitId),
     /// A schema change.
     Schema,
 }
@@ -321,7 +321,7 @@ impl Coordinator {
             | Phase::Committing { .. }
             | Phase::Asking { .. }
             | Phase::Held(_)
-            | Phase::Durable(_) => pending.cancelled = Some(reason),
+            | Phase::Durable(..) => pending.cancelled = Some(reason),
         }
     }
 
@@ -374,6 +374,7 @@ impl Coordinator {
             self.end_what_waits(context);
         }
         self.tell_unknown(context);
+        self.tell_not_durable(context);
         // A cancellation may have passed the operation it was for on its way: say it again while it is not answered.
         let mut again = Vec::new();
         for session in self.sessions.values() {

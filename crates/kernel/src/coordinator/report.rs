@@ -94,7 +94,7 @@ impl Session {
                 | Phase::Committing { .. }
                 | Phase::Asking { .. }
                 | Phase::Held(_)
-                | Phase::Durable(_),
+                | Phase::Durable(..),
             ) => Activity::Commits,
             Some(Phase::Schema) => Activity::ChangesSchema,
         };

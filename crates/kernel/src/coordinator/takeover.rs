@@ -122,7 +122,7 @@ impl Coordinator {
                 Phase::Asking { .. }
                 | Phase::Committing { .. }
                 | Phase::Held(_)
-                | Phase::Durable(_)
+                | Phase::Durable(..)
                 | Phase::Schema => false,
             })
         };

@@ -30,7 +30,7 @@ pub(super) struct Unknown {
 impl Unknown {
     pub fn ended(&mut self, transaction: TransactionId, reply: &Reply, now: Time) {
         let outcome = match reply {
-            Reply::Refused(Refusal::OutcomeUnknown(_)) => return,
+            Reply::Refused(Refusal::OutcomeUnknown(_) | Refusal::NotDurable(_)) => return,
             Reply::Refused(_) => TransactionOutcome::RolledBack,
             _ => TransactionOutcome::Committed,
         };
@@ -46,7 +46,7 @@ fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
         Phase::Snapshot(_)
         | Phase::Undoing
         | Phase::Preparing { .. }
-        | Phase::Durable(_)
+        | Phase::Durable(..)
         | Phase::Schema => false,
     };
     pending.waiting.first().copied().filter(|_| is_asked)
@@ -62,6 +62,11 @@ impl Coordinator {
     ) -> Refusal {
         self.unknown.ended.insert(message.transaction, (context.now, outcome));
         Refusal::OutcomeUnknown(CommitId { transaction: message.transaction, shard: message.shard })
+    }
+
+    /// A client was told that its commit is not on the disks.
+    pub(super) fn note_committed(&mut self, transaction: TransactionId, now: Time) {
+        self.unknown.ended.insert(transaction, (now, TransactionOutcome::Committed));
     }
 
     /// Tells those who have waited for too long for a commit.

@@ -208,8 +208,8 @@ impl Shard {
     }
 
     /// Without whom nothing is decided here, this node among them.
-    pub(super) fn deciders(&self, context: &Context<'_>) -> Vec<NodeId> {
-        self.backups.iter().copied().chain([context.address.node]).collect()
+    pub(super) fn deciders(&self, context: &Context<'_>) -> impl Iterator<Item = NodeId> {
+        self.backups.iter().copied().chain([context.address.node])
     }
 
     /// The primary gives its office up, or takes it over: who makes the checkpoint asks again.

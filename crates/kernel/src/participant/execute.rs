@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{
-    Committed, Execute, ExecuteOk, Holds, ReadView, Undo as UndoMessage, UndoOk,
+    Committed, Execute, ExecuteOk, Holds, ReadView, Room, Undo as UndoMessage, UndoOk,
 };
 use protocol::op::{
     Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
@@ -280,12 +280,12 @@ impl Shard {
                     let index = types::IndexId(0);
                     return Err(Refusal::DuplicateKey { table: op.table, index }.into());
                 }
-                self.write(op.table, key, RowChange::Put(row), execute)?;
+                self.write(op.table, key, RowChange::Put(row), execute, context)?;
                 Ok(OpResult::Done)
             }
             OpKind::Put { key, row } => {
                 self.lock_to_write(op.table, key, execute)?;
-                self.write(op.table, key, RowChange::Put(row), execute)?;
+                self.write(op.table, key, RowChange::Put(row), execute, context)?;
                 Ok(OpResult::Done)
             }
             OpKind::Update { key, filter, assignments, returning } => {
@@ -298,6 +298,7 @@ impl Shard {
                     assignments,
                     *returning,
                     evaluation,
+                    context,
                 )
             }
             OpKind::Delete { key, filter } => {
@@ -309,7 +310,7 @@ impl Shard {
                 if !passes(filter.as_ref(), &view, evaluation)? {
                     return Ok(OpResult::Deleted(false));
                 }
-                self.write(op.table, key, RowChange::Delete, execute)?;
+                self.write(op.table, key, RowChange::Delete, execute, context)?;
                 Ok(OpResult::Deleted(true))
             }
             OpKind::Scan(scan) => {
@@ -402,6 +403,7 @@ impl Shard {
         assignments: &[Assignment],
         returning: bool,
         evaluation: &mut EvalContext<'_>,
+        context: &Context<'_>,
     ) -> Result<OpResult, Stop> {
         let none = OpResult::Updated { matched: false, changed: false, row: None };
         let Some((_, old)) = self.latest(table, key, execute.transaction) else { return Ok(none) };
@@ -416,7 +418,7 @@ impl Shard {
             let row = returning.then(|| Bytes(old.to_vec()));
             return Ok(OpResult::Updated { matched: true, changed: false, row });
         };
-        self.write(table, key, RowChange::Put(&new), execute)?;
+        self.write(table, key, RowChange::Put(&new), execute, context)?;
         let row = returning.then_some(Bytes(new));
         Ok(OpResult::Updated { matched: true, changed: true, row })
     }
@@ -511,13 +513,28 @@ impl Shard {
         }
     }
 
+    /// R21: what the disk of a member has no room for is refused before anybody has it. Deletions are the way out: they may use what was
+    /// kept back.
+    fn check_room(&self, change: RowChange<'_>, context: &Context<'_>) -> Result<(), Refusal> {
+        let least = match change {
+            RowChange::Put(_) => Room::Ample,
+            RowChange::Delete => Room::Reserve,
+        };
+        match context.node.shorter_of_room(least, self.deciders(context)) {
+            Some(node) => Err(Refusal::DiskFull { node, rolls_back: false }),
+            None => Ok(()),
+        }
+    }
+
     fn write(
         &mut self,
         table: TableId,
         key: &[u8],
         change: RowChange<'_>,
         execute: &Execute,
+        context: &Context<'_>,
     ) -> Result<(), Stop> {
+        self.check_room(change, context)?;
         if let RowChange::Put(row) = change
             && self.locks.has_ranges(table)
         {

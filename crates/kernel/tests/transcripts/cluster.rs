@@ -13,6 +13,7 @@ use kernel::{
 use protocol::Message;
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{Header, decode_header, decode_message};
+use protocol::message::Room;
 use protocol::report::Connection;
 use protocol::request::{Connections, Reply, Request, SessionId};
 use types::{Address, ClusterId, Home, Incarnation, NodeId, WorkerId};
@@ -292,6 +293,15 @@ impl Cluster {
     }
 
     /// What a node writes from now on is durable when its disk is fast again.
+    pub fn set_room(&mut self, id: NodeId, room: &str) {
+        self.stores[&id].set_room(match room {
+            "ample" => Room::Ample,
+            "reserve" => Room::Reserve,
+            "nothing" => Room::Nothing,
+            other => panic!("there is no room {other:?}"),
+        });
+    }
+
     pub fn set_slow_disk(&mut self, id: NodeId, is_slow: bool) {
         self.journals[&id].set_slow(is_slow);
         if let Some(store) = self.stores.get(&id) {

@@ -38,6 +38,7 @@
 //! power                    all nodes lose their power at once; with `disks=1`
 //! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
 //! down n3                  after that node 3's process ends
+//! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
 //! restart n3               node 3 boots anew
 //! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
@@ -191,6 +192,7 @@ impl Player {
             }
             "slow_disk" => self.cluster().set_slow_disk(node_of(rest[0]), true),
             "fast_disk" => self.cluster().set_slow_disk(node_of(rest[0]), false),
+            "room" => self.cluster().set_room(node_of(rest[0]), rest[1]),
             "leave" => self.cluster().set_leaving(node_of(rest[0]), true),
             "stay" => self.cluster().set_leaving(node_of(rest[0]), false),
             "dead" => self.cluster().tell_death(node_of(rest[0]), node_of(rest[1])),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
 use protocol::message::{
-    Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, ReadView, RecordKind, Write,
+    Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, ReadView, RecordKind, Room,
+    Write,
 };
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
@@ -182,7 +183,8 @@ impl Names {
             Message::Alive(m) => {
                 let unheard = m.unheard.iter().map(|node| format!("does not hear {node}"));
                 let stalled = m.stalled.iter().map(|node| format!("nothing comes from {node}"));
-                unheard.chain(stalled).collect::<Vec<_>>().join(", ")
+                let room = (m.room != Room::Ample).then(|| format!("room: {:?}", m.room));
+                unheard.chain(stalled).chain(room).collect::<Vec<_>>().join(", ")
             }
             Message::LearnerReady(m) => format!("node {} shard {}", m.node, m.shard),
             Message::JoinMarker(m) => format!("shard {} behind #{}", m.shard, m.position),
@@ -430,6 +432,13 @@ impl Names {
             Refusal::SchemaChanged { table } => format!("SchemaChanged: {}", self.table(*table)),
             Refusal::OutcomeUnknown(commit) => {
                 format!("OutcomeUnknown {}", self.transaction(commit.transaction))
+            }
+            Refusal::NotDurable(commit) => {
+                format!("NotDurable {}", self.transaction(commit.transaction))
+            }
+            Refusal::DiskFull { node: of, rolls_back } => {
+                let what = if *rolls_back { "; rolled back" } else { "" };
+                format!("DiskFull {}{what}", node(*of))
             }
             other => format!("{other:?}"),
         }

@@ -85,6 +85,28 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             "A row was changed since the transaction's snapshot (skarv_strict_snapshot is ON); try restarting transaction",
         ),
         Refusal::MemoryFull { table } => SqlError::table_full(&table_name(catalogue, table)),
+        Refusal::DiskFull { node, rolls_back: false } => SqlError::new(
+            code::ER_DISK_FULL,
+            format!(
+                "Disk full: node {node} has no room on its disk for what would be written. Make some, and it goes on by itself; rows \
+                 can be read and deleted"
+            ),
+        ),
+        Refusal::DiskFull { node, rolls_back: true } => SqlError::new(
+            code::ER_DISK_FULL,
+            format!(
+                "Disk full: node {node} has no room on its disk to make the transaction durable, so it was rolled back. Make some, \
+                 and run it again"
+            ),
+        ),
+        Refusal::NotDurable(commit) => SqlError::fatal(
+            code::ER_TRANSACTION_OUTCOME_UNKNOWN,
+            format!(
+                "The transaction is committed, but not durable: a disk has no room for it. Make some. It is lost if all nodes that have \
+                 its rows end before; do not run it again without asking: SELECT skarv_transaction_outcome('{commit}'). The \
+                 connection is closed"
+            ),
+        ),
         Refusal::SchemaChanged { .. } | Refusal::DefinitionChanged { .. } => SqlError::new(
             code::ER_TABLE_DEF_CHANGED,
             "Table definition has changed, please retry transaction",

@@ -1,0 +1,142 @@
+"""A disk and a memory that are full: what would add to the rows is refused with an error that says so, everything else goes on, and so
+does that when there is room again."""
+
+import contextlib
+import os
+import subprocess
+
+from cluster import is_ours, wait_for
+from isolation_client import Session
+from power import kill_all
+
+MIB = 1 << 20
+# Of a file of the log; each worker has one that it writes, and one for when there is no room for another.
+LOG_FILE = 64 * MIB
+VALUE_BYTES = 400_000
+
+
+@contextlib.contextmanager
+def small_device(cluster, path, size):
+    """A file system of this size, at this place, for as long as the cluster is there."""
+    os.makedirs(path)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", path], check=True)
+    try:
+        yield
+    finally:
+        cluster.destroy()
+        wait_for("its processes are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in cluster.pids_seen))
+        subprocess.run(["umount", path], check=True)
+
+
+def fill(path):
+    """Takes all that is left of the device."""
+    with open(path, "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(MIB))
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+
+def value(number):
+    """Another one each time, so that an update is one."""
+    return f"{number:08}".ljust(VALUE_BYTES, "x")
+
+
+def log_of(cluster, id):
+    with open(os.path.join(cluster.dir, f"node{id}.log")) as file:
+        return file.read()
+
+
+def test_disk(environment):
+    """The disk of one of two data nodes is full: what would add to the rows fails on both with 1021, reads, deletions and rollbacks go on,
+    and are durable. When there is room again, writes are, too. Then all processes are killed: everything acknowledged is there."""
+    cluster = environment.new_cluster("data")
+    device = os.path.join(cluster.dir, "node3.rows")
+    with small_device(cluster, device, 4 * LOG_FILE):
+        cluster.up("--workers", "1", "--durability", "always")
+        cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v MEDIUMTEXT); "
+                       "INSERT INTO d.t VALUES (0, '')")
+        sessions = [Session(path, f"writer {index}") for index, path in enumerate(cluster.sockets())]
+        for row in range(1, 21):
+            assert sessions[0].execute(f"INSERT INTO d.t VALUES ({row}, 'small')").error is None
+        fill(os.path.join(device, "ballast"))
+        holder = Session(cluster.sockets()[0], "holder")
+        for statement in ("START TRANSACTION", "INSERT INTO d.t VALUES (1000, 'never')"):
+            assert holder.execute(statement).error is None
+        written, refused = 0, None
+        # The log goes on in what it has, and then in what was kept back for deletions and what is under way.
+        while refused is None:
+            assert written * VALUE_BYTES < 3 * LOG_FILE, "it is never refused"
+            answer = sessions[written % 2].execute(f"UPDATE d.t SET v = '{value(written + 1)}' WHERE id = 0")
+            if answer.error is None:
+                written += 1
+            else:
+                refused = answer
+        assert refused.error == 1021 and "node 3" in refused.message, refused
+        assert written > 0
+        for session in sessions:
+            for statement in ("INSERT INTO d.t VALUES (100, 'new')", "REPLACE INTO d.t VALUES (1, 'other')",
+                              "UPDATE d.t SET v = 'other' WHERE id = 2", "CREATE TABLE d.u (id INT PRIMARY KEY) SELECT 1 AS id"):
+                answer = session.execute(statement)
+                assert answer.error == 1021, (statement, answer)
+        assert holder.execute("ROLLBACK").error is None
+        for row in range(1, 11):
+            answer = sessions[row % 2].execute(f"DELETE FROM d.t WHERE id = {row}")
+            assert (answer.error, answer.changed) == (None, 1), answer
+        for session in sessions:
+            found = session.execute("SELECT COUNT(*), MAX(id) FROM d.t").rows
+            assert [int(cell) for cell in found[0]] == [11, 20], found
+            kept = session.execute("SELECT LEFT(v, 8) FROM d.t WHERE id = 0").rows
+            assert int(kept[0][0]) == written, kept
+        assert "the disk is full" in log_of(cluster, 3)
+        os.remove(os.path.join(device, "ballast"))
+        wait_for("rows are written again", lambda: sessions[1].execute("INSERT INTO d.t VALUES (100, 'new')").error is None)
+        assert sessions[0].execute("UPDATE d.t SET v = 'other' WHERE id = 0").error is None
+        assert "the disk has room again" in log_of(cluster, 3)
+        kill_all(cluster)
+        cluster.up()
+        found = [int(row[0]) for row in cluster.sql(3, "SELECT id FROM d.t ORDER BY id")]
+        assert found == [0, *range(11, 21), 100], found
+        assert cluster.sql(2, "SELECT v FROM d.t WHERE id = 0") == [["other"]]
+        cluster.desc("d.t")
+        print(f"    {written} updates of {VALUE_BYTES:,} bytes fitted", flush=True)
+
+
+def test_memory(environment):
+    """The memory for rows is full: what would add to it fails with 1114, deletions and rollbacks work, and what they free serves another
+    table."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v MEDIUMTEXT); "
+                   "CREATE TABLE d.u (id INT PRIMARY KEY, v MEDIUMTEXT)")
+    session, other = (Session(path, "writer") for path in cluster.sockets())
+
+    def insert_until_full(table, session):
+        count = 0
+        while (answer := session.execute(f"INSERT INTO d.{table} VALUES ({count}, '{value(count)}')")).error is None:
+            count += 1
+            assert count * VALUE_BYTES < 64 * MIB, "it is never refused"
+        assert answer.error == 1114, answer
+        return count
+
+    count = insert_until_full("t", session)
+    assert count * VALUE_BYTES > 32 * MIB, count
+    refused = other.execute(f"INSERT INTO d.u VALUES (0, '{value(0)}')")
+    assert refused.error == 1114, refused
+    answer = session.execute(f"DELETE FROM d.t WHERE id < {count // 2}")
+    assert (answer.error, answer.changed) == (None, count // 2), answer
+    # What was deleted goes when no snapshot can see it any more.
+    wait_for("what was freed serves the other table",
+             lambda: other.execute(f"REPLACE INTO d.u VALUES (0, '{value(0)}')").error is None)
+    assert other.execute("START TRANSACTION").error is None
+    added = 1
+    while other.execute(f"INSERT INTO d.u VALUES ({added}, '{value(added)}')").error is None:
+        added += 1
+    assert added > count // 4, (added, count)
+    assert other.execute("ROLLBACK").error is None
+    found = session.execute("SELECT COUNT(*) FROM d.t").rows, session.execute("SELECT COUNT(*) FROM d.u").rows
+    assert [int(rows[0][0]) for rows in found] == [count - count // 2, 1], found
+    wait_for("what was rolled back is free", lambda: session.execute(f"INSERT INTO d.t VALUES (0, '{value(0)}')").error is None)
+    for table in ("d.t", "d.u"):
+        cluster.desc(table)
