@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from cluster import Cluster, is_ours, wait_for
+from cluster import ByHand, Cluster, is_ours, wait_for
 from isolation_client import Session
 
 SESSIONS = 8
@@ -242,3 +242,20 @@ def test_one_disk_is_enough(environment):
     cluster.up()
     assert cluster.sql(3, "SELECT COUNT(*) FROM d.t") == [["3"]]
     cluster.desc("d.t")
+
+
+def test_who_comes_later_is_filled(environment):
+    """The cluster starts again without one of its nodes, which comes when that is done: it hears of the restart, and is filled."""
+    cluster = ByHand(environment)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1), (2), (3)")
+    time.sleep(1)  # A global checkpoint is made twice a second.
+    for id in cluster.processes:
+        cluster.kill(id)
+    for id in (1, 2):
+        cluster.processes[id] = cluster.start(id)
+    for id in (1, 2):
+        cluster.wait_ready(id)
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t").split() == ["3"]
+    cluster.restart(3)
+    assert cluster.sql(3, "INSERT INTO d.t VALUES (4); SELECT COUNT(*) FROM d.t").split() == ["4"]
+    cluster.check_equal("d.t")
