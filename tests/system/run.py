@@ -27,6 +27,7 @@ import backup
 import bad_input
 import clients
 import cut
+import damage
 import frozen
 import full
 import hostile
@@ -46,7 +47,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, full, backup, load]
+           rolling, frozen, cut, outcome, power, full, damage, backup, load]
 
 
 def tests():

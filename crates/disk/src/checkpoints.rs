@@ -43,10 +43,11 @@ struct Writing {
 }
 
 impl Checkpoints {
-    /// Finds those that the manifest names, and removes files that it does not name.
-    pub fn open(files: Arc<dyn Files>, store: u64) -> Result<Checkpoints, DiskError> {
+    /// Finds those that the manifest names, and removes files that it does not name. A part that is not new has a manifest.
+    pub fn open(files: Arc<dyn Files>, store: u64, is_new: bool) -> Result<Checkpoints, DiskError> {
         let manifest = match Manifest::read(files.as_ref())? {
             Some(manifest) => manifest,
+            None if !is_new => return damaged("manifest", "there is none, and there was one"),
             None => {
                 let new = Manifest { store, sequence: 1, checkpoints: Vec::new() };
                 new.write(files.as_ref()).map_err(io_error("manifest-1"))?;

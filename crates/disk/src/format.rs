@@ -1,5 +1,9 @@
 //! Numbers in byte order, and what all files have.
 
+use std::io::ErrorKind;
+
+use rustix::io::Errno;
+
 use crate::DiskError;
 use crate::files::Files;
 
@@ -27,7 +31,21 @@ pub fn number_of(kind: &str, name: &str) -> Option<u64> {
 }
 
 pub fn io_error(file: &str) -> impl Fn(std::io::Error) -> DiskError + use<'_> {
-    move |error| DiskError::Io { file: file.to_string(), reason: error.to_string() }
+    move |error| {
+        let (file, reason) = (file.to_string(), error.to_string());
+        match is_loss(&error) {
+            true => DiskError::Damaged { file, what: format!("it cannot be read: {reason}") },
+            false => DiskError::Io { file, reason },
+        }
+    }
+}
+
+/// Is what was there not there any more, or not to be had from the device? Else something is wrong that may be put right.
+fn is_loss(error: &std::io::Error) -> bool {
+    let errno = rustix::io::Errno::from_io_error(error);
+    let of_device = [Errno::IO, Errno::BADMSG, Errno::UCLEAN];
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof)
+        || errno.is_some_and(|errno| of_device.contains(&errno))
 }
 
 pub fn damaged<T>(file: &str, what: impl Into<String>) -> Result<T, DiskError> {

@@ -54,6 +54,21 @@ pub enum DiskError {
     Visitor(String),
 }
 
+impl DiskError {
+    /// The file is in this directory.
+    fn within(self, directory: &str) -> DiskError {
+        match self {
+            DiskError::Io { file, reason } => {
+                DiskError::Io { file: format!("{directory}/{file}"), reason }
+            }
+            DiskError::Damaged { file, what } => {
+                DiskError::Damaged { file: format!("{directory}/{file}"), what }
+            }
+            DiskError::Visitor(what) => DiskError::Visitor(what),
+        }
+    }
+}
+
 impl std::fmt::Display for DiskError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -192,8 +192,7 @@ impl Redo {
             needed,
             kept_from,
             mutation,
-        } =
-            options;
+        } = options;
         let spares = list(files.as_ref(), SPARE)?;
         let mut redo = Redo {
             files,

@@ -1,6 +1,7 @@
 //! The parts of a node's store, and the threads that write them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -28,7 +29,7 @@ pub struct Options {
     pub kept_from: Box<dyn Fn(u16, u64) -> Option<u64> + Sync>,
 }
 
-/// A file that says that all parts have been made.
+/// A file that says that all parts have been made, and how many.
 const MADE: &str = "made";
 /// Records are put together to pieces of about so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -127,14 +128,22 @@ impl Disk {
         let there =
             (0..).take_while(|part| options.dir.join(format!("part-{part}")).exists()).count();
         let is_whole = options.dir.join(MADE).exists();
-        if is_whole && there != usize::from(options.parts) {
-            let parts = options.parts;
+        let parts = usize::from(options.parts);
+        let made_for = match std::fs::read_to_string(options.dir.join(MADE)) {
+            Ok(text) => text.trim().parse().unwrap_or(there),
+            Err(_) => there,
+        };
+        if is_whole && made_for != parts {
             return Err(DiskError::Io {
                 file: dir,
                 reason: format!(
-                    "it was made for {there} workers, and there are {parts} now: that cannot be changed"
+                    "it was made for {made_for} workers, and there are {parts} now: that cannot be changed"
                 ),
             });
+        }
+        if is_whole && there < parts {
+            let what = format!("of {parts} parts {there} are there");
+            return Err(DiskError::Damaged { file: dir, what });
         }
         // Whoever may not read the rows may not read these files.
         let make = |path: &std::path::Path| {
@@ -145,7 +154,8 @@ impl Disk {
             let name = format!("part-{part}");
             let path = options.dir.join(&name);
             make(&path).map_err(io)?;
-            Part::open(Arc::new(Directory::new(&path)), &path.display().to_string(), part, options)
+            let files = Arc::new(Directory::new(&path));
+            Part::open(files, &path.display().to_string(), part, options, !is_whole)
         };
         let opened: Vec<Result<Part, DiskError>> = std::thread::scope(|scope| {
             let open = &open;
@@ -158,8 +168,9 @@ impl Disk {
             parts.push(Arc::new(part?));
         }
         if !is_whole {
-            let made = std::fs::File::create(options.dir.join(MADE));
-            made.and_then(|made| made.sync_all()).map_err(io)?;
+            let mut made = std::fs::File::create(options.dir.join(MADE)).map_err(io)?;
+            made.write_all(format!("{}\n", options.parts).as_bytes()).map_err(io)?;
+            made.sync_all().map_err(io)?;
         }
         std::fs::File::open(&options.dir).and_then(|dir| dir.sync_all()).map_err(io)?;
         let checkpoint_bytes_per_second = options.checkpoint_bytes_per_second;
@@ -275,9 +286,11 @@ impl Disk {
         number: u64,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
+        let part = self.part(part);
         // Others may go on meanwhile.
-        let reader = lock(&self.part(part).checkpoints).reader(number)?;
-        reader.read(visit)
+        let reader = lock(&part.checkpoints).reader(number);
+        let read = reader.and_then(|reader| reader.read(visit));
+        read.map_err(|error| error.within(&part.name))
     }
     /// The place of the first record that there was when it was opened.
     pub fn begin(&self, part: u16) -> u64 {
@@ -290,7 +303,8 @@ impl Disk {
         from: u64,
         visit: &mut VisitRecord<'_>,
     ) -> Result<(), DiskError> {
-        lock(&self.part(part).redo).visit(from, visit)
+        let part = self.part(part);
+        lock(&part.redo).visit(from, visit).map_err(|error| error.within(&part.name))
     }
     /// The place of the first record that there is now.
     pub fn log_begin(&self, part: u16) -> u64 {
@@ -401,18 +415,11 @@ impl Part {
         name: &str,
         part: u16,
         options: &Options,
+        is_new: bool,
     ) -> Result<Part, DiskError> {
-        let in_part = |error: DiskError| match error {
-            DiskError::Io { file, reason } => {
-                DiskError::Io { file: format!("{name}/{file}"), reason }
-            }
-            DiskError::Damaged { file, what } => {
-                DiskError::Damaged { file: format!("{name}/{file}"), what }
-            }
-            DiskError::Visitor(what) => DiskError::Visitor(what),
-        };
+        let in_part = |error: DiskError| error.within(name);
         let seed = options.seed.wrapping_add(u64::from(part)).wrapping_mul(0x2545_f491_4f6c_dd1d);
-        let checkpoints = Checkpoints::open(Arc::clone(&files), seed).map_err(in_part)?;
+        let checkpoints = Checkpoints::open(Arc::clone(&files), seed, is_new).map_err(in_part)?;
         let redo = Redo::open(
             files,
             RedoOptions {

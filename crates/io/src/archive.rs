@@ -118,7 +118,7 @@ impl Writing<'_> {
             reason: reason.to_string(),
         };
         let strong = strong.ok_or_else(|| failed("the node ends"))?;
-        let disk = &strong.store.as_ref().ok_or_else(|| failed("the node has no rows"))?.0;
+        let disk = &strong.store.as_ref().ok_or_else(|| failed("the node has no rows"))?.disk;
         std::fs::create_dir_all(&archive.dir).map_err(|error| failed(&error.to_string()))?;
         let (store, begin) = (disk.store(part), disk.log_begin(part));
         let place = archive.place(part, store);

@@ -114,7 +114,7 @@ impl FileBackups {
             let (node, store, log) = (self.node, Arc::clone(&self.store), Arc::clone(&self.log));
             let (plan, copied) = (plan.clone(), Arc::clone(&run));
             let thread = std::thread::Builder::new().name("backup".into());
-            let spawned = thread.spawn(move || copy_all(node, &store.0, &plan, &copied, &log));
+            let spawned = thread.spawn(move || copy_all(node, &store.disk, &plan, &copied, &log));
             if let Err(error) = spawned {
                 run.set(BackupState::Failed(format!("cannot start a thread: {error}")));
             }

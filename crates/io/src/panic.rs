@@ -13,6 +13,9 @@ pub const EXIT_CODE_PANIC: i32 = 70;
 /// What the process ends with when the cluster has excluded it: started again it comes back.
 pub const EXIT_CODE_EXCLUDED: i32 = 71;
 
+/// What the process ends with when it has found damage in its rows on disk: started again it puts them aside and is filled.
+pub const EXIT_CODE_DAMAGED: i32 = 72;
+
 /// Ends the process at once: nothing that is on its way to a client may go out any more.
 pub fn end_process(log: &NodeLog, reason: &str, code: i32) -> ! {
     log.panic(reason);

@@ -29,7 +29,7 @@ use crate::limits::STACK_SIZE;
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
-use crate::store::FileStore;
+use crate::store::{FileStore, NoStore};
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
 
@@ -40,7 +40,7 @@ const REST_NOTED_MAX: Duration = Duration::from_secs(2);
 pub struct Shared {
     pub options: NodeOptions,
     pub node: Arc<NodeShared>,
-    /// Of a data node.
+    /// What its rows are on, if it has any.
     pub store: Option<Arc<FileStore>>,
     pub sql: Arc<sql::Server>,
     pub connection_config: Arc<ConnectionConfig>,
@@ -109,10 +109,8 @@ impl Shared {
             let shared = Arc::clone(self);
             let load = move || {
                 panic::this_thread_is_fail_stop(Arc::clone(&shared.log));
-                let loaded = shared.node.load_part(part).unwrap_or_else(|error| {
-                    let what = format!("node {node} cannot load its rows: {error}");
-                    panic::end_process(&shared.log, &what, panic::EXIT_CODE_PANIC)
-                });
+                let loaded = shared.node.load_part(part);
+                let loaded = loaded.unwrap_or_else(|error| shared.end_unloaded(&error));
                 let took = begun.elapsed();
                 shared.log.info(&loaded_text(part, &loaded, took));
                 shared.node.part_is_loaded(loaded, micros(took));
@@ -120,6 +118,22 @@ impl Shared {
             let thread = std::thread::Builder::new().name(format!("load-{part}"));
             thread.spawn(load).unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
         }
+    }
+    /// The rows cannot be loaded. If they are damaged this process must not use them again, and the next one cannot.
+    fn end_unloaded(&self, error: &str) -> ! {
+        let node = self.options.node;
+        let store = self.store.as_ref().expect("what is loaded is on a disk");
+        let Some(damage) = store.damage() else {
+            let what = format!("node {node} cannot load its rows: {error}");
+            panic::end_process(&self.log, &what, panic::EXIT_CODE_PANIC);
+        };
+        let marked = store.mark_damaged(&damage);
+        let then = match marked {
+            Ok(()) => "started again it puts its rows aside and begins with an empty disk".into(),
+            Err(error) => format!("and that cannot be marked: {error}; remove node{node}.rows"),
+        };
+        let what = format!("node {node} cannot load its rows: {damage}; this process ends, {then}");
+        panic::end_process(&self.log, &what, panic::EXIT_CODE_DAMAGED);
     }
     /// Called by worker 0 when clients may connect.
     pub fn set_ready(&self) {
@@ -314,31 +328,12 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         FileStore::remove(&options.dir, options.node)?;
     }
     let journal = Arc::new(FileJournal::open(&options.dir, options.node)?);
-    let own = options.cluster.node(options.node).expect("checked");
     let archive = options.archive.clone().map(|dir| Archive {
         dir,
         cluster: options.cluster.cluster,
         node: options.node,
     });
-    let look_begun = Instant::now();
-    let open = || FileStore::open(&options.dir, options.node, own.workers, archive.as_ref());
-    let opened = own.data.then(open);
-    let store = opened.transpose()?.map(Arc::new);
-    let boot = Boot {
-        node: options.node,
-        incarnation: Incarnation(random::nonzero_u64()),
-        home: journal.home,
-        journal: Arc::<FileJournal>::clone(&journal),
-        store: store.as_ref().map(|store| Arc::<FileStore>::clone(store) as Arc<dyn Store>),
-    };
-    let node = NodeShared::new(
-        boot,
-        options.cluster.clone(),
-        options.memory_limit_bytes,
-        options.mutation,
-    )
-    .map_err(|reason| StartError::Directory { path: options.dir.clone(), reason })?;
-    node.set_looked(micros(look_begun.elapsed()));
+    let (node, store) = open_rows(&options, archive.as_ref(), &journal, &log)?;
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,
@@ -458,6 +453,54 @@ fn loaded_text(part: u16, loaded: &PartLoaded, took: Duration) -> String {
 
 fn micros(duration: Duration) -> Time {
     Time::try_from(duration.as_micros()).unwrap_or(Time::MAX)
+}
+
+/// Opens what the node has on disk, and looks through it. What is damaged is put aside, and the node begins with an empty disk: if others
+/// have its rows they fill it, and if not it can lead nothing (R17, R18).
+fn open_rows(
+    options: &NodeOptions,
+    archive: Option<&Archive>,
+    journal: &Arc<FileJournal>,
+    log: &NodeLog,
+) -> Result<(Arc<NodeShared>, Option<Arc<FileStore>>), StartError> {
+    let own = options.cluster.node(options.node).expect("checked");
+    loop {
+        let begun = Instant::now();
+        let open = || FileStore::open(&options.dir, options.node, own.workers, archive);
+        let opened = own.data.then(open);
+        let damage = match opened.transpose() {
+            Ok(store) => {
+                let store = store.map(Arc::new);
+                let boot = Boot {
+                    node: options.node,
+                    incarnation: Incarnation(random::nonzero_u64()),
+                    home: journal.home,
+                    journal: Arc::<FileJournal>::clone(journal),
+                    store: store.clone().map(|store| store as Arc<dyn Store>),
+                };
+                let (cluster, memory) = (options.cluster.clone(), options.memory_limit_bytes);
+                match NodeShared::new(boot, cluster, memory, options.mutation) {
+                    Ok(node) => {
+                        node.set_looked(micros(begun.elapsed()));
+                        return Ok((node, store));
+                    }
+                    Err(reason) => {
+                        let damage = store.as_ref().and_then(|store| store.damage());
+                        let path = options.dir.clone();
+                        damage.ok_or(StartError::Directory { path, reason })?
+                    }
+                }
+            }
+            Err(NoStore::Damaged(what)) => what,
+            Err(NoStore::Error(error)) => return Err(error),
+        };
+        let aside = FileStore::put_aside(&options.dir, options.node, &damage)?;
+        log.warn(&format!(
+            "the rows on this node's disk are damaged: {damage}; they are kept in {}, and the node begins with an empty disk: another \
+             one that has its rows fills it",
+            aside.display()
+        ));
+    }
 }
 
 fn bind_sockets(options: &NodeOptions) -> Result<(BoundSockets, Option<SocketAddr>), StartError> {

@@ -1,10 +1,11 @@
 //! What a data node keeps of its rows on disk, as its kernel sees it ([`disk`] does the work).
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use disk::{Disk, Options};
+use disk::{Disk, DiskError, Options};
 use kernel::{CheckpointFound, Store, Visit, VisitBlock};
 use protocol::message::Room;
 use types::{NodeId, WorkerId};
@@ -19,7 +20,24 @@ const SPARES_MAX: usize = 4;
 /// What the checkpoints of a worker may write beside the load.
 const CHECKPOINT_BYTES_PER_SECOND: u64 = 64 << 20;
 
-pub struct FileStore(pub Disk);
+/// In the directory: why it is not to be used any more, as the process has found that used it last.
+const DAMAGED: &str = "damaged";
+/// So many directories with damage are kept: they may hold the last copy of something, so none is removed.
+const ASIDE_MAX: usize = 3;
+
+pub struct FileStore {
+    pub disk: Disk,
+    path: PathBuf,
+    /// What was found since it was opened.
+    damage: Mutex<Option<String>>,
+}
+
+/// Why a store cannot be used.
+pub enum NoStore {
+    /// What is there is not what was written.
+    Damaged(String),
+    Error(StartError),
+}
 
 /// The directory of a node's rows.
 pub fn path_of(dir: &Path, node: NodeId) -> PathBuf {
@@ -55,8 +73,11 @@ impl FileStore {
         node: NodeId,
         workers: u16,
         archive: Option<&Archive>,
-    ) -> Result<FileStore, StartError> {
+    ) -> Result<FileStore, NoStore> {
         let path = path_of(dir, node);
+        if let Ok(what) = std::fs::read_to_string(path.join(DAMAGED)) {
+            return Err(NoStore::Damaged(what));
+        }
         let archive = archive.cloned();
         let options = Options {
             dir: path.clone(),
@@ -67,10 +88,67 @@ impl FileStore {
             seed: random::nonzero_u64(),
             kept_from: Box::new(move |part, store| archive.as_ref()?.place(part, store)),
         };
-        let opened = Disk::open(&options);
-        opened
-            .map(FileStore)
-            .map_err(|error| StartError::Directory { path, reason: error.to_string() })
+        match Disk::open(&options) {
+            Ok(disk) => Ok(FileStore { disk, path, damage: Mutex::default() }),
+            Err(error @ DiskError::Damaged { .. }) => Err(NoStore::Damaged(error.to_string())),
+            Err(error) => {
+                let reason = error.to_string();
+                Err(NoStore::Error(StartError::Directory { path, reason }))
+            }
+        }
+    }
+
+    /// What is damaged, if something was read that is.
+    pub fn damage(&self) -> Option<String> {
+        lock(&self.damage).clone()
+    }
+
+    fn note_damage(&self, error: DiskError) -> String {
+        let what = error.to_string();
+        if let DiskError::Damaged { .. } = error {
+            lock(&self.damage).get_or_insert(what.clone());
+        }
+        what
+    }
+
+    /// The next process puts it aside.
+    pub fn mark_damaged(&self, what: &str) -> std::io::Result<()> {
+        mark_damaged(&self.path, what)
+    }
+
+    /// Puts aside what a node has on disk, for somebody to rescue something from, and says where. The caller holds the node's lock.
+    pub fn put_aside(dir: &Path, node: NodeId, what: &str) -> Result<PathBuf, StartError> {
+        let path = path_of(dir, node);
+        let refused = |reason: String| StartError::Directory { path: path.clone(), reason };
+        let io_refused = |error: std::io::Error| refused(format!("{what}; {error}"));
+        let beside = |number: usize| dir.join(format!("node{node}.rows.damaged-{number}"));
+        // Where the directory is a device of its own.
+        let inside = |number: usize| path.join(format!("damaged-{number}"));
+        let is_taken = |number: &usize| beside(*number).exists() || inside(*number).exists();
+        let Some(number) = (1..=ASIDE_MAX).find(|number| !is_taken(number)) else {
+            return Err(refused(format!(
+                "{what}; and {ASIDE_MAX} directories with damage are kept already ({} and others): look at its device, and remove \
+                 what is not needed any more",
+                beside(1).display()
+            )));
+        };
+        match std::fs::rename(&path, beside(number)) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => {
+                // One that is moved in part must not be taken for whole.
+                mark_damaged(&path, what).map_err(io_refused)?;
+                let to = inside(number);
+                let entries = std::fs::read_dir(&path).map_err(io_refused)?;
+                let entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(io_refused)?;
+                std::fs::create_dir(&to).map_err(io_refused)?;
+                let names = entries.into_iter().map(|entry| entry.file_name());
+                let moved = names.filter(|name| !name.to_string_lossy().starts_with(DAMAGED));
+                for name in moved.chain([DAMAGED.into()]) {
+                    std::fs::rename(path.join(&name), to.join(&name)).map_err(io_refused)?;
+                }
+                Ok(to)
+            }
+            renamed => renamed.map(|()| beside(number)).map_err(io_refused),
+        }
     }
 
     /// Starts the threads that write.
@@ -80,7 +158,7 @@ impl FileStore {
         on_failure: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<(), StartError> {
         let told = move |part: u16| on_progress(WorkerId(part));
-        let started = self.0.start(Arc::new(told), Arc::new(on_failure));
+        let started = self.disk.start(Arc::new(told), Arc::new(on_failure));
         started.map_err(|error| StartError::System {
             action: "start the threads that write the rows",
             reason: error.to_string(),
@@ -90,47 +168,47 @@ impl FileStore {
 
 impl Store for FileStore {
     fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
-        self.0.append(part.0, entry)
+        self.disk.append(part.0, entry)
     }
     fn flush(&self, part: WorkerId) {
-        self.0.flush(part.0);
+        self.disk.flush(part.0);
     }
     fn durable(&self, part: WorkerId) -> u64 {
-        self.0.durable(part.0)
+        self.disk.durable(part.0)
     }
     fn end(&self, part: WorkerId) -> u64 {
-        self.0.end(part.0)
+        self.disk.end(part.0)
     }
     fn room(&self) -> Room {
-        match self.0.room() {
+        match self.disk.room() {
             disk::Room::Ample => Room::Ample,
             disk::Room::Reserve => Room::Reserve,
             disk::Room::Nothing => Room::Nothing,
         }
     }
     fn begin_checkpoint(&self, part: WorkerId) {
-        self.0.begin_checkpoint(part.0);
+        self.disk.begin_checkpoint(part.0);
     }
     fn has_room(&self, part: WorkerId) -> bool {
-        self.0.has_room(part.0)
+        self.disk.has_room(part.0)
     }
     fn add_block(&self, part: WorkerId, block: Vec<u8>) {
-        self.0.add_block(part.0, block);
+        self.disk.add_block(part.0, block);
     }
     fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
-        self.0.end_checkpoint(part.0, log_from, contents);
+        self.disk.end_checkpoint(part.0, log_from, contents);
     }
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool {
-        self.0.is_writing_checkpoint(part.0)
+        self.disk.is_writing_checkpoint(part.0)
     }
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64> {
-        self.0.checkpoint_written(part.0)
+        self.disk.checkpoint_written(part.0)
     }
     fn accept_checkpoint(&self, part: WorkerId, number: u64) {
-        self.0.accept_checkpoint(part.0, number);
+        self.disk.accept_checkpoint(part.0, number);
     }
     fn checkpoints(&self, part: WorkerId) -> Vec<CheckpointFound> {
-        let found = self.0.checkpoints(part.0).into_iter();
+        let found = self.disk.checkpoints(part.0).into_iter();
         let found = found.map(|found| CheckpointFound {
             number: found.number,
             log_from: found.log_from,
@@ -144,15 +222,65 @@ impl Store for FileStore {
         number: u64,
         visit: &mut VisitBlock<'_>,
     ) -> Result<(), String> {
-        self.0.read_checkpoint(part.0, number, visit).map_err(|error| error.to_string())
+        self.disk.read_checkpoint(part.0, number, visit).map_err(|error| self.note_damage(error))
     }
     fn begin(&self, part: WorkerId) -> u64 {
-        self.0.begin(part.0)
+        self.disk.begin(part.0)
     }
     fn parts(&self) -> u16 {
-        self.0.parts()
+        self.disk.parts()
     }
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String> {
-        self.0.read_log(part.0, from, visit).map_err(|error| error.to_string())
+        self.disk.read_log(part.0, from, visit).map_err(|error| self.note_damage(error))
+    }
+}
+
+fn mark_damaged(path: &Path, what: &str) -> std::io::Result<()> {
+    let mut mark = File::create(path.join(DAMAGED))?;
+    mark.write_all(what.as_bytes())?;
+    mark.sync_all()?;
+    File::open(path)?.sync_all()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding this lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: NodeId = NodeId(3);
+
+    fn damage_of(dir: &Path) -> Option<String> {
+        match FileStore::open(dir, NODE, 1, None) {
+            Ok(_) => None,
+            Err(NoStore::Damaged(what)) => Some(what),
+            Err(NoStore::Error(error)) => panic!("{error}"),
+        }
+    }
+
+    /// What was found while the rows were loaded is known to the next process, which puts them aside and begins anew. Three are kept; then
+    /// nothing is removed, and the node does not start.
+    #[test]
+    fn damage_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        for number in 1..=ASIDE_MAX {
+            assert_eq!(damage_of(dir), None);
+            let path = path_of(dir, NODE);
+            std::fs::write(path.join("part-0").join("rescue"), number.to_string()).unwrap();
+            mark_damaged(&path, "redo-0000000001 is damaged").unwrap();
+            assert_eq!(damage_of(dir).as_deref(), Some("redo-0000000001 is damaged"));
+            let aside = FileStore::put_aside(dir, NODE, "redo-0000000001 is damaged").unwrap();
+            assert_eq!(aside, dir.join(format!("node3.rows.damaged-{number}")));
+            let rescued = std::fs::read_to_string(aside.join("part-0").join("rescue")).unwrap();
+            assert_eq!(rescued, number.to_string());
+        }
+        assert_eq!(damage_of(dir), None);
+        let refused = FileStore::put_aside(dir, NODE, "it is damaged again").unwrap_err();
+        let text = refused.to_string();
+        assert!(text.contains("it is damaged again; and 3 directories with damage"), "{text}");
+        assert_eq!(damage_of(dir), None, "nothing was moved");
     }
 }

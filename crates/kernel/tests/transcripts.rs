@@ -232,6 +232,7 @@ transcripts! {
         deadlocks_are_remembered
         locks_of_all_nodes;
     restart:
+        damage_while_loading
         ended_as_planned
         one_ends_otherwise
         power_failure;

@@ -39,6 +39,8 @@ const RETURN_POLL: Duration = Duration::from_millis(100);
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
 const START_ATTEMPTS_MAX: u32 = 5;
+/// A node that ends while the cluster starts, and is to begin again, does so as often.
+const STARTS_AGAIN_MAX: u32 = 5;
 /// A node ends its sessions within 6 s; then it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connections are closed within 6 s, and a checkpoint takes some milliseconds.
@@ -246,6 +248,16 @@ impl<'a> Supervisor<'a> {
             if is_code(exit, EXIT_CODE_LINK_PORT_TAKEN) {
                 return Err(StartFailure::LinkPortTaken);
             }
+            // One that has found damage begins with an empty disk, and those that loaded their rows beside it load them again.
+            let is_to_begin_again = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED]
+                .into_iter()
+                .any(|code| exit.code() == Some(code));
+            if is_to_begin_again && self.status.nodes[index].restarts < STARTS_AGAIN_MAX {
+                if let Some(reason) = self.reason_in_log(id, exit) {
+                    self.console.warn(&format!("node {id}: {reason}"));
+                }
+                return self.start_again(index);
+            }
             return Err(StartFailure::Failed(match self.reason_in_log(id, exit) {
                 Some(reason) => format!("node {id}: {reason}"),
                 None => format!(
@@ -256,6 +268,18 @@ impl<'a> Supervisor<'a> {
             }));
         }
         self.ask_ready(index);
+        Ok(())
+    }
+
+    /// A node that has ended while the cluster starts.
+    fn start_again(&mut self, index: usize) -> Result<(), StartFailure> {
+        let id = self.nodes[index].id;
+        let child = self.spawn(id, false).map_err(StartFailure::Failed)?;
+        self.console.say(&format!("node {id} started again: process {}", child.id()));
+        self.status.nodes[index].restarts += 1;
+        let node = &mut self.nodes[index];
+        (node.child, node.started_at, node.incarnation) = (Some(child), Instant::now(), None);
+        self.write_status();
         Ok(())
     }
 
@@ -591,7 +615,8 @@ impl<'a> Supervisor<'a> {
 
     /// The error a node's process left in its log, if that is how it ended.
     fn reason_in_log(&self, id: u16, exit: ExitStatus) -> Option<String> {
-        exit.code().filter(|code| [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN)].contains(code))?;
+        let told = [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN), io::EXIT_CODE_DAMAGED];
+        exit.code().filter(|code| told.contains(code))?;
         let end = self.log_end(id, 5);
         let line = end.lines().rev().find_map(|line| line.trim().strip_prefix("skarv: error: "))?;
         Some(line.to_owned())
@@ -653,6 +678,9 @@ fn ending(exit: ExitStatus) -> String {
         (Some(code), _) if code == i32::from(EXIT_CODE_RESTART) => "to be started again".into(),
         (Some(code), _) if code == io::EXIT_CODE_EXCLUDED => {
             format!("exit code {code}: the cluster has excluded it")
+        }
+        (Some(code), _) if code == io::EXIT_CODE_DAMAGED => {
+            format!("exit code {code}: its rows on disk are damaged")
         }
         (Some(code), _) if code == io::EXIT_CODE_PANIC => {
             format!("exit code {code}: a bug, see its log")

@@ -32,7 +32,7 @@ struct Part {
 
 fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, DiskError> {
     let files: Arc<dyn Files> = Arc::new(files.clone());
-    let checkpoints = Checkpoints::open(Arc::clone(&files), 77)?;
+    let checkpoints = Checkpoints::open(Arc::clone(&files), 77, true)?;
     let options = RedoOptions {
         store: checkpoints.manifest.store,
         file_bytes: FILE_BYTES,

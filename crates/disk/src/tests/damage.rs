@@ -91,7 +91,7 @@ fn a_changed_byte_is_found_out() {
 #[test]
 fn a_changed_checkpoint_is_found_out() {
     let files = MemoryFiles::default();
-    let open = |files: &MemoryFiles| Checkpoints::open(Arc::new(files.clone()), 5);
+    let open = |files: &MemoryFiles| Checkpoints::open(Arc::new(files.clone()), 5, true);
     let mut checkpoints = open(&files).unwrap();
     for contents in [vec![1], vec![2, 2]] {
         checkpoints.begin().unwrap();

@@ -113,3 +113,53 @@ fn a_store_is_opened_again() {
     let error = Disk::open(&options(&dir, 3)).err().expect("made for two").to_string();
     assert!(error.contains("made for 2 workers, and there are 3 now"), "{error}");
 }
+
+/// Files that are missing are damage, and not taken for a store that has just been made; another number of workers is a mistake.
+#[test]
+fn what_is_missing_is_damage() {
+    let make = || {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::open(&options(dir.path(), 2)).unwrap();
+        start(&disk);
+        disk.append(1, b"a record");
+        disk.begin_checkpoint(1);
+        disk.add_block(1, vec![1; 10_000]);
+        disk.end_checkpoint(1, disk.end(1), b"contents".to_vec());
+        wait_until("the checkpoint is durable", || disk.checkpoint_written(1).is_some());
+        drop(disk);
+        dir
+    };
+    let remove_file = |name: &'static str| {
+        move |dir: &std::path::Path| std::fs::remove_file(dir.join(name)).unwrap()
+    };
+    let remove_part = |dir: &std::path::Path| std::fs::remove_dir_all(dir.join("part-1")).unwrap();
+    let empty_part = |dir: &std::path::Path| {
+        remove_part(dir);
+        std::fs::create_dir(dir.join("part-1")).unwrap();
+    };
+    let cut = |dir: &std::path::Path| {
+        let path = dir.join("part-1/checkpoint-0000000002");
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..30]).unwrap();
+    };
+    type Damage<'a> = (&'a str, &'a dyn Fn(&std::path::Path));
+    let damages: [Damage<'_>; 5] = [
+        ("of 2 parts 1 are there", &remove_part),
+        ("part-1/manifest is damaged: there is none", &empty_part),
+        ("checkpoint-0000000002 is damaged", &cut),
+        (
+            "checkpoint-0000000002 is damaged: it cannot be read",
+            &remove_file("part-1/checkpoint-0000000002"),
+        ),
+        ("redo is damaged: no file begins at place", &remove_file("part-1/redo-0000000001")),
+    ];
+    for (expected, damage) in damages {
+        let dir = make();
+        damage(dir.path());
+        let error = Disk::open(&options(dir.path(), 2)).err().expect(expected);
+        assert!(matches!(error, crate::DiskError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let error = Disk::open(&options(make().path(), 1)).err().expect("made for two");
+    assert!(matches!(error, crate::DiskError::Io { .. }), "{error}");
+}

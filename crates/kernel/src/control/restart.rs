@@ -112,7 +112,14 @@ impl Restarts {
             self.possible_since = None;
             return self.end(state, now);
         }
-        let at = match self.newest_point(state) {
+        let live: Vec<Member> = state
+            .groups
+            .values()
+            .flat_map(active)
+            .filter(|member| !self.is_gone(member, state, leases, context))
+            .cloned()
+            .collect();
+        let at = match self.newest_point(state, &live) {
             Ok(at) => at,
             Err(why) => {
                 self.possible_since = None;
@@ -125,13 +132,6 @@ impl Restarts {
                 return None;
             }
         };
-        let live: Vec<Member> = state
-            .groups
-            .values()
-            .flat_map(active)
-            .filter(|member| !self.is_gone(member, state, leases, context))
-            .cloned()
-            .collect();
         if !live.is_empty() {
             self.end_live(&live, context);
             return None;
@@ -242,12 +242,15 @@ impl Restarts {
     }
 
     /// The newest that each group has a disk for; or for what it is waited.
-    fn newest_point(&self, state: &ControlState) -> Result<Timestamp, String> {
+    fn newest_point(&self, state: &ControlState, live: &[Member]) -> Result<Timestamp, String> {
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, group) in &state.groups {
             let mut points = BTreeSet::new();
             for member in active(group) {
                 points.extend(self.points_of(member, state));
+                // Those that load their rows for a restart can begin another one with them.
+                let is_loading = live.iter().any(|other| other.node == member.node);
+                points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
             }
             if points.is_empty() {
                 let (back, away): (Vec<&Member>, Vec<&Member>) =

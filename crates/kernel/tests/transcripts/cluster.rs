@@ -247,6 +247,11 @@ impl Cluster {
         self.homes.insert(id, Home(1_000 + u64::from(id.0)));
     }
 
+    /// What a node's disk has of rows is lost, or was put aside because it is damaged.
+    pub fn lose_rows(&mut self, id: NodeId) {
+        self.stores.remove(&id);
+    }
+
     /// All processes end, with what their disks do not hold. Their journals are faster.
     pub fn lose_power(&mut self) {
         for store in self.stores.values() {

@@ -42,6 +42,7 @@
 //! restart n3               node 3 boots anew
 //! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
+//! lose_rows n3             of that only the rows
 //! freeze n3, thaw n3       node 3 does nothing, what is for it waits; then it goes on; n3.1: only its worker 1
 //! die n3                   node 3's process ends; what it has sent is on its way
 //! dead n3 n2               node 2's host tells its node that node 3's process has ended
@@ -184,6 +185,7 @@ impl Player {
                 self.sessions.clear();
                 self.cluster().lose_power();
             }
+            "lose_rows" => self.cluster().lose_rows(node_of(rest[0])),
             "wipe" => self.cluster().wipe(node_of(rest[0])),
             "die" => {
                 let node = node_of(rest[0]);
