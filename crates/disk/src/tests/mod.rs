@@ -1,5 +1,6 @@
 mod copies;
 mod crash;
 mod damage;
+mod fuzz;
 mod memory;
 mod real;

@@ -1,0 +1,158 @@
+//! Files that chance has changed: real ones of each format, with bytes changed, swapped, cut, doubled, and numbers that are all ones.
+//! Reading them never panics, and never gives out what was not written; a log that is cut says so where something of it was durable.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::memory::MemoryFiles;
+use crate::checkpoints::Checkpoints;
+use crate::files::Files;
+use crate::manifest::Manifest;
+use crate::redo::{Mutation, Redo, RedoOptions, add_record};
+
+const ROUNDS: usize = 100_000;
+const RECORDS: usize = 90;
+/// The last piece is called durable by nothing behind it.
+const PIECES_LOST_MAX: usize = 1;
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+    /// One change of a file.
+    fn change(&mut self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        let (at, other) = (self.below(bytes.len()), self.below(bytes.len()));
+        match self.below(6) {
+            0 => bytes[at] ^= 1 << self.below(8),
+            1 => bytes[at] = self.below(256) as u8,
+            2 => bytes.swap(at, other),
+            3 => bytes.truncate(at),
+            4 => {
+                let end = bytes.len().min(at + 1 + self.below(64));
+                let piece = bytes[at..end].to_vec();
+                let to = other.min(bytes.len() - piece.len());
+                bytes[to..to + piece.len()].copy_from_slice(&piece);
+            }
+            _ => {
+                let end = bytes.len().min(at / 4 * 4 + 4);
+                bytes[at / 4 * 4..end].fill(0xff);
+            }
+        }
+    }
+}
+
+fn record(number: usize) -> Vec<u8> {
+    (0..10 + number * 7 % 90).map(|at| (number * 13 + at) as u8).collect()
+}
+
+fn open(files: &Arc<dyn Files>, seed: u64) -> Result<(Checkpoints, Redo), crate::DiskError> {
+    let checkpoints = Checkpoints::open(Arc::clone(files), 77, true)?;
+    let options = RedoOptions {
+        store: checkpoints.manifest.store,
+        file_bytes: 4_096,
+        spares_max: 1,
+        keeps_reserve: false,
+        seed,
+        needed: checkpoints.log_needed(),
+        mutation: Mutation::None,
+    };
+    let redo = Redo::open(Arc::clone(files), options)?;
+    Ok((checkpoints, redo))
+}
+
+/// A part with a log of several files and a checkpoint that all of the log belongs with.
+fn written() -> BTreeMap<String, Vec<u8>> {
+    let memory = MemoryFiles::default();
+    let files: Arc<dyn Files> = Arc::new(memory.clone());
+    let (mut checkpoints, mut redo) = open(&files, 1).unwrap();
+    for number in 0..RECORDS {
+        let mut piece = Vec::new();
+        add_record(&mut piece, &record(number));
+        redo.write(&mut VecDeque::from([piece])).unwrap();
+    }
+    checkpoints.begin().unwrap();
+    checkpoints.add_block(&[1; 2_000]).unwrap();
+    checkpoints.add_block(b"two").unwrap();
+    checkpoints.end(0, b"contents".to_vec()).unwrap();
+    memory.contents()
+}
+
+/// What is read back, or that it is refused.
+fn read(contents: &BTreeMap<String, Vec<u8>>) -> Result<usize, crate::DiskError> {
+    let files: Arc<dyn Files> = Arc::new(MemoryFiles::of(contents));
+    let (checkpoints, redo) = open(&files, 2)?;
+    if let Some(found) = checkpoints.found().first() {
+        assert_eq!(found.contents, b"contents");
+        let mut blocks = Vec::new();
+        let visited = checkpoints.read(found.number, &mut |block| {
+            blocks.push(block.to_vec());
+            Ok(())
+        });
+        let is_prefix = [vec![1; 2_000], b"two".to_vec()].starts_with(&blocks);
+        assert!(is_prefix, "a block that was not written");
+        visited?;
+        assert_eq!(blocks.len(), 2, "a block is missing, and nobody says so");
+    }
+    let mut next = 0;
+    redo.visit(0, &mut |_, bytes| {
+        assert_eq!(bytes, record(next), "a record that was not written");
+        next += 1;
+        Ok(())
+    })?;
+    Ok(next)
+}
+
+/// Of the log, the checkpoint and the manifest, all files of a part together, one to three changes each time.
+#[test]
+fn changed_files_are_refused_or_read_right() {
+    let whole = written();
+    assert_eq!(read(&whole).unwrap(), RECORDS);
+    let names: Vec<&String> = whole.keys().collect();
+    let mut chance = Chance(2_026);
+    let (mut refused, mut right) = (0, 0);
+    for round in 0..ROUNDS {
+        let mut contents = whole.clone();
+        let mut is_log_changed = false;
+        for _ in 0..1 + chance.below(3) {
+            let name = names[chance.below(names.len())];
+            is_log_changed |= name.starts_with("redo");
+            chance.change(contents.get_mut(name).unwrap());
+        }
+        match read(&contents) {
+            Err(_) => refused += 1,
+            Ok(found) => {
+                right += 1;
+                let is_whole = RECORDS <= found + PIECES_LOST_MAX;
+                // Several changes may take everything behind a place, and with it what says that it was durable.
+                assert!(is_whole || is_log_changed, "round {round}: {found} records");
+            }
+        }
+    }
+    assert!(ROUNDS / 10 < refused && ROUNDS / 20 < right, "{refused} refused, {right} right");
+}
+
+/// The same for what says which checkpoints there are: no change of it is taken for another one.
+#[test]
+fn a_changed_manifest_is_none() {
+    let whole = written();
+    let mut chance = Chance(7);
+    let slots: Vec<&Vec<u8>> =
+        whole.iter().filter(|(name, _)| name.starts_with("manifest")).map(|(_, b)| b).collect();
+    for _ in 0..ROUNDS {
+        let bytes = slots[chance.below(slots.len())];
+        let mut changed = bytes.clone();
+        for _ in 0..1 + chance.below(3) {
+            chance.change(&mut changed);
+        }
+        if let Some(found) = Manifest::decode(&changed) {
+            assert_eq!(Some(found), Manifest::decode(bytes), "{changed:?}");
+        }
+    }
+}
