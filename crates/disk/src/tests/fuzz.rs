@@ -61,6 +61,7 @@ fn open(files: &Arc<dyn Files>, seed: u64) -> Result<(Checkpoints, Redo), crate:
         keeps_reserve: false,
         seed,
         needed: checkpoints.log_needed(),
+        kept_from: None,
         mutation: Mutation::None,
     };
     let redo = Redo::open(Arc::clone(files), options)?;
@@ -91,7 +92,7 @@ fn read(contents: &BTreeMap<String, Vec<u8>>) -> Result<usize, crate::DiskError>
     if let Some(found) = checkpoints.found().first() {
         assert_eq!(found.contents, b"contents");
         let mut blocks = Vec::new();
-        let visited = checkpoints.read(found.number, &mut |block| {
+        let visited = checkpoints.reader(found.number)?.read(&mut |block| {
             blocks.push(block.to_vec());
             Ok(())
         });
