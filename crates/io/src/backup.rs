@@ -300,7 +300,7 @@ fn copy_part(
     for shard in &own.shards {
         let span = survey.span(*shard, at, &plan.contents.history.restarts);
         let begin = begins.iter().find(|(begun, _)| begun == shard).map_or(0, |(_, begin)| *begin);
-        if span.is_none_or(|(_, end)| end <= begin) {
+        if span.is_none_or(|span| span.to <= begin) {
             return Err(CopyError::TooLate);
         }
     }

@@ -101,16 +101,7 @@ impl Jobs {
             }
             None => self.next_id(&dir.clone().unwrap_or_else(own_dir)),
         };
-        let lock = secret_of(request)?.map(|secret| match secret {
-            Secret::Key(key) => BackupLock { key: SecretKey(key), password: None },
-            Secret::Password(password) => {
-                let salt: [u8; 16] = random::bytes();
-                let key = key_of_password(&password, &salt, PASSWORD_ITERATIONS);
-                let password =
-                    PasswordSalt { salt: Bytes(salt.to_vec()), iterations: PASSWORD_ITERATIONS };
-                BackupLock { key: SecretKey(key), password: Some(password) }
-            }
-        });
+        let secret = secret_of(request)?;
         let dir = dir.map(|dir| dir.display().to_string());
         let backup = Rc::new(Backup {
             id,
@@ -126,8 +117,15 @@ impl Jobs {
         let (mut session, log) = (client.session(), Arc::clone(&self.shared.log));
         self.spawned.borrow_mut().push(Box::pin(async move {
             log.info(&format!("backup {id} of the cluster begins"));
-            let wanted = BackupWanted { id, dir, lock };
-            let outcome = session.backup(&wanted, &backup.run).await;
+            let client = session.client().clone();
+            // A password takes its time.
+            let outcome = match on_thread(&client, "backup", || secret.map(lock_of)).await {
+                Ok(lock) => {
+                    let wanted = BackupWanted { id, dir, lock };
+                    session.backup(&wanted, &backup.run).await
+                }
+                Err(why) => Err(why),
+            };
             match &outcome {
                 Ok(()) => log.info(&format!("backup {id} of the cluster is done")),
                 Err(why) => log.warn(&format!("backup {id} of the cluster failed: {why}")),
@@ -350,6 +348,20 @@ fn state_name(state: &BackupState) -> &'static str {
         BackupState::Done => "done",
         BackupState::TooLate => "begins again",
         BackupState::Failed(_) => "failed",
+    }
+}
+
+/// What encrypts a backup whose user has this secret.
+fn lock_of(secret: Secret) -> BackupLock {
+    match secret {
+        Secret::Key(key) => BackupLock { key: SecretKey(key), password: None },
+        Secret::Password(password) => {
+            let salt: [u8; 16] = random::bytes();
+            let key = key_of_password(&password, &salt, PASSWORD_ITERATIONS);
+            let password =
+                PasswordSalt { salt: Bytes(salt.to_vec()), iterations: PASSWORD_ITERATIONS };
+            BackupLock { key: SecretKey(key), password: Some(password) }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use disk::copy::{CopyEnd, CopyReader, Secret};
-use kernel::{PassedOver, Replay, Rows, Survey};
+use kernel::{PassedOver, Replay, Rows, Span, Survey};
 use protocol::backup::{ArchiveContents, ArchiveMark, BackupContents, CopyBlock, History};
 use protocol::disk::{CheckpointBlock, DiskEntry};
 use protocol::schema::SEQUENCES_TABLE;
@@ -50,7 +50,7 @@ pub struct Found {
 /// The files of one part, in the order of the log.
 struct PartFound {
     paths: Vec<PathBuf>,
-    spans: Vec<(ShardId, u64, u64)>,
+    spans: Vec<(ShardId, Span)>,
 }
 
 /// Looks through all files. Errors say which one is wrong, and what to do.
@@ -93,14 +93,14 @@ pub fn find(source: &Source) -> Result<Found, String> {
         let mut spans = Vec::new();
         for shard in &part.shards {
             let span = part.survey.span(*shard, at, &history.restarts);
-            let Some((from, to)) = span else {
+            let Some(span) = span else {
                 return Err(format!(
                     "{} does not hold all of shard {shard} up to {}: it cannot be restored",
                     part.paths[0].display(),
                     format_unix_micros(unix_micros)
                 ));
             };
-            spans.push((*shard, from, to));
+            spans.push((*shard, span));
         }
         found.push(PartFound { paths: part.paths, spans });
     }
@@ -186,17 +186,21 @@ struct PartSurvey {
     /// The log up to here was seen.
     place: u64,
     marks: Vec<ArchiveMark>,
+    /// At these places its node was a member, and its disk had everything that was committed up to these timestamps.
+    attested: Vec<(u64, Timestamp)>,
 }
 
 impl PartSurvey {
     fn read_backup(&mut self, path: &Path, source: &Source) -> Result<(), String> {
         let mut reader = CopyReader::open(path, source.secret.as_ref()).map_err(text)?;
-        let mut is_whole = false;
+        let (mut is_whole, mut at) = (false, Timestamp::ZERO);
         while let Some(block) = next_block(&mut reader)? {
             match block {
                 CopyBlock::Entries(entries) => self.add(&entries, path)?,
+                CopyBlock::Backup { contents, .. } => at = contents.at,
                 CopyBlock::End { up_to } => {
                     self.place = up_to;
+                    self.attested.push((up_to, at));
                     is_whole = true;
                 }
                 _ => {}
@@ -254,7 +258,10 @@ impl PartSurvey {
                         place = entries.last().map_or(place, |(place, _)| *place);
                         self.add(&entries, &path)?;
                     }
-                    CopyBlock::Mark(mark) => self.marks.push(mark),
+                    CopyBlock::Mark(mark) => {
+                        self.attested.push((place, mark.at));
+                        self.marks.push(mark);
+                    }
                     _ => {}
                 }
             }
@@ -262,6 +269,19 @@ impl PartSurvey {
             self.paths.push(path);
         }
         Ok(())
+    }
+
+    /// Did the replica have everything at this timestamp? Its node says so of one before and one behind, of the same replica: not
+    /// while it was being filled, and not of what only it had when it was excluded. Where it had begun with nothing the first
+    /// timestamp that it says may be an older one than it was filled at.
+    fn vouches(&self, span: Span, at: Timestamp) -> bool {
+        let is_own = |place: u64| span.from < place && place < span.replica_ends;
+        let own = self.attested.iter().filter(|(place, _)| is_own(*place)).map(|(_, at)| *at);
+        let own: Vec<Timestamp> = own.collect();
+        let is_of_backup = self.attested.first().is_some_and(|(place, _)| is_own(*place));
+        let first = own.first().copied().filter(|_| !is_of_backup);
+        let has_before = own.iter().any(|own| Some(*own) != first && *own <= at);
+        has_before && own.iter().any(|own| at <= *own)
     }
 
     fn add(&mut self, entries: &[(u64, Bytes)], path: &Path) -> Result<(), String> {
@@ -313,7 +333,7 @@ fn latest(
     let has_all = |(at, _, history): &(Timestamp, i64, History)| {
         parts.iter().all(|part| {
             let span = |shard: &ShardId| part.survey.span(*shard, *at, &history.restarts);
-            part.shards.iter().all(|shard| span(shard).is_some())
+            part.shards.iter().all(|shard| span(shard).is_some_and(|span| part.vouches(span, *at)))
         })
     };
     candidates.sort_by_key(|(at, unix_micros, _)| (*at, *unix_micros));
@@ -453,7 +473,7 @@ fn read_part(
     let mut replay = Replay::new(found.at, found.history.restarts.clone());
     // Where the replica began with nothing, the checkpoint is of what was before.
     let mut begun_anew: BTreeSet<ShardId> = BTreeSet::new();
-    for (shard, from, to) in &part.spans {
+    for (shard, Span { from, to, .. }) in &part.spans {
         if *from > 0 {
             begun_anew.insert(*shard);
             replay.begin_behind(&[(*shard, *from)]);
@@ -618,4 +638,30 @@ impl Rows for Sorter<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding this lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A moment is taken of a replica's log only between two that its node has said it had everything at: not of when it was being
+    /// filled, nor of the end of a log whose node was excluded, nor of the first one said after it was filled, which may be older.
+    #[test]
+    fn who_was_away_vouches_for_nothing() {
+        let attested = [(100, 10), (150, 15), (400, 30), (450, 40), (500, 50)];
+        let attested = attested.map(|(place, at)| (place, Timestamp(at))).to_vec();
+        let part = PartSurvey { attested, ..PartSurvey::default() };
+        let before = Span { from: 0, to: 0, replica_ends: 300 };
+        let behind = Span { from: 300, to: 0, replica_ends: u64::MAX };
+        let vouches = |span: Span| -> Vec<u64> {
+            (5..60).step_by(5).filter(|at| part.vouches(span, Timestamp(*at))).collect()
+        };
+        assert_eq!(vouches(before), [10, 15]);
+        assert_eq!(vouches(behind), [40, 45, 50]);
+        // A backup that was made of the second replica speaks for that from its own timestamp on.
+        let attested = vec![(350, Timestamp(20)), (400, Timestamp(30))];
+        let part = PartSurvey { attested, ..PartSurvey::default() };
+        assert!(part.vouches(behind, Timestamp(20)) && part.vouches(behind, Timestamp(30)));
+        assert!(!part.vouches(before, Timestamp(20)));
+    }
 }

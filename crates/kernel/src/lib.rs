@@ -41,6 +41,6 @@ pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
 pub use replay::{PassedOver, Replay, Rows};
-pub use restart::{PartLoaded, Survey};
+pub use restart::{PartLoaded, Span, Survey};
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};

@@ -222,7 +222,7 @@ impl Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::restart::Survey;
+    use crate::restart::{Span, Survey};
     use types::wire::Bytes;
 
     const SHARD: ShardId = ShardId(1);
@@ -313,17 +313,16 @@ mod tests {
             survey.add(place, entry);
         }
         let span = |at: u64| survey.span(SHARD, Timestamp(at), &restarts);
-        assert_eq!(
-            (span(20), span(30), span(50), span(60)),
-            (Some((0, 4)), Some((0, 6)), Some((0, 9)), Some((10, 12)))
-        );
+        let known = |from: u64, to: u64, replica_ends: u64| Some(Span { from, to, replica_ends });
+        assert_eq!((span(20), span(30)), (known(0, 4, 10), known(0, 6, 10)));
+        assert_eq!((span(50), span(60)), (known(0, 9, 10), known(10, 12, u64::MAX)));
         assert_eq!((span(15), span(35)), (None, None), "no log is closed there");
         assert_eq!(survey.span(ShardId(2), Timestamp(20), &restarts), None);
         let later = BTreeMap::from([(Lineage(1), Timestamp(25))]);
         assert_eq!(survey.span(SHARD, Timestamp(30), &later), None, "a restart cut that off");
 
         let rows = |at: u64| {
-            let (from, to) = span(at).expect("just seen");
+            let Span { from, to, .. } = span(at).expect("just seen");
             let mut replay = Replay::new(Timestamp(at), restarts.clone());
             replay.begin_behind(&[(SHARD, from)]);
             replay.stop_behind(SHARD, to);

@@ -132,22 +132,35 @@ impl Survey {
         }
     }
 
-    /// What a shard's log must be read of for everything that was committed up to `at`: the entries behind the first place, up to the
-    /// second. The first is 0 unless the replica began with nothing there: then what came before, in a checkpoint too, is nobody's. None if
-    /// it is not closed there, or was closed there in a lineage of which that was cut off.
+    /// What a shard's log must be read of for everything that was committed up to `at`. None if it is not closed there, or was closed there
+    /// in a lineage of which that was cut off. That the replica had all rows then, and that the timestamp is one that a global
+    /// checkpoint was done for, is for the caller to know.
     pub fn span(
         &self,
         shard: ShardId,
         at: Timestamp,
         restarts: &BTreeMap<Lineage, Timestamp>,
-    ) -> Option<(u64, u64)> {
+    ) -> Option<Span> {
         let is_left = |lineage: Lineage| restarts.get(&lineage).is_none_or(|end| at <= *end);
-        let is_closed = |log: &&LogFound| {
+        let is_closed = |log: &LogFound| {
             log.points().into_iter().any(|point| point.at == at && is_left(point.lineage))
         };
-        let log = self.logs.get(&shard)?.iter().rfind(is_closed)?;
-        Some((log.begun, log.settled[&at]))
+        let logs = self.logs.get(&shard)?;
+        let index = logs.iter().rposition(is_closed)?;
+        let replica_ends = logs.get(index + 1).map_or(u64::MAX, |next| next.begun);
+        Some(Span { from: logs[index].begun, to: logs[index].settled[&at], replica_ends })
     }
+}
+
+/// Some of the log of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Entries behind this place. 0 unless the replica began with nothing there: then what came before, in a checkpoint too, is nobody's.
+    pub from: u64,
+    /// Up to this place.
+    pub to: u64,
+    /// Here another replica of the shard begins with nothing.
+    pub replica_ends: u64,
 }
 
 /// What the disk has of a shard's log.

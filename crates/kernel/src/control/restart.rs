@@ -243,13 +243,17 @@ impl Restarts {
 
     /// The newest that each group has a disk for; or for what it is waited.
     fn newest_point(&self, state: &ControlState, live: &[Member]) -> Result<Timestamp, String> {
+        // One that is only silent may be about to say that it lives: nobody who loads begins anew for it.
+        let is_live = |member: &Member| live.contains(member);
+        let mut gone = state.groups.values().flat_map(active).filter(|member| !is_live(member));
+        let are_back = gone.all(|member| self.successor(member).is_some());
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, group) in &state.groups {
             let mut points = BTreeSet::new();
             for member in active(group) {
                 points.extend(self.points_of(member, state));
                 // Those that load their rows for a restart can begin another one with them.
-                let is_loading = live.iter().any(|other| other.node == member.node);
+                let is_loading = are_back && is_live(member);
                 points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
             }
             if points.is_empty() {
