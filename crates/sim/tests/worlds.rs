@@ -308,10 +308,16 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::HangingIsKept => hung(*seed),
             Mutation::OutcomeGuessed => unanswered_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
-            Mutation::PreparedNotClosed
-            | Mutation::DiskNotAwaited
-            | Mutation::TailNotCut
-            | Mutation::CheckpointTooNew => Options::of_seed(*seed, 6).with_power_failures(),
+            // Something must be prepared, and not decided there, while its log is closed: links are cut meanwhile.
+            Mutation::PreparedNotClosed => {
+                let (cut_interval, cut_max) = (Some(20 * MILLISECOND), 60 * MILLISECOND);
+                let options = Options::of_seed(*seed, 6).with_work(&["bank", "ledger"], 4);
+                let faults = Faults { cut_interval, cut_max, ..Faults::NONE };
+                Options { faults, ..options.with_power_failures() }
+            }
+            Mutation::DiskNotAwaited | Mutation::TailNotCut | Mutation::CheckpointTooNew => {
+                Options::of_seed(*seed, 6).with_power_failures()
+            }
             _ => Options::of_seed(*seed, 3),
         };
         let may_show = match mutation {
