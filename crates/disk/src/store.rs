@@ -177,6 +177,22 @@ impl Disk {
         Ok(Disk { parts, checkpoint_bytes_per_second, threads: Mutex::default() })
     }
 
+    /// Ends the threads that write, when what was given is written, unless there is no room for it.
+    pub fn close(&self) {
+        for part in &self.parts {
+            lock(&part.queue).is_closed = true;
+            lock(&part.blocks).is_closed = true;
+            part.changed.notify_all();
+            part.blocks_changed.notify_all();
+        }
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            // One of them may itself have held the store last.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+
     /// Starts the threads that write.
     pub fn start(
         &self,
@@ -392,20 +408,8 @@ impl Drop for Held {
 }
 
 impl Drop for Disk {
-    /// What was given is written, unless there is no room for it.
     fn drop(&mut self) {
-        for part in &self.parts {
-            lock(&part.queue).is_closed = true;
-            lock(&part.blocks).is_closed = true;
-            part.changed.notify_all();
-            part.blocks_changed.notify_all();
-        }
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // One of them may itself have held the store last.
-            if thread.thread().id() != std::thread::current().id() {
-                let _ = thread.join();
-            }
-        }
+        self.close();
     }
 }
 

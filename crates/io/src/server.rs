@@ -287,6 +287,11 @@ impl NodeServer {
         while life.workers_ended < self.shared.worker_count() {
             life = self.shared.life_changed.wait(life).expect("nobody panics with this lock");
         }
+        drop(life);
+        // Whoever waits may remove the directory next.
+        if let Some(store) = &self.shared.store {
+            store.disk.close();
+        }
     }
     /// Why it has ended, if it handed over before.
     pub fn departure(&self) -> Option<Departure> {
