@@ -10,6 +10,9 @@
 //! disks hold, and whose disks that are, the primaries say, each by its view: everybody without whom it decides nothing. A node that was
 //! excluded and does not know it leads nothing that the others follow, so it makes none.
 //!
+//! When the members change it begins anew, with another timestamp, and who has not heard of the change closes nothing at that: a log
+//! that is closed in front of where a learner's begins is closed for all but the learner, whose disk could never say that it holds it.
+//!
 //! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed, unless a learner is to
 //! be promoted, for which its disk must hold one.
 
@@ -42,6 +45,8 @@ pub struct CheckpointBlock {
 
     // On the sequencer's worker 0.
     making: Option<Making>,
+    /// Of the one that was begun last.
+    begun: Timestamp,
     begin_next: Time,
     /// Who waits for one that begins from now on, and with which request.
     waiting: BTreeMap<Address, u64>,
@@ -59,6 +64,8 @@ struct Making {
     at: Timestamp,
     /// A change of views begins another one.
     views: Vec<View>,
+    /// Of the control state that the views are of.
+    applied: u64,
     ask_next: Time,
     closed: BTreeSet<ShardId>,
     /// Whose disks are to hold it.
@@ -75,7 +82,10 @@ impl CheckpointBlock {
         message: &CloseLogs,
         context: &mut Context<'_>,
     ) {
-        let CloseLogs { at } = *message;
+        let CloseLogs { at, applied } = *message;
+        if context.state.applied < applied {
+            return;
+        }
         self.closing =
             Some(Closing { at, asked_by: from, has_told_closed: false, has_told_durable: false });
         participant::close(at, context);
@@ -269,20 +279,23 @@ impl CheckpointBlock {
         let waiting = std::mem::take(&mut self.waiting);
         let is_done = at <= context.node.checkpointed();
         let mut groups = context.state.groups.values();
-        if is_done && groups.any(|group| group.learner().is_some()) {
-            // It counts when its disk holds a checkpoint, be it of nothing new.
-            at = context.node.next_timestamps(1);
-        } else if is_done {
+        // A learner counts when its disk holds a checkpoint, be it of nothing new.
+        if is_done && !groups.any(|group| group.learner().is_some()) {
             // Nothing was committed since.
             if !waiting.is_empty() {
                 tell_done(at, &waiting, context);
             }
             return;
         }
+        if is_done || at == self.begun {
+            at = context.node.next_timestamps(1);
+        }
+        self.begun = at;
         self.begin_next = context.now + CHECKPOINT_INTERVAL_US;
         self.making = Some(Making {
             at,
             views,
+            applied: context.state.applied,
             ask_next: context.now,
             closed: BTreeSet::new(),
             members: BTreeSet::new(),
@@ -311,7 +324,8 @@ impl Making {
                 };
                 let mut open = state.shards().filter(|shard| !self.closed.contains(shard));
                 if !self.durable.contains(&worker) || open.any(|shard| leads(&shard)) {
-                    context.send(worker, Message::CloseLogs(CloseLogs { at: self.at }));
+                    let message = CloseLogs { at: self.at, applied: self.applied };
+                    context.send(worker, Message::CloseLogs(message));
                 }
             }
         }

@@ -41,7 +41,9 @@ macro_rules! transcripts {
 transcripts! {
     checkpoint:
         a_session_waits
+        begins_anew_with_a_learner
         closed_and_durable
+        closed_by_who_knows_the_learner
         disk_full
         disk_full_alone
         prepared_is_waited_for;

@@ -732,8 +732,10 @@ wire_struct!(HorizonAdvanced { horizon, time });
 #[derive(Clone, Debug)]
 pub struct CloseLogs {
     pub at: Timestamp,
+    /// Of the control state that it is made with. Who knows less of the members does nothing yet.
+    pub applied: u64,
 }
-wire_struct!(CloseLogs { at });
+wire_struct!(CloseLogs { at, applied });
 
 /// The logs of these shards, all that the sender leads and owns, are closed at `at` or later.
 #[derive(Clone, Debug)]

@@ -295,7 +295,7 @@ fn messages() -> Vec<Message> {
         Message::HorizonReport(HorizonReport { oldest: Some(ts), granted: 4 }),
         Message::HorizonAdvanced(HorizonAdvanced { horizon: ts, time: 7_200_000_000 }),
         filling(RecordKind::Closed { at: ts }),
-        Message::CloseLogs(CloseLogs { at: ts }),
+        Message::CloseLogs(CloseLogs { at: ts, applied: 9 }),
         Message::LogsClosed(LogsClosed { at: ts, shards: vec![shard], members: vec![NodeId(3)] }),
         Message::LogsDurable(LogsDurable { at: ts }),
         Message::AwaitCheckpoint(AwaitCheckpoint { request }),
