@@ -7,6 +7,11 @@
 //! ```
 //! The manifest says how long it is and the checksum of all block headers, so nothing can be missing at its end.
 
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 use crate::DiskError;
 use crate::files::Files;
 use crate::format::{VERSION, crc, damaged, io_error, u32_at};
@@ -38,9 +43,29 @@ pub fn block(store: u64, number: u64, at: u64, raw: &[u8]) -> std::io::Result<Ve
     Ok(framed(store, number, at, raw.len(), compress(raw)?))
 }
 
+thread_local! {
+    // To make one costs more than to use it for a block.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Does something with what the thread keeps for that, made when it is first wanted.
+fn with_kept<T, R>(
+    kept: &'static LocalKey<RefCell<Option<T>>>,
+    make: impl FnOnce() -> std::io::Result<T>,
+    work: impl FnOnce(&mut T) -> std::io::Result<R>,
+) -> std::io::Result<R> {
+    kept.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            *kept = Some(make()?);
+        }
+        work(kept.as_mut().expect("just made"))
+    })
+}
+
 pub fn compress(raw: &[u8]) -> std::io::Result<Vec<u8>> {
     assert!(raw.len() <= BLOCK_SIZE_MAX, "blocks are pieces of tables");
-    zstd::bulk::compress(raw, ZSTD_LEVEL)
+    with_kept(&COMPRESSOR, || Compressor::new(ZSTD_LEVEL), |compressor| compressor.compress(raw))
 }
 
 /// What was compressed behind its header.
@@ -67,7 +92,8 @@ pub fn is_whole(store: u64, number: u64, at: u64, header: &[u8], bytes: &[u8]) -
 }
 
 pub fn decompress(bytes: &[u8], raw_length: usize) -> Option<Vec<u8>> {
-    let raw = zstd::bulk::decompress(bytes, raw_length).ok()?;
+    let decompress = |with: &mut Decompressor<'_>| with.decompress(bytes, raw_length);
+    let raw = with_kept(&DECOMPRESSOR, Decompressor::new, decompress).ok()?;
     (raw.len() == raw_length).then_some(raw)
 }
 

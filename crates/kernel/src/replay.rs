@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use protocol::disk::{CheckpointBlock, DiskEntry};
-use protocol::message::{CopiedVersion, Record, RecordKind, Write};
+use protocol::message::{CopiedRow, CopiedVersion, Record, RecordKind, Write};
 use storage::RowChange;
 use types::{Lineage, LogPosition, ShardId, TableId, Timestamp, TransactionId};
 
@@ -22,6 +22,23 @@ pub trait Rows {
         change: RowChange<'_>,
         ts: Timestamp,
     ) -> Result<(), String>;
+    /// Rows of a checkpoint: each comes once, and before any change.
+    fn add(&mut self, shard: ShardId, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
+        for row in rows {
+            if let CopiedVersion::Committed(ts, value) = &row.version {
+                self.change(shard, table, &row.key, RowChange::Put(value), *ts)?;
+            }
+        }
+        Ok(())
+    }
+    /// What a transaction has made of some rows.
+    fn commit(&mut self, shard: ShardId, writes: &[Write], ts: Timestamp) -> Result<(), String> {
+        for Write { table, key, row } in writes {
+            let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
+            self.change(shard, *table, key, change, ts)?;
+        }
+        Ok(())
+    }
     /// What the shard was given so far is nobody's.
     fn clear(&mut self, shard: ShardId) -> Result<(), String>;
     /// This was committed, behind the timestamp.
@@ -106,12 +123,7 @@ impl Replay {
     ) -> Result<(), String> {
         let CheckpointBlock { shard, table, rows } = block;
         self.logs.entry(shard).or_default();
-        for row in rows {
-            if let CopiedVersion::Committed(ts, value) = row.version {
-                into.change(shard, table, &row.key, RowChange::Put(&value), ts)?;
-            }
-        }
-        Ok(())
+        into.add(shard, table, &rows)
     }
 
     pub fn take(
@@ -211,11 +223,7 @@ impl Replay {
         if ts > limit {
             return Ok(());
         }
-        for Write { table, key, row } in rows {
-            let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
-            into.change(shard, table, &key, change, ts)?;
-        }
-        Ok(())
+        into.commit(shard, &rows, ts)
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 use protocol::control::ControlState;
 use protocol::disk::{CheckpointBlock, CheckpointContents, DiskEntry};
-use protocol::message::{CopiedVersion, DiskFound, DiskPoint, RecordKind};
+use protocol::message::{CopiedRow, CopiedVersion, DiskFound, DiskPoint, RecordKind, Write};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded};
 use storage::RowChange;
 use types::wire::Wire;
@@ -265,7 +265,7 @@ impl NodeShared {
         })?;
         for (shard, position) in replay.end(&mut loading) {
             if let Some(mut shard) = self.shard(shard) {
-                shard.end_loading(position, at);
+                shard.end_loading(position, at)?;
             }
         }
         Ok(loading.loaded)
@@ -395,6 +395,18 @@ impl Rows for Loading<'_> {
     ) -> Result<(), String> {
         match self.node.shard(shard) {
             Some(mut shard) => shard.load_row(table, key, change, ts),
+            None => Ok(()),
+        }
+    }
+    fn commit(&mut self, shard: ShardId, writes: &[Write], ts: Timestamp) -> Result<(), String> {
+        match self.node.shard(shard) {
+            Some(mut shard) => shard.load_writes(writes, ts),
+            None => Ok(()),
+        }
+    }
+    fn add(&mut self, shard: ShardId, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
+        match self.node.shard(shard) {
+            Some(mut shard) => shard.load_rows(table, rows),
             None => Ok(()),
         }
     }

@@ -96,6 +96,20 @@ impl HashIndex {
         }
     }
 
+    /// Has the processor fetch what [`HashIndex::find`] and [`HashIndex::insert`] of these hashes look at: for many at once that takes
+    /// about as long as for one.
+    pub fn touch(&self, arena: &Arena, hashes: impl Iterator<Item = u64>) {
+        if self.bucket_count == 0 {
+            return;
+        }
+        let mut seen = 0;
+        for hash in hashes {
+            let (block, at) = self.place(self.bucket_of(hash));
+            seen ^= arena.block(block)[at];
+        }
+        std::hint::black_box(seen);
+    }
+
     /// Adds an entry that is not there. `hash_of` tells the hash of any entry.
     pub fn insert(
         &mut self,
@@ -112,6 +126,35 @@ impl HashIndex {
         self.entry_count += 1;
         if self.bucket_count * LOAD_MAX < self.entry_count {
             self.grow(heap, hash_of);
+        }
+    }
+
+    /// Adds entries that are not there, hash and reference, of those that were reserved for: bucket after bucket, so that each is
+    /// fetched once.
+    pub fn insert_reserved(&mut self, arena: &mut Arena, entries: &mut [(u64, u32)]) {
+        entries.sort_unstable_by_key(|(hash, _)| self.bucket_of(*hash));
+        for &(hash, reference) in &*entries {
+            self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);
+        }
+        self.entry_count += entries.len();
+        assert!(self.entry_count <= self.bucket_count * LOAD_MAX);
+    }
+
+    /// Becomes as small as it would be had it grown with its entries. That looks at no row.
+    pub fn fit(&mut self, arena: &mut Arena) {
+        while 1 < self.bucket_count && self.entry_count <= (self.bucket_count - 1) * LOAD_MAX {
+            self.shrink(arena);
+        }
+        if self.entry_count == 0 {
+            self.clear(arena);
+        }
+    }
+
+    /// So many entries will come: none of them makes it grow.
+    pub fn reserve(&mut self, arena: &mut Arena, entry_count: usize) {
+        assert!(self.entry_count == 0, "nothing is moved");
+        while self.bucket_count * LOAD_MAX < entry_count {
+            self.add_bucket(arena);
         }
     }
 
@@ -210,10 +253,16 @@ impl HashIndex {
         self.take_bucket(&mut heap.arena, buddy, &mut |tag, reference| {
             entries.push(tag, reference)
         });
-        for &(tag, reference) in entries.as_slice() {
-            let bucket = self.bucket_of(hash_of(heap, reference));
-            assert!(bucket == buddy || bucket == self.bucket_count - 1);
-            self.insert_into(&mut heap.arena, bucket, tag, reference);
+        // All rows are looked at before anything is written, so that the memory they are in is fetched at once.
+        for some in entries.as_slice().chunks(ENTRIES) {
+            let mut buckets = [0; ENTRIES];
+            for (bucket, &(_, reference)) in buckets.iter_mut().zip(some) {
+                *bucket = self.bucket_of(hash_of(heap, reference));
+            }
+            for (&bucket, &(tag, reference)) in buckets.iter().zip(some) {
+                assert!(bucket == buddy || bucket == self.bucket_count - 1);
+                self.insert_into(&mut heap.arena, bucket, tag, reference);
+            }
         }
     }
     fn shrink(&mut self, arena: &mut Arena) {

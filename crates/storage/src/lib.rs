@@ -29,8 +29,8 @@ mod tree;
 
 pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
 pub use partition::{
-    BuildProgress, Candidate, Committed, Direction, KeyRange, Partition, PendingRow, Read,
-    RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome, hash_row,
+    BuildProgress, Candidate, Committed, Direction, KeyRange, LoadError, Partition, PendingRow,
+    Read, RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome, hash_row,
 };
 pub use pending::{Pending, Phase};
 pub use pieces::Pieces;

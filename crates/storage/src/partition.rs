@@ -20,6 +20,7 @@
 
 mod build;
 mod garbage;
+mod load;
 mod scan;
 mod version;
 mod write;
@@ -40,6 +41,7 @@ use crate::pending::{Pending, PendingStates, Phase};
 use crate::pool::PagePool;
 use crate::tree::Tree;
 
+pub use load::LoadError;
 pub use scan::{Candidate, Scan, ScanItem};
 use version::{PENDING, TOMBSTONE};
 
@@ -185,6 +187,8 @@ pub struct Partition {
     prunable: BTreeSet<(Timestamp, RowHandle)>,
     /// Rows whose newest committed version is not a deletion.
     live_count: u64,
+    /// While rows come of which the indexes know nothing.
+    loading: Option<load::Loading>,
     scratch: Scratch,
 }
 
@@ -222,6 +226,7 @@ impl Partition {
             pending: PendingStates::default(),
             prunable: BTreeSet::new(),
             live_count: 0,
+            loading: None,
             scratch,
         }
     }
@@ -338,6 +343,10 @@ impl Partition {
 
     /// Drops every row, pending versions too.
     pub fn clear(&mut self) {
+        if self.loading.is_some() {
+            self.hash_loaded(1);
+            self.loading = None;
+        }
         let mut versions = Vec::new();
         self.hash.for_each(&self.heap.arena, |head| versions.push(head));
         while let Some(version) = versions.pop() {

@@ -102,7 +102,6 @@ impl Tree {
         self.height + 2 + chains
     }
 
-    #[cfg(test)]
     pub fn get(&self, heap: &Heap, key: &[u8]) -> Option<u32> {
         let leaf = self.leaf_of(heap, key)?;
         let node = heap.arena.block(leaf);
@@ -112,11 +111,7 @@ impl Tree {
 
     /// Adds a key; false when it is there, with that value, already.
     pub fn insert(&mut self, heap: &mut Heap, key: &[u8], value: u32) -> bool {
-        if self.root == NIL {
-            self.root = heap.arena.allocate();
-            self.height = 1;
-            write_node(heap, self.root, LEAF, (NIL, NIL), &Items::default(), 0..0);
-        }
+        self.plant(heap);
         let mut path = Path::new();
         let leaf = self.descend(heap, key, &mut path);
         let node = heap.arena.block(leaf);
@@ -132,6 +127,34 @@ impl Tree {
                 self.entry_count += 1;
                 true
             }
+        }
+    }
+
+    /// Adds a key that is behind all others.
+    pub fn append(&mut self, heap: &mut Heap, key: &[u8], value: u32) {
+        self.plant(heap);
+        let mut path = Path::new();
+        let mut node_id = self.root;
+        loop {
+            let node = heap.arena.block(node_id);
+            let count = count_of(node);
+            if node[KIND] == LEAF {
+                let chain = store_chain(heap, key);
+                let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
+                self.insert_at(heap, &mut path, node_id, count, Entry { inline, value, chain });
+                self.entry_count += 1;
+                return;
+            }
+            path.push(node_id, count);
+            node_id = child_of(node, count);
+        }
+    }
+    /// Makes the root, if there is none.
+    fn plant(&mut self, heap: &mut Heap) {
+        if self.root == NIL {
+            self.root = heap.arena.allocate();
+            self.height = 1;
+            write_node(heap, self.root, LEAF, (NIL, NIL), &Items::default(), 0..0);
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::control::ControlState;
-use protocol::message::{Record, RecordKind, Replicate, WaitEdge};
+use protocol::message::{CopiedRow, CopiedVersion, Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
-use storage::{LockTable, PagePool, Partition, Pieces, RowChange, RowHandle, Undo};
+use storage::{LoadError, LockTable, PagePool, Partition, Pieces, RowChange, RowHandle, Undo};
 use types::{
     Address, Catalogue, Incarnation, LogPosition, NodeId, RowLayout, RowView, SchemaVersion,
     ShardId, Table, TableId, Timestamp, TransactionId, View,
@@ -322,7 +322,33 @@ impl Shard {
         self.adopt_catalogue(&state.catalogue);
     }
 
-    /// In a cluster restart: a committed row out of the log. Of a table that was dropped since, nothing is left.
+    /// In a cluster restart: committed rows out of a checkpoint, which come once. Of a table that was dropped since, nothing is left.
+    pub(crate) fn load_rows(&mut self, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
+        for row in rows {
+            if let CopiedVersion::Committed(ts, value) = &row.version
+                && let Some(replica) = self.loads_into(table, Some(value))?
+            {
+                replica.partition.load_new(&row.key, value, *ts);
+            }
+        }
+        Ok(())
+    }
+
+    /// In a cluster restart: what a transaction has made of some rows, out of the log.
+    pub(crate) fn load_writes(&mut self, writes: &[Write], ts: Timestamp) -> Result<(), String> {
+        for of_table in writes.chunk_by(|a, b| a.table == b.table) {
+            if let Some(replica) = self.tables.get(&of_table[0].table) {
+                replica.partition.will_load(of_table.iter().map(|write| &write.key[..]));
+            }
+            for Write { table, key, row } in of_table {
+                let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
+                self.load_row(*table, key, change, ts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// In a cluster restart: a committed row out of the log.
     pub(crate) fn load_row(
         &mut self,
         table: TableId,
@@ -330,28 +356,56 @@ impl Shard {
         change: RowChange<'_>,
         ts: Timestamp,
     ) -> Result<(), String> {
-        let Some(replica) = self.tables.get_mut(&table) else { return Ok(()) };
-        if let RowChange::Put(row) = change {
+        let row = match change {
+            RowChange::Put(row) => Some(row),
+            RowChange::Delete => None,
+        };
+        if let Some(replica) = self.loads_into(table, row)? {
+            replica.partition.load(key, change, ts);
+        }
+        Ok(())
+    }
+
+    /// The table that a row is to be loaded into, if it is a sound one and there is room.
+    fn loads_into(
+        &mut self,
+        table: TableId,
+        row: Option<&[u8]>,
+    ) -> Result<Option<&mut TableReplica>, String> {
+        let Some(replica) = self.tables.get_mut(&table) else { return Ok(None) };
+        if let Some(row) = row {
             RowView::check(&replica.layout, row).map_err(|error| {
                 format!("shard {}, table {table}: a row on the disk: {error}", self.id)
             })?;
         }
         if self.pool.available() < LOADING_AVAILABLE_MIN {
-            return Err(format!(
-                "its rows need more than the {} MiB of memory that it may take: give it more (--memory, or memory in the configuration)",
-                self.pool.limit() >> 20
-            ));
+            return Err(needs_memory(&self.pool));
         }
-        // No snapshot is open: what is replaced goes at once.
-        replica.partition.apply_committed(key, change, ts, Timestamp::MAX);
-        Ok(())
+        Ok(Some(replica))
     }
 
-    /// In a cluster restart: the log goes on behind `position`, where it is closed at `at`.
-    pub(crate) fn end_loading(&mut self, position: LogPosition, at: Timestamp) {
+    /// In a cluster restart: all rows are there, and the log goes on behind `position`, where it is closed at `at`.
+    pub(crate) fn end_loading(
+        &mut self,
+        position: LogPosition,
+        at: Timestamp,
+    ) -> Result<(), String> {
+        for (table, replica) in &mut self.tables {
+            replica.partition.end_loading().map_err(|error| match error {
+                LoadError::MemoryFull => needs_memory(&self.pool),
+                LoadError::Twice(key) => {
+                    let key = key.escape_ascii();
+                    format!(
+                        "shard {}, table {table}: two rows on the disk have the key {key}",
+                        self.id
+                    )
+                }
+            })?;
+        }
         (self.position, self.received, self.commit_index) = (position, position, position);
         (self.read_floor, self.complete_from) = (at, at);
         self.epoch_max = at.epoch();
+        Ok(())
     }
 
     pub fn is_primary(&self) -> bool {
@@ -511,4 +565,11 @@ impl Shard {
         self.held_waiters.entry(position).or_default().push(waiter);
         false
     }
+}
+
+fn needs_memory(pool: &PagePool) -> String {
+    format!(
+        "its rows need more than the {} MiB of memory that it may take: give it more (--memory, or memory in the configuration)",
+        pool.limit() >> 20
+    )
 }

@@ -753,3 +753,98 @@ fn overhead_is_within_budget() {
         assert!(overhead <= 100.0, "{overhead} bytes a row");
     }
 }
+
+/// Rows loaded from a checkpoint and the log behind it, in the order of their keys or not, sorted at once or in many parts, are those
+/// that writes would have left, in all indexes; and writes go on with them.
+#[test]
+fn loaded_rows_are_those_that_were_written() {
+    for seed in 0..24u64 {
+        let mut random = Random(seed);
+        let table = table(vec![index(1, &[(K, false)]), index(2, &[(S, true), (K, false)])]);
+        let pool = PagePool::new(1 << 30);
+        let mut loaded = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+        let mut written = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+        let row = |random: &mut Random, id: i64| {
+            let k = (random.below(8) != 0).then(|| random.below(50) as i64);
+            let long = "s".repeat([0, 3, 40, 650][random.below(4) as usize]);
+            let s = format!("{long}{}", random.below(30));
+            let pad = vec![7; [0, 100, 9000][random.below(3) as usize]];
+            make_row(&table, id, k, (k != Some(3)).then_some(&s[..]), &pad)
+        };
+        let count = [0, 1, 2, 900][seed as usize % 4];
+        let mut ids: Vec<i64> = (0..count).filter(|_| random.below(5) != 0).collect();
+        if seed % 3 == 0 {
+            for at in (1..ids.len()).rev() {
+                ids.swap(at, random.below(at as u64 + 1) as usize);
+            }
+        }
+        for id in ids {
+            let row = row(&mut random, id);
+            let ts = Timestamp(100 + random.below(100));
+            loaded.load_new(&key_of_id(&table, id), &row, ts);
+            written.apply_committed(
+                &key_of_id(&table, id),
+                RowChange::Put(&row),
+                ts,
+                Timestamp::MAX,
+            );
+        }
+        // The log, of which the checkpoint has some already.
+        for ts in 100..100 + random.below(3) * 400 {
+            let id = random.below(count as u64 + 20) as i64;
+            let row = row(&mut random, id);
+            let change =
+                if random.below(4) == 0 { RowChange::Delete } else { RowChange::Put(&row) };
+            loaded.load(&key_of_id(&table, id), change, Timestamp(ts));
+            written.apply_committed(&key_of_id(&table, id), change, Timestamp(ts), Timestamp::MAX);
+        }
+        loaded.end_loading_by([1, 5000, usize::MAX][seed as usize / 4 % 3]).expect("sound rows");
+        for partition in [&loaded, &written] {
+            partition.check_indexes().expect("every row is in every index");
+        }
+        assert_eq!(loaded.checksum(), written.checksum());
+        assert_eq!(loaded.row_count(), written.row_count());
+        assert!(loaded.memory_bytes() <= written.memory_bytes() + 8 * PAGE_SIZE as u64);
+        for id in 0..count + 20 {
+            let row = row(&mut random, id);
+            let change =
+                if random.below(3) == 0 { RowChange::Delete } else { RowChange::Put(&row) };
+            loaded.apply_committed(&key_of_id(&table, id), change, Timestamp(5000), Timestamp::MAX);
+        }
+        loaded.check_indexes().expect("every row is in every index");
+        loaded.clear();
+        written.clear();
+        assert_eq!(pool.used(), 0);
+    }
+}
+
+/// A row that a checkpoint has twice is named, and a pool that is too small is no panic; what was loaded gives everything back.
+#[test]
+fn rows_that_cannot_be_loaded_are_refused() {
+    let table = table(vec![index(1, &[(K, false)])]);
+    let row = |id: i64| make_row(&table, id, Some(7), None, &[1; 200]);
+    for sorted_bytes_max in [1, usize::MAX] {
+        let pool = PagePool::new(1 << 30);
+        let mut partition = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+        for id in [1, 2, 3, 2] {
+            partition.load_new(&key_of_id(&table, id), &row(id), Timestamp(id as u64));
+        }
+        let refused = partition.end_loading_by(sorted_bytes_max);
+        assert_eq!(refused, Err(LoadError::Twice(key_of_id(&table, 2))));
+        drop(partition);
+        assert_eq!(pool.used(), 0);
+    }
+    let pool = PagePool::new(60 * PAGE_SIZE as u64);
+    let mut partition = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+    for id in 0..60 * PAGE_SIZE as i64 / 270 {
+        partition.load_new(&key_of_id(&table, id), &row(id), Timestamp(1));
+    }
+    assert_eq!(partition.end_loading(), Err(LoadError::MemoryFull));
+    drop(partition);
+    assert_eq!(pool.used(), 0);
+    // Given up before anything is indexed.
+    let mut partition = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+    partition.load_new(&key_of_id(&table, 1), &row(1), Timestamp(1));
+    partition.clear();
+    assert_eq!(pool.used(), 0);
+}
