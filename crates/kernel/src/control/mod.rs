@@ -140,6 +140,11 @@ impl Control {
         self.raft.as_ref().is_some_and(Raft::is_leader)
     }
 
+    /// And has it applied all that was decided before its term? Who has not does not know who is there, and what of.
+    fn is_current_leader(&self) -> bool {
+        self.raft.as_ref().is_some_and(Raft::is_current_leader)
+    }
+
     /// Does this node lead, and take another for dead that is not excluded yet?
     pub(crate) fn condemns(&self) -> bool {
         self.is_leader() && self.leases.condemns()
@@ -239,7 +244,7 @@ impl Control {
     fn lead_restart(&mut self, context: &mut Context<'_>) {
         let node_state = context.node.state();
         self.restarts.follow(&node_state, context);
-        if self.is_leader()
+        if self.is_current_leader()
             && self.proposed == 0
             && let Some((entry, why)) = self.restarts.lead(&self.state, &self.leases, context)
             && self.propose(&entry, context)
@@ -423,7 +428,7 @@ impl Control {
             ));
             return;
         }
-        if !self.is_leader() {
+        if !self.is_current_leader() {
             return;
         }
         let Some(incarnation) = incarnation_of(from, context) else { return };
@@ -463,7 +468,8 @@ impl Control {
         let Some(group) = group.filter(|group| group.active().any(|active| active == node)) else {
             return true;
         };
-        let mut others = group.members.iter().filter(|member| member.node != node);
+        // A learner has not: it is filled by those that have.
+        let mut others = restart::active(group).filter(|member| member.node != node);
         others.any(|other| !self.restarts.is_gone(other, &self.state, &self.leases, context))
     }
 

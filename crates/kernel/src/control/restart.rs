@@ -322,7 +322,7 @@ impl Restarts {
     }
 }
 
-fn active(group: &Group) -> impl Iterator<Item = &Member> {
+pub(super) fn active(group: &Group) -> impl Iterator<Item = &Member> {
     group.members.iter().filter(|member| member.state == protocol::control::MemberState::Active)
 }
 

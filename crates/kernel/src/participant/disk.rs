@@ -29,8 +29,19 @@ pub(super) struct DiskLog {
     closing: Option<Timestamp>,
     /// The timestamp that its primary has written last that it is closed at.
     written: Timestamp,
-    /// The timestamp that all members hold it to be closed at, and where that is on the disk.
-    closed: Option<(Timestamp, u64)>,
+    /// The records that say so and are not known to be held by all, with the places on the disk behind them.
+    written_at: BTreeMap<Timestamp, u64>,
+    closed: Option<Closed>,
+}
+
+/// Where all members hold the log to be closed.
+#[derive(Clone, Copy)]
+struct Closed {
+    at: Timestamp,
+    /// The place on the disk behind the record that says so: a checkpoint that begins there or later has a log without it.
+    record: u64,
+    /// The place behind which there is nothing more that belongs to that, stamps among it.
+    end: u64,
 }
 
 impl Shard {
@@ -52,23 +63,26 @@ impl Shard {
             _ => true,
         };
         if is_for_disk && context.node.store.is_some() {
-            self.note_open(record);
+            self.note_open(record, context);
             let mut bytes = Vec::with_capacity(record_size(record));
             encode_record(self.id, context.state.lineage, position, record, &mut bytes);
             self.give(&bytes, context);
+            if let RecordKind::Closed { at } = record.kind {
+                self.disk.written_at.insert(at, self.disk.end);
+            }
         }
     }
 
-    fn note_open(&mut self, record: &Record) {
-        let DiskLog { open, end, .. } = &mut self.disk;
+    fn note_open(&mut self, record: &Record, context: &Context<'_>) {
         match record.kind {
             RecordKind::Part { .. }
             | RecordKind::Prepare { .. }
             | RecordKind::Commit { ts: None, .. } => {
-                open.entry(record.transaction).or_insert(*end);
+                let place = self.disk_end(context);
+                self.disk.open.entry(record.transaction).or_insert(place);
             }
             RecordKind::Commit { .. } | RecordKind::Decision { .. } => {
-                open.remove(&record.transaction);
+                self.disk.open.remove(&record.transaction);
             }
             _ => {}
         }
@@ -109,10 +123,14 @@ impl Shard {
 
     /// A place on the disk such that what is not in the rows now, as the log has them, is behind it.
     pub(crate) fn log_from(&self, context: &Context<'_>) -> u64 {
-        let store = context.node.store.as_ref().expect("the caller looked");
-        let owner = context.state.owner(self.id, context.address.node).worker;
         let open = self.disk.open.values().copied();
-        open.min().unwrap_or(store.end(owner)).min(store.end(owner))
+        open.min().unwrap_or(u64::MAX).min(self.disk_end(context))
+    }
+
+    /// The place behind all that its part of the disk was given, by other shards and boots, too.
+    fn disk_end(&self, context: &Context<'_>) -> u64 {
+        let owner = context.state.owner(self.id, context.address.node).worker;
+        context.node.store.as_ref().expect("the caller looked").end(owner)
     }
 
     /// Some rows for a local checkpoint, from the first, or behind a key of a table.
@@ -185,7 +203,10 @@ impl Shard {
         // Should it lead: nobody is to get a timestamp below that any more.
         self.read_floor = self.read_floor.max(at);
         self.disk.written = self.disk.written.max(at);
-        self.disk.closed = Some((at, self.disk.end));
+        // Of one that was written in another lineage nothing is known, and nothing is said.
+        let record = self.disk.written_at.remove(&at).unwrap_or(0);
+        self.disk.written_at.retain(|written, _| at < *written);
+        self.disk.closed = Some(Closed { at, record, end: self.disk.end });
         self.on_closed_while_filling(at);
         if let Some(store) = &context.node.store {
             store.flush(context.state.owner(self.id, context.address.node).worker);
@@ -194,17 +215,17 @@ impl Shard {
     }
 
     pub(super) fn is_closed_at(&self, at: Timestamp) -> bool {
-        self.disk.closed.is_some_and(|(closed, _)| at <= closed)
+        self.disk.closed.is_some_and(|closed| at <= closed.at)
     }
 
     /// The place on the disk that the log must be durable to, if it is closed there.
     pub(super) fn closed_place(&self, at: Timestamp) -> Option<u64> {
-        self.disk.closed.filter(|(closed, _)| at <= *closed).map(|(_, place)| place)
+        self.disk.closed.filter(|closed| at <= closed.at).map(|closed| closed.end)
     }
 
-    /// The timestamp that the log is closed at, if that is behind this place.
+    /// The timestamp that the log is closed at, if the record that says so is behind this place.
     pub(super) fn closed_behind(&self, place: u64) -> Option<Timestamp> {
-        self.disk.closed.filter(|(_, closed)| place < *closed).map(|(at, _)| at)
+        self.disk.closed.filter(|closed| place < closed.record).map(|closed| closed.at)
     }
 
     /// Without whom nothing is decided here, this node among them.
