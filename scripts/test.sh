@@ -63,6 +63,7 @@ if [[ -x $skarv ]]; then
     run "simulated returns" "$skarv" sim --seeds $((seeds / 5)) --returns
     run "simulated planned stops" "$skarv" sim --seeds $((seeds / 5)) --leaves
     run "simulated power cuts" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 10 --power
+    run "simulated disk faults" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 10 --disks
     run "simulated failures" "$skarv" sim --seeds $((seeds * 3 / 5)) --seconds 60 --failures
     run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
 fi

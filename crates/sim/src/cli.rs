@@ -25,6 +25,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --returns          and it comes back; then the next one is lost, and so on
   --leaves           the same, but nodes are stopped as planned: nobody elsewhere is to notice more than a pause
   --failures         the whole mix: nodes die, freeze, are cut off and stopped; nobody is told of it, the others find out
+  --disks            as --power, and disks have no room for a while, or have lost their rows when the power is back
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
@@ -93,6 +94,7 @@ struct Arguments {
     failures: bool,
     leaves: bool,
     power: bool,
+    disks: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -126,6 +128,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         failures: false,
         leaves: false,
         power: false,
+        disks: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -151,6 +154,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--returns" => parsed.returns = true,
             "--leaves" => parsed.leaves = true,
             "--power" => parsed.power = true,
+            "--disks" => parsed.disks = true,
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -216,6 +220,8 @@ fn run_all(arguments: &Arguments) -> ExitCode {
     let Counts {
         crashes,
         power_failures,
+        full_disks,
+        lost_disks,
         leaves,
         freezes,
         hangs,
@@ -230,6 +236,11 @@ fn run_all(arguments: &Arguments) -> ExitCode {
             "{crashes} nodes ended, {leaves} of them as planned, and the power failed {power_failures} times, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
         );
+        if 0 < full_disks + lost_disks {
+            println!(
+                "{full_disks} times a disk had no room for a while, and {lost_disks} had lost their rows when the power was back"
+            );
+        }
         let [forgotten, in_progress, rolled_back, by_restart, committed] = total.outcomes;
         println!(
             "of commits whose outcome nobody knew, {committed} were committed, {rolled_back} rolled back and {by_restart} lost in a \
@@ -253,7 +264,9 @@ fn cpu_time() -> Duration {
 fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     let mut options =
         Options { mutation: arguments.mutation, ..Options::of_seed(seed, arguments.seconds) };
-    if arguments.power {
+    if arguments.disks {
+        options = options.with_disk_faults();
+    } else if arguments.power {
         options = options.with_power_failures();
     } else if arguments.leaves {
         options = options.with_leaves();
@@ -323,6 +336,7 @@ fn print_failure(
         (arguments.failures, " --failures"),
         (arguments.leaves, " --leaves"),
         (arguments.power, " --power"),
+        (arguments.disks, " --disks"),
         (arguments.returns, " --returns"),
         (arguments.crashes, " --crashes"),
     ];

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kernel::{Journal, MemoryStore, Store};
+use protocol::message::Room;
 use types::{Home, WorkerId};
 
 use crate::random::Random;
@@ -50,9 +51,19 @@ impl Disk {
         self.stores.clear();
     }
 
-    /// Begins to write what the parts were given that write nothing.
+    /// The rows are found damaged when the node starts, and put aside.
+    pub fn lose_rows(&mut self) {
+        let store = Arc::new(MemoryStore::default());
+        store.set_slow(true);
+        store.set_room(self.store.as_ref().expect("it has rows").room());
+        self.store = Some(store);
+    }
+
+    /// Begins to write what the parts were given that write nothing, if there is room for it.
     pub fn begin_stores(&mut self) -> Vec<WorkerId> {
-        let Some(store) = &self.store else { return Vec::new() };
+        let Some(store) = self.store.as_ref().filter(|store| store.room() < Room::Nothing) else {
+            return Vec::new();
+        };
         let mut begun = store.unwritten();
         begun.retain(|(part, _)| !self.stores.contains_key(part));
         self.stores.extend(begun.iter().copied());

@@ -5,6 +5,7 @@ use kernel::{ChannelConfig, Mutation, Time};
 use protocol::control::{
     ClusterConfig, Durability, HEARTBEAT_MS, HEARTBEAT_MS_DEFAULT, NodeConfig,
 };
+use protocol::message::Room;
 use types::{ClusterId, NodeId};
 
 use crate::random::Random;
@@ -53,6 +54,10 @@ pub struct Options {
     pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
     pub power_failures: Vec<Time>,
+    /// When the disk of a node has no room for its rows, counted as above.
+    pub full_disks: Vec<FullDisk>,
+    /// When the power fails, a disk of a group is found damaged, in so many of a thousand cases, if another of the group is whole.
+    pub disks_lost_per_mille: u32,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
     pub sessions: Vec<u32>,
     /// So much faster or slower than the world's a node's clock may run.
@@ -209,6 +214,15 @@ impl Faults {
     }
 }
 
+/// A disk with less room than its node wants.
+#[derive(Clone, Debug)]
+pub struct FullDisk {
+    pub node: NodeId,
+    pub at: Time,
+    pub room: Room,
+    pub lasts: Time,
+}
+
 impl Options {
     /// What a seed stands for.
     pub fn of_seed(seed: u64, seconds: u64) -> Options {
@@ -252,6 +266,8 @@ impl Options {
             crash: None,
             log_growth_max: None,
             power_failures: Vec::new(),
+            full_disks: Vec::new(),
+            disks_lost_per_mille: 0,
             sessions: Vec::new(),
             drift_max_ppm: 0,
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
@@ -397,6 +413,30 @@ impl Options {
             self.power_failures.push(at);
         }
         self.with_work(&["bank", "unique"], 1)
+    }
+
+    /// The same, and disks that have no room for a while, or whose rows are found damaged when the power is back.
+    pub fn with_disk_faults(self) -> Options {
+        let mut options = self.with_power_failures();
+        let mut random = Random::new(options.seed ^ 0xd15_cfa);
+        let kind = random.below(3);
+        if kind != 0 {
+            options.disks_lost_per_mille = random.between(100, 700) as u32;
+        }
+        let nodes = options.cluster_config().data_nodes();
+        let mut at = 0;
+        while kind != 1 && at < options.seconds * SECOND {
+            at += random.logarithmic(100 * MILLISECOND, 4 * SECOND);
+            let room = if random.chance(500) { Room::Reserve } else { Room::Nothing };
+            let lasts = random.logarithmic(MILLISECOND, 2 * SECOND);
+            options.full_disks.push(FullDisk {
+                node: nodes[random.index(nodes.len())],
+                at,
+                room,
+                lasts,
+            });
+        }
+        options
     }
 
     /// Three to six kinds of work, with about a dozen sessions together, whatever the number of workers.

@@ -48,6 +48,8 @@ pub struct Stage {
     pub has_crash: bool,
     /// Nodes that are lost come back, without the versions from before.
     pub has_returns: bool,
+    /// Disks have no room now and then.
+    has_full_disks: bool,
     pub think_max: Time,
 }
 
@@ -70,6 +72,7 @@ impl Stage {
             outcomes: Cell::default(),
             is_mild: options.faults.are_mild(),
             has_crash: options.crash.is_some(),
+            has_full_disks: !options.full_disks.is_empty(),
             has_returns: options.crash.as_ref().is_some_and(|crash| crash.restart_after.is_some()),
             think_max: options.think_max,
         })
@@ -121,13 +124,16 @@ impl Stage {
         let from = self.available_at().map_or(asked, |available_at| asked.max(available_at));
         self.now().saturating_sub(from)
     }
-    /// Is this what the loss of a node does to requests? Where answers come within milliseconds, it does so for a time
+    /// Is this what a full disk, or the loss of a node, does to requests? Where answers come within milliseconds, it does so for a time
     /// only.
-    fn is_due_to_crash(&self, refusal: &Refusal, at: NodeId) -> bool {
+    fn is_due_to_fault(&self, refusal: &Refusal, at: NodeId) -> bool {
         let may_be = matches!(
             refusal,
             Refusal::RolledBack | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_)
         ) || self.has_returns && matches!(refusal, Refusal::SnapshotTooOld);
+        if self.has_full_disks && matches!(refusal, Refusal::DiskFull { .. }) {
+            return true;
+        }
         let is_time = |at: Time| !self.is_mild || self.now() <= at;
         let is_troubled = matches!(self.troubled.borrow().get(&at), Some(None));
         may_be && (is_troubled || self.available_at().is_some_and(is_time))
@@ -199,8 +205,8 @@ impl Actor {
     }
 
     /// Is this what the failure of a node does to a request here?
-    pub fn is_due_to_crash(&self, refusal: &Refusal) -> bool {
-        self.stage.is_due_to_crash(refusal, self.host.node)
+    pub fn is_due_to_fault(&self, refusal: &Refusal) -> bool {
+        self.stage.is_due_to_fault(refusal, self.host.node)
     }
 
     /// Was its node frozen or cut off at some time since then? Who was frozen has not noticed how time passed.
@@ -281,7 +287,7 @@ impl Actor {
             Refusal::Deadlock => true,
             Refusal::LockWaitTimeout => lock_wait_ms < 50_000,
             Refusal::Cancelled => matches!(disturbance, Disturbance::Kill(_)),
-            refusal => self.is_due_to_crash(refusal),
+            refusal => self.is_due_to_fault(refusal),
         };
         if !expected {
             self.stage.fail(format!("{what}: refused with {refusal:?}"));

@@ -28,15 +28,16 @@ use kernel::{
 };
 use protocol::control::{ClusterConfig, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
+use protocol::message::Room;
 use protocol::request::{Request, SessionId};
 use types::hash::hash64;
-use types::{Address, Home, Incarnation, NodeId, WorkerId};
+use types::{Address, Home, Incarnation, Lineage, NodeId, WorkerId};
 
 use crate::bulletin::Bulletin;
 use crate::clock::Clock;
 use crate::disk::{Disk, DiskJournal};
 use crate::network::{ConnectionId, Network};
-use crate::options::{Crash, Failure, Faults, MILLISECOND, Options, SECOND};
+use crate::options::{Crash, Failure, Faults, FullDisk, MILLISECOND, Options, SECOND};
 use crate::random::Random;
 
 /// A node's memory: far more than any workload takes.
@@ -90,6 +91,8 @@ pub struct World {
     /// What is to come when they serve.
     next_crash: Option<Crash>,
     faults_are_over: bool,
+    /// In which lineage rows were lost with the power last.
+    damaged_in: Option<Lineage>,
     trace: Trace,
     pub counts: Counts,
     /// What kernels wrote to their logs, the last few.
@@ -142,7 +145,9 @@ pub struct Counts {
     pub cuts: u64,
     pub crashes: u64,
     pub power_failures: u64,
-    /// Of these, nodes that had handed over before.
+    pub full_disks: u64,
+    pub lost_disks: u64,
+    /// Of the nodes that ended, those that had handed over before.
     pub leaves: u64,
     pub freezes: u64,
     pub hangs: u64,
@@ -162,6 +167,8 @@ impl std::ops::AddAssign for Counts {
         self.cuts += more.cuts;
         self.crashes += more.crashes;
         self.power_failures += more.power_failures;
+        self.full_disks += more.full_disks;
+        self.lost_disks += more.lost_disks;
         self.leaves += more.leaves;
         self.freezes += more.freezes;
         self.hangs += more.hangs;
@@ -198,6 +205,8 @@ enum Event {
         incarnation: Incarnation,
     },
     PowerFails,
+    /// The node's disk has this room now.
+    Room(NodeId, Room),
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -230,6 +239,7 @@ impl Event {
             Event::Open(_)
             | Event::Cut
             | Event::PowerFails
+            | Event::Room(..)
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
@@ -293,6 +303,7 @@ impl World {
             suspects: BTreeSet::new(),
             next_crash: None,
             faults_are_over: false,
+            damaged_in: None,
             trace: Trace { hash: options.seed, print: print_trace },
             counts: Counts::default(),
             log: Vec::new(),
@@ -405,6 +416,11 @@ impl World {
         for after in self.options.power_failures.clone() {
             self.schedule(self.now + after, Event::PowerFails);
         }
+        for full in self.options.full_disks.clone() {
+            let FullDisk { node, at, room, lasts } = full;
+            self.schedule(self.now + at, Event::Room(node, room));
+            self.schedule(self.now + at + lasts, Event::Room(node, Room::Ample));
+        }
     }
 
     /// No node fails any more. True when none that has failed is still frozen or cut off.
@@ -419,6 +435,9 @@ impl World {
         self.faults_are_over = true;
         for node in self.nodes.values() {
             node.set_contention(0, 0);
+        }
+        for node in self.options.cluster_config().data_nodes() {
+            self.set_room(node, Room::Ample);
         }
         for id in self.network.ids() {
             if !self.network.is_up(id) {
@@ -533,6 +552,7 @@ impl World {
                 }
             }
             Event::PowerFails => self.lose_power(),
+            Event::Room(node, room) => self.set_room(node, room),
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -706,16 +726,27 @@ impl World {
     fn end_excluded(&mut self, node: NodeId, reason: &str) {
         // Whoever is being filled begins anew when a member dies that could have gone on filling it.
         let is_filled = self.returning.contains(&node) && self.options.shape.replicas() > 2;
-        let is_suspect = self.suspects.contains(&node) || is_filled;
+        // One that comes back with nothing may be let in before a cluster restart begins, with which all boots of before are over.
+        let lineage = |shared: &NodeShared| shared.state().lineage;
+        let newest = self.nodes.values().map(|shared| lineage(shared)).max();
+        let is_early = Some(lineage(&self.nodes[&node])) < newest;
+        let is_suspect = self.suspects.contains(&node) || is_filled || is_early;
         assert!(is_suspect, "nobody had a reason to exclude it: {reason}");
         if !self.ending.insert(node) {
             return;
         }
         self.counts.exclusions += 1;
-        let model = self.options.crash.clone().expect("else there are no suspects");
-        let seed = model.seed ^ self.now;
-        let failure = Failure::Dies;
-        let crash = Crash { node, failure, told_after: Time::MAX, then: Vec::new(), seed, ..model };
+        let (failure, told_after, then) = (Failure::Dies, Time::MAX, Vec::new());
+        let crash = match self.options.crash.clone() {
+            Some(model) => {
+                let seed = model.seed ^ self.now;
+                Crash { node, failure, told_after, then, seed, ..model }
+            }
+            None => {
+                let (restart_after, is_hasty, seed) = (Some(MILLISECOND), true, self.now);
+                Crash { node, failure, at: 0, told_after, restart_after, then, is_hasty, seed }
+            }
+        };
         self.schedule(self.now, Event::Ends(crash));
     }
 

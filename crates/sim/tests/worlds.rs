@@ -114,6 +114,17 @@ fn power_failures() {
     assert!(20 < failed, "{failed}");
 }
 
+/// The same, and disks have no room for a while, or have lost their rows.
+#[test]
+fn disk_faults() {
+    let met = WITH_PARTNERS.map(|shape| {
+        let met = |outcome: Outcome| outcome.counts.full_disks + outcome.counts.lost_disks;
+        play(shape, 4, Options::with_disk_faults, met)
+    });
+    let met: u64 = met.iter().sum();
+    assert!(20 < met, "{met}");
+}
+
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
 #[test]
 fn crashes_of_seeds() {

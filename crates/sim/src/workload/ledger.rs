@@ -138,7 +138,7 @@ async fn run(actor: Actor, remembered: Rc<RefCell<Remembered>>) {
         session = next_session(&client, session, &outcome).await;
         if is_heard
             && let Err(refusal) = writer.read_back(&mut session, &wanted).await
-            && !writer.actor.is_due_to_crash(&refusal)
+            && !writer.actor.is_due_to_fault(&refusal)
         {
             writer.actor.stage.fail(format!("reading the ledger was refused: {refusal:?}"));
         }

@@ -70,7 +70,7 @@ async fn change(mut actor: Actor) {
             Err(Refusal::Schema(_)) if is_unsure => {}
             outcome => actor.ended("schema change", outcome, Disturbance::None, LOCK_WAIT_MS),
         }
-        is_unsure |= outcome.is_err_and(|refusal| actor.is_due_to_crash(&refusal));
+        is_unsure |= outcome.is_err_and(|refusal| actor.is_due_to_fault(&refusal));
     }
 }
 

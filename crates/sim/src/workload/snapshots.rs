@@ -108,8 +108,8 @@ async fn look_until_refused(
         if refused && now < begun + age_ms * MILLISECOND && !actor.stage.has_returns {
             actor.stage.fail(format!("refused after {} us of {age_ms} ms", now - begun));
         }
-        let is_due_to_crash = seen.as_ref().is_err_and(|refusal| actor.is_due_to_crash(refusal));
-        if is_over && !refused && !is_due_to_crash && !actor.was_troubled_since(begun) {
+        let is_due_to_fault = seen.as_ref().is_err_and(|refusal| actor.is_due_to_fault(refusal));
+        if is_over && !refused && !is_due_to_fault && !actor.was_troubled_since(begun) {
             actor.stage.fail(format!("read {} us after {age_ms} ms began: {seen:?}", now - begun));
         }
         let seen = seen?;

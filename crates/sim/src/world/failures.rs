@@ -1,9 +1,13 @@
 //! What befalls nodes: they die, freeze, are cut off, hang, crawl or are stopped, and come back.
 
-use kernel::{Input, Time};
+use std::sync::Arc;
+
+use kernel::{Input, Store, Time};
+use protocol::control::ControlState;
+use protocol::message::Room;
 use types::{Address, NodeId, WorkerId};
 
-use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot};
+use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot, disk_of};
 use crate::options::{
     CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, STALL_FOUND_OUT_MAX,
 };
@@ -176,6 +180,7 @@ impl World {
         self.counts.power_failures += 1;
         self.trace.add(13 << 32);
         let mut random = self.random.fork();
+        let damaged = self.draw_damaged(&mut random);
         let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
         for node in nodes {
             let restart_after = Some(random.logarithmic(MILLISECOND, OUTAGE_MAX));
@@ -190,9 +195,53 @@ impl World {
                 seed: random.draw(),
             });
         }
+        for node in damaged {
+            self.print(Address { node, worker: WorkerId(0) }, || "its rows are lost".into());
+            self.counts.lost_disks += 1;
+            disk_of(&mut self.disks, node).lose_rows();
+        }
         for node in self.options.cluster_config().data_nodes() {
             // Until others are there, and the rows are loaded.
             self.note_lost(node, self.now + OUTAGE_MAX + RESTART_MAX);
+        }
+    }
+
+    /// Nodes whose rows are lost with the power: of each group one at most, if another one counts that has them all.
+    fn draw_damaged(&mut self, random: &mut Random) -> Vec<NodeId> {
+        let states = self.nodes.values().map(|node| node.state());
+        let newest = states.max_by_key(|state| state.applied);
+        // Who was damaged in the power failure before counts until the restart behind it is over.
+        let is_over = |state: &Arc<ControlState>| {
+            state.restart.is_none() && self.damaged_in.is_none_or(|before| before < state.lineage)
+        };
+        let Some(state) = newest.filter(|state| state.is_formed() && is_over(state)) else {
+            return Vec::new();
+        };
+        let mut damaged = Vec::new();
+        for group in state.groups.values() {
+            let active: Vec<NodeId> = group.active().collect();
+            if 1 < active.len() && random.chance(self.options.disks_lost_per_mille) {
+                damaged.push(active[random.index(active.len())]);
+                self.damaged_in = Some(state.lineage);
+            }
+        }
+        damaged
+    }
+
+    /// A disk has less room for what its node gives it, or more again.
+    pub(super) fn set_room(&mut self, node: NodeId, room: Room) {
+        let Some(store) = &disk_of(&mut self.disks, node).store else { return };
+        if store.room() == room || room != Room::Ample && self.faults_are_over {
+            return;
+        }
+        store.set_room(room);
+        self.trace.add(14 << 32 | u64::from(node.0));
+        self.counts.full_disks += u64::from(room != Room::Ample);
+        let of_node = |address: &&Address| address.node == node;
+        let workers: Vec<Address> = self.workers.keys().filter(of_node).copied().collect();
+        for worker in workers {
+            self.step(worker, Input::Durable);
+            self.settle(worker);
         }
     }
 
