@@ -173,6 +173,10 @@ async fn look(
     for id in lost {
         let mut count = 0;
         loop {
+            if actor.stage.is_stopping() {
+                // There may be thousands.
+                return Ok(());
+            }
             session.next_statement();
             let ops = vec![read(&table, id * ROWS_MAX + count, Lock::None)];
             let result = session.execute(autocommit(ops, 1_000)).await?;

@@ -42,14 +42,18 @@ pub(super) struct Loading {
 impl Partition {
     /// A row that is not there yet, and that only [`Partition::load`] names again. The partition is empty, or loads.
     pub fn load_new(&mut self, key: &[u8], row: &[u8], ts: Timestamp) {
+        let head = self.load_head(key, row, ts);
+        if self.loading().is_hashed {
+            self.hash_row(hash64(key), head);
+        }
+    }
+
+    fn load_head(&mut self, key: &[u8], row: &[u8], ts: Timestamp) -> u32 {
         let header = Header { flags: 0, older: NIL, stamp: ts.0 };
         let head = version::create_head(&mut self.heap, header, key, row);
         self.live_count += 1;
-        let loading = self.loading();
-        loading.rows.push(head);
-        if loading.is_hashed {
-            self.hash_row(head);
-        }
+        self.loading().rows.push(head);
+        head
     }
 
     /// These keys will be named to [`Partition::load`] next.
@@ -62,7 +66,10 @@ impl Partition {
         self.hash_loaded(GROWTH);
         let hash = hash64(key);
         match (self.find_hashed(hash, key), change) {
-            (None, RowChange::Put(row)) => self.load_new(key, row, ts),
+            (None, RowChange::Put(row)) => {
+                let head = self.load_head(key, row, ts);
+                self.hash_row(hash, head);
+            }
             (None, RowChange::Delete) => {}
             (Some(row), change) => {
                 if ts.0 <= version::header(&self.heap, row.0).stamp {
@@ -133,8 +140,7 @@ impl Partition {
         }
         self.loading().rows = rows;
     }
-    fn hash_row(&mut self, head: u32) {
-        let hash = hash64(&version::key(&self.heap, head));
+    fn hash_row(&mut self, hash: u64, head: u32) {
         self.hash
             .insert(&mut self.heap, hash, head, |heap, head| hash64(&version::key(heap, head)));
     }
