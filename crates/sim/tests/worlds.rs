@@ -278,6 +278,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         Mutation::PreparedForgotten
         | Mutation::InDoubtRolledBack
         | Mutation::OutcomeNotAsked
+        | Mutation::PreparedNotClosed
         | Mutation::WorkerBehind => 400,
         _ => 60,
     };
