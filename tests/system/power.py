@@ -10,6 +10,8 @@ from cluster import ByHand, Cluster, is_ours, wait_for
 from isolation_client import Session
 
 SESSIONS = 8
+# What the death of a node does to transactions that were under way: nothing of them is left, and they are begun again.
+ROLLED_BACK = 1213
 # What may be gone at the default level: between two global checkpoints, and the syncs. Generous: the machine is busy.
 WINDOW_SECONDS = 3.0
 
@@ -21,6 +23,8 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.number, self.first, self.path, self.level = number, first, path, level
         self.acknowledged = []
+        # What it has ended for.
+        self.ended = None
         self.start()
 
     def run(self):
@@ -29,16 +33,24 @@ class Writer(threading.Thread):
             ask(session, f"SET skarv_durability = '{self.level}'")
             row = self.first
             while True:
-                id = self.number * 1_000_000 + row
-                for statement in ("START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})",
-                                  f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
-                    answer = ask(session, statement)
-                    if answer.error is not None:
-                        return
-                self.acknowledged.append((row, time.monotonic()))
-                row += 1
-        except (OSError, AssertionError):
-            return
+                answer = self.write(session, row)
+                if answer.error is None:
+                    self.acknowledged.append((row, time.monotonic()))
+                    row += 1
+                elif answer.error != ROLLED_BACK:
+                    self.ended = answer
+                    return
+        except (OSError, AssertionError) as error:
+            self.ended = error
+
+    def write(self, session, row):
+        """The answer to the transaction's end, or to the first of its statements that failed."""
+        id = self.number * 1_000_000 + row
+        for statement in ("START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})", f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
+            answer = ask(session, statement)
+            if answer.error is not None:
+                break
+        return answer
 
 
 def ask(session, statement):

@@ -28,6 +28,7 @@ import bad_input
 import clients
 import cut
 import damage
+import device
 import frozen
 import full
 import hostile
@@ -47,7 +48,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, full, damage, backup, load]
+           rolling, frozen, cut, outcome, power, full, damage, device, backup, load]
 
 
 def tests():

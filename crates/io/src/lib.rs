@@ -48,7 +48,7 @@ mod tool;
 mod worker;
 
 pub use options::{NodeOptions, StartError};
-pub use panic::{EXIT_CODE_DAMAGED, EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
+pub use panic::{EXIT_CODE_DAMAGED, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
 pub use secure::make_keys;
 pub use server::{Departure, NodeServer};
 pub use tool::{ManagementError, management_request};

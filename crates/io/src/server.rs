@@ -398,7 +398,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
                 "node {node} cannot write its rows: {error}; this process ends, others that have its rows go on; started again \
                  it uses what it finds on its disk"
             );
-            panic::end_process(&log, &what, panic::EXIT_CODE_PANIC);
+            panic::end_process(&log, &what, panic::EXIT_CODE_DISK);
         })?;
     }
     if let Some(archive) = archive.filter(|_| shared.store.is_some()) {

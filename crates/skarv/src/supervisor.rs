@@ -682,6 +682,9 @@ fn ending(exit: ExitStatus) -> String {
         (Some(code), _) if code == io::EXIT_CODE_DAMAGED => {
             format!("exit code {code}: its rows on disk are damaged")
         }
+        (Some(code), _) if code == io::EXIT_CODE_DISK => {
+            format!("exit code {code}: its disk fails, see its log")
+        }
         (Some(code), _) if code == io::EXIT_CODE_PANIC => {
             format!("exit code {code}: a bug, see its log")
         }

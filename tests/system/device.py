@@ -1,0 +1,142 @@
+"""The device of a data node's rows fails: a write, a sync or a read of it ends with EIO. Nothing is tried again; the node ends and says
+why, its partner goes on, and nothing that was acknowledged is missing when the device is well again."""
+
+import contextlib
+import os
+import subprocess
+
+from cluster import wait_for
+from full import log_of
+from power import Writer, kill_all, rows_of
+
+WRITERS = 4
+# Rows of a writer between two things that happen.
+ROWS = 20
+
+
+class Device:
+    """What fails for the processes that are started within."""
+
+    def __init__(self, environment):
+        self.dir = environment.path("device")
+        os.makedirs(self.dir)
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "device.c")
+        self.library = os.path.join(self.dir, "device.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", self.library, source], check=True)
+
+    def fail(self, what, path):
+        with open(os.path.join(self.dir, "new"), "w") as file:
+            file.write(path)
+        # Whole or not at all: it is looked at all the time.
+        os.rename(os.path.join(self.dir, "new"), os.path.join(self.dir, what))
+
+    def heal(self):
+        for what in ("read", "write", "sync"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(self.dir, what))
+
+    @contextlib.contextmanager
+    def under(self):
+        os.environ.update(LD_PRELOAD=self.library, SKARV_FAILING_DEVICE=self.dir)
+        try:
+            yield
+        finally:
+            del os.environ["LD_PRELOAD"], os.environ["SKARV_FAILING_DEVICE"]
+
+
+def start(environment):
+    """A cluster on such a device, and writers at the node that goes on."""
+    device = Device(environment)
+    cluster = environment.new_cluster("data")
+    with device.under():
+        cluster.up("--workers", "1", "--durability", "always")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id INT PRIMARY KEY, n INT); CREATE TABLE d.b (id INT PRIMARY KEY, n INT)")
+    writers = [Writer(number, 0, cluster.sockets()[0], "always") for number in range(WRITERS)]
+    go_on(writers)
+    return device, cluster, writers
+
+
+def go_on(writers):
+    wanted = [len(writer.acknowledged) + ROWS for writer in writers]
+    wait_for("the writers go on", lambda: any(writer.ended for writer in writers)
+             or all(len(writer.acknowledged) >= count for writer, count in zip(writers, wanted)), 30)
+    ended = [str(writer.ended) for writer in writers if writer.ended]
+    assert not ended, ended
+
+
+def check_rows(cluster, writers):
+    """All that was acknowledged is there, and at most one more of each writer, and no half of a transaction."""
+    left = rows_of(cluster, "a")
+    assert left == rows_of(cluster, "b")
+    for writer in writers:
+        own = [row for id, row in left if id // 1_000_000 == writer.number]
+        assert own == list(range(len(own))), (writer.number, own[:5])
+        assert len(writer.acknowledged) <= len(own) <= len(writer.acknowledged) + 1, (writer.number, len(own))
+
+
+def whole(environment, cluster):
+    wait_for("both count", lambda: environment.run("desc", "--dir", cluster.dir, "d.a").returncode == 0, 60)
+
+
+def fails_and_returns(environment, what):
+    device, cluster, writers = start(environment)
+    pid = cluster.node(3)["pid"]
+    device.fail(what, "node3.rows/part-0/redo-")
+    wait_for("node 3 ends", lambda: "this process ends" in log_of(cluster, 3))
+    go_on(writers)
+    said = [line for line in log_of(cluster, 3).splitlines() if "cannot write its rows" in line]
+    assert said and "node3.rows/part-0" in said[-1] and "Input/output error" in said[-1], said
+    device.heal()
+    wait_for("node 3 is another process", lambda: cluster.node(3)["pid"] not in (None, pid), 60)
+    whole(environment, cluster)
+    go_on(writers)
+    cluster.note_pids()
+    kill_all(cluster)
+    cluster.up()
+    check_rows(cluster, writers)
+    cluster.desc("d.a")
+
+
+def test_write(environment):
+    """A write of a node's log fails: the node ends, its partner goes on, and it comes back when the device is well."""
+    fails_and_returns(environment, "write")
+
+
+def test_sync(environment):
+    """A sync of a node's log fails, of which nobody can know what is durable: the same."""
+    fails_and_returns(environment, "sync")
+
+
+def test_last(environment):
+    """The device of the last node fails in a sync: nothing is acknowledged any more, and all that was is there when it is well."""
+    device, cluster, writers = start(environment)
+    assert cluster.mgm("3 STOP").returncode == 0
+    go_on(writers)
+    device.fail("sync", "node2.rows/part-0/redo-")
+    wait_for("node 2 ends", lambda: "cannot write its rows" in log_of(cluster, 2))
+    for writer in writers:
+        writer.join(30)
+        assert not writer.is_alive()
+    device.heal()
+    cluster.note_pids()
+    cluster.down()
+    wait_for("all are gone", lambda: not cluster.running())
+    cluster.up()
+    check_rows(cluster, writers)
+    whole(environment, cluster)
+    cluster.desc("d.a")
+
+
+def test_read(environment):
+    """The log of a node cannot be read when it starts: it is damaged, is put aside, and the node is filled by its partner."""
+    device, cluster, writers = start(environment)
+    kill_all(cluster)
+    device.fail("read", "node3.rows/part-0/redo-")
+    with device.under():
+        cluster.up()
+    check_rows(cluster, writers)
+    whole(environment, cluster)
+    assert os.path.isdir(os.path.join(cluster.dir, "node3.rows.damaged-1"))
+    said = [line for line in log_of(cluster, 3).splitlines() if "are damaged" in line]
+    assert said and "Input/output error" in said[-1], said
+    cluster.desc("d.a")
