@@ -236,6 +236,7 @@ transcripts! {
     restart:
         damage_while_loading
         ended_as_planned
+        learner_is_no_heir
         one_ends_otherwise
         power_failure;
     sequencer:
