@@ -517,4 +517,58 @@ mod tests {
             "a place that was made and not filled"
         );
     }
+
+    /// Files that chance has changed in several places: reading them never panics, and gives out what was written from the first record
+    /// on, or an error.
+    #[test]
+    fn files_that_chance_has_changed() {
+        let mut seed = 7u64;
+        let mut below = |limit: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % limit.max(1)
+        };
+        let written: Vec<Vec<u8>> = (0..40u8).map(|n| vec![n; usize::from(n) * 7 % 90]).collect();
+        let mut whole = header(NodeId(2), Home(9));
+        whole.extend(written.iter().flat_map(|record| framed(record)));
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..100_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=below(3) {
+                if bytes.is_empty() {
+                    break;
+                }
+                let (at, to) = (below(bytes.len()), below(bytes.len()));
+                match below(6) {
+                    0 => bytes[at] ^= 1 << below(8),
+                    1 => bytes[at] = below(256) as u8,
+                    2 => bytes.swap(at, to),
+                    3 => bytes.truncate(at),
+                    4 => {
+                        let end = (at + 1 + below(64)).min(bytes.len());
+                        let to = to.min(bytes.len() - (end - at));
+                        bytes.copy_within(at..end, to);
+                    }
+                    _ => bytes[at.min(to)..at.max(to)].fill(if at < to { 0 } else { 0xff }),
+                }
+            }
+            match home_of(&bytes, NodeId(2)) {
+                Ok(home) => assert_eq!(home, Home(9)),
+                Err(_) => continue,
+            }
+            match records_of(&bytes) {
+                Ok((records, end)) => {
+                    assert!(end <= bytes.len().max(HEADER_SIZE));
+                    assert_eq!(records[..], written[..records.len()]);
+                    read += 1;
+                }
+                Err(error) => {
+                    assert!(error.contains("is damaged"), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(10_000 < read.min(refused), "{read} were read, {refused} refused");
+    }
 }
