@@ -168,7 +168,20 @@ def arguments_of(pid):
 
 
 def is_ours(pid, dir):
-    return dir in arguments_of(pid)
+    """Is it a process of the cluster in this directory, that runs or is ending? A process that is killed loses its arguments with its
+    memory, and only then its files, and the locks with them."""
+    arguments = arguments_of(pid)
+    return dir in arguments if any(arguments) else is_ending(pid)
+
+
+def is_ending(pid):
+    """Has a process without arguments something left that it could hold?"""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            state = file.read().rsplit(")", 1)[1].split()[0]
+        return state not in "ZX" or len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
 
 
 def wait_for(what, condition, seconds=30):
