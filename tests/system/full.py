@@ -131,9 +131,15 @@ def test_memory(environment):
              lambda: other.execute(f"REPLACE INTO d.u VALUES (0, '{value(0)}')").error is None)
     assert other.execute("START TRANSACTION").error is None
     added = 1
-    while other.execute(f"INSERT INTO d.u VALUES ({added}, '{value(added)}')").error is None:
-        added += 1
-    assert added > count // 4, (added, count)
+
+    def fits():
+        nonlocal added
+        while other.execute(f"INSERT INTO d.u VALUES ({added}, '{value(added)}')").error is None:
+            added += 1
+        return added > count // 4
+
+    # It goes a few rows at a time.
+    wait_for("what was freed serves the other table, all of it", fits)
     assert other.execute("ROLLBACK").error is None
     found = session.execute("SELECT COUNT(*) FROM d.t").rows, session.execute("SELECT COUNT(*) FROM d.u").rows
     assert [int(rows[0][0]) for rows in found] == [count - count // 2, 1], found
