@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What a local checkpoint costs those beside it, and what the disk takes: updates of a table of a box of two data nodes, timed one by one.
+
+    checkpoint.py [--binary FILE] [--megabytes N] [--seconds N]
+
+--megabytes  of rows of 200 bytes (default 200)
+--seconds    of updates (default 40)
+
+A checkpoint runs while a file of it grows. Prints the 50th, 95th and 99th percentile of the updates that ended in such a time and of the
+others, with the ratio of the 99ths; and the most that a node's files of rows took, as a ratio of the rows.
+"""
+
+import argparse
+import glob
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "bench")]
+from isolation_client import Session  # noqa: E402
+from restart import client, fill, run  # noqa: E402
+
+CLIENTS = 4
+ROW_BYTES = 200
+LOOK_SECONDS = 0.02
+
+
+def files_of(rows):
+    return {path: os.path.getsize(path) for path in glob.glob(os.path.join(rows, "part-*", "*")) if os.path.exists(path)}
+
+
+def update(socket, count, until, times):
+    session = Session(socket, "update")
+    while time.monotonic() < until:
+        id, text = random.randrange(count), os.urandom(94).hex()
+        began = time.monotonic()
+        answer = session.execute(f"UPDATE bench.t SET c = '{text}' WHERE id = {id}")
+        ended = time.monotonic()
+        if answer.error is not None:
+            sys.exit(f"an update failed: {answer}")
+        times.append((ended, ended - began))
+
+
+def watch(directories, until, growing, most):
+    """Notes in which moments a checkpoint grew, and the most that each directory took."""
+    before = {}
+    while time.monotonic() < until:
+        now = time.monotonic()
+        for directory in directories:
+            files = files_of(directory)
+            most[directory] = max(most.get(directory, 0), sum(files.values()))
+            sizes = {path: size for path, size in files.items() if "checkpoint" in os.path.basename(path)}
+            if any(size != before.get(path, 0) for path, size in sizes.items()):
+                growing.append(now)
+            before.update(sizes)
+        time.sleep(LOOK_SECONDS)
+
+
+def percentiles(times):
+    times = sorted(times)
+    return [times[min(len(times) - 1, int(len(times) * share))] * 1000 for share in (0.5, 0.95, 0.99)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+    parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
+    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=40)
+    options = parser.parse_args()
+    place = tempfile.mkdtemp(prefix="skarv-bench-")
+    data = os.path.join(place, "data")
+    count = options.megabytes * 1_000_000 // ROW_BYTES // CLIENTS * CLIENTS
+    try:
+        memory = f"{max(256, options.megabytes * 3)}M"
+        run(options.binary, "up", "--detach", "--dir", data, "--port", "0", "--workers", "1", "--memory", memory)
+        status = json.load(open(os.path.join(data, "cluster.json")))
+        sockets = [node["socket"] for node in status["nodes"] if node["socket"]]
+        subprocess.run(client(sockets[0]), text=True, check=True, input="CREATE DATABASE bench; CREATE TABLE bench.t "
+                       "(id INT PRIMARY KEY, k INT, c TEXT, KEY (k))")
+        share = count // CLIENTS
+        threads = [threading.Thread(target=fill, args=(sockets[index % 2], index * share, share, ROW_BYTES)) for index in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        until = time.monotonic() + options.seconds
+        times, growing, most = [], [], {}
+        directories = [os.path.join(data, f"node{id}.rows") for id in (2, 3)]
+        threads = [threading.Thread(target=update, args=(sockets[index % 2], count, until, times)) for index in range(CLIENTS)]
+        threads.append(threading.Thread(target=watch, args=(directories, until, growing, most)))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        growing = {int(moment / LOOK_SECONDS / 5) for moment in growing}
+        beside, alone = [], []
+        for ended, took in times:
+            (beside if int(ended / LOOK_SECONDS / 5) in growing else alone).append(took)
+        print(f"{len(times) / options.seconds:.0f} updates a second; a checkpoint ran in {len(beside) / len(times):.0%} of them")
+        for name, of in (("beside a checkpoint", beside), ("alone", alone)):
+            if of:
+                print(f"{name:20} 50 %: {percentiles(of)[0]:.2f} ms  95 %: {percentiles(of)[1]:.2f} ms  99 %: {percentiles(of)[2]:.2f} ms")
+        if beside and alone:
+            print(f"99th percentile beside a checkpoint to alone: {percentiles(beside)[2] / percentiles(alone)[2]:.2f}")
+        for directory, size in sorted(most.items()):
+            print(f"{os.path.basename(directory)}: {size / 1e6:.0f} MB at most, {size / (count * ROW_BYTES):.2f} times the rows")
+    finally:
+        subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
