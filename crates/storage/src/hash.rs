@@ -451,6 +451,42 @@ mod tests {
         }
     }
 
+    /// A table that was made larger than it had to be has its entries, goes on, and fitted is no larger than one that has grown.
+    #[test]
+    fn reserved_tables_are_fitted() {
+        let hash_of = |r: u32| types::hash::hash64(&r.to_le_bytes());
+        for count in [0u32, 1, 8, 9, 5_000, 50_000] {
+            let pools = [PagePool::new(1 << 30), PagePool::new(1 << 30)];
+            let [mut heap, mut grown_heap] = pools.clone().map(Heap::new);
+            let (mut index, mut grown) = (HashIndex::default(), HashIndex::default());
+            index.reserve(&mut heap.arena, 2 * count as usize);
+            let mut entries: Vec<(u64, u32)> = (0..count).map(|r| (hash_of(r), r)).collect();
+            index.insert_reserved(&mut heap.arena, &mut entries);
+            for reference in 0..count {
+                grown.insert(&mut grown_heap, hash_of(reference), reference, |_, r| hash_of(r));
+            }
+            let reserved = index.bucket_count;
+            index.fit(&mut heap.arena);
+            assert_eq!(
+                (index.bucket_count, index.entry_count),
+                (grown.bucket_count, grown.entry_count)
+            );
+            assert!(count < 9 || index.bucket_count < reserved);
+            for reference in 0..2 * count {
+                let is_there = reference < count;
+                let found = index.find(&heap.arena, hash_of(reference), |r| r == reference);
+                assert_eq!(found.is_some(), is_there, "{reference} of {count}");
+                if !is_there {
+                    index.insert(&mut heap, hash_of(reference), reference, |_, r| hash_of(r));
+                }
+            }
+            for reference in 0..2 * count {
+                index.remove(&mut heap.arena, hash_of(reference), reference);
+            }
+            assert_eq!(pools[0].used(), 0);
+        }
+    }
+
     /// At full size an entry costs less than 10 bytes, half-way between two doublings included.
     #[test]
     fn entries_are_small() {

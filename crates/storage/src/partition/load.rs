@@ -102,7 +102,7 @@ impl Partition {
         }
         self.hash_loaded(1);
         self.hash.fit(&mut self.heap.arena);
-        let Some(mut loading) = self.loading.take() else { return Ok(()) };
+        let mut loading = self.loading.take().expect("just seen");
         if loading.has_removed {
             loading.rows.clear();
             self.hash.for_each(&self.heap.arena, |head| loading.rows.push(head));
