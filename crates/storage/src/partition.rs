@@ -189,6 +189,8 @@ pub struct Partition {
     live_count: u64,
     /// While rows come of which the indexes know nothing.
     loading: Option<load::Loading>,
+    /// A number of the caller's for the rows as they are: none after any change.
+    saved: Option<u64>,
     scratch: Scratch,
 }
 
@@ -227,8 +229,18 @@ impl Partition {
             prunable: BTreeSet::new(),
             live_count: 0,
             loading: None,
+            saved: None,
             scratch,
         }
+    }
+    /// The rows as they are now have this number, until one of them changes; a pending change is one, and so is its end. With `None`
+    /// they have none.
+    pub fn set_saved(&mut self, number: Option<u64>) {
+        self.saved = number;
+    }
+    /// The number that the rows were given, if they still are what they were.
+    pub fn saved(&self) -> Option<u64> {
+        self.saved
     }
     pub fn table(&self) -> &Arc<Table> {
         &self.table
@@ -364,6 +376,7 @@ impl Partition {
         self.pending = PendingStates::default();
         self.prunable.clear();
         self.live_count = 0;
+        self.saved = None;
         assert!(self.heap.arena.page_count() == 0);
     }
 

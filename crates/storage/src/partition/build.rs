@@ -43,6 +43,7 @@ impl Partition {
         self.scratch = Scratch::for_indexes(self.indexes.len());
         self.layout = table.row_layout();
         self.table = table;
+        self.saved = None;
     }
 
     /// Whether all rows are in an index.

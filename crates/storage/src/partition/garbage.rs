@@ -109,7 +109,7 @@ impl Partition {
     }
 
     /// Drops all versions older than `last`, and the index entries that only they have. Their number.
-    fn cut_behind(&mut self, row: RowHandle, last: u32) -> usize {
+    pub(super) fn cut_behind(&mut self, row: RowHandle, last: u32) -> usize {
         let last_header = version::header(&self.heap, last);
         let first = last_header.older;
         if first == NIL {

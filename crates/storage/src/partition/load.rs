@@ -49,6 +49,7 @@ impl Partition {
     }
 
     fn load_head(&mut self, key: &[u8], row: &[u8], ts: Timestamp) -> u32 {
+        self.saved = None;
         let header = Header { flags: 0, older: NIL, stamp: ts.0 };
         let head = version::create_head(&mut self.heap, header, key, row);
         self.live_count += 1;
@@ -75,6 +76,7 @@ impl Partition {
                 if ts.0 <= version::header(&self.heap, row.0).stamp {
                     return;
                 }
+                self.saved = None;
                 match change {
                     RowChange::Put(new) => {
                         let header = Header { flags: 0, older: NIL, stamp: ts.0 };
@@ -106,6 +108,8 @@ impl Partition {
         if loading.has_removed {
             loading.rows.clear();
             self.hash.for_each(&self.heap.arena, |head| loading.rows.push(head));
+            // As they lie in memory, so about as they came: most tables came in the order of some index.
+            loading.rows.sort_unstable();
         }
         let mut sorted = SortedKeys::default();
         let count_max = sorted_bytes_max / size_of::<SortedKey>() + 1;
@@ -172,22 +176,32 @@ impl Partition {
             }
             sorted.sort();
             let (tree, heap) = (&mut self.indexes[position].tree, &mut self.heap);
+            let mut appending = None;
             for entry in &sorted.entries {
                 entry.write(&sorted.bytes, &mut key);
                 let is_behind = tree.entry_count() == 0 || last < key;
-                if !is_behind && tree.get(heap, &key).is_some() {
-                    return Err(LoadError::Twice(key));
+                if !is_behind {
+                    if let Some(appending) = appending.take() {
+                        tree.end_appending(heap, &appending);
+                    }
+                    if tree.get(heap, &key).is_some() {
+                        return Err(LoadError::Twice(key));
+                    }
                 }
                 let blocks = tree.blocks_per_insert(key.len());
                 let admitted = heap.arena.admit(blocks, Admission::Ordinary);
                 admitted.map_err(|_| LoadError::MemoryFull)?;
                 if is_behind {
-                    tree.append(heap, &key, entry.head);
+                    let appending = appending.get_or_insert_with(|| tree.begin_appending(heap));
+                    tree.append(heap, appending, &key, entry.head);
                     std::mem::swap(&mut last, &mut key);
                 } else {
                     tree.insert(heap, &key, entry.head);
                 }
                 heap.arena.settle();
+            }
+            if let Some(appending) = appending {
+                tree.end_appending(heap, &appending);
             }
         }
         Ok(())

@@ -212,7 +212,8 @@ impl World {
             69..=76 => self.apply_committed(),
             77..=79 => self.apply_prepared(),
             80..=85 => self.prune(),
-            86..=88 => self.alter_or_build(),
+            86..=87 => self.alter_or_build(),
+            88 => self.discard(),
             89..=94 => self.check_row(),
             _ => self.check_scan(),
         }
@@ -337,6 +338,16 @@ impl World {
         let phase = Phase::Committing { lower_bound: lower_bound.unwrap_or(Timestamp::ZERO) };
         model.pending = Some((Pending { owner, statement: 0, phase }, row));
         self.open.insert(owner, Vec::new());
+    }
+
+    /// As if the row had never been.
+    fn discard(&mut self) {
+        let id = self.random_id();
+        let Some(row) = self.partition.find(&key_of_id(&self.table, id)) else { return };
+        if self.partition.state(row).pending.is_none() {
+            self.partition.discard(row);
+            self.model.remove(&id);
+        }
     }
 
     fn prune(&mut self) {
@@ -766,8 +777,8 @@ fn loaded_rows_are_those_that_were_written() {
         let mut written = Partition::new(Arc::clone(&table), Arc::clone(&pool));
         let row = |random: &mut Random, id: i64| {
             let k = (random.below(8) != 0).then(|| random.below(50) as i64);
-            let long = "s".repeat([0, 3, 40, 650][random.below(4) as usize]);
-            let s = format!("{long}{}", random.below(30));
+            let long = "s".repeat([0, 3, 40, 585, 595, 650][random.below(6) as usize]);
+            let s = format!("{long}{}{}", ["", "z"][random.below(2) as usize], random.below(30));
             let pad = vec![7; [0, 100, 9000][random.below(3) as usize]];
             make_row(&table, id, k, (k != Some(3)).then_some(&s[..]), &pad)
         };

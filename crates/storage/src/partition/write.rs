@@ -98,6 +98,7 @@ impl Partition {
             assert!(older.stamp < ts.0, "versions of a row strictly increase");
             was_live = !older.is(TOMBSTONE);
         }
+        self.saved = None;
         self.pending.leave(head.stamp);
         let flags = head.flags & !PENDING;
         version::set_header(&mut self.heap, row.0, Header { flags, stamp: ts.0, ..head });
@@ -109,6 +110,26 @@ impl Partition {
     /// Drops the pending version, however many writes made it; the row goes with it when it was its only one.
     pub fn abort(&mut self, row: RowHandle) {
         self.pop_pending(row);
+    }
+
+    /// Takes the row out as if it had never been: all its versions, their index entries, its place among those to be pruned. Nothing of
+    /// it is pending.
+    pub fn discard(&mut self, row: RowHandle) {
+        let head = version::header(&self.heap, row.0);
+        assert!(!head.is(PENDING), "what is pending has an owner");
+        self.saved = None;
+        if head.is(QUEUED) {
+            let from = self.prunable_from(row).expect("a queued row has something to prune");
+            let removed = self.prunable.remove(&(from, row));
+            assert!(removed, "a queued row is in the queue");
+        }
+        self.live_count -= u64::from(!head.is(TOMBSTONE));
+        self.cut_behind(row, row.0);
+        if !head.is(TOMBSTONE) {
+            let bytes = version::row(&self.heap, row.0).into_owned();
+            self.remove_keys(&bytes, NIL);
+        }
+        self.remove_row(row);
     }
 
     /// Takes a write back. Never refused.
@@ -136,6 +157,7 @@ impl Partition {
         let hash = hash64(key);
         let found = self.find_hashed(hash, key);
         self.write_admit(key, change, found.is_none(), admission)?;
+        self.saved = None;
         let outcome = match found {
             None => self.write_insert(hash, key, change, state),
             Some(row) if version::header(&self.heap, row.0).is(PENDING) => {
@@ -273,6 +295,7 @@ impl Partition {
         ts: Timestamp,
         horizon: Timestamp,
     ) {
+        self.saved = None;
         let key_length = self.key_of(row).len();
         let (new_row, flags) = parts(change);
         let head = version::header(&self.heap, row.0);
@@ -306,6 +329,7 @@ impl Partition {
     fn pop_pending(&mut self, row: RowHandle) {
         let (head, bytes) = version::header_and_row(&self.heap, row.0);
         assert!(head.is(PENDING));
+        self.saved = None;
         self.pending.leave(head.stamp);
         let older_deleted =
             head.older != NIL && version::header(&self.heap, head.older).is(TOMBSTONE);
