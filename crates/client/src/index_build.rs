@@ -133,25 +133,24 @@ impl Session {
         }
         let reads = wanted.iter().map(|(key, _)| read(entries, key.clone(), Lock::Exclusive));
         let found = self.execute(build_batch(reads.collect())).await?;
-        let mut inserts = Vec::new();
+        let mut writes = Vec::new();
         for (result, (key, row)) in found.results.into_iter().flatten().zip(wanted) {
-            match result {
-                OpResult::Row(None) => inserts.push(Op {
-                    table: entries.id,
-                    version: entries.version,
-                    kind: OpKind::Insert { key, row },
-                }),
+            let kind = match result {
+                OpResult::Row(None) => OpKind::Insert { key, row },
                 OpResult::Row(Some(there)) => {
                     // Made by a writer since the index is maintained, or by another row with the same key.
                     if !names_the_same_row(table, index, entries, &there, &row) {
                         return Err(Refusal::DuplicateKey { table: entries.id, index: IndexId(0) });
                     }
+                    // Written again: the writer's commit need not be on the disks, this one's will be.
+                    OpKind::Put { key, row }
                 }
                 other => unreachable!("{other:?} to a read"),
-            }
+            };
+            writes.push(Op { table: entries.id, version: entries.version, kind });
         }
-        if !inserts.is_empty() {
-            self.execute(build_batch(inserts)).await?;
+        if !writes.is_empty() {
+            self.execute(build_batch(writes)).await?;
         }
         Ok(())
     }

@@ -1,14 +1,18 @@
 //! The checkpoints of a part: the one that is being written, and those that there are.
+//!
+//! A checkpoint consists of sections, a file each. One that still is what would be written again is kept: it belongs to the next checkpoint
+//! as well, and its file stays until no checkpoint has it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::DiskError;
 use crate::files::Files;
 use crate::format::{damaged, io_error, list, numbered};
-use crate::manifest::Manifest;
-use crate::segment;
+use crate::manifest::{self, Manifest};
+use crate::segment::{self, Packed};
 
-pub const KIND: &str = "checkpoint";
+pub const KIND: &str = "rows";
 
 /// A checkpoint of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +20,25 @@ pub struct Entry {
     pub number: u64,
     /// The log from here on belongs with it.
     pub log_from: u64,
-    pub bytes: u64,
-    pub crc: u32,
+    pub sections: Vec<Section>,
     /// The caller's.
     pub contents: Vec<u8>,
+}
+
+/// A file of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The caller's: no two of a part have the same, as long as one of them is there.
+    pub number: u64,
+    pub bytes: u64,
+    /// Of the headers of its blocks.
+    pub crc: u32,
+}
+
+impl Section {
+    fn name(&self) -> String {
+        numbered(KIND, self.number)
+    }
 }
 
 /// One that can be read.
@@ -36,17 +55,21 @@ pub struct Checkpoints {
     writing: Option<Writing>,
 }
 
+#[derive(Default)]
 struct Writing {
-    number: u64,
-    bytes: u64,
-    crc: u32,
+    kept: Vec<Section>,
+    /// The last of them is being written.
+    new: Vec<Section>,
 }
 
 impl Checkpoints {
     /// Finds those that the manifest names, and removes files that it does not name. A part that is not new has a manifest.
     pub fn open(files: Arc<dyn Files>, store: u64, is_new: bool) -> Result<Checkpoints, DiskError> {
         let manifest = match Manifest::read(files.as_ref())? {
-            Some(manifest) => manifest,
+            Some(manifest) => {
+                manifest.write_again(files.as_ref()).map_err(io_error(manifest::KIND))?;
+                manifest
+            }
             None if !is_new => return damaged("manifest", "there is none, and there was one"),
             None => {
                 let new = Manifest { store, sequence: 1, checkpoints: Vec::new() };
@@ -55,16 +78,16 @@ impl Checkpoints {
             }
         };
         for number in list(files.as_ref(), KIND)? {
-            if manifest.checkpoints.iter().all(|entry| entry.number != number) {
+            if manifest.section(number).is_none() {
                 let name = numbered(KIND, number);
                 files.remove(&name).map_err(io_error(&name))?;
             }
         }
-        for entry in &manifest.checkpoints {
-            let name = numbered(KIND, entry.number);
+        for section in manifest.checkpoints.iter().flat_map(|entry| &entry.sections) {
+            let name = section.name();
             let length = files.length(&name).map_err(io_error(&name))?;
-            if length < entry.bytes {
-                return damaged(&name, format!("{} bytes, {length} are there", entry.bytes));
+            if length < section.bytes {
+                return damaged(&name, format!("{} bytes, {length} are there", section.bytes));
             }
         }
         Ok(Checkpoints { files, manifest, writing: None })
@@ -91,40 +114,65 @@ impl Checkpoints {
     /// Begins one; another one that was not ended is given up.
     pub fn begin(&mut self) -> std::io::Result<()> {
         self.give_up()?;
-        let number = self.manifest.sequence + 1;
-        let name = numbered(KIND, number);
-        let header = segment::header(self.manifest.store, number);
-        self.files.create(&name, 0)?;
-        self.writing = Some(Writing { number, bytes: header.len() as u64, crc: 0 });
-        self.files.write_at(&name, 0, &header)
+        self.writing = Some(Writing::default());
+        Ok(())
     }
 
     pub fn give_up(&mut self) -> std::io::Result<()> {
-        match self.writing.take() {
-            Some(writing) => self.files.remove(&numbered(KIND, writing.number)),
-            None => Ok(()),
-        }
+        let Writing { new, .. } = self.writing.take().unwrap_or_default();
+        new.iter().try_for_each(|section| self.files.remove(&section.name()))
+    }
+
+    /// The blocks from now on are of a section of this number, which no other one has.
+    pub fn begin_section(&mut self, number: u64) -> std::io::Result<()> {
+        self.end_section()?;
+        let header = segment::header(self.manifest.store, number);
+        let section = Section { number, bytes: header.len() as u64, crc: 0 };
+        let writing = self.writing.as_mut().expect("begun");
+        let is_taken = writing.new.iter().any(|other| other.number == number);
+        assert!(!is_taken && self.manifest.section(number).is_none(), "section {number} is there");
+        self.files.create(&section.name(), 0)?;
+        // Named before it is written, so that it goes if it is given up.
+        writing.new.push(section);
+        self.files.write_at(&section.name(), 0, &header)
+    }
+
+    /// The last section that was begun is durable. There may be more of them than a process may have open files.
+    fn end_section(&mut self) -> std::io::Result<()> {
+        let Some(section) = self.writing.as_ref().expect("begun").new.last() else { return Ok(()) };
+        self.files.sync(&section.name())?;
+        self.files.close(&section.name());
+        Ok(())
+    }
+
+    /// A section of a checkpoint that there is belongs to this one as well.
+    pub fn keep_section(&mut self, number: u64) {
+        let section = self.manifest.section(number).expect("of a checkpoint that there is");
+        self.writing.as_mut().expect("begun").kept.push(section);
     }
 
     /// Returns how many bytes that took.
-    pub fn add_block(&mut self, raw: &[u8]) -> std::io::Result<u64> {
+    pub fn add_block(&mut self, block: Packed) -> std::io::Result<u64> {
         let writing = self.writing.as_mut().expect("begun");
-        let block = segment::block(self.manifest.store, writing.number, writing.bytes, raw)?;
-        self.files.write_at(&numbered(KIND, writing.number), writing.bytes, &block)?;
-        writing.bytes += block.len() as u64;
-        writing.crc = segment::add_to_crc(writing.crc, &block);
+        let section = writing.new.last_mut().expect("its section is begun");
+        let block = segment::block(self.manifest.store, section.number, section.bytes, &block);
+        self.files.write_at(&section.name(), section.bytes, &block)?;
+        section.bytes += block.len() as u64;
+        section.crc = segment::add_to_crc(section.crc, &block);
         Ok(block.len() as u64)
     }
 
     /// It is durable, and named by the manifest.
     pub fn end(&mut self, log_from: u64, contents: Vec<u8>) -> std::io::Result<()> {
-        let Writing { number, bytes, crc } = self.writing.as_ref().expect("begun");
-        let entry = Entry { number: *number, log_from, bytes: *bytes, crc: *crc, contents };
-        let name = numbered(KIND, entry.number);
-        self.files.sync(&name)?;
-        self.files.sync_directory()?;
+        self.end_section()?;
+        let Writing { kept, new } = self.writing.as_ref().expect("begun");
+        if !new.is_empty() {
+            self.files.sync_directory()?;
+        }
+        let sections = kept.iter().chain(new).copied().collect();
+        let number = self.manifest.sequence + 1;
         let mut manifest = self.manifest.clone();
-        manifest.checkpoints.push(entry);
+        manifest.checkpoints.push(Entry { number, log_from, sections, contents });
         self.write_manifest(manifest)?;
         self.writing = None;
         Ok(())
@@ -134,12 +182,14 @@ impl Checkpoints {
     pub fn accept(&mut self, number: u64) -> std::io::Result<()> {
         let mut manifest = self.manifest.clone();
         manifest.checkpoints.retain(|entry| number <= entry.number);
-        let gone: Vec<u64> = self.manifest.checkpoints.iter().map(|entry| entry.number).collect();
+        let before = self.manifest.clone();
         self.write_manifest(manifest)?;
-        for number in gone.into_iter().filter(|gone| *gone < number) {
-            self.files.remove(&numbered(KIND, number))?;
-        }
-        Ok(())
+        // What the next checkpoint keeps is of the newest, so it stays.
+        let sections = before.checkpoints.iter().flat_map(|entry| &entry.sections);
+        let is_left = |section: &&Section| self.manifest.section(section.number).is_some();
+        let gone: BTreeSet<String> =
+            sections.filter(|section| !is_left(section)).map(Section::name).collect();
+        gone.iter().try_for_each(|name| self.files.remove(name))
     }
 
     fn write_manifest(&mut self, manifest: Manifest) -> std::io::Result<()> {
@@ -153,7 +203,7 @@ impl Checkpoints {
     pub fn reader(&self, number: u64) -> Result<CheckpointReader, DiskError> {
         let entry = self.manifest.checkpoints.iter().find(|entry| entry.number == number);
         let Some(entry) = entry.cloned() else {
-            return damaged(&numbered(KIND, number), "the manifest does not name it");
+            return damaged("manifest", format!("it does not name checkpoint {number}"));
         };
         Ok(CheckpointReader { files: Arc::clone(&self.files), store: self.manifest.store, entry })
     }
@@ -170,8 +220,12 @@ impl CheckpointReader {
         &self,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
-        let Entry { number, bytes, crc, .. } = self.entry;
-        let name = numbered(KIND, number);
-        segment::read(self.files.as_ref(), &name, self.store, number, (bytes, crc), visit)
+        for Section { number, bytes, crc } in self.entry.sections.iter().copied() {
+            let (files, name) = (self.files.as_ref(), numbered(KIND, number));
+            let read = segment::read(files, &name, self.store, number, (bytes, crc), visit);
+            files.close(&name);
+            read?;
+        }
+        Ok(())
     }
 }

@@ -132,12 +132,13 @@ impl CopyWriter {
     }
 
     pub fn add(&mut self, raw: &[u8]) -> Result<(), DiskError> {
-        let mut bytes = segment::compress(raw).map_err(at_path(&self.temporary))?;
+        let mut packed = segment::pack(raw).map_err(at_path(&self.temporary))?;
         if let Some(key) = &self.key {
-            let sealed = key.seal_in_place_append_tag(nonce(self.at), Aad::empty(), &mut bytes);
+            let bytes = &mut packed.bytes;
+            let sealed = key.seal_in_place_append_tag(nonce(self.at), Aad::empty(), bytes);
             sealed.expect("a block is shorter than what may be sealed");
         }
-        let block = segment::framed(self.number, 0, self.at, raw.len(), bytes);
+        let block = segment::block(self.number, 0, self.at, &packed);
         self.file.write_all(&block).map_err(at_path(&self.temporary))?;
         self.at += block.len() as u64;
         Ok(())
@@ -208,7 +209,10 @@ impl CopyReader {
             reason: what.to_string(),
         };
         let key = match (header[20], secret) {
-            (0, _) => None,
+            (0, None) => None,
+            (0, Some(_)) => {
+                return Err(wanted("it is not encrypted, and a password or a key was given"));
+            }
             (1, Some(Secret::Key(key))) => Some(*key),
             (1, _) => {
                 return Err(wanted("it is encrypted with a key file: give it with --key-file"));

@@ -20,18 +20,31 @@ pub trait Files: Send + Sync {
     /// Bytes that are free on the device, as far as the system says.
     fn room(&self) -> Result<u64>;
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()>;
+    /// An error of a sync is never one of room: nobody knows what is there then.
     fn sync(&self, name: &str) -> Result<()>;
+    /// The file is not used again soon.
+    fn close(&self, name: &str);
     /// Makes what was created, renamed and removed durable.
     fn sync_directory(&self) -> Result<()>;
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     fn remove(&self, name: &str) -> Result<()>;
     fn length(&self, name: &str) -> Result<u64>;
-    /// As many bytes as there are, at most `length`.
-    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>>;
+    /// As many bytes as there are, at most `length`, instead of what is in `bytes`.
+    fn read_into(&self, name: &str, at: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()>;
+    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_into(name, at, length, &mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 pub fn is_no_room(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// The error of a sync.
+pub fn not_of_room(error: Error) -> Error {
+    if is_no_room(&error) { Error::other(format!("a sync failed: {error}")) } else { error }
 }
 
 /// In a directory of the system.
@@ -108,10 +121,13 @@ impl Files for Directory {
         self.file(name)?.write_all_at(bytes, at)
     }
     fn sync(&self, name: &str) -> Result<()> {
-        self.file(name)?.sync_data()
+        self.file(name)?.sync_data().map_err(not_of_room)
+    }
+    fn close(&self, name: &str) {
+        self.forget(name);
     }
     fn sync_directory(&self) -> Result<()> {
-        File::open(&self.path)?.sync_all()
+        File::open(&self.path)?.sync_all().map_err(not_of_room)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.forget(from);
@@ -123,13 +139,12 @@ impl Files for Directory {
         std::fs::remove_file(self.path.join(name))
     }
     fn length(&self, name: &str) -> Result<u64> {
-        Ok(self.file(name)?.metadata()?.len())
+        Ok(std::fs::metadata(self.path.join(name))?.len())
     }
-    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+    fn read_into(&self, name: &str, at: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let file = self.file(name)?;
         let there = file.metadata()?.len().saturating_sub(at);
-        let mut bytes = vec![0; length.min(usize::try_from(there).unwrap_or(length))];
-        file.read_exact_at(&mut bytes, at)?;
-        Ok(bytes)
+        bytes.resize(length.min(usize::try_from(there).unwrap_or(length)), 0);
+        file.read_exact_at(bytes, at)
     }
 }

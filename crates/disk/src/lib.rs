@@ -4,12 +4,13 @@
 //!   DIR/part-0/   redo-0000000007  redo-0000000008 ...   the log: records, in groups that became durable together    [`redo`]
 //!                 spare-0000000003                       a file of the log that is needed no more, to be used again
 //!                 reserve-0000000000                     one that is kept for when the device has no room for another
-//!                 checkpoint-0000000002                  blocks, compressed                                           [`segment`]
+//!                 rows-0000000002  rows-0000000005 ...   sections of checkpoints: blocks, compressed                  [`segment`]
 //!                 manifest-0, manifest-1                 which checkpoints there are, and the log from where on       [`manifest`]
 //!   DIR/part-1/   ...
 //! ```
 //! A *part* belongs to one worker of the node. A thread of its own writes its log: what was given while it wrote before goes with one
-//! sync (group commit). Another one writes its checkpoints, at a bounded rate. A *place* counts the bytes of records since the log began.
+//! sync (group commit). Another one writes its checkpoints, at a bounded rate, compressed while nobody else wants the core ([`idle`]). A
+//! *place* counts the bytes of records since the log began.
 //!
 //! No write or sync is tried again after an error (R17): the store fails for good, and says so. Only for room it waits, and says so
 //! before there is none ([`Room`], R21). What is read
@@ -20,7 +21,9 @@ mod checkpoints;
 pub mod copy;
 mod files;
 mod format;
+mod idle;
 mod manifest;
+mod pieces;
 mod redo;
 mod segment;
 mod store;
@@ -38,6 +41,8 @@ pub enum Room {
     Reserve,
     /// That is full, too: what is given waits in memory.
     Nothing,
+    /// Something failed, and nothing is written any more: what is given is dropped.
+    Failed,
 }
 
 /// Sees the records of a log: the place behind each, and its bytes.

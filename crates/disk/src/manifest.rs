@@ -2,17 +2,21 @@
 //!
 //! ```text
 //!   manifest-{sequence mod 2}:  "skarv-mf" | version u32 | store u64 | sequence u64 | length u32 | payload | crc32c u32 of all before
-//!   payload:                    count u32 | for each: number u64 | log from u64 | bytes u64 | crc32c u32 | length u32, contents
+//!   payload:                    count u32 | for each: number u64 | log from u64 | length u32, contents
+//!                                                     | count u32 | for each section: number u64 | bytes u64 | crc32c u32
 //! ```
 
 use crate::DiskError;
-use crate::checkpoints::Entry;
+use crate::checkpoints::{Entry, Section};
 use crate::files::Files;
-use crate::format::{VERSION, crc, damaged, io_error, list, u32_at, u64_at};
+use crate::format::{crc, damaged, io_error, list, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"skarv-mf";
-const KIND: &str = "manifest";
+pub const KIND: &str = "manifest";
+/// Of this file. In version 1 a checkpoint was one file.
+const VERSION: u32 = 2;
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
+const SECTION_SIZE: usize = 8 + 8 + 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
@@ -37,6 +41,13 @@ impl Manifest {
             let length = files.length(&name).map_err(io_error(&name))?;
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             let bytes = files.read_at(&name, 0, length).map_err(io_error(&name))?;
+            if let Some((version, _)) = whole(&bytes).filter(|(version, _)| *version != VERSION) {
+                let reason = format!(
+                    "another version of this program wrote it (format {version}, this one reads {VERSION}): start that one, back the \
+                     cluster up, and restore it into one that this version has begun"
+                );
+                return Err(DiskError::Io { file: name, reason });
+            }
             found.extend(Manifest::decode(&bytes));
         }
         let newest = found.into_iter().max_by_key(|manifest| manifest.sequence);
@@ -57,16 +68,29 @@ impl Manifest {
         files.sync_directory()
     }
 
+    /// It was read, and nobody knows whether it is durable: whoever wrote it may have been killed before its sync, or have died of that.
+    /// It must be before anything goes that the one before it names.
+    pub fn write_again(&self, files: &dyn Files) -> std::io::Result<()> {
+        let name = name(self.sequence);
+        files.write_at(&name, 0, &self.encode())?;
+        files.sync(&name)?;
+        files.sync_directory()
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut payload = Vec::new();
         payload.extend((self.checkpoints.len() as u32).to_le_bytes());
-        for entry in &self.checkpoints {
-            payload.extend(entry.number.to_le_bytes());
-            payload.extend(entry.log_from.to_le_bytes());
-            payload.extend(entry.bytes.to_le_bytes());
-            payload.extend(entry.crc.to_le_bytes());
-            payload.extend((entry.contents.len() as u32).to_le_bytes());
-            payload.extend(&entry.contents);
+        for Entry { number, log_from, sections, contents } in &self.checkpoints {
+            payload.extend(number.to_le_bytes());
+            payload.extend(log_from.to_le_bytes());
+            payload.extend((contents.len() as u32).to_le_bytes());
+            payload.extend(contents);
+            payload.extend((sections.len() as u32).to_le_bytes());
+            for Section { number, bytes, crc } in sections {
+                payload.extend(number.to_le_bytes());
+                payload.extend(bytes.to_le_bytes());
+                payload.extend(crc.to_le_bytes());
+            }
         }
         let mut bytes = Vec::with_capacity(HEADER_SIZE + payload.len() + 4);
         bytes.extend(MAGIC);
@@ -82,27 +106,40 @@ impl Manifest {
 
     /// None if it is torn, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Option<Manifest> {
-        let is_ours = bytes.starts_with(MAGIC) && u32_at(bytes, 8)? == VERSION;
+        let (_, payload) = whole(bytes).filter(|(version, _)| *version == VERSION)?;
         let (store, sequence) = (u64_at(bytes, 12)?, u64_at(bytes, 20)?);
-        let end = HEADER_SIZE.checked_add(u32_at(bytes, 28)? as usize)?;
-        if !is_ours || u32_at(bytes, end)? != crc(&[&bytes[..end]]) {
-            return None;
-        }
-        let payload = &bytes[HEADER_SIZE..end];
         let mut at = 4;
         let mut checkpoints = Vec::new();
         for _ in 0..u32_at(payload, 0)? {
-            let length = u32_at(payload, at + 28)? as usize;
-            let contents = payload.get(at + 32..(at + 32).checked_add(length)?)?;
-            checkpoints.push(Entry {
-                number: u64_at(payload, at)?,
-                log_from: u64_at(payload, at + 8)?,
-                bytes: u64_at(payload, at + 16)?,
-                crc: u32_at(payload, at + 24)?,
-                contents: contents.to_vec(),
-            });
-            at += 32 + length;
+            let length = u32_at(payload, at + 16)? as usize;
+            let contents = payload.get(at + 20..(at + 20).checked_add(length)?)?;
+            let (number, log_from) = (u64_at(payload, at)?, u64_at(payload, at + 8)?);
+            at += 20 + length;
+            let count = u32_at(payload, at)? as usize;
+            at += 4;
+            let listed = payload.get(at..at.checked_add(count.checked_mul(SECTION_SIZE)?)?)?;
+            let section = |bytes: &[u8]| {
+                let (number, length) = (u64_at(bytes, 0)?, u64_at(bytes, 8)?);
+                Some(Section { number, bytes: length, crc: u32_at(bytes, 16)? })
+            };
+            let sections: Option<_> = listed.chunks_exact(SECTION_SIZE).map(section).collect();
+            at += listed.len();
+            let (sections, contents) = (sections?, contents.to_vec());
+            checkpoints.push(Entry { number, log_from, sections, contents });
         }
         Some(Manifest { store, sequence, checkpoints })
     }
+
+    /// The section of this number, if a checkpoint has it.
+    pub fn section(&self, number: u64) -> Option<Section> {
+        let mut sections = self.checkpoints.iter().flat_map(|entry| &entry.sections);
+        sections.find(|section| section.number == number).copied()
+    }
+}
+
+/// The version and the payload of a manifest that is as it was written.
+fn whole(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let end = HEADER_SIZE.checked_add(u32_at(bytes, 28)? as usize)?;
+    let is_whole = bytes.starts_with(MAGIC) && u32_at(bytes, end)? == crc(&[&bytes[..end]]);
+    if is_whole { Some((u32_at(bytes, 8)?, &bytes[HEADER_SIZE..end])) } else { None }
 }

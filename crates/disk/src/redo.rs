@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use crate::files::{Files, is_no_room};
 use crate::format::{VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
+use crate::pieces::Pieces;
 use crate::{DiskError, Room, VisitRecord};
 
 pub const KIND: &str = "redo";
@@ -32,10 +33,10 @@ const HEADER_COPY_AT: usize = 512;
 const PIECES_AT: usize = 1_024;
 /// No log grows by so much while something of it is not durable.
 const NOT_DURABLE_MAX: u64 = 1 << 40;
-const PIECE_HEADER_SIZE: usize = 24;
+pub const PIECE_HEADER_SIZE: usize = 24;
 /// Pieces begin at multiples of this.
 const ALIGNMENT: usize = 8;
-const RECORD_HEADER_SIZE: usize = 4;
+pub const RECORD_HEADER_SIZE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileHeader {
@@ -112,12 +113,6 @@ fn piece_size(length: usize) -> usize {
     (PIECE_HEADER_SIZE + length).next_multiple_of(ALIGNMENT)
 }
 
-/// What a record adds to a piece.
-pub fn add_record(records: &mut Vec<u8>, record: &[u8]) {
-    records.extend((record.len() as u32).to_le_bytes());
-    records.extend(record);
-}
-
 /// A test breaks a rule, to see that it is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
@@ -125,6 +120,7 @@ pub enum Mutation {
     SyncSkipped,
     DirectoryNotSynced,
     SaltNotNew,
+    NotWrittenAgain,
     DamageIsCut,
 }
 
@@ -162,8 +158,8 @@ pub struct Redo {
 /// What became of a write.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    Durable,
-    /// There is no room for another file: nothing of it is there.
+    All,
+    /// There is no room for another file: the pieces that are left wait for it.
     NoRoom,
 }
 
@@ -230,11 +226,10 @@ impl Redo {
         Ok(redo)
     }
 
-    fn read(&self, number: u64) -> Result<Vec<u8>, DiskError> {
+    /// All of a file. Into memory that is there, for most are of one size and new memory is cleared first.
+    fn read(&self, number: u64, bytes: &mut Vec<u8>) -> Result<(), DiskError> {
         let name = numbered(KIND, number);
-        let length = self.files.length(&name).map_err(io_error(&name))?;
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        self.files.read_at(&name, 0, length).map_err(io_error(&name))
+        self.files.read_into(&name, 0, usize::MAX, bytes).map_err(io_error(&name))
     }
 
     fn header(&self, number: u64) -> Result<Option<FileHeader>, DiskError> {
@@ -270,9 +265,10 @@ impl Redo {
         let mut end = whole[0].first;
         let mut behind: VecDeque<FileHeader> = whole.into();
         let mut last = None;
+        let mut bytes = Vec::new();
         while let Some(header) = behind.pop_front() {
             self.redo.push_back((header.number, header.first));
-            let bytes = self.read(header.number)?;
+            self.read(header.number, &mut bytes)?;
             let (stopped_at, offset) = walk(&bytes, &header, &mut |_| Ok(()))?;
             end = stopped_at;
             last = Some((header, offset));
@@ -281,6 +277,7 @@ impl Redo {
                 continue;
             }
             self.check_torn(&bytes, &header, end, offset, &behind)?;
+            self.write_again(&bytes[..offset.min(bytes.len())], &header)?;
             break;
         }
         let newest = last.expect("there is one").0.number;
@@ -292,6 +289,33 @@ impl Redo {
         self.remove(&old)?;
         (self.end, self.durable, self.found) = (end, end, end);
         Ok(())
+    }
+
+    /// The newest file was read, and nobody knows how much of it is durable: whoever wrote it may have been killed before its sync, or have
+    /// died of that. It must be before anything is written behind it. What a piece says to be durable is.
+    fn write_again(&self, bytes: &[u8], header: &FileHeader) -> Result<(), DiskError> {
+        if self.mutation == Mutation::NotWrittenAgain {
+            return Ok(());
+        }
+        let mut durable = header.first;
+        let walked = |visit: &mut dyn FnMut(Piece<'_>)| {
+            walk(bytes, header, &mut |piece| {
+                visit(piece);
+                Ok(())
+            })
+        };
+        walked(&mut |piece| durable = durable.max(piece.durable))?;
+        let mut from = PIECES_AT;
+        walked(&mut |piece| {
+            from += if piece.place < durable { piece.size() } else { 0 };
+        })?;
+        let name = numbered(KIND, header.number);
+        let from = from.min(bytes.len());
+        let parts = [(0, &bytes[..from.min(PIECES_AT)]), (from, &bytes[from..])];
+        let write = |(at, part): &(usize, &[u8])| self.files.write_at(&name, *at as u64, part);
+        parts.iter().try_for_each(write).map_err(io_error(&name))?;
+        self.files.sync(&name).map_err(io_error(&name))?;
+        self.files.sync_directory().map_err(io_error("the directory"))
     }
 
     /// The log ends here, in the middle of what there is: does anything behind say that it was durable further?
@@ -313,9 +337,10 @@ impl Redo {
             pieces.filter_map(|at| Piece::at(bytes, at, salt)).map(|piece| piece.durable).max()
         };
         let mut furthest = durable(bytes, offset, header.salt).unwrap_or(0);
+        let mut bytes = Vec::new();
         for next in behind {
             // It was made when everything before it was durable, or is of no use: only its pieces say.
-            let bytes = self.read(next.number)?;
+            self.read(next.number, &mut bytes)?;
             furthest = furthest.max(durable(&bytes, PIECES_AT, next.salt).unwrap_or(0));
         }
         if self.mutation == Mutation::DamageIsCut {
@@ -351,12 +376,13 @@ impl Redo {
 
     /// Visits the records that there were when it was opened, from the first that ends behind `from`: the place behind each, and its bytes.
     pub fn visit(&self, from: u64, visit: &mut VisitRecord<'_>) -> Result<(), DiskError> {
+        let mut bytes = Vec::new();
         for (index, (number, first)) in self.redo.iter().enumerate() {
             let next = self.redo.get(index + 1).map_or(self.found, |(_, first)| *first);
             if next <= from || self.found <= *first {
                 continue;
             }
-            let bytes = self.read(*number)?;
+            self.read(*number, &mut bytes)?;
             let name = numbered(KIND, *number);
             let Some(header) = FileHeader::decode(&bytes, self.store) else {
                 return damaged(&name, "its header cannot be read any more");
@@ -408,22 +434,15 @@ impl Redo {
         }
     }
 
-    /// Writes these records, which begin where the log ends, each as a piece, with one sync for all in a file. Takes
-    /// those that are durable.
-    pub fn write(&mut self, pieces: &mut VecDeque<Vec<u8>>) -> std::io::Result<Written> {
-        if pieces.is_empty() {
-            return Ok(Written::Durable);
-        }
-        let mut written = 0;
-        while let Some(records) = pieces.get(written) {
-            let size = piece_size(records.len()) as u64;
+    /// Writes these pieces, which begin where the log ends, and drops them. They are durable after a [`Redo::sync`].
+    pub fn write(&mut self, pieces: &mut Pieces) -> std::io::Result<Written> {
+        while let Some(piece) = pieces.first_mut() {
+            let size = piece.len().next_multiple_of(ALIGNMENT) as u64;
             if !self.is_open || self.offset + size > self.length {
                 if self.is_open {
                     self.sync()?;
-                    pieces.drain(..std::mem::take(&mut written));
                     self.is_open = false;
                 }
-                let size = piece_size(pieces[0].len()) as u64;
                 match self.open_next(size) {
                     Err(error) if is_no_room(&error) => {
                         self.is_full = true;
@@ -434,20 +453,21 @@ impl Redo {
                 self.is_full = false;
                 continue;
             }
-            let header = piece_header(self.salt, self.end, self.durable, records);
-            let bytes = [&header[..], records].concat();
-            self.files.write_at(&self.newest(), self.offset, &bytes)?;
-            self.offset += size;
+            let (header, records) = piece.split_at_mut(PIECE_HEADER_SIZE);
+            header.copy_from_slice(&piece_header(self.salt, self.end, self.durable, records));
             self.end += records.len() as u64;
-            written += 1;
+            self.files.write_at(&self.newest(), self.offset, piece)?;
+            self.offset += size;
+            pieces.drop_first();
         }
-        self.sync()?;
-        pieces.clear();
-        Ok(Written::Durable)
+        Ok(Written::All)
     }
 
     /// What was written is durable.
-    fn sync(&mut self) -> std::io::Result<()> {
+    pub fn sync(&mut self) -> std::io::Result<()> {
+        if self.durable == self.end {
+            return Ok(());
+        }
         self.sync_newest()?;
         if self.is_new && self.mutation != Mutation::DirectoryNotSynced {
             self.files.sync_directory()?;
@@ -603,7 +623,11 @@ impl LogReader {
                 Some((header, offset)) if !goes_on(list, header.number, self.next) => {
                     (header, offset)
                 }
-                _ => self.open_next(list)?,
+                _ => {
+                    // It may have no piece: the process ended when it had just been made.
+                    self.file = Some(self.open_next(list)?);
+                    continue;
+                }
             };
             let name = numbered(KIND, header.number);
             let read = |at: u64, length: usize| {

@@ -1,7 +1,7 @@
-//! The file of a checkpoint.
+//! The file of a section of a checkpoint.
 //!
 //! ```text
-//!   checkpoint-N:  "skarv-ck" | version u32 | store u64 | number u64 | crc32c u32 of these
+//!   rows-N:        "skarv-ck" | version u32 | store u64 | number u64 | crc32c u32 of these
 //!                  for each block:  raw length u32 | length u32 | crc32c u32 | bytes (zstd)
 //!                                   the checksum is of store, number, place in the file, lengths and bytes
 //! ```
@@ -38,9 +38,17 @@ fn block_crc(store: u64, number: u64, at: u64, lengths: &[u8], bytes: &[u8]) -> 
     crc(&[&store, &number, &at, lengths, bytes])
 }
 
-/// A block as it is in the file at this place.
-pub fn block(store: u64, number: u64, at: u64, raw: &[u8]) -> std::io::Result<Vec<u8>> {
-    Ok(framed(store, number, at, raw.len(), compress(raw)?))
+/// What is compressed.
+pub struct Packed {
+    pub raw_length: usize,
+    pub bytes: Vec<u8>,
+}
+
+pub fn pack(raw: &[u8]) -> std::io::Result<Packed> {
+    assert!(raw.len() <= BLOCK_SIZE_MAX, "blocks are pieces of tables");
+    let compress = |with: &mut Compressor<'_>| with.compress(raw);
+    let bytes = with_kept(&COMPRESSOR, || Compressor::new(ZSTD_LEVEL), compress)?;
+    Ok(Packed { raw_length: raw.len(), bytes })
 }
 
 thread_local! {
@@ -63,17 +71,13 @@ fn with_kept<T, R>(
     })
 }
 
-pub fn compress(raw: &[u8]) -> std::io::Result<Vec<u8>> {
-    assert!(raw.len() <= BLOCK_SIZE_MAX, "blocks are pieces of tables");
-    with_kept(&COMPRESSOR, || Compressor::new(ZSTD_LEVEL), |compressor| compressor.compress(raw))
-}
-
-/// What was compressed behind its header.
-pub fn framed(store: u64, number: u64, at: u64, raw_length: usize, compressed: Vec<u8>) -> Vec<u8> {
+/// A block as it is in the file at this place.
+pub fn block(store: u64, number: u64, at: u64, packed: &Packed) -> Vec<u8> {
+    let Packed { raw_length, bytes: compressed } = packed;
     let mut bytes = Vec::with_capacity(BLOCK_HEADER_SIZE + compressed.len());
-    bytes.extend((raw_length as u32).to_le_bytes());
+    bytes.extend((*raw_length as u32).to_le_bytes());
     bytes.extend((compressed.len() as u32).to_le_bytes());
-    bytes.extend(block_crc(store, number, at, &bytes, &compressed).to_le_bytes());
+    bytes.extend(block_crc(store, number, at, &bytes, compressed).to_le_bytes());
     bytes.extend(compressed);
     bytes
 }
@@ -102,7 +106,7 @@ pub fn add_to_crc(sum: u32, block: &[u8]) -> u32 {
     crc32c::crc32c_append(sum, &block[..BLOCK_HEADER_SIZE])
 }
 
-/// Reads a checkpoint's blocks in order.
+/// Reads a section's blocks in order.
 pub fn read(
     files: &dyn Files,
     name: &str,
@@ -113,7 +117,7 @@ pub fn read(
 ) -> Result<(), DiskError> {
     let read = |at: u64, count: usize| files.read_at(name, at, count).map_err(io_error(name));
     if read(0, HEADER_SIZE)? != header(store, number) {
-        return damaged(name, "its header is not that of this checkpoint");
+        return damaged(name, "its header is not that of this section");
     }
     let mut at = HEADER_SIZE as u64;
     let mut found = 0;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
+use std::ops::Range;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -11,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room};
-use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written, add_record};
-use crate::{DiskError, Room, VisitRecord};
+use crate::idle::IdleCompressor;
+use crate::pieces::Pieces;
+use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written};
+use crate::{DiskError, Room, VisitRecord, segment};
 
 pub struct Options {
     pub dir: PathBuf,
@@ -31,8 +34,8 @@ pub struct Options {
 
 /// A file that says that all parts have been made, and how many.
 const MADE: &str = "made";
-/// Records are put together to pieces of about so many bytes.
-const PIECE_BYTES: usize = 1 << 20;
+/// So much of a log is written before it is synced though nobody waits for that: each sync costs what a few thousand commits do.
+const UNSYNCED_MAX: u64 = 8 << 20;
 /// Blocks that wait to be written, in bytes.
 const BLOCKS_WAITING_MAX: usize = 4 << 20;
 /// How long a full disk is left alone before it is tried again.
@@ -40,6 +43,8 @@ const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 /// Called when more of a part is durable, or there is room for blocks again.
 pub type OnProgress = dyn Fn(u16) + Send + Sync;
+/// Called first by threads that are to run only while nobody else wants the core.
+pub type BecomeIdle = fn();
 /// Called once, when a write or a sync has failed: nothing is written any more.
 pub type OnFailure = dyn Fn(String) + Send + Sync;
 
@@ -88,10 +93,12 @@ impl Kept {
 /// What the log's thread is to do.
 #[derive(Default)]
 struct Queue {
-    pieces: VecDeque<Vec<u8>>,
+    pieces: Pieces,
     end: u64,
-    /// All of it is to be written now.
+    /// All of it is to be durable soon.
     is_wanted: bool,
+    /// It is to be written, so that it does not pile up.
+    is_much: bool,
     /// The log before this is needed no more.
     release: Option<u64>,
     is_closed: bool,
@@ -114,6 +121,8 @@ struct Blocks {
 
 enum Step {
     Begin,
+    BeginSection(u64),
+    KeepSection(u64),
     Block(Vec<u8>),
     End { log_from: u64, contents: Vec<u8> },
     Accept(u64),
@@ -198,26 +207,30 @@ impl Disk {
         &self,
         on_progress: Arc<OnProgress>,
         on_failure: Arc<OnFailure>,
+        become_idle: BecomeIdle,
     ) -> std::io::Result<()> {
         let mut threads = lock(&self.threads);
         let rate = self.checkpoint_bytes_per_second;
         for (number, part) in (0..).zip(&self.parts) {
-            for is_log in [true, false] {
-                let (part, on_progress, on_failure) =
-                    (Arc::clone(part), Arc::clone(&on_progress), Arc::clone(&on_failure));
-                let write = move || {
-                    let told = || on_progress(number);
-                    let ended = match is_log {
-                        true => part.write_log(&told),
-                        false => part.write_checkpoints(rate, &told),
-                    };
-                    if let Err(error) = ended {
-                        on_failure(format!("{}: {error}", part.name));
-                    }
-                };
-                let name = if is_log { "redo" } else { "checkpoint" };
-                threads.push(std::thread::Builder::new().name(name.into()).spawn(write)?);
-            }
+            let idle = IdleCompressor::start(become_idle)?;
+            let (of_log, of_checkpoints) = (Arc::clone(part), Arc::clone(part));
+            let (told, told_of_log) = (Arc::clone(&on_progress), Arc::clone(&on_progress));
+            let (failed, failed_of_log) = (Arc::clone(&on_failure), Arc::clone(&on_failure));
+            threads.push(thread("redo", move || {
+                if let Err(error) = of_log.write_log(&|| told_of_log(number)) {
+                    of_log.fail();
+                    failed_of_log(format!("{}: {error}", of_log.name));
+                    told_of_log(number);
+                }
+            })?);
+            threads.push(thread("checkpoint", move || {
+                let part = of_checkpoints;
+                if let Err(error) = part.write_checkpoints(&idle, rate, &|| told(number)) {
+                    part.fail();
+                    failed(format!("{}: {error}", part.name));
+                    told(number);
+                }
+            })?);
         }
         Ok(())
     }
@@ -229,9 +242,9 @@ impl Disk {
         &self.parts[usize::from(part)]
     }
 
-    /// Takes a record behind all others; waits for no disk. Returns the place behind it. It is written with the next
+    /// Takes a record behind all others; waits for no disk. Returns the places before and behind it. It is written with the next
     /// [`Disk::flush`], or when there is much.
-    pub fn append(&self, part: u16, record: &[u8]) -> u64 {
+    pub fn append(&self, part: u16, record: &[u8]) -> Range<u64> {
         self.part(part).append(record)
     }
     /// What the part was given so far is to be durable soon.
@@ -252,6 +265,7 @@ impl Disk {
     pub fn room(&self) -> Room {
         let rooms = self.parts.iter().map(|part| part.room.load(Ordering::Relaxed));
         match rooms.max() {
+            Some(3) => Room::Failed,
             Some(2) => Room::Nothing,
             Some(1) => Room::Reserve,
             _ => Room::Ample,
@@ -265,6 +279,14 @@ impl Disk {
     /// May another block be added now?
     pub fn has_room(&self, part: u16) -> bool {
         lock(&self.part(part).blocks).bytes < BLOCKS_WAITING_MAX
+    }
+    /// The blocks from now on are of this section: a number that no section of the part has that is there.
+    pub fn begin_section(&self, part: u16, section: u64) {
+        self.part(part).give_step(Step::BeginSection(section), 0);
+    }
+    /// A section of the newest checkpoint belongs to this one as it is, and is not written again.
+    pub fn keep_section(&self, part: u16, section: u64) {
+        self.part(part).give_step(Step::KeepSection(section), 0);
     }
     pub fn add_block(&self, part: u16, block: Vec<u8>) {
         let bytes = block.len();
@@ -462,29 +484,51 @@ impl Part {
         self.changed.notify_one();
     }
 
-    fn append(&self, record: &[u8]) -> u64 {
+    /// Nobody knows what the device has of what was written, and it is not asked again (R17). What was given goes; before any of it does,
+    /// the thread that writes the log can see that under the queue's lock.
+    fn fail(&self) {
+        self.room.store(Room::Failed as u8, Ordering::Relaxed);
+        lock(&self.queue).pieces.clear();
+        let mut blocks = lock(&self.blocks);
+        let bytes = |step: Step| if let Step::Block(raw) = step { raw.len() } else { 0 };
+        let dropped: usize = blocks.steps.drain(..).map(bytes).sum();
+        // What is being written is taken off when it is done.
+        blocks.bytes -= dropped;
+    }
+    /// True if that is news.
+    fn set_room(&self, room: u8) -> bool {
+        let is_news = |known: u8| known != room && known != Room::Failed as u8;
+        let set = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |known| {
+            is_news(known).then_some(room)
+        });
+        set.is_ok()
+    }
+    fn has_failed(&self) -> bool {
+        self.room.load(Ordering::Relaxed) == Room::Failed as u8
+    }
+
+    fn append(&self, record: &[u8]) -> Range<u64> {
         let mut queue = lock(&self.queue);
-        let fits = queue.pieces.back().is_some_and(|piece| piece.len() < PIECE_BYTES);
-        if !fits {
-            queue.pieces.push_back(Vec::new());
+        if self.has_failed() {
+            queue.pieces.clear();
         }
-        let piece = queue.pieces.back_mut().expect("just looked");
-        let before = piece.len();
-        add_record(piece, record);
-        let added = (piece.len() - before) as u64;
+        let (added, is_much) = queue.pieces.add(record);
+        let begin = queue.end;
         queue.end += added;
-        let end = queue.end;
-        let is_much = before < PIECE_BYTES && PIECE_BYTES <= before + added as usize;
-        queue.is_wanted |= is_much;
+        let place = begin..queue.end;
+        queue.is_much |= is_much;
         drop(queue);
         if is_much {
             self.changed.notify_one();
         }
-        end
+        place
     }
 
     fn give_step(&self, step: Step, bytes: usize) {
         let mut blocks = lock(&self.blocks);
+        if self.has_failed() {
+            return;
+        }
         blocks.steps.push_back(step);
         blocks.bytes += bytes;
         drop(blocks);
@@ -493,15 +537,15 @@ impl Part {
 
     /// Until the store is closed, and all is written.
     fn write_log(&self, on_progress: &dyn Fn()) -> std::io::Result<()> {
-        let mut pieces: VecDeque<Vec<u8>> = VecDeque::new();
+        let mut pieces = Pieces::default();
+        let mut is_wanted = false;
         loop {
             let release = {
                 let mut queue = lock(&self.queue);
-                while !queue.is_wanted && queue.release.is_none() && pieces.is_empty() {
+                let is_asked =
+                    |queue: &Queue| queue.is_wanted || queue.is_much || queue.release.is_some();
+                while !is_asked(&queue) && pieces.is_empty() {
                     if queue.is_closed {
-                        if queue.pieces.is_empty() {
-                            return Ok(());
-                        }
                         break;
                     }
                     let is_short = self.room.load(Ordering::Relaxed) != Room::Ample as u8;
@@ -513,8 +557,13 @@ impl Part {
                     }
                     queue = wait(&self.changed, queue);
                 }
-                queue.is_wanted = false;
-                pieces.append(&mut queue.pieces);
+                if self.has_failed() {
+                    // The other thread has: records may have been dropped, and none may be there that came behind them.
+                    return Ok(());
+                }
+                is_wanted |= std::mem::take(&mut queue.is_wanted) || queue.is_closed;
+                queue.is_much = false;
+                pieces.take(&mut queue.pieces);
                 queue.release.take()
             };
             let mut redo = lock(&self.redo);
@@ -522,28 +571,38 @@ impl Part {
                 redo.release(needed)?;
             }
             let written = redo.write(&mut pieces)?;
+            if is_wanted || UNSYNCED_MAX <= redo.end - redo.durable {
+                redo.sync()?;
+            }
             redo.keep_reserve()?;
             let (durable, room) = (redo.durable, redo.room() as u8);
             drop(redo);
-            let has_room_changed = self.room.swap(room, Ordering::Relaxed) != room;
+            let has_room_changed = self.set_room(room);
             if self.durable.swap(durable, Ordering::AcqRel) < durable || has_room_changed {
                 on_progress();
             }
+            is_wanted &= written == Written::NoRoom;
             let queue = lock(&self.queue);
+            let is_done = written == Written::NoRoom || queue.pieces.is_empty();
+            if queue.is_closed && is_done {
+                return Ok(());
+            }
             if written == Written::NoRoom {
-                if queue.is_closed {
-                    return Ok(());
-                }
                 let waited = self.changed.wait_timeout(queue, ROOM_WAIT);
                 drop(waited.expect("nobody panics while holding this lock"));
             }
         }
     }
 
-    fn write_checkpoints(&self, rate: u64, on_progress: &dyn Fn()) -> std::io::Result<()> {
+    fn write_checkpoints(
+        &self,
+        idle: &IdleCompressor,
+        rate: u64,
+        on_progress: &dyn Fn(),
+    ) -> std::io::Result<()> {
         let mut next_at = Instant::now();
         loop {
-            let (step, is_given_up) = {
+            let (mut step, is_given_up, is_late) = {
                 let mut blocks = lock(&self.blocks);
                 loop {
                     if blocks.is_closed {
@@ -551,23 +610,44 @@ impl Part {
                         return Ok(());
                     }
                     if let Some(step) = blocks.steps.pop_front() {
-                        break (step, blocks.is_given_up);
+                        break (step, blocks.is_given_up, BLOCKS_WAITING_MAX / 2 < blocks.bytes);
                     }
                     blocks = wait(&self.blocks_changed, blocks);
                 }
             };
-            let taken = if let Step::Block(block) = &step { block.len() } else { 0 };
-            let mut checkpoints = lock(&self.checkpoints);
             let (is_begin, is_end) =
                 (matches!(step, Step::Begin), matches!(step, Step::End { .. }));
+            let (mut taken, mut packed) = (0, None);
+            if let Step::Block(raw) = &mut step {
+                taken = raw.len();
+                if !is_given_up {
+                    packed = Some(match is_late {
+                        true => segment::pack(raw)?,
+                        false => idle.pack(std::mem::take(raw))?,
+                    });
+                }
+            }
+            let mut checkpoints = lock(&self.checkpoints);
             let done = match step {
                 Step::Begin => checkpoints.begin().map(|()| 0),
-                Step::Block(block) if !is_given_up => checkpoints.add_block(&block),
-                Step::End { log_from, contents } if !is_given_up => {
-                    checkpoints.end(log_from, contents).map(|()| 0)
+                Step::Accept(number) => match self.accept(number, &mut checkpoints) {
+                    Err(error) if is_no_room(&error) => {
+                        // It is what gives room back, so it is tried again.
+                        drop(checkpoints);
+                        lock(&self.blocks).steps.push_front(step);
+                        self.pause_until(Instant::now() + ROOM_WAIT);
+                        continue;
+                    }
+                    accepted => accepted.map(|()| 0),
+                },
+                _ if is_given_up => Ok(0),
+                Step::BeginSection(section) => checkpoints.begin_section(section).map(|()| 0),
+                Step::KeepSection(section) => {
+                    checkpoints.keep_section(section);
+                    Ok(0)
                 }
-                Step::Block(_) | Step::End { .. } => Ok(0),
-                Step::Accept(number) => self.accept(number, &mut checkpoints).map(|()| 0),
+                Step::Block(_) => checkpoints.add_block(packed.expect("just made")),
+                Step::End { log_from, contents } => checkpoints.end(log_from, contents).map(|()| 0),
             };
             let (written, gives_up) = match done {
                 Ok(written) => (written, false),
@@ -580,13 +660,18 @@ impl Part {
             let newest = checkpoints.newest();
             drop(checkpoints);
             let mut blocks = lock(&self.blocks);
+            let was_full = BLOCKS_WAITING_MAX <= blocks.bytes;
             blocks.bytes -= taken;
+            let has_room_again = was_full && blocks.bytes < BLOCKS_WAITING_MAX;
+            let is_news = has_room_again || gives_up || is_end || blocks.newest != newest;
             blocks.newest = newest;
             blocks.given_up += u64::from(gives_up);
             blocks.is_given_up = gives_up || blocks.is_given_up && !is_begin;
             blocks.is_ending &= !is_end;
             drop(blocks);
-            on_progress();
+            if is_news {
+                on_progress();
+            }
             // So much at a time, and then a pause: the log's syncs wait for what is written beside them.
             let pause = Duration::from_secs_f64(written as f64 / rate.max(1) as f64);
             next_at = next_at.max(Instant::now()) + pause;
@@ -619,10 +704,14 @@ impl Part {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.into()).spawn(work)
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding this lock")
 }
 
-fn wait<'a, T>(changed: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+pub fn wait<'a, T>(changed: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     changed.wait(guard).expect("nobody panics while holding this lock")
 }

@@ -5,8 +5,10 @@
 //! ```
 //! A thread for each part reads what has become durable a few times a second, and writes it behind what it wrote before. Now and then it
 //! marks which global checkpoint was done at what time. What it has not got on the archive's disk yet is kept on the node's own: who
-//! fills the archive's disk fills that, too, and both are said.
+//! fills the archive's disk fills that, too, and both are said. So it is when somebody takes the archive's file or directory away.
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
@@ -25,7 +27,7 @@ use crate::{clock, random};
 const FILE_BYTES: u64 = 256 << 20;
 const POLL: Duration = Duration::from_millis(200);
 /// While nothing is committed, a mark says so this often.
-const MARK_INTERVAL_US: u64 = 5_000_000;
+pub const MARK_INTERVAL_US: u64 = 5_000_000;
 /// After a failure.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -37,24 +39,38 @@ pub struct Archive {
     pub node: NodeId,
 }
 
+/// How the names of a part's files begin; the first place, in twenty digits, comes next.
+pub fn prefix(node: NodeId, part: u16, store: u64) -> String {
+    format!("node-{node}.part-{part}.{store:016x}.")
+}
+
+/// The first place of a file of that part, by its name; None: it is none.
+pub fn first_place(path: &Path, prefix: &str) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_prefix(prefix)?.split('-').next()?.parse().ok()
+}
+
 impl Archive {
     fn prefix(&self, part: u16, store: u64) -> String {
-        format!("node-{}.part-{part}.{store:016x}.", self.node)
+        prefix(self.node, part, store)
     }
 
     /// Where the log goes on that is not in it yet; None: it has nothing of this part and store.
     pub fn place(&self, part: u16, store: u64) -> Option<u64> {
         let prefix = self.prefix(part, store);
-        let files = std::fs::read_dir(&self.dir).ok()?.flatten();
-        let own = files.filter(|file| file.file_name().to_string_lossy().starts_with(&prefix));
-        let mut paths: Vec<PathBuf> = own.map(|file| file.path()).collect();
+        let files = std::fs::read_dir(&self.dir).ok()?.flatten().map(|file| file.path());
+        let mut paths: Vec<PathBuf> =
+            files.filter(|path| first_place(path, &prefix).is_some()).collect();
         paths.sort();
         // The last one may not have got further than its name.
         paths.iter().rev().find_map(|path| place_behind(path))
     }
 }
 
+/// What is there becomes durable first: a process that was killed leaves to the system what it had not synced, and the log behind this
+/// place is not kept on the node's own disk any more.
 fn place_behind(path: &Path) -> Option<u64> {
+    File::open(path).and_then(|file| file.sync_all()).ok()?;
+    sync_dir(path).ok()?;
     let mut reader = CopyReader::open(path, None).ok()?;
     let mut place = None;
     while let Ok(Ok(bytes)) = reader.next_block() {
@@ -71,12 +87,19 @@ fn place_behind(path: &Path) -> Option<u64> {
 
 /// Copies the log of a part until the node ends.
 pub fn run(archive: &Archive, part: u16, shared: &Weak<Shared>) {
+    // Between two tries, too, the node's disk keeps what the archive lacks.
+    let mut kept: Option<Kept> = None;
     loop {
-        let Some(error) =
-            Writing::begin(archive, part, shared).and_then(|writing| writing.run()).err()
-        else {
-            return;
-        };
+        let Some(strong) = shared.upgrade() else { return };
+        let begun = Writing::begin(archive, part, &strong, &mut kept);
+        drop(strong);
+        let outcome = begun.and_then(|mut writing| {
+            drop(kept.take());
+            let outcome = writing.run(shared);
+            kept = Some(Kept { _follower: writing.follower, durable: writing.durable });
+            outcome
+        });
+        let Err(error) = outcome else { return };
         let Some(shared) = shared.upgrade() else { return };
         shared.log.warn(&format!(
             "the archive does not go on: {error}; the node keeps the log of part {part} on its own disk meanwhile, and tries again"
@@ -86,13 +109,20 @@ pub fn run(archive: &Archive, part: u16, shared: &Weak<Shared>) {
     }
 }
 
+/// What the try before leaves.
+struct Kept {
+    _follower: Follower,
+    durable: u64,
+}
+
 struct Writing<'a> {
     archive: &'a Archive,
     part: u16,
     store: u64,
-    shared: &'a Weak<Shared>,
     follower: Follower,
-    writer: CopyWriter,
+    /// The archive's disk has the log up to here.
+    durable: u64,
+    file: OpenFile,
     /// What the last mark in this file said.
     marked: Marked,
     /// What was written and is not durable.
@@ -110,42 +140,46 @@ impl Writing<'_> {
     fn begin<'a>(
         archive: &'a Archive,
         part: u16,
-        shared: &'a Weak<Shared>,
+        shared: &Shared,
+        kept: &mut Option<Kept>,
     ) -> Result<Writing<'a>, DiskError> {
-        let strong = shared.upgrade();
-        let failed = |reason: &str| DiskError::Io {
-            file: archive.dir.display().to_string(),
-            reason: reason.to_string(),
-        };
-        let strong = strong.ok_or_else(|| failed("the node ends"))?;
-        let disk = &strong.store.as_ref().ok_or_else(|| failed("the node has no rows"))?.disk;
-        std::fs::create_dir_all(&archive.dir).map_err(|error| failed(&error.to_string()))?;
+        let disk = &shared.store.as_ref().expect("a node without rows archives nothing").disk;
         let (store, begin) = (disk.store(part), disk.log_begin(part));
         let place = archive.place(part, store);
         if place.is_some_and(|place| place < begin) {
-            strong.log.warn(&format!(
+            shared.log.warn(&format!(
                 "the archive of part {part} has a gap: the log before place {begin} has gone; only moments behind a backup that is made \
                  from now on can be restored"
             ));
         }
-        let from = place.unwrap_or(0).max(begin);
+        // After a sync that failed the file may say what the disk never gets, and the next sync be content.
+        let durable = kept.as_ref().map_or(u64::MAX, |kept| kept.durable);
+        let from = place.unwrap_or(0).min(durable).max(begin);
         let follower = disk.follow(part, from);
-        let writer = new_file(archive, part, store, from)?;
-        Ok(Writing {
-            archive,
-            part,
-            store,
-            shared,
-            follower,
-            writer,
-            marked: Marked::default(),
-            is_behind: true,
-        })
+        match OpenFile::create(archive, part, store, from) {
+            Ok(file) => {
+                let (durable, marked) = (from, Marked::default());
+                Ok(Writing {
+                    archive,
+                    part,
+                    store,
+                    follower,
+                    durable,
+                    file,
+                    marked,
+                    is_behind: true,
+                })
+            }
+            Err(error) => {
+                *kept = Some(Kept { _follower: follower, durable: from });
+                Err(error)
+            }
+        }
     }
 
-    fn run(mut self) -> Result<(), DiskError> {
+    fn run(&mut self, shared: &Weak<Shared>) -> Result<(), DiskError> {
         loop {
-            let Some(shared) = self.shared.upgrade() else { return Ok(()) };
+            let Some(shared) = shared.upgrade() else { return Ok(()) };
             // In this order: what was done by then was done before that time.
             let at = shared.node.checkpointed();
             let unix_micros = clock::unix_micros();
@@ -160,12 +194,15 @@ impl Writing<'_> {
                 self.mark(at, unix_micros, &state)?;
             }
             if self.is_behind {
-                self.writer.sync()?;
+                self.file.writer.sync()?;
+                self.file.check_there()?;
                 self.is_behind = false;
+                self.durable = self.follower.place();
                 self.follower.forget();
             }
-            if self.writer.bytes() > FILE_BYTES {
-                self.writer = new_file(self.archive, self.part, self.store, self.follower.place())?;
+            if self.file.writer.bytes() > FILE_BYTES {
+                let from = self.follower.place();
+                self.file = OpenFile::create(self.archive, self.part, self.store, from)?;
                 self.marked.history = None;
             }
             std::thread::sleep(POLL);
@@ -209,7 +246,7 @@ impl Writing<'_> {
 
     fn add(&mut self, block: &CopyBlock) -> Result<(), DiskError> {
         self.is_behind = true;
-        self.writer.add(&block.to_bytes())
+        self.file.writer.add(&block.to_bytes())
     }
 }
 
@@ -217,21 +254,104 @@ fn version_of(state: &ControlState) -> (Lineage, usize, SchemaVersion) {
     (state.lineage, state.restarts.len(), state.catalogue.version)
 }
 
-fn new_file(archive: &Archive, part: u16, store: u64, from: u64) -> Result<CopyWriter, DiskError> {
-    let prefix = archive.prefix(part, store);
-    let name = |number: u32| format!("{prefix}{from:020}-{number:04}.archive");
-    // It may have been begun here before, and have got no further.
-    let mut paths = (0..).map(|number| archive.dir.join(name(number)));
-    let path = paths.find(|path| !path.exists()).expect("there are enough numbers");
-    let mut writer = CopyWriter::create_open(&path, random::bytes())?;
-    let contents = ArchiveContents {
-        cluster: archive.cluster,
-        node: archive.node,
-        part: WorkerId(part),
-        store,
-        from,
-    };
-    writer.add(&CopyBlock::Archive(contents).to_bytes())?;
-    writer.sync()?;
-    Ok(writer)
+/// The file that is being written.
+struct OpenFile {
+    path: PathBuf,
+    /// Device and number: which file was made there.
+    identity: (u64, u64),
+    writer: CopyWriter,
+}
+
+impl OpenFile {
+    /// When this fails it leaves nothing.
+    fn create(archive: &Archive, part: u16, store: u64, from: u64) -> Result<OpenFile, DiskError> {
+        let dir = &archive.dir;
+        std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error.to_string()))?;
+        let prefix = archive.prefix(part, store);
+        let name = |number: u32| format!("{prefix}{from:020}-{number:04}.archive");
+        // It may have been begun here before, and have got no further.
+        let mut paths = (0..).map(|number| dir.join(name(number)));
+        let path = paths.find(|path| !path.exists()).expect("there are enough numbers");
+        let contents = ArchiveContents {
+            cluster: archive.cluster,
+            node: archive.node,
+            part: WorkerId(part),
+            store,
+            from,
+        };
+        let begun = || {
+            let mut writer = CopyWriter::create_open(&path, random::bytes())?;
+            writer.add(&CopyBlock::Archive(contents).to_bytes())?;
+            writer.sync()?;
+            let synced = sync_dir(&path).and_then(|()| identity(&path));
+            let identity = synced.map_err(|error| failed(&path, &error.to_string()))?;
+            Ok(OpenFile { path: path.clone(), identity, writer })
+        };
+        begun().inspect_err(|_| {
+            let _ = std::fs::remove_file(&path);
+        })
+    }
+
+    /// Is what was written where somebody who restores it looks for it?
+    fn check_there(&self) -> Result<(), DiskError> {
+        match identity(&self.path) {
+            Ok(found) if found == self.identity => Ok(()),
+            Ok(_) => Err(failed(&self.path, "another file has taken its place")),
+            Err(error) => Err(failed(&self.path, &error.to_string())),
+        }
+    }
+}
+
+fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    let found = std::fs::metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+fn sync_dir(path: &Path) -> std::io::Result<()> {
+    File::open(path.parent().expect("a file is in a directory"))?.sync_all()
+}
+
+fn failed(path: &Path, reason: &str) -> DiskError {
+    DiskError::Io { file: path.display().to_string(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(dir: &Path) -> Archive {
+        Archive { dir: dir.to_path_buf(), cluster: ClusterId(7), node: NodeId(2) }
+    }
+
+    /// The place is behind what the last file has that says one, whatever else is there.
+    #[test]
+    fn the_place_is_behind_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = archive(dir.path());
+        assert_eq!(archive.place(0, 5), None);
+        let mut first = OpenFile::create(&archive, 0, 5, 40).unwrap();
+        assert_eq!(archive.place(0, 5), Some(40));
+        let entries = vec![(50, Bytes(vec![1])), (60, Bytes(vec![2]))];
+        first.writer.add(&CopyBlock::Entries(entries).to_bytes()).unwrap();
+        assert_eq!(archive.place(0, 5), Some(60));
+        assert_eq!((archive.place(1, 5), archive.place(0, 6)), (None, None));
+        let prefix = archive.prefix(0, 5);
+        for name in [format!("{prefix}{:020}-0000.archive", 60), format!("{prefix}note.archive")] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        assert_eq!(archive.place(0, 5), Some(60));
+        assert_eq!(first_place(&first.path, &prefix), Some(40));
+    }
+
+    /// A file that was taken away, or replaced, does not take anything any more.
+    #[test]
+    fn a_file_that_was_taken_away_is_missed() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = OpenFile::create(&archive(dir.path()), 0, 5, 0).unwrap();
+        assert!(open.check_there().is_ok());
+        std::fs::rename(&open.path, dir.path().join("elsewhere")).unwrap();
+        assert!(open.check_there().is_err());
+        std::fs::write(&open.path, "").unwrap();
+        assert!(open.check_there().unwrap_err().to_string().contains("another file"));
+    }
 }

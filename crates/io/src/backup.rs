@@ -219,7 +219,8 @@ fn make_dir(node: NodeId, dir: &Path) -> Result<(), String> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|error| format!("cannot make the directory {shown}: {error}"))?;
     let there = files_of(node, dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    match there.is_empty() {
+    // What a process has left that died over it is nobody's: the same names are used again.
+    match there.iter().all(|path| path.extension().is_some_and(|ending| ending == "unfinished")) {
         true => Ok(()),
         false => Err(format!(
             "there is a backup in {shown} already: choose another id, or remove that directory"
@@ -354,4 +355,24 @@ impl Copying<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding this lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was left unfinished by a process that died is in nobody's way; what is whole is.
+    #[test]
+    fn what_is_whole_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("BACKUP-1");
+        let node = NodeId(2);
+        assert_eq!(make_dir(node, &dir), Ok(()));
+        let path = dir.join(file_name(node, 0));
+        std::fs::write(path.with_extension("unfinished"), "cut").unwrap();
+        assert_eq!(make_dir(node, &dir), Ok(()));
+        std::fs::write(path, "whole").unwrap();
+        assert!(make_dir(node, &dir).unwrap_err().contains("there is a backup in"));
+        assert_eq!(make_dir(NodeId(3), &dir), Ok(()), "others are others");
+    }
 }

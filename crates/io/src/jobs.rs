@@ -1,44 +1,45 @@
 //! Work of the management socket that goes on behind the request that began it: backups and restores. It belongs to worker 0, on whose
 //! executor it runs; who wants to know how far it is asks again.
 
+mod restore;
+
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use client::{
-    BackupRun, BackupWanted, Batch, Client, Durability, Op, OpKind, Refusal, SchemaChange, Session,
-};
+use client::{BackupRun, BackupWanted, Client, Refusal, SchemaChange};
 use disk::copy::{PASSWORD_ITERATIONS, Secret, key_of_password};
 use protocol::backup::{BackupLock, BackupState, PasswordSalt, SecretKey};
+use protocol::control::ControlState;
 use serde_json::{Value, json};
+use sql::bind::table::filler_of;
+use types::TableId;
 use types::wire::Bytes;
-use types::{Catalogue, IndexKind, IndexState, Table, TableId, TableState};
 
+use self::restore::Restore;
 use crate::backup;
 use crate::clock::{self, format_unix_micros};
 use crate::random;
-use crate::restore::{self, Change, Found, Pipeline, Source, Target};
 use crate::server::Shared;
 
 type Job = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Backups that are over: the last few are remembered.
 const BACKUPS_MAX: usize = 32;
-/// How often a restore that waits for its files looks again.
+/// How often somebody who waits for a thread looks again.
 const POLL_MS: u64 = 1;
-const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
-/// A batch that a node's failure has undone is tried again for so long.
-const RETRY_US: u64 = 60_000_000;
+/// How often tables are looked for that nobody fills any more.
+const UNFINISHED_INTERVAL_MS: u64 = 5_000;
 
 pub struct Jobs {
     shared: Arc<Shared>,
     backups: RefCell<Vec<Rc<Backup>>>,
     restore: RefCell<Option<Rc<Restore>>>,
+    /// Of those that were begun: the names of their tables are not used twice.
+    restore_count: Cell<u32>,
     /// To be taken on by the executor.
     spawned: RefCell<Vec<Job>>,
 }
@@ -51,25 +52,21 @@ struct Backup {
     outcome: RefCell<Option<Result<(), String>>>,
 }
 
-struct Restore {
-    /// What it is about now.
-    phase: Cell<&'static str>,
-    pipeline: RefCell<Option<Arc<Pipeline>>>,
-    /// When what is restored was so.
-    moment: Cell<i64>,
-    tables: Cell<usize>,
-    began: u64,
-    outcome: RefCell<Option<Result<u64, String>>>,
-}
-
 impl Jobs {
     pub fn new(shared: Arc<Shared>) -> Jobs {
         Jobs {
             shared,
             backups: RefCell::default(),
             restore: RefCell::default(),
+            restore_count: Cell::default(),
             spawned: RefCell::default(),
         }
+    }
+
+    /// Looks for work that nobody asks for.
+    pub fn begin(&self, client: &Client) {
+        let (shared, client) = (Arc::clone(&self.shared), client.clone());
+        self.spawned.borrow_mut().push(Box::pin(drop_unfinished(shared, client)));
     }
 
     /// What is to be taken on by the executor.
@@ -162,147 +159,6 @@ impl Jobs {
         running.run.is_aborted.set(true);
         Ok(json!({ "ok": true, "id": running.id }))
     }
-
-    // Restores.
-
-    pub fn start_restore(
-        self: &Rc<Jobs>,
-        client: &Client,
-        request: &Value,
-    ) -> Result<Value, String> {
-        let text = |name: &str| request.get(name).and_then(Value::as_str);
-        let dir = PathBuf::from(text("dir").ok_or("restore needs \"dir\"")?);
-        let until =
-            match (request.get("until").and_then(Value::as_i64), text("archive")) {
-                (Some(until), Some(archive)) => Some((until, PathBuf::from(archive))),
-                (None, None) => None,
-                _ => return Err(
-                    "a moment to restore to needs the archive's directory, and the other way round"
-                        .into(),
-                ),
-            };
-        let going_on = self.restore.borrow();
-        if going_on.as_ref().is_some_and(|restore| restore.outcome.borrow().is_none()) {
-            return Err("this node restores another backup: wait for it".into());
-        }
-        drop(going_on);
-        let source = Source { dir, secret: secret_of(request)?, until };
-        let names = |name: &str| -> Vec<String> {
-            let names = request.get(name).and_then(Value::as_array).into_iter().flatten();
-            names.filter_map(|name| name.as_str().map(str::to_string)).collect()
-        };
-        let tables = request.get("tables").and_then(Value::as_array).into_iter().flatten();
-        let tables = tables.filter_map(|table| {
-            let part = |name: &str| Some(table.get(name)?.as_str()?.to_string());
-            Some((part("database")?, part("table")?))
-        });
-        let wanted = Wanted { databases: names("databases"), tables: tables.collect() };
-        let restore = Rc::new(Restore {
-            phase: Cell::new("looks through the files"),
-            pipeline: RefCell::new(None),
-            moment: Cell::new(0),
-            tables: Cell::new(0),
-            began: clock::now(),
-            outcome: RefCell::new(None),
-        });
-        *self.restore.borrow_mut() = Some(Rc::clone(&restore));
-        let (jobs, client) = (Rc::clone(self), client.clone());
-        self.spawned.borrow_mut().push(Box::pin(async move {
-            let shown = source.dir.display().to_string();
-            let log = Arc::clone(&jobs.shared.log);
-            log.info(&format!("the restore of {shown} begins"));
-            let outcome = jobs.restore_all(&client, source, &wanted, &restore).await;
-            match &outcome {
-                Ok(rows) => log.info(&format!("the restore of {shown} is done: {rows} rows")),
-                Err(why) => log.warn(&format!("the restore of {shown} failed: {why}")),
-            }
-            *restore.outcome.borrow_mut() = Some(outcome);
-        }));
-        Ok(json!({ "ok": true }))
-    }
-
-    pub fn restore_status(&self) -> Value {
-        let restore = self.restore.borrow();
-        let Some(restore) = restore.as_ref() else { return json!({ "state": "none" }) };
-        let pipeline = restore.pipeline.borrow();
-        let count = |of: fn(&Pipeline) -> u64| pipeline.as_ref().map_or(0, |pipeline| of(pipeline));
-        let outcome = restore.outcome.borrow();
-        let mut answer = json!({
-            "state": match &*outcome { None => "running", Some(Ok(_)) => "done", Some(Err(_)) => "failed" },
-            "phase": restore.phase.get(),
-            "tables": restore.tables.get(),
-            "rows": count(|pipeline| pipeline.rows_written.load(Ordering::Relaxed)),
-            "rows_read": count(|pipeline| pipeline.rows_read.load(Ordering::Relaxed)),
-            "bytes": count(|pipeline| pipeline.bytes_written.load(Ordering::Relaxed)),
-            "seconds": (clock::now() - restore.began) as f64 / 1e6,
-        });
-        if restore.moment.get() > 0 {
-            answer["moment"] = json!(format_unix_micros(restore.moment.get()));
-        }
-        if let Some(Err(why)) = &*outcome {
-            answer["why"] = json!(why);
-        }
-        answer
-    }
-
-    async fn restore_all(
-        self: &Rc<Jobs>,
-        client: &Client,
-        source: Source,
-        wanted: &Wanted,
-        restore: &Rc<Restore>,
-    ) -> Result<u64, String> {
-        let found = on_thread(client, "restore", move || restore::find(&source)).await??;
-        restore.moment.set(found.unix_micros);
-        restore.phase.set("creates the tables");
-        let mut session = client.session();
-        let tables = wanted.tables_of(&found.history.catalogue)?;
-        restore.tables.set(tables.len());
-        let made = create_tables(&mut session, &found, &tables).await?;
-        restore.phase.set("restores the rows");
-        let state = client.state();
-        let pipeline = Arc::new(Pipeline::new(usize::from(state.shard_count())));
-        *restore.pipeline.borrow_mut() = Some(Arc::clone(&pipeline));
-        let targets: BTreeMap<TableId, Target> = made.all;
-        let read = {
-            let (pipeline, buckets) = (Arc::clone(&pipeline), state.buckets.clone());
-            let threads = self.shared.worker_count().max(2);
-            on_thread(client, "restore", move || {
-                restore::read_all(&found, &targets, &buckets, &pipeline, threads);
-            })
-        };
-        let lanes_left = Rc::new(Cell::new(usize::from(state.shard_count())));
-        for lane in 0..lanes_left.get() {
-            let (pipeline, left) = (Arc::clone(&pipeline), Rc::clone(&lanes_left));
-            let session = client.session();
-            self.spawned.borrow_mut().push(Box::pin(async move {
-                if let Err(why) = write_lane(session, &pipeline, lane).await {
-                    pipeline.fail(why);
-                }
-                left.set(left.get() - 1);
-            }));
-        }
-        read.await.inspect_err(|why| pipeline.fail(why.clone()))?;
-        while lanes_left.get() > 0 {
-            client.sleep_ms(POLL_MS).await;
-        }
-        if let Some(why) = pipeline.failure() {
-            return Err(format!(
-                "{why}; the tables that it made are there in part: drop them before you try again"
-            ));
-        }
-        restore.phase.set("waits for the disks");
-        let sequences = pipeline.sequences.lock().expect("its threads have ended").clone();
-        for (from, to) in made.visible {
-            if let Some(next) = sequences.get(&from).filter(|next| **next > 1) {
-                let raised = session.auto_increment_at_least(&to, next - 1).await;
-                raised.map_err(|refusal| format!("AUTO_INCREMENT of {}: {refusal:?}", to.name))?;
-            }
-        }
-        session.await_checkpoint().await.map_err(|refusal| format!("{refusal:?}"))?;
-        restore.phase.set("done");
-        Ok(pipeline.rows_written.load(Ordering::Relaxed))
-    }
 }
 
 impl Backup {
@@ -382,6 +238,42 @@ fn secret_of(request: &Value) -> Result<Option<Secret>, String> {
     }
 }
 
+/// Tables that a restore or a CREATE TABLE ... SELECT has not finished go with the boot of the node that filled them. The first of the
+/// nodes that have rows sees to it.
+async fn drop_unfinished(shared: Arc<Shared>, client: Client) {
+    loop {
+        client.sleep_ms(UNFINISHED_INTERVAL_MS).await;
+        let state = client.state();
+        if !shared.is_ready() || state.data_nodes().first() != Some(&shared.node.node) {
+            continue;
+        }
+        for id in unfinished_of_the_dead(&state) {
+            let dropped = client.session().change_schema(SchemaChange::DropTable { id }).await;
+            if dropped.is_ok() {
+                shared.log.info(&format!(
+                    "table {id} is dropped: the node that was filling it has ended"
+                ));
+            }
+        }
+    }
+}
+
+fn unfinished_of_the_dead(state: &ControlState) -> Vec<TableId> {
+    let tables = state.catalogue.databases.values().flat_map(|database| &database.tables);
+    let is_over = |name: &str| {
+        filler_of(name).is_some_and(|(node, boot)| state.incarnations.get(&node) != Some(&boot))
+    };
+    tables.filter(|(name, _)| is_over(name)).map(|(_, id)| *id).collect()
+}
+
+/// Why something was refused, as a client of this node would hear it.
+pub fn words(refusal: Refusal, client: &Client) -> String {
+    match refusal {
+        Refusal::Unavailable(why) => why,
+        refusal => sql::execute::error_of(refusal, &client.catalogue()).message,
+    }
+}
+
 /// Waits for work that takes its time, without holding the worker up.
 async fn on_thread<T: Send + 'static>(
     client: &Client,
@@ -400,173 +292,6 @@ async fn on_thread<T: Send + 'static>(
             Err(std::sync::mpsc::TryRecvError::Disconnected) => {
                 return Err(format!("the thread {name} has panicked: the standard error says why"));
             }
-        }
-    }
-}
-
-/// Which tables: all, or those that are named.
-struct Wanted {
-    databases: Vec<String>,
-    tables: Vec<(String, String)>,
-}
-
-impl Wanted {
-    /// In the order of their ids.
-    fn tables_of(&self, catalogue: &Catalogue) -> Result<Vec<Arc<Table>>, String> {
-        let mut found: BTreeMap<TableId, Arc<Table>> = BTreeMap::new();
-        let mut add = |table: &Arc<Table>| found.insert(table.id, Arc::clone(table));
-        let public = |id: &TableId| {
-            catalogue.tables.get(id).filter(|table| table.state == TableState::Public)
-        };
-        for name in &self.databases {
-            let database = catalogue.database(name);
-            let database = database.ok_or_else(|| format!("there was no database {name} then"))?;
-            database.tables.values().filter_map(public).for_each(|table| {
-                add(table);
-            });
-        }
-        for (database, name) in &self.tables {
-            let table = catalogue.table(database, name);
-            add(table.ok_or_else(|| format!("there was no table {database}.{name} then"))?);
-        }
-        if self.databases.is_empty() && self.tables.is_empty() {
-            for database in catalogue.databases.values() {
-                database.tables.values().filter_map(public).for_each(|table| {
-                    add(table);
-                });
-            }
-        }
-        Ok(found.into_values().collect())
-    }
-}
-
-struct Made {
-    /// By the table's id in the backup, hidden ones too.
-    all: BTreeMap<TableId, Target>,
-    visible: Vec<(TableId, Arc<Table>)>,
-}
-
-async fn create_tables(
-    session: &mut Session,
-    found: &Found,
-    tables: &[Arc<Table>],
-) -> Result<Made, String> {
-    let client = session.client().clone();
-    let before = client.catalogue();
-    let taken: Vec<String> = tables
-        .iter()
-        .filter(|table| before.table(&table.database, &table.name).is_some())
-        .map(|table| format!("{}.{}", table.database, table.name))
-        .collect();
-    if !taken.is_empty() {
-        return Err(format!(
-            "there is a table {} already: rename or drop it, or restore others (--table, --database)",
-            taken.join(", ")
-        ));
-    }
-    let refused = |name: &str, refusal: Refusal| format!("{name} cannot be created: {refusal:?}");
-    let old = &found.history.catalogue;
-    for database in old.databases.values() {
-        let is_wanted =
-            tables.iter().any(|table| table.database.eq_ignore_ascii_case(&database.name));
-        let is_whole =
-            tables.len() == old.databases.values().map(|of| of.tables.len()).sum::<usize>();
-        if (is_wanted || is_whole) && client.catalogue().database(&database.name).is_none() {
-            let (name, collation) = (database.name.clone(), database.collation);
-            let change = SchemaChange::CreateDatabase { name, collation };
-            let made = session.change_schema(change).await;
-            made.map_err(|refusal| refused(&database.name, refusal))?;
-        }
-    }
-    let mut made = Made { all: BTreeMap::new(), visible: Vec::new() };
-    for table in tables {
-        let mut definition = (**table).clone();
-        definition.indexes.retain(|index| index.state == IndexState::Public);
-        let change = SchemaChange::CreateTable(Box::new(definition.clone()));
-        let catalogue = session.change_schema(change).await;
-        let catalogue = catalogue.map_err(|refusal| refused(&table.name, refusal))?;
-        let gone = || format!("table {} was dropped at once by somebody", table.name);
-        let to = catalogue.table(&table.database, &table.name).cloned().ok_or_else(gone)?;
-        for (old_index, new_index) in definition.indexes.iter().zip(&to.indexes) {
-            if let (IndexKind::Unique { entries: from }, IndexKind::Unique { entries: to }) =
-                (&old_index.kind, &new_index.kind)
-                && let (Some(from), Some(to)) = (old.tables.get(from), catalogue.tables.get(to))
-            {
-                made.all.insert(from.id, Target { from: Arc::clone(from), to: Arc::clone(to) });
-            }
-        }
-        made.visible.push((table.id, Arc::clone(&to)));
-        made.all.insert(table.id, Target { from: Arc::clone(table), to });
-    }
-    Ok(made)
-}
-
-/// Writes what comes through a lane until nothing more does.
-async fn write_lane(mut session: Session, pipeline: &Pipeline, lane: usize) -> Result<(), String> {
-    let client = session.client().clone();
-    loop {
-        let batch = match pipeline.take(lane) {
-            Err(()) => return Ok(()),
-            Ok(None) => {
-                client.sleep_ms(POLL_MS).await;
-                continue;
-            }
-            Ok(Some(batch)) => batch,
-        };
-        let (rows, bytes) = (batch.len() as u64, batch.iter().map(Change::bytes).sum::<usize>());
-        write_batch(&mut session, &client, batch).await?;
-        pipeline.rows_written.fetch_add(rows, Ordering::Relaxed);
-        pipeline.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-}
-
-async fn write_batch(
-    session: &mut Session,
-    client: &Client,
-    batch: Vec<Change>,
-) -> Result<(), String> {
-    let began = client.now();
-    let mut ops: Vec<(TableId, OpKind)> = Vec::with_capacity(batch.len());
-    for Change { table, key, row } in batch {
-        let key = Bytes(key);
-        ops.push(match row {
-            Some(row) => (table, OpKind::Put { key, row: Bytes(row) }),
-            None => (table, OpKind::Delete { key, filter: None }),
-        });
-    }
-    loop {
-        let catalogue = client.catalogue();
-        let with_version = |(table, kind): &(TableId, OpKind)| {
-            let version = catalogue.table_by_id(*table)?.version;
-            Some(Op { table: *table, version, kind: kind.clone() })
-        };
-        let ops: Option<Vec<Op>> = ops.iter().map(with_version).collect();
-        let ops = ops.ok_or("a table was dropped while its rows were restored")?;
-        let batch = Batch {
-            ops,
-            commit: true,
-            lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS,
-            // The end waits for the disks, once for all.
-            durability: Some(Durability::Memory),
-            ..Batch::default()
-        };
-        session.next_statement();
-        match session.execute(batch).await {
-            Ok(_) => return Ok(()),
-            // Done again, it is the same.
-            Err(
-                Refusal::Deadlock
-                | Refusal::LockWaitTimeout
-                | Refusal::RolledBack
-                | Refusal::OutcomeUnknown(_)
-                | Refusal::SchemaChanged { .. }
-                | Refusal::DefinitionChanged { .. }
-                | Refusal::Unavailable(_),
-            ) if client.now() < began + RETRY_US => client.sleep_ms(100).await,
-            Err(Refusal::MemoryFull { .. }) => {
-                return Err("the memory for rows is full: give the nodes more (--memory)".into());
-            }
-            Err(refusal) => return Err(format!("rows cannot be written: {refusal:?}")),
         }
     }
 }

@@ -15,7 +15,8 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -98,14 +99,11 @@ impl FileJournal {
         if !path.exists() {
             write_whole(&path, &header(node, Home(random::nonzero_u64()))).map_err(io_refused)?;
         }
-        let mut file = open_to_append(&path).map_err(io_refused)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io_refused)?;
+        let bytes = std::fs::read(&path).map_err(io_refused)?;
         let home = home_of(&bytes, node).map_err(refused)?;
         let (records, end) = records_of(&bytes).map_err(refused)?;
-        if end < bytes.len() {
-            file.set_len(end as u64).and_then(|()| file.sync_all()).map_err(io_refused)?;
-        }
+        write_again(&path, &bytes[..end]).map_err(io_refused)?;
+        let file = open_to_append(&path).map_err(io_refused)?;
         Ok(FileJournal {
             home,
             records,
@@ -288,6 +286,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The file is there, whole and durable, or as it was before.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     files::write_private(path, bytes)?;
+    sync_directory_of(path)
+}
+
+/// The file holds this, and it is durable: whoever wrote it may have been killed before its sync, or have died of that.
+fn write_again(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.write_all_at(bytes, 0)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()?;
     sync_directory_of(path)
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use client::task::Executor;
-use client::{Client, NodeStatus, PartitionReport, Refusal, Report, ReportRequest};
+use client::{Client, NodeStatus, PartitionReport, Report, ReportRequest};
 use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use types::{Catalogue, Incarnation, IndexKind, NodeId};
 use crate::clock;
 use crate::front::{Noted, Polled};
 use crate::inbox::Item;
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, words};
 use crate::limits::{MANAGEMENT_CONNECTIONS_MAX, MANAGEMENT_LINE_MAX};
 use crate::server::Shared;
 use crate::stream::{Stream, Transfer};
@@ -45,8 +45,9 @@ struct Connection {
 }
 
 impl Management {
-    pub fn new(shared: Arc<Shared>, token: fn(usize) -> Token) -> Management {
+    pub fn new(shared: Arc<Shared>, client: &Client, token: fn(usize) -> Token) -> Management {
         let jobs = Rc::new(Jobs::new(Arc::clone(&shared)));
+        jobs.begin(client);
         Management { shared, token, connections: Slab::new(), polled: Polled::default(), jobs }
     }
 
@@ -223,16 +224,14 @@ async fn answer_request(
             };
             let restart = request.get("restart").and_then(Value::as_bool).unwrap_or(false);
             let asked = client.session().stop_node(node, restart).await;
-            asked.map(|()| json!({ "ok": true })).map_err(|refusal| match refusal {
-                Refusal::Unavailable(why) => why,
-                other => format!("{other:?}"),
-            })
+            asked.map(|()| json!({ "ok": true })).map_err(|refusal| words(refusal, client))
         }
         "start_backup" => jobs.start_backup(client, request),
         "backups" => Ok(jobs.backups()),
         "abort_backup" => jobs.abort_backup(request),
         "restore" => jobs.start_restore(client, request),
         "restore_status" => Ok(jobs.restore_status()),
+        "abort_restore" => jobs.abort_restore(),
         "rest" => Ok(json!({ "ok": true, "rested": shared.rest() })),
         "stop" => {
             shared.log.info("stop: asked for on the management socket");
@@ -241,7 +240,7 @@ async fn answer_request(
         }
         other => Err(format!(
             "unknown command {other:?}: ping, status, memory, tables, partitions, node_died, stop_node, \
-             start_backup, backups, abort_backup, restore, restore_status, rest and stop are known"
+             start_backup, backups, abort_backup, restore, restore_status, abort_restore, rest and stop are known"
         )),
     }
 }

@@ -32,6 +32,8 @@ pub struct NodeOptions {
     pub archive: Option<PathBuf>,
     /// The cluster begins anew: what is left of the one before in the node's directory goes.
     pub initial: bool,
+    /// If it is a voter: a cluster restart may begin with less than the last members had, where that is not to be had.
+    pub lossy: bool,
     /// Besides the log file.
     pub log_to_stderr: bool,
     /// SIGTERM and SIGINT end the node gracefully, a second one at once.
@@ -62,6 +64,7 @@ impl NodeOptions {
             max_connections: 10_000,
             archive: None,
             initial: false,
+            lossy: false,
             log_to_stderr: false,
             stop_on_signals: false,
             mutation: Mutation::None,

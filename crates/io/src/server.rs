@@ -110,7 +110,7 @@ impl Shared {
             let load = move || {
                 panic::this_thread_is_fail_stop(Arc::clone(&shared.log));
                 let loaded = shared.node.load_part(part);
-                let loaded = loaded.unwrap_or_else(|error| shared.end_unloaded(&error));
+                let loaded = loaded.unwrap_or_else(|error| shared.do_without(&error));
                 let took = begun.elapsed();
                 shared.log.info(&loaded_text(part, &loaded, took));
                 shared.node.part_is_loaded(loaded, micros(took));
@@ -118,6 +118,17 @@ impl Shared {
             let thread = std::thread::Builder::new().name(format!("load-{part}"));
             thread.spawn(load).unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
         }
+    }
+    /// The rows cannot be loaded. A node that comes back is filled all the same, if they are not damaged.
+    fn do_without(&self, error: &str) -> PartLoaded {
+        let node = self.options.node;
+        let is_damaged = self.store.as_ref().is_some_and(|store| store.damage().is_some());
+        if is_damaged || !self.node.do_without() {
+            self.end_unloaded(error);
+        }
+        self.log
+            .warn(&format!("node {node} cannot load its rows: {error}; it is filled without them"));
+        PartLoaded::default()
     }
     /// The rows cannot be loaded. If they are damaged this process must not use them again, and the next one cannot.
     fn end_unloaded(&self, error: &str) -> ! {
@@ -391,12 +402,17 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
             Arc::clone(&shared.log),
         );
         shared.node.set_backups(Arc::new(backups));
-        let log = Arc::clone(&shared.log);
+        let (log, weak) = (Arc::clone(&shared.log), Arc::downgrade(&shared));
         let node = shared.options.node;
         store.start(told, move |error| {
+            let what = format!("node {node} cannot write its rows: {error}");
+            if weak.upgrade().is_some_and(|shared| shared.node.is_last()) {
+                // It says itself what follows from that.
+                log.warn(&what);
+                return;
+            }
             let what = format!(
-                "node {node} cannot write its rows: {error}; this process ends, others that have its rows go on; started again \
-                 it uses what it finds on its disk"
+                "{what}; this process ends, others that have its rows go on; started again it uses what it finds on its disk"
             );
             panic::end_process(&log, &what, panic::EXIT_CODE_DISK);
         })?;
@@ -486,6 +502,7 @@ fn open_rows(
                 let (cluster, memory) = (options.cluster.clone(), options.memory_limit_bytes);
                 match NodeShared::new(boot, cluster, memory, options.mutation) {
                     Ok(node) => {
+                        node.set_lossy(options.lossy);
                         node.set_looked(micros(begun.elapsed()));
                         return Ok((node, store));
                     }

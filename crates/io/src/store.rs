@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -158,7 +159,7 @@ impl FileStore {
         on_failure: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<(), StartError> {
         let told = move |part: u16| on_progress(WorkerId(part));
-        let started = self.disk.start(Arc::new(told), Arc::new(on_failure));
+        let started = self.disk.start(Arc::new(told), Arc::new(on_failure), become_idle);
         started.map_err(|error| StartError::System {
             action: "start the threads that write the rows",
             reason: error.to_string(),
@@ -166,8 +167,20 @@ impl FileStore {
     }
 }
 
+/// This thread runs only while no other wants the core, and yields it at once when one does.
+fn become_idle() {
+    // SAFETY: the structure lives through the call, which reads it and changes how this thread is scheduled, and nothing else.
+    #[allow(unsafe_code)]
+    let done = unsafe {
+        let parameter = libc::sched_param { sched_priority: 0 };
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter)
+    };
+    // Refused by no system that is known. It would be a thread like others.
+    let _ = done;
+}
+
 impl Store for FileStore {
-    fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
+    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64> {
         self.disk.append(part.0, entry)
     }
     fn flush(&self, part: WorkerId) {
@@ -184,6 +197,7 @@ impl Store for FileStore {
             disk::Room::Ample => Room::Ample,
             disk::Room::Reserve => Room::Reserve,
             disk::Room::Nothing => Room::Nothing,
+            disk::Room::Failed => Room::Failed,
         }
     }
     fn begin_checkpoint(&self, part: WorkerId) {
@@ -191,6 +205,12 @@ impl Store for FileStore {
     }
     fn has_room(&self, part: WorkerId) -> bool {
         self.disk.has_room(part.0)
+    }
+    fn begin_section(&self, part: WorkerId, section: u64) {
+        self.disk.begin_section(part.0, section);
+    }
+    fn keep_section(&self, part: WorkerId, section: u64) {
+        self.disk.keep_section(part.0, section);
     }
     fn add_block(&self, part: WorkerId, block: Vec<u8>) {
         self.disk.add_block(part.0, block);

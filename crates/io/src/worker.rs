@@ -163,9 +163,9 @@ impl Worker {
             )
             .unwrap_or_else(|error| panic!("cannot watch the node's own sockets: {error}"))
         });
-        let management = door
-            .is_some()
-            .then(|| Management::new(Arc::clone(&shared), |index| token(MANAGEMENT, index)));
+        let management = door.is_some().then(|| {
+            Management::new(Arc::clone(&shared), &client, |index| token(MANAGEMENT, index))
+        });
         let links = make_links(&shared, id, now);
         Worker {
             id,

@@ -13,15 +13,26 @@
 //! When the members change it begins anew, with another timestamp, and who has not heard of the change closes nothing at that: a log
 //! that is closed in front of where a learner's begins is closed for all but the learner, whose disk could never say that it holds it.
 //!
+//! A node that hears that one is done marks that on its disk. While it has a lease it is not excluded, so whoever has said that its logs
+//! are closed has counted it among the members: to there its disk has what all others have, and nothing that was not decided. A restart
+//! from the disks of the last members needs no mark; a lossy one, from the disk of who was excluded, relies on it, for that one may
+//! have closed its logs behind records of its own that nobody else has.
+//!
 //! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed, unless a learner is to
 //! be promoted, for which its disk must hold one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::message::{AwaitCheckpoint, CheckpointDone, CloseLogs, LogsClosed, LogsDurable};
+use protocol::disk::DiskEntry;
+use protocol::message::{
+    AwaitCheckpoint, CheckpointDone, CheckpointMark, CloseLogs, LogsClosed, LogsDurable,
+};
 use protocol::request::{Reply, SessionId};
 use protocol::{Message, Refusal};
-use types::{Address, NodeId, ShardId, Timestamp, View};
+use types::wire::Wire;
+use types::{
+    Address, Catalogue, Index, IndexKind, IndexState, NodeId, ShardId, Timestamp, View, WorkerId,
+};
 
 use crate::limits::{CHECKPOINT_INTERVAL_US, RESEND_INTERVAL_US};
 use crate::participant::{self, sequencer_address};
@@ -31,6 +42,10 @@ use crate::worker::{Context, Time};
 pub struct CheckpointBlock {
     // As an owner of shards.
     closing: Option<Closing>,
+    /// The newest that is marked on the disk, by the node's first worker; and when the mark is to be durable, if nothing else has
+    /// flushed the disk before.
+    marked: Timestamp,
+    mark_flush_at: Option<Time>,
 
     // As one who waits.
     request_last: u64,
@@ -113,6 +128,35 @@ impl CheckpointBlock {
         }
     }
 
+    /// Marks on the disk that this checkpoint is done.
+    fn mark(&mut self, at: Timestamp, context: &mut Context<'_>) {
+        let (node, state) = (context.node, context.state);
+        let Some(store) = &node.store else { return };
+        let is_first = context.address.worker == WorkerId(0);
+        let is_member = state.is_formed() && state.is_active(node.node, node.incarnation);
+        if !is_first || at <= self.marked || !is_member || !node.has_lease(context.now) {
+            return;
+        }
+        // Began with less it would have the key and not all of its entries.
+        if has_unfilled_keys(&state.catalogue) {
+            return;
+        }
+        self.marked = at;
+        let (lineage, table_id_next) = (state.lineage, state.catalogue.table_id_next);
+        let mark = CheckpointMark { at, lineage, table_id_next };
+        store.append(WorkerId(0), &DiskEntry::Checkpointed { mark }.to_bytes());
+        // The next checkpoint flushes it too, where they follow each other: no sync more for those who wait.
+        self.mark_flush_at.get_or_insert(context.now + RESEND_INTERVAL_US);
+    }
+
+    fn flush_mark(&mut self, context: &Context<'_>) {
+        if self.mark_flush_at.take_if(|at| *at <= context.now).is_some()
+            && let Some(store) = &context.node.store
+        {
+            store.flush(WorkerId(0));
+        }
+    }
+
     // Who waits.
 
     /// Of these requests the commits are decided.
@@ -169,6 +213,7 @@ impl CheckpointBlock {
         context: &mut Context<'_>,
     ) -> Vec<(SessionId, u64)> {
         context.node.set_checkpointed(message.at);
+        self.mark(message.at, context);
         if message.request != self.request_last {
             return Vec::new();
         }
@@ -227,6 +272,7 @@ impl CheckpointBlock {
         if waits && context.now >= self.ask_again {
             self.ask(context);
         }
+        self.flush_mark(context);
         participant::go_on_closing(context);
         self.go_on(context);
         self.make(context);
@@ -332,6 +378,15 @@ impl Making {
     }
 }
 
+/// Is a unique key on its way to some table, so that its entries may not be there for all rows?
+fn has_unfilled_keys(catalogue: &Catalogue) -> bool {
+    let is_unfilled = |index: &Index| {
+        let is_on_its_way = matches!(index.state, IndexState::DeleteOnly | IndexState::Building);
+        is_on_its_way && matches!(index.kind, IndexKind::Unique { .. })
+    };
+    catalogue.tables.values().any(|table| table.indexes.iter().any(is_unfilled))
+}
+
 /// Everybody is told, for restarts of their own disks rest on it.
 fn tell_done(at: Timestamp, waiting: &BTreeMap<Address, u64>, context: &mut Context<'_>) {
     for node in context.state.data_nodes() {
@@ -341,4 +396,35 @@ fn tell_done(at: Timestamp, waiting: &BTreeMap<Address, u64>, context: &mut Cont
         }
     }
     context.node.set_checkpointed(at);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use types::TableId;
+
+    /// While a unique key is on its way its entries may not be there for all rows; when it is there, or goes, they are, or are not needed.
+    #[test]
+    fn keys_on_their_way_are_seen() {
+        let with = |state: IndexState, kind: IndexKind| {
+            let mut catalogue = crate::bootstrap_catalogue();
+            let first = catalogue.tables.values_mut().next().expect("some");
+            let mut table = (**first).clone();
+            table.indexes.push(Index { state, kind, ..table.indexes[0].clone() });
+            *first = Arc::new(table);
+            has_unfilled_keys(&catalogue)
+        };
+        let unique = || IndexKind::Unique { entries: TableId(9) };
+        assert!(with(IndexState::DeleteOnly, unique()));
+        assert!(with(IndexState::Building, unique()));
+        for state in [IndexState::Public, IndexState::Dropping, IndexState::Ending] {
+            assert!(!with(state, unique()), "{state:?}");
+        }
+        assert!(
+            !with(IndexState::Building, IndexKind::Ordinary),
+            "it is made when rows are loaded"
+        );
+    }
 }

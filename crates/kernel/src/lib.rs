@@ -32,6 +32,7 @@ pub mod participant;
 mod replay;
 mod report;
 mod restart;
+mod returning;
 pub mod sequencer;
 mod store;
 mod worker;

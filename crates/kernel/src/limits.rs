@@ -34,6 +34,9 @@ pub const RESEND_INTERVAL_US: u64 = 100_000;
 
 /// A cluster restart that could be begun waits so long for the other nodes of the last views.
 pub const RESTART_WAIT_US: u64 = 5_000_000;
+/// One that would lose commits waits so long for a last member that has not come back: it may be looking through a disk that has them,
+/// and a gigabyte of log takes some seconds.
+pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
@@ -43,6 +46,14 @@ pub const LOADING_AVAILABLE_MIN: u64 = 1 << 20;
 
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.
 pub const LOG_GROWTH_MIN: u64 = 64 << 20;
+
+/// A local checkpoint is written at least so fast, on each worker: 1 GiB in two minutes, and some 5 % of a core.
+pub const CHECKPOINT_BYTES_PER_SECOND_MIN: u64 = 8 << 20;
+/// Rows are copied for a local checkpoint so many at a time, or so many bytes: who asks for something meanwhile waits for some 10 us.
+pub const CHECKPOINT_ROWS_MAX: usize = 16;
+pub const CHECKPOINT_BYTES_MAX: usize = 16 << 10;
+/// Rows of a local checkpoint are compressed so many bytes at a time.
+pub const CHECKPOINT_BLOCK_BYTES: usize = 128 << 10;
 
 /// A local checkpoint for which there was no room is made again after so long: it costs as much as one that is written.
 pub const CHECKPOINT_PAUSE_US: u64 = 10_000_000;
@@ -175,6 +186,8 @@ pub const UPKEEP_ROWS_MAX: usize = 64;
 /// A record of a copy has so many rows, or, but for the last of them, so many bytes.
 pub const FILL_ROWS_MAX: usize = 64;
 pub const FILL_BYTES_MAX: usize = 64 << 10;
+/// So many pieces, each of as many rows as a record of a copy, are offered in a record: a millisecond of hashing on both sides.
+pub const OFFER_PIECES_MAX: usize = 16;
 /// A record of decisions has so many.
 pub const FILL_DECISIONS_MAX: usize = 1_024;
 /// So many records of what it is filled with are on their way to a learner.

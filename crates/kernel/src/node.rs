@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use protocol::Refusal;
 use protocol::backup::{BackupReport, BackupRequest};
 use protocol::control::{ClusterConfig, ControlState};
 use protocol::disk::DiskEntry;
@@ -22,11 +23,13 @@ use types::{
 };
 
 use crate::limits::{
-    CONTROL_LOG_BYTES_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
+    CONTROL_LOG_BYTES_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX,
+    SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
 use crate::restart::{self, Found, Loaded};
+use crate::returning::ToLoad;
 use crate::store::Store;
 use crate::worker::Time;
 
@@ -73,6 +76,8 @@ pub enum Mutation {
     VoteBeforeHeld,
     /// Leave what a refused statement has written.
     StatementNotUndone,
+    /// Give out what came behind a message that waits for a newer view, before that (breaks R1). A transcript finds it.
+    GrantOvertakes,
     /// Skip records of tables this replica has not heard of yet (breaks R27).
     NewTablesSkipped,
     /// Report no wait edges (breaks R26).
@@ -125,6 +130,15 @@ pub enum Mutation {
     TailNotCut,
     /// Rely on a local checkpoint before a global one has what is in it (breaks R19).
     CheckpointTooNew,
+    /// As a learner, keep the rows of the own disk without a look at what the primary has (breaks R6).
+    LoadedNotCompared,
+    /// As a learner, apply records on top of rows of the own disk that nobody has compared (breaks R6). A transcript finds it, worlds
+    /// hardly ever.
+    LoadedWrittenOver,
+    /// Keep sections of the local checkpoint before although their rows have changed (loses what the log has no more).
+    ChangedNotWritten,
+    /// Rely on a local checkpoint before a global one has what was deleted before its rows were copied (loses rows, breaks R19).
+    DeletedNotWaitedFor,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -226,7 +240,8 @@ pub struct NodeShared {
     /// What the disk of each node has room for, as it has said last: a [`Room`]; and whether one of them is short of it.
     rooms: BTreeMap<NodeId, AtomicU8>,
     is_short_of_room: AtomicBool,
-    /// In a cluster restart.
+    /// What is loaded from the disk, and what for.
+    pub(crate) to_load: parking_lot::Mutex<Option<Arc<ToLoad>>>,
     pub(crate) parts_loaded: AtomicU64,
     pub(crate) loaded: parking_lot::Mutex<Loaded>,
     /// The cluster's time less this node's; `TIME_UNKNOWN` until it is told.
@@ -235,10 +250,11 @@ pub struct NodeShared {
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
     contention: Contention,
     record_rows_max: AtomicUsize,
+    fill_rows_max: AtomicUsize,
     control_log_bytes_max: AtomicU64,
     log_growth_min: AtomicU64,
     /// When something was heard of each other node last.
-    heard: BTreeMap<NodeId, AtomicU64>,
+    heard: BTreeMap<NodeId, Heard>,
     /// How each other node acknowledges, as each worker of this one finds.
     pub(crate) lags: BTreeMap<NodeId, Vec<Lag>>,
     /// How its own workers are.
@@ -250,11 +266,21 @@ pub struct NodeShared {
     needs_lease: AtomicBool,
     is_stopping: AtomicBool,
     is_leaving: AtomicBool,
+    /// A cluster restart that this voter leads may begin with less than the last members had, if that is not to be had. The operator
+    /// has said so for one restart: it ends with that.
+    is_lossy: AtomicBool,
     /// Who is connected here, for reports; set once, by the front end.
     connections: OnceLock<Arc<dyn Connections>>,
     /// Who copies its rows; set once, by the host.
     backups: OnceLock<Arc<dyn Backups>>,
     pub statistics: NodeStatistics,
+}
+
+/// What was heard of a node last, and of which boot of it.
+#[derive(Default)]
+struct Heard {
+    at: AtomicU64,
+    boot: AtomicU64,
 }
 
 /// A shard that is this worker's for as long as the guard lives.
@@ -288,6 +314,8 @@ pub struct NodeStatistics {
     pub aborts: AtomicU64,
     pub messages_sent: AtomicU64,
     pub frames_refused: AtomicU64,
+    /// Rows that it had when it came back, and that nobody had changed.
+    pub rows_kept: AtomicU64,
 }
 
 impl NodeStatistics {
@@ -312,13 +340,13 @@ impl NodeShared {
         let workers = config.node(node).map_or(1, |own| own.workers);
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
-        let heard = others.map(|other| (other.id, AtomicU64::new(0))).collect();
+        let heard = others.map(|other| (other.id, Heard::default())).collect();
         let rooms = config.nodes.iter().map(|node| (node.id, AtomicU8::new(0))).collect();
         let (mut disk, mut booted, mut parts) = (Found::default(), 0, 0);
         if let Some(store) = &store {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
             parts = store.parts();
-            booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes());
+            booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes()).end;
             store.flush(WorkerId(0));
         }
         Ok(Arc::new(NodeShared {
@@ -341,12 +369,14 @@ impl NodeShared {
             disk_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             rooms,
             is_short_of_room: AtomicBool::new(false),
+            to_load: parking_lot::Mutex::default(),
             parts_loaded: AtomicU64::new(0),
             loaded: parking_lot::Mutex::default(),
             time_offset: AtomicI64::new(TIME_UNKNOWN),
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
+            fill_rows_max: AtomicUsize::new(FILL_ROWS_MAX),
             control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
             log_growth_min: AtomicU64::new(LOG_GROWTH_MIN),
             heard,
@@ -357,6 +387,7 @@ impl NodeShared {
             needs_lease: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
+            is_lossy: AtomicBool::new(false),
             connections: OnceLock::new(),
             backups: OnceLock::new(),
             statistics: NodeStatistics::default(),
@@ -383,13 +414,22 @@ impl NodeShared {
         *lock(&self.state) = state;
     }
 
-    /// Makes this node's replicas, once.
+    /// Makes this node's replicas, once: as a learner's with the rows that its disk had, if they are loaded.
     fn make_shards(&self, state: &ControlState) {
         self.shards.get_or_init(|| {
+            let loaded = self.take_candidates(state);
             let replica = |shard: ShardId| {
                 let group = state.group(state.group_of(shard));
                 let is_member = group.members.iter().any(|member| member.node == self.node);
-                let make = || Shard::new(shard, self.node, state, &self.pool);
+                let make = || {
+                    let mut replica = Shard::new(shard, self.node, state, &self.pool);
+                    if let Some(loaded) = &loaded
+                        && let Some(rows) = loaded.take(shard)
+                    {
+                        replica.begin_with(rows, loaded.at, &state.catalogue);
+                    }
+                    replica
+                };
                 is_member.then(|| parking_lot::Mutex::new(make()))
             };
             state.shards().map(replica).collect()
@@ -398,14 +438,29 @@ impl NodeShared {
 
     /// In a cluster restart, on one of its members: makes the replicas that are loaded then. True the first time.
     pub(crate) fn begin_loading(&self) -> bool {
-        let is_first = self.shards.get().is_none();
-        self.make_shards(&self.state());
+        let is_first = !self.has_shards();
+        let state = self.state();
+        self.make_shards(&state);
+        if is_first {
+            *self.to_load.lock() = Some(Arc::new(ToLoad::of_restart(state)));
+        }
         is_first
+    }
+    pub(crate) fn has_shards(&self) -> bool {
+        self.shards.get().is_some()
     }
 
     /// Is it on its disk that this boot has it?
     pub(crate) fn has_booted(&self) -> bool {
         self.store.as_ref().is_none_or(|store| self.booted <= store.durable(WorkerId(0)))
+    }
+
+    /// May the next cluster restart lose what was committed last, where it is not possible otherwise?
+    pub fn is_lossy(&self) -> bool {
+        self.is_lossy.load(Ordering::Relaxed)
+    }
+    pub fn set_lossy(&self, is_lossy: bool) {
+        self.is_lossy.store(is_lossy, Ordering::Relaxed);
     }
 
     /// The host was asked to end the node.
@@ -424,16 +479,21 @@ impl NodeShared {
         self.is_leaving.store(leaves, Ordering::Relaxed);
     }
 
-    /// Something has come from this node.
-    pub(crate) fn hear(&self, node: NodeId, now: Time) {
+    /// Something has come from this boot of a node.
+    pub(crate) fn hear(&self, node: NodeId, boot: Incarnation, now: Time) {
         if let Some(heard) = self.heard.get(&node) {
+            heard.boot.store(boot.0, Ordering::Relaxed);
             // Another worker may have begun its step later, and be done.
-            heard.fetch_max(now, Ordering::Relaxed);
+            heard.at.fetch_max(now, Ordering::Relaxed);
         }
     }
-    /// When that was the case last, to within `HEARD_STEP_US`: workers share the line.
+    /// When something has come from the node last, to within `HEARD_STEP_US`: workers share the line.
     pub fn heard_at(&self, node: NodeId) -> Time {
-        self.heard.get(&node).map_or(0, |heard| heard.load(Ordering::Relaxed))
+        self.heard.get(&node).map_or(0, |heard| heard.at.load(Ordering::Relaxed))
+    }
+    /// Which boot of the node that came from.
+    pub(crate) fn heard_boot(&self, node: NodeId) -> Incarnation {
+        Incarnation(self.heard.get(&node).map_or(0, |heard| heard.boot.load(Ordering::Relaxed)))
     }
 
     pub(crate) fn heartbeat_us(&self) -> Time {
@@ -506,6 +566,15 @@ impl NodeShared {
         self.record_rows_max.store(count, Ordering::Relaxed);
     }
 
+    /// Rows of a piece that a learner is offered, and of a copy.
+    pub(crate) fn fill_rows_max(&self) -> usize {
+        self.fill_rows_max.load(Ordering::Relaxed)
+    }
+    /// For the simulator, where tables are small: several pieces all the same.
+    pub fn set_fill_rows_max(&self, count: usize) {
+        self.fill_rows_max.store(count, Ordering::Relaxed);
+    }
+
     /// Bytes of applied entries of the control plane after which a voter makes a snapshot of its state.
     pub(crate) fn control_log_bytes_max(&self) -> u64 {
         self.control_log_bytes_max.load(Ordering::Relaxed)
@@ -515,13 +584,13 @@ impl NodeShared {
         self.control_log_bytes_max.store(count, Ordering::Relaxed);
     }
 
-    /// By how much the log of a part may grow until a local checkpoint is begun: half of what its rows take, and not too little; where
-    /// there is no room for more log, just that.
+    /// By how much the log of a part may grow until a local checkpoint is begun: three eighths of what its rows take, and not too little;
+    /// where there is no room for more log, just that.
     pub(crate) fn log_growth_max(&self, is_short_of_room: bool) -> u64 {
         let least = self.log_growth_min.load(Ordering::Relaxed);
         match least {
             LOG_GROWTH_MIN if !is_short_of_room => {
-                least.max(self.pool.used() / self.awake.len() as u64 / 2)
+                least.max(self.pool.used() / self.awake.len() as u64 / 8 * 3)
             }
             own => own,
         }
@@ -600,8 +669,22 @@ impl NodeShared {
         match self.rooms.get(&node).map_or(0, |room| room.load(Ordering::Relaxed)) {
             0 => Room::Ample,
             1 => Room::Reserve,
-            _ => Room::Nothing,
+            2 => Room::Nothing,
+            _ => Room::Failed,
         }
+    }
+    pub(crate) fn refused_by_disk(&self, node: NodeId, rolls_back: bool) -> Refusal {
+        match self.room_of(node) {
+            Room::Failed => Refusal::DiskFailed { node, rolls_back },
+            _ => Refusal::DiskFull { node, rolls_back },
+        }
+    }
+    /// Does this node count, and no other that has its rows?
+    pub fn is_last(&self) -> bool {
+        let state = self.state();
+        let group = state.group_of_node(self.node).map(|group| state.group(group));
+        let is_alone = group.is_some_and(|group| group.active().eq([self.node]));
+        state.is_formed() && is_alone && state.is_active(self.node, self.incarnation)
     }
     /// The first of these nodes whose disk has less than that.
     pub(crate) fn shorter_of_room(

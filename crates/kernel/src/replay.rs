@@ -138,7 +138,9 @@ impl Replay {
             return Ok(());
         }
         match entry {
-            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => {}
+            DiskEntry::Booted { .. }
+            | DiskEntry::Rested { .. }
+            | DiskEntry::Checkpointed { .. } => {}
             DiskEntry::Begun { shard, .. } => {
                 self.logs.insert(shard, Log::default());
                 into.clear(shard)?;
@@ -218,7 +220,9 @@ impl Replay {
                 }
                 return Ok(());
             }
-            RecordKind::Decisions { .. } | RecordKind::Verify { .. } => return Ok(()),
+            RecordKind::Decisions { .. } | RecordKind::Offer { .. } | RecordKind::Verify { .. } => {
+                return Ok(());
+            }
         };
         if ts > limit {
             return Ok(());

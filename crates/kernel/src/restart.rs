@@ -9,14 +9,16 @@
 //! disk has nobody knows; only where all nodes have said, as the last they wrote, that they ended as planned, nothing is lost for certain.
 //!
 //! A log can be begun with at a timestamp that it is closed at, if every COMMIT before that place has its own timestamp on the disk, and
-//! if what was copied into it, when its replica was filled, is no newer.
+//! if what was copied into it, when its replica was filled, is no newer. Whether a global checkpoint was done there is another question,
+//! which only a lossy restart asks: the node marks it on its disk when it hears of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use protocol::control::ControlState;
-use protocol::disk::{CheckpointBlock, CheckpointContents, DiskEntry};
-use protocol::message::{CopiedRow, CopiedVersion, DiskFound, DiskPoint, RecordKind, Write};
+use protocol::disk::{CheckpointBlock, CheckpointContents, CheckpointSection, DiskEntry};
+use protocol::message::{
+    CheckpointMark, CopiedRow, CopiedVersion, DiskFound, DiskPoint, RecordKind, Write,
+};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded};
 use storage::RowChange;
 use types::wire::Wire;
@@ -27,7 +29,9 @@ use types::{
 
 use crate::limits::LOST_TOLD_MAX;
 use crate::node::{Mutation, NodeShared};
+use crate::participant::Shard;
 use crate::replay::{PassedOver, Replay, Rows};
+use crate::returning::ToLoad;
 use crate::store::{CheckpointFound, Store};
 use crate::worker::Time;
 
@@ -46,6 +50,7 @@ pub(crate) struct Found {
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
 pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, String> {
     let mut boots: Vec<Incarnation> = Vec::new();
+    let mut done: Vec<CheckpointMark> = Vec::new();
     let mut rested = None;
     let mut survey = Survey::default();
     for part in (0..store.parts()).map(WorkerId) {
@@ -55,6 +60,7 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
             match &entry {
                 DiskEntry::Booted { incarnation } => boots.push(*incarnation),
                 DiskEntry::Rested { incarnation } => rested = Some(*incarnation),
+                DiskEntry::Checkpointed { mark } => done.push(*mark),
                 _ => {}
             }
             survey.add(place, &entry);
@@ -76,10 +82,15 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
         points.retain(|point| checkpoints.iter().any(|(_, of)| found.fits(of, point.at)));
         boots.clear();
     }
-    let skipped = points.len().saturating_sub(POINTS_TOLD_MAX);
-    let points = points.into_iter().skip(skipped).collect();
-    found.told = DiskFound { points, boots, rested };
+    done.retain(|mark| points.contains(&DiskPoint { at: mark.at, lineage: mark.lineage }));
+    let (points, done) = (newest(points.into_iter().collect()), newest(done));
+    found.told = DiskFound { points, done, boots, rested };
     Ok(found)
+}
+
+fn newest<T>(mut points: Vec<T>) -> Vec<T> {
+    points.drain(..points.len().saturating_sub(POINTS_TOLD_MAX));
+    points
 }
 
 impl Found {
@@ -123,7 +134,9 @@ impl Survey {
         }
         let log = logs.last_mut().expect("just looked");
         match entry {
-            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => {}
+            DiskEntry::Booted { .. }
+            | DiskEntry::Rested { .. }
+            | DiskEntry::Checkpointed { .. } => {}
             DiskEntry::Begun { .. } => log.begun = place,
             DiskEntry::Record { lineage, position, record, .. } => {
                 log.add(*lineage, *position, place, &record.kind);
@@ -219,24 +232,19 @@ impl LogFound {
 }
 
 impl NodeShared {
-    /// Loads the rows that one part of the disk has, in a cluster restart; each part once, on any thread. Errors name the part and what is
-    /// wrong there: then this node must not serve. The host says how long it took ([`NodeShared::part_is_loaded`]).
+    /// Loads the rows that one part of the disk has, in a cluster restart or as a node that comes back; each part once, on any thread.
+    /// Errors name the part and what is wrong there: then this node must not serve, unless it can do without
+    /// ([`NodeShared::do_without`]). The host says how long it took ([`NodeShared::part_is_loaded`]).
     pub fn load_part(&self, part: u16) -> Result<PartLoaded, String> {
-        let state = self.state();
-        let store = self.store.as_ref().expect("a restart is of nodes with disks");
+        let to_load = self.to_load.lock().clone().expect("the host was asked to load");
+        let store = self.store.as_ref().expect("what is loaded is on a disk");
         let part = WorkerId(part);
-        let restart = state.restart.expect("the host was asked in a restart");
-        let at = restart.at;
-        let mut replay = Replay::new(at, state.restarts.clone());
+        let at = to_load.at;
+        let mut replay = Replay::new(at, to_load.state.restarts.clone());
         if self.mutation == Mutation::TailNotCut {
             replay.forget_cuts();
         }
-        let mut loading = Loading {
-            node: self,
-            state: &state,
-            ended: restart.ended,
-            loaded: PartLoaded::default(),
-        };
+        let mut loading = Loading { node: self, to_load: &to_load, loaded: PartLoaded::default() };
         let found = checkpoints(store.as_ref(), part)?;
         let fits = |contents: &CheckpointContents| {
             contents.newest <= replay.limit(contents.lineage) && self.disk.fits(contents, at)
@@ -251,6 +259,12 @@ impl NodeShared {
                 loading.loaded.add_block(&block);
                 replay.take_block(block, &mut loading)
             })?;
+            for CheckpointSection { number, shard, table, .. } in &contents.sections {
+                loading.with(*shard, |shard| {
+                    shard.set_saved(*table, Some(*number));
+                    Ok(())
+                })?;
+            }
         }
         let log_from = newest.map_or(0, |(found, _)| found.log_from);
         if log_from < store.begin(part) {
@@ -264,9 +278,7 @@ impl NodeShared {
             replay.take(place, entry, &mut loading)
         })?;
         for (shard, position) in replay.end(&mut loading) {
-            if let Some(mut shard) = self.shard(shard) {
-                shard.end_loading(position, at)?;
-            }
+            loading.with(shard, |shard| shard.end_loading(position, at))?;
         }
         Ok(loading.loaded)
     }
@@ -287,7 +299,7 @@ impl NodeShared {
     pub fn note_rested(&self) -> u64 {
         let Some(store) = &self.store else { return 0 };
         let incarnation = self.incarnation;
-        let place = store.append(WorkerId(0), &DiskEntry::Rested { incarnation }.to_bytes());
+        let place = store.append(WorkerId(0), &DiskEntry::Rested { incarnation }.to_bytes()).end;
         store.flush(WorkerId(0));
         place
     }
@@ -298,6 +310,15 @@ impl NodeShared {
     /// Parts that are to be loaded.
     pub fn parts(&self) -> u16 {
         self.parts
+    }
+
+    /// Nothing is, and all of it may be loaded again.
+    pub(crate) fn forget_loaded(&self) {
+        let mut loaded = self.loaded.lock();
+        let looked_us = loaded.figures.looked_us;
+        *loaded = Loaded::default();
+        loaded.figures.looked_us = looked_us;
+        self.parts_loaded.store(0, Ordering::SeqCst);
     }
 
     /// All are.
@@ -378,10 +399,22 @@ impl Loaded {
 /// The replicas of a node take what its disk has.
 struct Loading<'a> {
     node: &'a NodeShared,
-    state: &'a ControlState,
-    /// The lineage that ends with the restart's timestamp.
-    ended: Lineage,
+    to_load: &'a ToLoad,
     loaded: PartLoaded,
+}
+
+impl Loading<'_> {
+    /// Nothing is done for a shard that the node does not keep.
+    fn with(
+        &self,
+        shard: ShardId,
+        load: impl FnOnce(&mut Shard) -> Result<(), String>,
+    ) -> Result<(), String> {
+        if self.to_load.is_restart() {
+            return self.node.shard(shard).map_or(Ok(()), |mut shard| load(&mut shard));
+        }
+        self.to_load.with_candidate(shard, load)
+    }
 }
 
 impl Rows for Loading<'_> {
@@ -393,31 +426,22 @@ impl Rows for Loading<'_> {
         change: RowChange<'_>,
         ts: Timestamp,
     ) -> Result<(), String> {
-        match self.node.shard(shard) {
-            Some(mut shard) => shard.load_row(table, key, change, ts),
-            None => Ok(()),
-        }
+        self.with(shard, |shard| shard.load_row(table, key, change, ts))
     }
     fn commit(&mut self, shard: ShardId, writes: &[Write], ts: Timestamp) -> Result<(), String> {
-        match self.node.shard(shard) {
-            Some(mut shard) => shard.load_writes(writes, ts),
-            None => Ok(()),
-        }
+        self.with(shard, |shard| shard.load_writes(writes, ts))
     }
     fn add(&mut self, shard: ShardId, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
-        match self.node.shard(shard) {
-            Some(mut shard) => shard.load_rows(table, rows),
-            None => Ok(()),
-        }
+        self.with(shard, |shard| shard.load_rows(table, rows))
     }
     fn clear(&mut self, shard: ShardId) -> Result<(), String> {
-        if let Some(mut shard) = self.node.shard(shard) {
-            shard.clear(self.state);
-        }
-        Ok(())
+        self.with(shard, |shard| {
+            shard.clear(&self.to_load.state);
+            Ok(())
+        })
     }
     fn pass_over(&mut self, commit: PassedOver<'_>) {
-        if commit.lineage == self.ended {
+        if Some(commit.lineage) == self.to_load.ended {
             self.loaded.lose(commit.shard, commit.transaction, commit.joined, commit.ts);
         }
     }

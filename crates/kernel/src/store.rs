@@ -4,14 +4,16 @@
 //! order, behind the kernel's back. No worker waits for a disk.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 use protocol::message::Room;
 use types::WorkerId;
 
 pub trait Store: Send + Sync {
-    /// Takes an entry behind all others of the part. Returns the place behind it, which only grows. It may wait for [`Store::flush`].
-    fn append(&self, part: WorkerId, entry: &[u8]) -> u64;
+    /// Takes an entry behind all others of the part. Returns the places before and behind it, which only grow. It may wait for
+    /// [`Store::flush`].
+    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64>;
     /// What the part was given so far is to be durable soon.
     fn flush(&self, _part: WorkerId) {}
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
@@ -27,6 +29,10 @@ pub trait Store: Send + Sync {
     fn begin_checkpoint(&self, part: WorkerId);
     /// May a block be added now? When it may again the host tells the worker, by [`Input::Durable`](crate::Input).
     fn has_room(&self, part: WorkerId) -> bool;
+    /// The blocks from now on are of this section; no other one that is there has the number.
+    fn begin_section(&self, part: WorkerId, section: u64);
+    /// This section of a checkpoint that there is belongs to the one that is being written as well.
+    fn keep_section(&self, part: WorkerId, section: u64);
     fn add_block(&self, part: WorkerId, block: Vec<u8>);
     /// With it belong the entries of the log from this place on, and what the contents say of it ([`protocol::disk`]).
     fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>);
@@ -39,7 +45,7 @@ pub trait Store: Send + Sync {
 
     /// Those that there were when the process started, the newest first.
     fn checkpoints(&self, part: WorkerId) -> Vec<CheckpointFound>;
-    /// Its blocks, as they were added.
+    /// Its blocks, section by section as they were added.
     fn read_checkpoint(
         &self,
         part: WorkerId,
@@ -142,7 +148,8 @@ struct MemoryPart {
     /// Of those that were there when the process started.
     found: u64,
     found_begin: u64,
-    blocks: Vec<Vec<u8>>,
+    /// Of the checkpoint that is being written.
+    sections: Vec<MemorySection>,
     /// Ended, and not durable.
     ended: Option<MemoryCheckpoint>,
     checkpoints: Vec<MemoryCheckpoint>,
@@ -153,6 +160,12 @@ struct MemoryCheckpoint {
     /// Where the log ended when it did.
     ended_at: u64,
     found: CheckpointFound,
+    sections: Vec<MemorySection>,
+}
+
+#[derive(Clone)]
+struct MemorySection {
+    number: u64,
     blocks: Vec<Vec<u8>>,
 }
 
@@ -176,7 +189,11 @@ impl MemoryPart {
         let left = usize::try_from(self.durable - self.begin).expect("a count of entries");
         self.entries.truncate(left);
         (self.found, self.found_begin) = (self.durable, self.begin);
-        (self.blocks, self.ended) = (Vec::new(), None);
+        (self.sections, self.ended) = (Vec::new(), None);
+    }
+    fn section(&self, number: u64) -> Option<MemorySection> {
+        let mut sections = self.checkpoints.iter().flat_map(|checkpoint| &checkpoint.sections);
+        sections.find(|section| section.number == number).cloned()
     }
     fn accept_checkpoint(&mut self, number: u64) {
         self.checkpoints.retain(|checkpoint| number <= checkpoint.found.number);
@@ -189,10 +206,11 @@ impl MemoryPart {
 }
 
 impl Store for MemoryStore {
-    fn append(&self, part: WorkerId, entry: &[u8]) -> u64 {
+    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64> {
         self.with(part, |part| {
+            let begin = part.end();
             part.entries.push_back(entry.to_vec());
-            part.end()
+            begin..part.end()
         })
     }
     fn durable(&self, part: WorkerId) -> u64 {
@@ -205,20 +223,34 @@ impl Store for MemoryStore {
         self.lock().room
     }
     fn begin_checkpoint(&self, part: WorkerId) {
-        self.with(part, |part| (part.blocks, part.ended) = (Vec::new(), None));
+        self.with(part, |part| (part.sections, part.ended) = (Vec::new(), None));
     }
     fn has_room(&self, _part: WorkerId) -> bool {
         true
     }
+    fn begin_section(&self, part: WorkerId, section: u64) {
+        self.with(part, |part| {
+            assert!(part.section(section).is_none(), "section {section} is there");
+            part.sections.push(MemorySection { number: section, blocks: Vec::new() });
+        });
+    }
+    fn keep_section(&self, part: WorkerId, section: u64) {
+        self.with(part, |part| {
+            let kept = part.section(section).expect("of a checkpoint that there is");
+            part.sections.push(kept);
+        });
+    }
     fn add_block(&self, part: WorkerId, block: Vec<u8>) {
-        self.with(part, |part| part.blocks.push(block));
+        self.with(part, |part| {
+            part.sections.last_mut().expect("its section is begun").blocks.push(block);
+        });
     }
     fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
         self.with(part, |part| {
             part.number_last += 1;
             let found = CheckpointFound { number: part.number_last, log_from, contents };
-            let (ended_at, blocks) = (part.end(), std::mem::take(&mut part.blocks));
-            part.ended = Some(MemoryCheckpoint { ended_at, found, blocks });
+            let (ended_at, sections) = (part.end(), std::mem::take(&mut part.sections));
+            part.ended = Some(MemoryCheckpoint { ended_at, found, sections });
         });
     }
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool {
@@ -246,7 +278,8 @@ impl Store for MemoryStore {
             let checkpoint = all.find(|checkpoint| checkpoint.found.number == number);
             let checkpoint =
                 checkpoint.ok_or_else(|| format!("there is no checkpoint {number}"))?;
-            checkpoint.blocks.iter().try_for_each(|block| visit(block))
+            let mut blocks = checkpoint.sections.iter().flat_map(|section| &section.blocks);
+            blocks.try_for_each(|block| visit(block))
         })
     }
     fn begin(&self, part: WorkerId) -> u64 {

@@ -19,7 +19,7 @@ use crate::deadlock::Deadlock;
 use crate::handover::HandoverBlock;
 use crate::limits::{BEGUN_TOGETHER_MAX, HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::local_checkpoint::LocalCheckpoints;
-use crate::node::{NodeShared, NodeStatistics};
+use crate::node::{Mutation, NodeShared, NodeStatistics};
 use crate::pace::Paces;
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
@@ -77,7 +77,7 @@ pub struct LocalMessage {
 }
 
 /// Whose message it is: a worker of one boot of a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub address: Address,
     pub boot: Incarnation,
@@ -105,7 +105,7 @@ pub struct Outbox {
     pub replies: Vec<(SessionId, Reply)>,
     /// Refused frames and the like, for the node's log: what happened and what to do.
     pub log: Vec<String>,
-    /// The cluster starts again, and this node with what its disk holds: each part is to be loaded ([`NodeShared::load_part`]).
+    /// The cluster starts again, or this node comes back, with what its disk holds: each part is to be loaded ([`NodeShared::load_part`]).
     pub load: bool,
     /// The control state this worker acts by is newer than at the step before.
     pub state: Option<Arc<ControlState>>,
@@ -298,6 +298,7 @@ fn is_for_strangers(message: &Message) -> bool {
             Message::Raft(_)
                 | Message::RegisterNode(_)
                 | Message::ControlCopy(_)
+                | Message::LoadRows(_)
                 // The leader may itself be one that is let in when the restart is done.
                 | Message::RowsLoaded(_)
         )
@@ -418,7 +419,7 @@ impl Kernel {
         if self.is_stranger(Origin { address: peer, boot }) {
             return;
         }
-        self.node.hear(peer.node, now);
+        self.node.hear(peer.node, boot, now);
         self.paces.note_unread(peer, now);
         if let Some(control) = &mut self.control {
             control.note_unread(peer.node, now);
@@ -448,7 +449,7 @@ impl Kernel {
                     }
                 }
                 LocalContent::Checkpoint => {
-                    self.local_checkpoints.go_on(&mut context!(self, now, outbox));
+                    self.local_checkpoints.on_go_on(&mut context!(self, now, outbox));
                 }
                 LocalContent::GoOn(shard) => {
                     let mut context = context!(self, now, outbox);
@@ -634,7 +635,7 @@ impl Kernel {
         // Most frames come so soon behind another that there is nothing to say, and nobody to look up.
         let node = from.address.node;
         if self.node.heard_at(node) + HEARD_STEP_US <= now && !self.is_stranger(from) {
-            self.node.hear(node, now);
+            self.node.hear(node, from.boot, now);
         }
     }
 
@@ -644,7 +645,15 @@ impl Kernel {
         let group = self.state.groups.get(&arrived.group).filter(|_| self.state.is_formed());
         let known = group.map_or(View(0), |group| group.view);
         let is_newer = arrived.group != NO_GROUP && arrived.view > known;
-        is_newer || self.is_stranger(arrived.from) && !is_for_strangers(message)
+        is_newer || !is_for_strangers(message) && self.is_behind_held(arrived.from)
+    }
+
+    /// Is it of a stranger, or behind a message of the same worker that waits? Their order counts: a snapshot is granted behind the
+    /// records of the commits that it has.
+    fn is_behind_held(&self, from: Origin) -> bool {
+        let is_held = |(arrived, _): &(Arrived, Message)| arrived.from == from;
+        self.is_stranger(from)
+            || self.held.iter().any(is_held) && self.node.mutation != Mutation::GrantOvertakes
     }
 
     /// A message of a live boot. What has left the views is refused by its boot, and who stays a primary stays it: so one of an
@@ -795,6 +804,7 @@ impl Kernel {
             | Message::LearnerReady(_)
             | Message::AskLeave(_)
             | Message::RowsLoaded(_)
+            | Message::LoadRows(_)
             | Message::Handover(Handover { step: HandoverStep::Ready, .. }) => {
                 if let Some(control) = &mut self.control {
                     published = control.on_message(from, message, context);
@@ -841,6 +851,7 @@ impl Kernel {
             | Message::ReplicateOk(_)
             | Message::CommitIndex(_)
             | Message::JoinMarker(_)
+            | Message::OfferAnswer(_)
             | Message::AskTail(_)
             | Message::Tail(_)
             | Message::AskOutcome(_)
@@ -917,6 +928,10 @@ fn tell_room(context: &mut Context<'_>) {
         Room::Nothing => {
             "the disk is full, and what was kept back of it, too: nothing can be written to the rows kept here (error 1021) until \
              there is room again; make some"
+        }
+        Room::Failed => {
+            "no other node has the rows kept here, so they are still read: nothing can be written to them (error 1026) until this node is \
+             started again with a disk that works"
         }
     };
     context.outbox.log.push(said.into());

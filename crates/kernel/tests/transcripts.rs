@@ -121,6 +121,7 @@ transcripts! {
         a_learner_goes_first
         asked_again_soon
         broken_link
+        counts_when_heard
         deaf_node_is_not_let_in
         deposed_leader_gives_none
         deposed_sequencer
@@ -187,6 +188,7 @@ transcripts! {
         told_to_a_learner;
     read:
         backup_is_never_stale
+        grant_behind_held
         prepared_row_on_backup
         read_committed
         reader_waits_for_committing
@@ -229,14 +231,26 @@ transcripts! {
         snapshot_from_before
         worker_behind
         parts_are_copied
-        in_flight_is_copied_once;
+        in_flight_is_copied_once
+        from_own_disk
+        own_disk_undecided
+        own_disk_pending
+        table_dropped_meanwhile;
     report:
         deadlocks_are_remembered
         locks_of_all_nodes;
     restart:
         damage_while_loading
         ended_as_planned
+        group_lost
         learner_is_no_heir
+        lossy
+        lossy_cut_off
+        lossy_does_not_help
+        lossy_is_for_one_restart
+        lossy_second
+        lossy_two_groups
+        lossy_undecided
         one_ends_otherwise
         power_failure;
     sequencer:
@@ -280,4 +294,21 @@ transcripts! {
         three_shrunk_to_two
         two_followers_send
         voter_dies;
+}
+
+/// R6: a learner that keeps rows of its own disk by another rule differs from its primary, and finds that itself.
+mod broken {
+    use crate::script::play_broken;
+
+    #[test]
+    #[should_panic(expected = "are not those of the primary")]
+    fn loaded_not_compared() {
+        play_broken("rejoin/from_own_disk", "LoadedNotCompared");
+    }
+
+    #[test]
+    #[should_panic(expected = "are not those of the primary")]
+    fn loaded_written_over() {
+        play_broken("rejoin/own_disk_pending", "LoadedWrittenOver");
+    }
 }

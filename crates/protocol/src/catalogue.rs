@@ -47,6 +47,7 @@ catalogue! {
     AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";
     Handover: "worker" -> "node, voters", "handover", "a step of it: what has begun has ended, and nothing begins";
     RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk, how long that took, and what was passed over; repeated until views are formed";
+    LoadRows: "leader" -> "node", "control plane", "load what your disk has before you are let in: your group lives, and you are compared";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
@@ -66,6 +67,7 @@ catalogue! {
     ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
     CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
     JoinMarker: "primary" -> "learner", "replication", "the log that follows begins here";
+    OfferAnswer: "learner" -> "primary", "replication", "of the rows whose sums you have offered these differ: copy them";
     AskTail: "heir" -> "member", "takeover", "send what you hold of the dead primary's log and I do not (R >= 3)";
     Tail: "member" -> "heir", "takeover", "that was it: my log ends here (R >= 3)";
     SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";

@@ -224,11 +224,16 @@ impl Group {
     }
     /// Those that have come back and do not count yet, in the order in which they came.
     pub fn learners(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.state == MemberState::Learner)
+        self.members.iter().filter(|member| member.state != MemberState::Active)
     }
     /// The one that is filled first.
     pub fn learner(&self) -> Option<NodeId> {
         self.learners().next().map(|member| member.node)
+    }
+    /// Has it loaded rows from its disk, that are to be compared?
+    pub fn is_learner_with_rows(&self, node: NodeId) -> bool {
+        let with_rows = |member: &Member| member.state == MemberState::LearnerWithRows;
+        self.learners().any(|member| member.node == node && with_rows(member))
     }
     pub fn is_learner(&self, node: NodeId) -> bool {
         self.learners().any(|member| member.node == node)
@@ -249,8 +254,10 @@ pub enum MemberState {
     Active,
     /// Being filled: it gets every record, and answers nothing.
     Learner,
+    /// The same, and it has loaded rows from its disk: what equals is not copied.
+    LearnerWithRows,
 }
-wire_enum!(MemberState { 0 => Active, 1 => Learner });
+wire_enum!(MemberState { 0 => Active, 1 => Learner, 2 => LearnerWithRows });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequencer {
@@ -292,8 +299,10 @@ pub struct Restart {
     pub ended: Lineage,
     /// All data nodes had been stopped as planned.
     pub is_clean: bool,
+    /// The operator has allowed it to begin with less than the last members had.
+    pub is_lossy: bool,
 }
-wire_struct!(Restart { begun, at, epoch, ended, is_clean });
+wire_struct!(Restart { begun, at, epoch, ended, is_clean, is_lossy });
 
 /// A boot whose disk holds what a cluster restart begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,7 +333,13 @@ wire_enum!(ControlOutcome { 0 => Done(version), 1 => Refused(error) });
 pub enum ControlEntry {
     /// A node's boot. When the last data node of the configuration is there, the first views are formed. A data node whose boot
     /// before was excluded comes back as a learner of its group.
-    RegisterNode { node: NodeId, incarnation: Incarnation, home: Home },
+    RegisterNode {
+        node: NodeId,
+        incarnation: Incarnation,
+        home: Home,
+        /// It has loaded rows from its disk.
+        has_rows: bool,
+    },
     ChangeSchema {
         requester: Address,
         incarnation: Incarnation,
@@ -342,20 +357,26 @@ pub enum ControlEntry {
     /// The handover that was begun so is done, or given up.
     EndHandover { begun: u64, done: bool },
     /// Nobody is left of some group: all begin again with what was committed up to `at`, as these disks hold it. Only if nothing was
-    /// applied behind the entry of number `after`.
-    BeginRestart { after: u64, at: Timestamp, is_clean: bool, members: Vec<RestartMember> },
+    /// applied behind the entry of number `after`. A lossy one may be led by nodes that were no members to the last.
+    BeginRestart {
+        after: u64,
+        at: Timestamp,
+        is_clean: bool,
+        is_lossy: bool,
+        members: Vec<RestartMember>,
+    },
     /// All members of the restart that was begun so have loaded their rows.
     EndRestart { begun: u64, report: RestartReport },
 }
 wire_enum!(ControlEntry {
-    0 => RegisterNode { node, incarnation, home },
+    0 => RegisterNode { node, incarnation, home, has_rows },
     1 => ChangeSchema { requester, incarnation, sequence, change },
     2 => RemoveDropped,
     3 => ExcludeNode { node, incarnation },
     4 => PromoteNode { node, incarnation },
     5 => BeginHandover { node, incarnation, purpose },
     6 => EndHandover { begun, done },
-    7 => BeginRestart { after, at, is_clean, members },
+    7 => BeginRestart { after, at, is_clean, is_lossy, members },
     8 => EndRestart { begun, report },
 });
 
@@ -443,8 +464,8 @@ impl ControlState {
     }
     /// May it be promoted?
     pub fn may_promote(&self, node: NodeId, incarnation: Incarnation) -> bool {
-        let member = Member { node, incarnation, state: MemberState::Learner };
-        self.groups.values().any(|group| group.members.contains(&member))
+        let mut learners = self.groups.values().flat_map(Group::learners);
+        learners.any(|member| member.node == node && member.incarnation == incarnation)
     }
 
     pub fn shard_of(&self, bucket: BucketId) -> ShardId {

@@ -1,12 +1,12 @@
 //! What a replica gives its disk: the records of its shard's log, one entry each, in the order in which the replica has them.
 
-use types::wire::{Reader, Wire, WireError};
+use types::wire::{Reader, Wire, WireError, encode_bytes};
 use types::{
     Incarnation, Lineage, LogPosition, ShardId, TableId, Timestamp, TransactionId, wire_enum,
     wire_struct,
 };
 
-use crate::message::{CopiedRow, Record, RecordKind};
+use crate::message::{CheckpointMark, CopiedRow, Record, RecordKind};
 
 #[derive(Clone, Debug)]
 pub enum DiskEntry {
@@ -20,6 +20,10 @@ pub enum DiskEntry {
     Booted { incarnation: Incarnation },
     /// This boot has ended as planned, with its cluster: nothing comes behind that, and the disks have all that it has committed.
     Rested { incarnation: Incarnation },
+    /// A global checkpoint is done, of which this disk is one: in its first part, some time behind where the logs are closed for it.
+    /// Only a lossy restart asks for that: the disk of who is no member any more may be closed at timestamps that no checkpoint was
+    /// done for, behind records that were never decided.
+    Checkpointed { mark: CheckpointMark },
 }
 wire_enum!(DiskEntry {
     0 => Record { shard, lineage, position, record },
@@ -27,6 +31,7 @@ wire_enum!(DiskEntry {
     2 => Begun { shard, lineage, position },
     3 => Booted { incarnation },
     4 => Rested { incarnation },
+    5 => Checkpointed { mark },
 });
 
 /// Some committed rows of a local checkpoint.
@@ -38,6 +43,52 @@ pub struct CheckpointBlock {
 }
 wire_struct!(CheckpointBlock { shard, table, rows });
 
+/// Makes the bytes of a [`CheckpointBlock`] out of rows that are not copied for it.
+pub struct CheckpointBlockWriter {
+    bytes: Vec<u8>,
+    count_at: usize,
+    count: u32,
+}
+
+impl CheckpointBlockWriter {
+    pub fn new(shard: ShardId, table: TableId) -> CheckpointBlockWriter {
+        let mut bytes = Vec::new();
+        shard.encode(&mut bytes);
+        table.encode(&mut bytes);
+        let count_at = bytes.len();
+        0u32.encode(&mut bytes);
+        CheckpointBlockWriter { bytes, count_at, count: 0 }
+    }
+
+    pub fn add(&mut self, key: &[u8], ts: Timestamp, row: &[u8]) {
+        encode_bytes(key, &mut self.bytes);
+        self.bytes.push(COMMITTED_TAG);
+        ts.encode(&mut self.bytes);
+        encode_bytes(row, &mut self.bytes);
+        self.count += 1;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+    /// Bytes so far.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The block so far; the next one begins.
+    pub fn take(&mut self) -> Vec<u8> {
+        let begin = self.bytes[..self.count_at + size_of::<u32>()].to_vec();
+        let mut block = std::mem::replace(&mut self.bytes, begin);
+        let mut count = Vec::new();
+        std::mem::take(&mut self.count).encode(&mut count);
+        block[self.count_at..self.count_at + count.len()].copy_from_slice(&count);
+        block
+    }
+}
+
+const COMMITTED_TAG: u8 = 0;
+
 /// What a local checkpoint of a part of the disk has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointContents {
@@ -46,8 +97,21 @@ pub struct CheckpointContents {
     pub lineage: Lineage,
     /// The shards, and the place in the part's log behind which entries of each are not in it.
     pub shards: Vec<(ShardId, u64)>,
+    pub sections: Vec<CheckpointSection>,
 }
-wire_struct!(CheckpointContents { newest, lineage, shards });
+wire_struct!(CheckpointContents { newest, lineage, shards, sections });
+
+/// The rows of a table in a shard, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointSection {
+    /// The part's store knows it by this.
+    pub number: u64,
+    pub shard: ShardId,
+    pub table: TableId,
+    /// Of its rows and their deletions.
+    pub newest: Timestamp,
+}
+wire_struct!(CheckpointSection { number, shard, table, newest });
 
 impl DiskEntry {
     /// Whose log it is of.
@@ -56,7 +120,9 @@ impl DiskEntry {
             DiskEntry::Record { shard, .. }
             | DiskEntry::Stamped { shard, .. }
             | DiskEntry::Begun { shard, .. } => Some(*shard),
-            DiskEntry::Booted { .. } | DiskEntry::Rested { .. } => None,
+            DiskEntry::Booted { .. }
+            | DiskEntry::Rested { .. }
+            | DiskEntry::Checkpointed { .. } => None,
         }
     }
 
@@ -96,9 +162,27 @@ pub fn encode_record(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{RecordKind, Write};
+    use crate::message::{CopiedVersion, RecordKind, Write};
     use types::wire::Bytes;
     use types::{TableId, TransactionId};
+
+    /// What is written row by row is the block that has them.
+    #[test]
+    fn blocks_are_written_row_by_row() {
+        let mut writer = CheckpointBlockWriter::new(ShardId(300), TableId(7));
+        for count in [3u64, 0, 200] {
+            let mut rows = Vec::new();
+            for number in 0..count {
+                let (key, row) = (vec![number as u8; 3], vec![9; number as usize * 2]);
+                writer.add(&key, Timestamp(number << 40), &row);
+                let version = CopiedVersion::Committed(Timestamp(number << 40), Bytes(row));
+                rows.push(CopiedRow { key: Bytes(key), version });
+            }
+            assert_eq!(writer.is_empty(), count == 0);
+            let block = CheckpointBlock { shard: ShardId(300), table: TableId(7), rows };
+            assert_eq!(writer.take(), block.to_bytes());
+        }
+    }
 
     /// What is written comes back, and a record that is encoded by itself is the same as the entry.
     #[test]
@@ -125,6 +209,9 @@ mod tests {
             DiskEntry::Begun { shard, lineage, position },
             DiskEntry::Booted { incarnation: Incarnation(4) },
             DiskEntry::Rested { incarnation: Incarnation(4) },
+            DiskEntry::Checkpointed {
+                mark: CheckpointMark { at: Timestamp(7), lineage, table_id_next: 5 },
+            },
         ] {
             let bytes = entry.to_bytes();
             let decoded = DiskEntry::from_bytes(&bytes).expect("just written");

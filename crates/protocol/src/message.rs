@@ -35,6 +35,7 @@ pub enum Message {
     AskLeave(AskLeave),
     Handover(Handover),
     RowsLoaded(RowsLoaded),
+    LoadRows(LoadRows),
     // Transactions: coordinator and participant.
     Execute(Box<Execute>),
     ExecuteOk(ExecuteOk),
@@ -56,6 +57,7 @@ pub enum Message {
     ReplicateOk(ReplicateOk),
     CommitIndex(CommitIndex),
     JoinMarker(JoinMarker),
+    OfferAnswer(OfferAnswer),
     AskTail(AskTail),
     Tail(Tail),
     // Timestamps.
@@ -90,7 +92,7 @@ wire_enum!(Message {
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
     26 => Cancel(m), 27 => TransactionUnknown(m), 28 => AskOutcome(m), 29 => Outcome(m), 30 => AskDecision(m),
     32 => Replicate(m), 33 => ReplicateOk(m), 34 => CommitIndex(m), 35 => JoinMarker(m),
-    36 => AskTail(m), 37 => Tail(m),
+    36 => AskTail(m), 37 => Tail(m), 38 => OfferAnswer(m), 39 => LoadRows(m),
     40 => SnapshotRequest(m), 41 => SnapshotGranted(m), 42 => TimestampRequest(m),
     43 => TimestampGranted(m), 44 => HorizonReport(m), 45 => HorizonAdvanced(m),
     48 => WaitEdges(m), 49 => BreakDeadlock(m), 50 => DeadlockFound(m), 51 => DeadlockQuery(m),
@@ -114,20 +116,49 @@ pub struct RegisterNode {
     pub home: Home,
     /// What it could begin with in a cluster restart.
     pub disk: DiskFound,
+    /// It has loaded what its disk has, as it was asked to by [`LoadRows`].
+    pub loaded: Loaded,
 }
-wire_struct!(RegisterNode { config_digest, home, disk });
+wire_struct!(RegisterNode { config_digest, home, disk, loaded });
+
+/// What a boot that asks to be let in has made of its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// It was not asked to load anything yet.
+    NotYet,
+    Loading,
+    /// It has the rows.
+    Rows,
+    /// There are none, or it could not load them.
+    Nothing,
+}
+wire_enum!(Loaded { 0 => NotYet, 1 => Loading, 2 => Rows, 3 => Nothing });
+
+/// The leader lets a boot in that comes back into a living group when it has loaded what its disk has: it is compared then, and only what
+/// differs is copied.
+#[derive(Clone, Debug)]
+pub struct LoadRows {
+    pub incarnation: Incarnation,
+    /// What was committed up to this: its logs are closed there.
+    pub at: Timestamp,
+    /// By the control state of this entry, or a later one: it says what restarts have cut off.
+    pub applied: u64,
+}
+wire_struct!(LoadRows { incarnation, at, applied });
 
 /// What a data node has found on its disk when it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskFound {
     /// All logs of the node are closed at these timestamps, and whole up to there; the newest, in ascending order.
     pub points: Vec<DiskPoint>,
+    /// Those of them at which a global checkpoint is known to have been done; the newest, in ascending order.
+    pub done: Vec<CheckpointMark>,
     /// The boots that this disk has served, if it has been whole since the first of them.
     pub boots: Vec<Incarnation>,
     /// The boot before, if it was stopped as planned with its cluster: everything that it has committed is on the disks.
     pub rested: Option<Incarnation>,
 }
-wire_struct!(DiskFound { points, boots, rested });
+wire_struct!(DiskFound { points, done, boots, rested });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiskPoint {
@@ -136,6 +167,16 @@ pub struct DiskPoint {
     pub lineage: Lineage,
 }
 wire_struct!(DiskPoint { at, lineage });
+
+/// A global checkpoint that this disk is one of: to there its logs are what those of all others were, and all of it is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CheckpointMark {
+    pub at: Timestamp,
+    pub lineage: Lineage,
+    /// Tables that there were then have lower ids, and their unique keys were filled.
+    pub table_id_next: u32,
+}
+wire_struct!(CheckpointMark { at, lineage, table_id_next });
 
 /// A member of a cluster restart has loaded its rows; sent again until views are formed.
 #[derive(Clone, Debug)]
@@ -267,8 +308,10 @@ pub enum Room {
     Reserve,
     /// That is used up, too: what is given to it waits in memory.
     Nothing,
+    /// A write or a sync of it has failed, so nothing is written any more (R17).
+    Failed,
 }
-wire_enum!(Room { 0 => Ample, 1 => Reserve, 2 => Nothing });
+wire_enum!(Room { 0 => Ample, 1 => Reserve, 2 => Nothing, 3 => Failed });
 
 /// How long a message to a node and its acknowledgement take, as far as that is not because of others under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -562,6 +605,14 @@ pub enum RecordKind {
     /// For the learner: some rows as they are at this place in the log; what a snapshot below `complete_from` should see of them
     /// is not there. Of no transaction.
     Copy { table: TableId, rows: Vec<CopiedRow>, complete_from: Timestamp },
+    /// For a learner that has loaded rows from its disk: those of these keys, at this place in the log, it is to compare, piece by piece;
+    /// it keeps those of equal pieces, and what is pending of them follows as a copy. The rest it answers. Of no transaction.
+    Offer {
+        table: TableId,
+        after: Option<Bytes>,
+        pieces: Vec<OfferedPiece>,
+        complete_from: Timestamp,
+    },
     /// For the learner: its rows of these keys, at this place in the log, must be these. Of no transaction.
     Verify { table: TableId, after: Option<Bytes>, up_to: Option<Bytes>, sum: RowsSum },
     /// Of no transaction: all that have a timestamp up to `at` have ended in the log before this, and none behind it gets one.
@@ -576,7 +627,17 @@ wire_enum!(RecordKind {
     5 => Verify { table, after, up_to, sum },
     6 => Decisions { decided, forgotten },
     7 => Closed { at },
+    8 => Offer { table, after, pieces, complete_from },
 });
+
+/// Rows behind those of the piece before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedPiece {
+    /// The last key; none: to the end of the table.
+    pub up_to: Option<Bytes>,
+    pub sum: RowsSum,
+}
+wire_struct!(OfferedPiece { up_to, sum });
 
 /// Of which commits of its log a shard cannot tell any more how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -677,6 +738,27 @@ pub struct JoinMarker {
     pub epoch_max: u16,
 }
 wire_struct!(JoinMarker { shard, position, epoch_max });
+
+/// A learner has compared what its primary has offered at this place in the log.
+#[derive(Clone, Debug)]
+pub struct OfferAnswer {
+    pub shard: ShardId,
+    pub position: LogPosition,
+    /// Of these it has nothing any more but what the log has brought: they are to be copied.
+    pub differing: Vec<KeySpan>,
+    /// Rows that it keeps.
+    pub kept: u64,
+}
+wire_struct!(OfferAnswer { shard, position, differing, kept });
+
+/// Keys of a table behind `after`, up to `up_to`; without them from its beginning, to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySpan {
+    pub table: TableId,
+    pub after: Option<Bytes>,
+    pub up_to: Option<Bytes>,
+}
+wire_struct!(KeySpan { table, after, up_to });
 
 /// A worker needs a snapshot timestamp. One request is under way at a time.
 #[derive(Clone, Debug)]

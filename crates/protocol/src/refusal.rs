@@ -22,6 +22,8 @@ pub enum Refusal {
     /// The disk of a node that keeps these rows has no room for what would be written. The statement is undone; or the whole transaction,
     /// if it was to be committed and told of when that disk has it.
     DiskFull { node: NodeId, rolls_back: bool },
+    /// The same where the disk of the last node that has these rows has failed.
+    DiskFailed { node: NodeId, rolls_back: bool },
     /// The transaction is committed, and others see that; but for too long a disk has had no room for it, so if all members of a node group
     /// ended now it would be lost.
     NotDurable(CommitId),
@@ -72,6 +74,7 @@ wire_enum!(Refusal {
     17 => SnapshotConflict,
     18 => DiskFull { node, rolls_back },
     19 => NotDurable(commit),
+    20 => DiskFailed { node, rolls_back },
 });
 
 impl Refusal {
@@ -94,7 +97,9 @@ impl Refusal {
             | Refusal::Unavailable(_)
             | Refusal::OutcomeUnknown(_)
             | Refusal::NotDurable(_) => true,
-            Refusal::DiskFull { rolls_back, .. } => *rolls_back,
+            Refusal::DiskFull { rolls_back, .. } | Refusal::DiskFailed { rolls_back, .. } => {
+                *rolls_back
+            }
             Refusal::DuplicateKey { .. }
             | Refusal::LockWaitTimeout
             | Refusal::LockNotAvailable

@@ -13,6 +13,8 @@ pub struct RestartReport {
     pub at: Timestamp,
     /// All data nodes had been stopped as planned, when the disks had everything: nothing was lost, and that is known.
     pub is_clean: bool,
+    /// The operator has allowed it to begin with less than the last members had: what only they had is lost, and nobody can count it.
+    pub is_lossy: bool,
     /// Commits behind `at` that the disks have, each counted once.
     pub lost: LostRange,
     /// The first of them, in the order of their timestamps.
@@ -20,7 +22,7 @@ pub struct RestartReport {
     /// In the order of their ids.
     pub nodes: Vec<NodeLoaded>,
 }
-wire_struct!(RestartReport { lineage, ended, at, is_clean, lost, lost_first, nodes });
+wire_struct!(RestartReport { lineage, ended, at, is_clean, is_lossy, lost, lost_first, nodes });
 
 /// Commits that were found on a disk behind what the cluster began with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -115,9 +115,11 @@ fn messages() -> Vec<Message> {
             home: Home(7),
             disk: DiskFound {
                 points: vec![DiskPoint { at: ts, lineage: Lineage(1) }],
+                done: vec![CheckpointMark { at: ts, lineage: Lineage(1), table_id_next: 5 }],
                 boots: vec![Incarnation(9)],
                 rested: Some(Incarnation(9)),
             },
+            loaded: Loaded::Rows,
         }),
         Message::ChangeSchema(ChangeSchema {
             sequence: 1,
@@ -277,6 +279,15 @@ fn messages() -> Vec<Message> {
             ],
             complete_from: ts,
         }),
+        filling(RecordKind::Offer {
+            table: TableId(5),
+            after: Some(Bytes(vec![1])),
+            pieces: vec![OfferedPiece {
+                up_to: Some(Bytes(vec![9])),
+                sum: RowsSum { rows: 7, hash: 8 },
+            }],
+            complete_from: ts,
+        }),
         filling(RecordKind::Verify {
             table: TableId(5),
             after: None,
@@ -287,6 +298,17 @@ fn messages() -> Vec<Message> {
         Message::CommitIndex(CommitIndex { shard, position }),
         Message::AskTail(AskTail { shard, behind: position }),
         Message::Tail(Tail { shard, position }),
+        Message::OfferAnswer(OfferAnswer {
+            shard,
+            position,
+            differing: vec![KeySpan {
+                table: TableId(5),
+                after: None,
+                up_to: Some(Bytes(vec![9])),
+            }],
+            kept: 64,
+        }),
+        Message::LoadRows(LoadRows { incarnation: Incarnation(9), at: ts, applied: 7 }),
         Message::JoinMarker(JoinMarker { shard, position, epoch_max: 3 }),
         Message::SnapshotRequest(SnapshotRequest { request }),
         Message::SnapshotGranted(SnapshotGranted { request, at: ts }),

@@ -77,6 +77,9 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::DiskNotAwaited,
     Mutation::TailNotCut,
     Mutation::CheckpointTooNew,
+    Mutation::LoadedNotCompared,
+    Mutation::ChangedNotWritten,
+    Mutation::DeletedNotWaitedFor,
     Mutation::GrantsUnchecked,
 ];
 
@@ -229,6 +232,8 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         cut_offs,
         exclusions,
         returns,
+        loads,
+        rows_kept,
         ..
     } = total.counts;
     if 0 < crashes + freezes + cut_offs {
@@ -236,6 +241,11 @@ fn run_all(arguments: &Arguments) -> ExitCode {
             "{crashes} nodes ended, {leaves} of them as planned, and the power failed {power_failures} times, {freezes} froze, {hangs} hung, {crawls} crawled, {cut_offs} were cut off; {exclusions} that \
              lived were excluded; {returns} came back"
         );
+        if 0 < loads {
+            println!(
+                "{loads} loaded what their disks had first, of which {rows_kept} rows were not copied"
+            );
+        }
         if 0 < full_disks + lost_disks {
             println!(
                 "{full_disks} times a disk had no room for a while, and {lost_disks} had lost their rows when the power was back"
@@ -268,6 +278,9 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
         options = options.with_disk_faults();
     } else if arguments.power {
         options = options.with_power_failures();
+        if seed % 8 == 7 {
+            options = options.with_deletions();
+        }
     } else if arguments.leaves {
         options = options.with_leaves();
     } else if arguments.failures {

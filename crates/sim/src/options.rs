@@ -50,10 +50,16 @@ pub struct Options {
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
+    /// Data nodes keep their rows on disks, though the power does not fail.
+    pub has_disks: bool,
+    /// A learner is offered and copied so many rows at a time.
+    pub fill_rows_max: Option<usize>,
     /// A part's log may grow by so many entries until a local checkpoint is begun.
     pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
     pub power_failures: Vec<Time>,
+    /// Instead of writing rows when the power fails, delete them.
+    pub only_deletes: bool,
     /// When the disk of a node has no room for its rows, counted as above.
     pub full_disks: Vec<FullDisk>,
     /// When the power fails, a disk of a group is found damaged, in so many of a thousand cases, if another of the group is whole.
@@ -264,8 +270,11 @@ impl Options {
             write_max: Random::new(seed ^ 0xd15c).logarithmic(MILLISECOND / 10, 30 * MILLISECOND),
             faults,
             crash: None,
+            has_disks: false,
+            fill_rows_max: None,
             log_growth_max: None,
             power_failures: Vec::new(),
+            only_deletes: false,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
             sessions: Vec::new(),
@@ -345,6 +354,11 @@ impl Options {
             last = next;
         }
         crash.is_hasty = options.shape.bears_two_failures() && random.chance(500);
+        options.has_disks = random.chance(500);
+        options.fill_rows_max = random.chance(700).then(|| random.between(1, 8) as usize);
+        if options.has_disks && random.chance(500) {
+            options.log_growth_max = Some(random.logarithmic(1, 3_000));
+        }
         options
     }
 
@@ -412,7 +426,15 @@ impl Options {
             at += random.logarithmic(100 * MILLISECOND, 8 * SECOND);
             self.power_failures.push(at);
         }
+        self.fill_rows_max = random.chance(700).then(|| random.between(1, 8) as usize);
         self.with_work(&["bank", "unique"], 1)
+    }
+
+    /// The same, but once the rows are written nothing is done but that they are deleted, beside many local checkpoints.
+    pub fn with_deletions(mut self) -> Options {
+        self.only_deletes = true;
+        self.log_growth_max = Some(Random::new(self.seed ^ 0xde1e7e).logarithmic(1, 60));
+        self.with_work(&[], 0)
     }
 
     /// The same, and disks that have no room for a while, or whose rows are found damaged when the power is back.

@@ -156,6 +156,9 @@ pub struct Counts {
     /// Nodes that lived and were excluded.
     pub exclusions: u64,
     pub returns: u64,
+    /// Nodes that loaded what their disks had before they were let in, and rows of those that had not to be copied.
+    pub loads: u64,
+    pub rows_kept: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -176,6 +179,8 @@ impl std::ops::AddAssign for Counts {
         self.cut_offs += more.cut_offs;
         self.exclusions += more.exclusions;
         self.returns += more.returns;
+        self.loads += more.loads;
+        self.rows_kept += more.rows_kept;
     }
 }
 
@@ -269,7 +274,7 @@ impl World {
         let mut disks = BTreeMap::new();
         for node in &config.nodes {
             let home = Home(u64::from(node.id.0));
-            let has_rows = node.data && !options.power_failures.is_empty();
+            let has_rows = node.data && (options.has_disks || !options.power_failures.is_empty());
             let disk = Disk::new(home, has_rows);
             let (shared, started) = boot(&options, &config, node, &disk, 0, &mut random);
             workers.extend(started);
@@ -636,6 +641,10 @@ impl World {
             && self.is_ready();
         self.returning = others;
         self.counts.returns += ready.len() as u64;
+        for node in &ready {
+            let kept = &self.nodes[node].statistics.rows_kept;
+            self.counts.rows_kept += kept.load(std::sync::atomic::Ordering::Relaxed);
+        }
         self.returned.extend(ready);
         let is_due = |next: &mut Crash| is_calm || next.is_hasty;
         if let Some(mut crash) = self.next_crash.take_if(is_due)
@@ -687,6 +696,7 @@ impl World {
         }
         if std::mem::take(&mut outbox.load) {
             let node = &self.nodes[&address.node];
+            self.counts.loads += u64::from(node.state().restart.is_none());
             for part in 0..node.parts() {
                 let loaded = node.load_part(part).expect("the disk gives back what it was given");
                 node.part_is_loaded(loaded, 0);
@@ -865,6 +875,9 @@ fn boot(
     let shared = shared.expect("the disk gives back what it was given");
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
+    if let Some(count) = options.fill_rows_max {
+        shared.set_fill_rows_max(count);
+    }
     shared.set_control_log_bytes_max(options.control_log_bytes_max);
     if let Some(entries) = options.log_growth_max {
         shared.set_log_growth_max(entries);

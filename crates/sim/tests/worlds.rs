@@ -257,6 +257,20 @@ fn leaving_in_turns(seed: u64, kinds: &[&str]) -> Options {
     options
 }
 
+/// What is prepared in one group is decided in the other, and the links between them are cut all the time: something is prepared, and not
+/// decided there, while its log is closed. Then the power fails, again and again.
+fn cut_and_without_power(seed: u64) -> Options {
+    let mut options = Options::of_seed(seed, 6).with_work(&["bank", "ledger"], 4);
+    (options.shape, options.workers, options.shards_per_group) = (Shape::TwoGroups, 1, 4);
+    let mut options = options.with_power_failures();
+    let (cut_interval, cut_max) = (Some(20 * MILLISECOND), 300 * MILLISECOND);
+    options.faults = Faults { cut_interval, cut_max, ..Faults::NONE };
+    // Links that are cut are not to look like dead nodes.
+    options.heartbeat_ms = 1_000;
+    options.power_failures = (1..10).map(|turn| turn * 600 * MILLISECOND + seed % 7).collect();
+    options
+}
+
 /// Each is deaf for a second, and then hears it all.
 fn cut_off_in_turns(seed: u64) -> Options {
     in_turns(seed, |node| {
@@ -305,6 +319,10 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::LostTransactionGoesOn => {
                 partners_in_turns(*seed, &["ledger", "counters"], Faults::NONE)
             }
+            Mutation::LoadedNotCompared => {
+                let options = Options::of_seed(*seed, 5).with_work(&["bank", "unique"], 2);
+                Options { has_disks: true, ..options.with_returns() }
+            }
             Mutation::LearnerNotAwaited | Mutation::PreparedNotCopied | Mutation::WorkerBehind => {
                 Options::of_seed(*seed, 5).with_work(&["bank", "ledger"], 2).with_returns()
             }
@@ -320,15 +338,13 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::HangingIsKept => hung(*seed),
             Mutation::OutcomeGuessed => unanswered_in_turns(*seed),
             Mutation::GrantsUnchecked => frozen_in_turns(*seed),
-            // Something must be prepared, and not decided there, while its log is closed: links are cut meanwhile.
-            Mutation::PreparedNotClosed => {
-                let (cut_interval, cut_max) = (Some(20 * MILLISECOND), 60 * MILLISECOND);
-                let options = Options::of_seed(*seed, 6).with_work(&["bank", "ledger"], 4);
-                let faults = Faults { cut_interval, cut_max, ..Faults::NONE };
-                Options { faults, ..options.with_power_failures() }
-            }
-            Mutation::DiskNotAwaited | Mutation::TailNotCut | Mutation::CheckpointTooNew => {
-                Options::of_seed(*seed, 6).with_power_failures()
+            Mutation::PreparedNotClosed => cut_and_without_power(*seed),
+            Mutation::DiskNotAwaited
+            | Mutation::TailNotCut
+            | Mutation::CheckpointTooNew
+            | Mutation::ChangedNotWritten => Options::of_seed(*seed, 6).with_power_failures(),
+            Mutation::DeletedNotWaitedFor => {
+                Options::of_seed(*seed, 20).with_power_failures().with_deletions()
             }
             _ => Options::of_seed(*seed, 3),
         };

@@ -1,4 +1,4 @@
-//! `skarv mgm`'s backups: START BACKUP, ABORT BACKUP, BACKUP STATUS.
+//! `skarv mgm`'s backups: START BACKUP, ABORT BACKUP, BACKUP STATUS; and ABORT RESTORE.
 //!
 //! A backup is begun by one node, which sees to the others; it goes on when this process ends, and that node is asked how it is.
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use io::ManagementError;
 use serde_json::{Value, json};
 
-use crate::manage::{self, Nodes};
+use crate::manage::{self, Asked, Nodes};
 use crate::size::human;
 
 const POLL: Duration = Duration::from_millis(200);
@@ -18,6 +18,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 pub enum BackupCommand {
     Start { id: Option<u32>, dir: Option<PathBuf>, secret: Option<SecretWord>, waits: bool },
     Abort { id: Option<u32> },
+    AbortRestore,
     Status,
 }
 
@@ -41,6 +42,7 @@ pub fn parse(line: &str) -> Option<Result<BackupCommand, String>> {
     let upper: Vec<&str> = upper.iter().map(String::as_str).collect();
     match upper.as_slice() {
         ["BACKUP", "STATUS"] => Some(Ok(BackupCommand::Status)),
+        ["ABORT", "RESTORE"] => Some(Ok(BackupCommand::AbortRestore)),
         ["ABORT", "BACKUP"] => Some(Ok(BackupCommand::Abort { id: None })),
         ["ABORT", "BACKUP", id] => {
             let id = id.parse().map(|id| BackupCommand::Abort { id: Some(id) });
@@ -95,6 +97,20 @@ fn parse_start(words: &[String], upper: &[&str]) -> Result<BackupCommand, String
     Ok(BackupCommand::Start { id, dir, secret, waits })
 }
 
+/// The commands of a line: between quotes a `;` is a letter like others.
+pub fn commands(line: &str) -> Vec<&str> {
+    let mut quote = None;
+    let ends = |letter: char| {
+        match quote {
+            Some(open) if open == letter => quote = None,
+            None if matches!(letter, '\'' | '"') => quote = Some(letter),
+            _ => {}
+        }
+        letter == ';' && quote.is_none()
+    };
+    line.split(ends).filter(|command| !command.trim().is_empty()).collect()
+}
+
 /// Words, and what stands between quotes as one; `PASSWORD='x'` is two.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
@@ -140,8 +156,7 @@ pub fn add_secret(request: &mut Value, secret: Option<&SecretWord>) -> Result<()
         Some(SecretWord::PasswordFile(path)) => {
             let text = String::from_utf8(read(path)?);
             let text = text.map_err(|_| format!("{} is not UTF-8", path.display()))?;
-            // As editors end a line.
-            request["password"] = json!(text.trim_end_matches(['\n', '\r']));
+            request["password"] = json!(text.lines().next().unwrap_or_default());
         }
         Some(SecretWord::KeyFile(path)) => {
             let bytes = read(path)?;
@@ -193,17 +208,12 @@ pub fn run(
             if let Some(id) = id {
                 request["id"] = json!(id);
             }
-            let mut refused = "no node of this directory runs".to_string();
-            for (_, socket) in &cluster.sockets {
-                match manage::request(socket, &request) {
-                    Ok(answer) => {
-                        return Ok((format!("backup {} is aborted", answer["id"]), answer));
-                    }
-                    Err(ManagementError::Refused(why)) => refused = why,
-                    Err(_) => {}
-                }
-            }
-            Err(refused)
+            let answer = abort(cluster, &request)?;
+            Ok((format!("backup {} is aborted", answer["id"]), answer))
+        }
+        BackupCommand::AbortRestore => {
+            let answer = abort(cluster, &json!({ "command": "abort_restore" }))?;
+            Ok(("the restore is aborted: what it has made goes".into(), answer))
         }
         BackupCommand::Status => {
             let mut all = Vec::new();
@@ -222,19 +232,32 @@ pub fn run(
     }
 }
 
+/// Asks all nodes: one of them sees to it.
+fn abort(cluster: &Nodes, request: &Value) -> Result<Value, String> {
+    let mut refused = "no node of this directory runs".to_string();
+    for (_, socket) in &cluster.sockets {
+        match manage::request(socket, request) {
+            Ok(answer) => return Ok(answer),
+            Err(ManagementError::Refused(why)) => refused = why,
+            Err(_) => {}
+        }
+    }
+    Err(refused)
+}
+
 fn wait(
     id: u64,
     node: u16,
     cluster: &Nodes,
     say: &impl Fn(&str),
 ) -> Result<(String, Value), String> {
+    let mut asked = Asked::new(cluster, node);
     let mut said = Instant::now();
     loop {
         std::thread::sleep(POLL);
-        let answer = cluster.ask(node, &json!({ "command": "backups" }));
-        let answer = answer.ok_or_else(|| {
-            format!("node {node}, which sees to backup {id}, does not answer any more")
-        })?;
+        let answer = asked.ask(&json!({ "command": "backups" }));
+        let answer = answer.map_err(|why| format!("{why}, and it sees to backup {id}"))?;
+        let Some(answer) = answer else { continue };
         let backups = answer["backups"].as_array().cloned().unwrap_or_default();
         let own = backups.into_iter().rfind(|backup| backup["id"] == json!(id));
         let own =
@@ -301,6 +324,7 @@ mod tests {
             ),
             ("ABORT BACKUP 4", BackupCommand::Abort { id: Some(4) }),
             ("ABORT BACKUP", BackupCommand::Abort { id: None }),
+            ("abort restore;", BackupCommand::AbortRestore),
             ("backup status", BackupCommand::Status),
         ] {
             assert_eq!(parse(line), Some(Ok(command)), "{line}");
@@ -322,6 +346,20 @@ mod tests {
     }
 
     #[test]
+    fn commands_are_split_where_they_end() {
+        for (line, found) in [
+            ("SHOW", vec!["SHOW"]),
+            ("SHOW; ALL STATUS;", vec!["SHOW", " ALL STATUS"]),
+            (";; ;", vec![]),
+            ("START BACKUP TO '/a;b' ;SHOW", vec!["START BACKUP TO '/a;b' ", "SHOW"]),
+            ("ENCRYPT PASSWORD \"it's;\"; SHOW", vec!["ENCRYPT PASSWORD \"it's;\"", " SHOW"]),
+            ("TO '/a;b", vec!["TO '/a;b"]),
+        ] {
+            assert_eq!(commands(line), found, "{line}");
+        }
+    }
+
+    #[test]
     fn secrets_are_read() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("secret");
@@ -334,7 +372,10 @@ mod tests {
             let mut request = json!({});
             add_secret(&mut request, Some(&word)).map(|()| request)
         };
-        assert_eq!(read(b"open sesame\n", false), Ok(json!({ "password": "open sesame" })));
+        for text in ["open sesame", "open sesame\n", "open sesame\r\n", "open sesame\nof 2025\n"] {
+            let found = read(text.as_bytes(), false);
+            assert_eq!(found, Ok(json!({ "password": "open sesame" })), "{text:?}");
+        }
         let digits = "0b".repeat(32);
         assert_eq!(read(&[11; 32], true), Ok(json!({ "key": digits })));
         assert_eq!(read(format!("{digits}\n").as_bytes(), true), Ok(json!({ "key": digits })));

@@ -57,7 +57,8 @@ pub enum Command {
     /// Brings tables of a backup into a running cluster, of whatever shape.
     ///
     /// A data node of this machine reads the files, so they must be on it: those of all nodes of the backup in one directory. Tables
-    /// with the same names must not be there. With --until and --archive the tables come as they were at that moment.
+    /// with the same names must not be there. With --until and --archive the tables come as they were at that moment. They
+    /// get their names when all their rows are there; what fails leaves none. Ctrl-C aborts it, as ABORT RESTORE of `skarv mgm` does.
     Restore(RestoreOptions),
     /// Simulates whole clusters with faults, one from each seed, and judges what their clients see.
     ///
@@ -107,6 +108,10 @@ pub struct UpOptions {
     /// Begins anew, empty: the rows and tables that are in the directory go.
     #[arg(long)]
     pub initial: bool,
+    /// If the nodes that had the rows last are gone for good: begins with what the others' disks have up to one moment, and loses
+    /// what was committed later. Their processes must not run. Of no effect where the rows are all there, and for one start only.
+    #[arg(long, conflicts_with = "initial")]
+    pub lossy: bool,
     /// Does not start again a node that died.
     #[arg(long)]
     pub no_restart: bool,
@@ -143,6 +148,11 @@ pub struct ServerOptions {
     /// node that was down comes back without it.
     #[arg(long)]
     pub initial: bool,
+    /// Given to the voters, if the nodes that had the rows last are gone for good: the cluster begins with what the others' disks
+    /// have up to one moment, and loses what was committed later. The processes of those nodes must not run. Of no effect where the
+    /// rows are all there, and for one start only.
+    #[arg(long, conflicts_with = "initial")]
+    pub lossy: bool,
     /// Started by `skarv up`: own session, no log lines on standard error.
     #[arg(long, hide = true)]
     pub child: bool,

@@ -1,7 +1,7 @@
 //! Asking the nodes of a cluster over their management sockets.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use io::{ManagementError, management_request};
 use serde_json::{Value, json};
@@ -11,6 +11,8 @@ use crate::status_file::Status;
 /// A node answers after at most 2 s, also when others do not.
 const TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT_AT_ONCE: Duration = Duration::from_millis(200);
+/// A node that has much to do may let questions be for a while.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 pub fn request(socket: &Path, request: &Value) -> Result<Value, ManagementError> {
     management_request(socket, request, TIMEOUT)
@@ -106,6 +108,30 @@ impl Nodes {
     }
 }
 
+/// A node that is asked again and again how far something is.
+pub struct Asked<'a> {
+    cluster: &'a Nodes,
+    pub node: u16,
+    answered: Instant,
+}
+
+impl Asked<'_> {
+    pub fn new(cluster: &Nodes, node: u16) -> Asked<'_> {
+        Asked { cluster, node, answered: Instant::now() }
+    }
+
+    /// Ok(None): there is no answer this time. Err: it has ended, or been silent for too long.
+    pub fn ask(&mut self, query: &Value) -> Result<Option<Value>, String> {
+        let answer = self.cluster.ask(self.node, query);
+        if answer.is_some() {
+            self.answered = Instant::now();
+        } else if !self.cluster.may_run(self.node) || SILENCE_MAX <= self.answered.elapsed() {
+            return Err(format!("node {} does not answer any more", self.node));
+        }
+        Ok(answer)
+    }
+}
+
 /// node2.mgm.sock is node 2's.
 fn sockets_in(dir: &Path) -> Vec<(u16, PathBuf)> {
     let Ok(files) = std::fs::read_dir(dir) else { return Vec::new() };
@@ -132,6 +158,7 @@ mod tests {
         let nodes = Nodes::find(dir.path()).expect("found");
         let ids: Vec<u16> = nodes.sockets.iter().map(|(id, _)| *id).collect();
         assert_eq!(ids, [2, 3]);
+        assert!(Asked::new(&nodes, 2).ask(&json!({"command": "ping"})).is_err(), "it has ended");
         let error = nodes.ask_any(&json!({"command": "status"})).expect_err("nobody listens");
         assert!(error.contains("no node of the cluster"), "{error}");
     }

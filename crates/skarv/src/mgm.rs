@@ -33,6 +33,7 @@ START BACKUP [<id>] [TO '<dir>'] [ENCRYPT PASSWORD '<password>' | PASSWORDFILE '
                      its DIR/backups/BACKUP-<id> or <dir>/BACKUP-<id>; `skarv restore` brings it back
 BACKUP STATUS        backups that were begun, and how far they are
 ABORT BACKUP [<id>]  ends one; what it has written goes
+ABORT RESTORE        ends the restore that goes on; what it has made goes
 HELP                 this list
 QUIT, EXIT           leaves";
 
@@ -119,7 +120,7 @@ pub fn run(options: &MgmOptions) -> ExitCode {
 fn execute_all(commands: &str, cluster: &Nodes, json: bool) -> ExitCode {
     let mut failed = false;
     let mut count = 0;
-    for command in commands.split(';').filter(|command| !command.trim().is_empty()) {
+    for command in backup::commands(commands) {
         count += 1;
         match step(command, cluster, json) {
             Ok(true) => {}

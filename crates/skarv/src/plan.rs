@@ -339,9 +339,10 @@ mod tests {
 
         // A link port that somebody took is replaced, and that is said.
         let taken = first.config.nodes[0].link_address().expect("an address").port();
-        let held = ports::bind(taken).expect("free");
+        // Or it cannot be bound: nobody kept it for this test, and then somebody else took it.
+        let held = ports::bind(taken);
         let moved = make(&options(""), dir.path()).expect("made");
-        assert_eq!(moved.notes.len(), 1);
+        assert!(moved.notes.iter().any(|note| note.contains("the ports between the nodes")));
         assert_ne!(moved.config.nodes[0].address, first.config.nodes[0].address);
         drop(held);
 

@@ -1,21 +1,27 @@
 //! `skarv restore`: tables of a backup come into a running cluster, of whatever shape.
 //!
-//! A data node of this machine reads the files and writes the rows; this sees how far it is.
+//! A data node of this machine reads the files and writes the rows; this sees how far it is. Interrupted it ends the restore, too.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use types::temporal::DateTime;
 
 use crate::backup::{self, SecretWord};
 use crate::cli::RestoreOptions;
-use crate::manage::Nodes;
+use crate::manage::{Asked, Nodes};
 use crate::size::human;
 use crate::table_name;
 
 const POLL: Duration = Duration::from_millis(200);
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+/// As a shell says that a command was interrupted.
+const INTERRUPTED: u8 = 128 + SIGINT as u8;
 
 pub fn run(options: &RestoreOptions) -> ExitCode {
     let cluster = match Nodes::find(&options.directory.dir) {
@@ -25,7 +31,11 @@ pub fn run(options: &RestoreOptions) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match restore(options, &cluster) {
+    let interrupted = match watch_signals() {
+        Ok(interrupted) => interrupted,
+        Err(error) => return crate::fail(&format!("cannot watch signals: {error}")),
+    };
+    match restore(options, &cluster, &interrupted) {
         Ok(answer) => {
             match options.json {
                 true => println!("{answer}"),
@@ -33,19 +43,48 @@ pub fn run(options: &RestoreOptions) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Err(error) => crate::fail(&error),
+        Err(error) => {
+            let code = crate::fail(&error);
+            if interrupted.load(Ordering::Relaxed) { ExitCode::from(INTERRUPTED) } else { code }
+        }
     }
 }
 
-fn restore(options: &RestoreOptions, cluster: &Nodes) -> Result<Value, String> {
+/// Says whether somebody has asked for the end; the second time this process ends at once.
+fn watch_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let code = i32::from(INTERRUPTED);
+        flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupted))?;
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+fn restore(
+    options: &RestoreOptions,
+    cluster: &Nodes,
+    interrupted: &AtomicBool,
+) -> Result<Value, String> {
     let request = request(options)?;
     let (node, _) = cluster.ask_data_node(&request)?;
+    let mut asked = Asked::new(cluster, node);
     let mut said = Instant::now();
+    let mut has_asked_end = false;
     loop {
         std::thread::sleep(POLL);
-        let answer = cluster.ask(node, &json!({ "command": "restore_status" }));
-        let answer = answer
-            .ok_or_else(|| format!("node {node}, which restores it, does not answer any more"))?;
+        if interrupted.load(Ordering::Relaxed) && !has_asked_end {
+            has_asked_end = cluster.ask(node, &json!({ "command": "abort_restore" })).is_some();
+            if has_asked_end && !options.json {
+                println!("interrupted: the restore is aborted, and what it has made goes");
+            }
+        }
+        let answer = asked.ask(&json!({ "command": "restore_status" })).map_err(|why| {
+            format!(
+                "{why}: if it has died nothing of the restore stays, else that goes on, and ABORT RESTORE of `skarv mgm` ends it"
+            )
+        })?;
+        let Some(answer) = answer else { continue };
         match answer["state"].as_str() {
             Some("done") => return Ok(answer),
             Some("running") => {}
@@ -54,7 +93,7 @@ fn restore(options: &RestoreOptions, cluster: &Nodes) -> Result<Value, String> {
             }
             _ => {
                 return Err(format!(
-                    "node {node} was started again: what it restored is there in part"
+                    "node {node} was started again meanwhile: nothing was restored"
                 ));
             }
         }

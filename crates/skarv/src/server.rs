@@ -61,8 +61,9 @@ pub fn run(options: &ServerOptions) -> ExitCode {
 /// Nobody looks after this process, as far as it knows: it becomes the node's next one.
 fn start_again() -> ExitCode {
     let mut command = Command::new(up::executable());
-    // The cluster does not begin anew with it.
-    command.arg0("skarv").args(std::env::args_os().skip(1).filter(|word| word != "--initial"));
+    // The cluster does not begin anew with it, nor with less than it had.
+    let words = std::env::args_os().skip(1);
+    command.arg0("skarv").args(words.filter(|word| word != "--initial" && word != "--lossy"));
     let error = command.exec();
     crate::fail(&format!("cannot start again: {error}"))
 }
@@ -114,6 +115,7 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
     };
     made.archive.clone_from(&config.archive);
     made.initial = options.initial;
+    made.lossy = options.lossy;
     made.log_to_stderr = !options.child;
     made.stop_on_signals = true;
     Ok((made, link))
@@ -158,6 +160,9 @@ mod tests {
         assert_eq!(made.mysql_unix, Some(dir.path().join("node3.sock")));
         assert_eq!(made.node_addresses.len(), 3);
         assert_eq!(made.link_sockets[&NodeId(2)], dir.path().join("node2.link.sock"));
+        assert!(!made.lossy);
+        let (voter, _) = node_options(&options(dir.path(), "--node 1 --lossy")).expect("there");
+        assert!(voter.lossy);
         assert_eq!(made.memory_limit_bytes, 32 << 20);
         assert_eq!(made.cluster.shards_per_group, 6);
         assert!(!made.log_to_stderr && made.stop_on_signals);

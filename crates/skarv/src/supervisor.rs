@@ -57,8 +57,7 @@ pub struct Supervisor<'a> {
     config: Config,
     dir: PathBuf,
     restart: bool,
-    /// The cluster begins anew, empty.
-    initial: bool,
+    begins: Begins,
     console: &'a mut Console,
     events: Receiver<Event>,
     status: Status,
@@ -96,13 +95,23 @@ enum StartFailure {
     Failed(String),
 }
 
+/// What the cluster that is started begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    WithItsRows,
+    /// What is in the directory is of another one, and goes.
+    Anew,
+    /// With its rows, and with less than all if that is not to be had.
+    Lossy,
+}
+
 impl<'a> Supervisor<'a> {
     /// Takes over the signals of the process. `dir` is absolute.
     pub fn new(
         config: Config,
         dir: PathBuf,
         restart: bool,
-        initial: bool,
+        begins: Begins,
         console: &'a mut Console,
     ) -> Result<Supervisor<'a>, String> {
         let mut watch = signal_hook::iterator::Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGTERM])
@@ -118,7 +127,7 @@ impl<'a> Supervisor<'a> {
             }
         });
         let status = Status::new(&config, &dir);
-        Ok(Supervisor { config, dir, restart, initial, console, events, status, nodes: Vec::new() })
+        Ok(Supervisor { config, dir, restart, begins, console, events, status, nodes: Vec::new() })
     }
 
     /// Until the cluster has ended, one way or another.
@@ -160,7 +169,7 @@ impl<'a> Supervisor<'a> {
         self.status.supervisor_pid = Some(std::process::id());
         self.nodes.clear();
         for node in self.config.nodes.clone() {
-            let child = self.spawn(node.id, self.initial).map_err(StartFailure::Failed)?;
+            let child = self.spawn(node.id, self.begins).map_err(StartFailure::Failed)?;
             self.console.say(&format!(
                 "node {} ({}): process {}",
                 node.id,
@@ -181,17 +190,18 @@ impl<'a> Supervisor<'a> {
         self.wait_ready(deadline)
     }
 
-    /// `initial`: in a cluster that begins anew.
-    fn spawn(&self, id: u16, initial: bool) -> Result<Child, String> {
+    fn spawn(&self, id: u16, begins: Begins) -> Result<Child, String> {
         let path = io::NodeOptions::log_path(&self.dir, types::NodeId(id));
         let log = OpenOptions::new().create(true).append(true).open(&path);
         let log = log.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let mut command = Command::new(up::executable());
         command.arg0("skarv").arg("server").arg("--dir").arg(&self.dir);
         command.arg("--node").arg(id.to_string()).arg("--child");
-        if initial {
-            command.arg("--initial");
-        }
+        command.args(match begins {
+            Begins::Anew => Some("--initial"),
+            Begins::Lossy => Some("--lossy"),
+            Begins::WithItsRows => None,
+        });
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir(&self.dir);
         // Ctrl-C in the terminal of `skarv up` is for the supervisor, which then stops the nodes in order. Not a session for each:
         // Linux shares the cores between sessions first, and one that is busy can keep another from running for half a second.
@@ -274,7 +284,12 @@ impl<'a> Supervisor<'a> {
     /// A node that has ended while the cluster starts.
     fn start_again(&mut self, index: usize) -> Result<(), StartFailure> {
         let id = self.nodes[index].id;
-        let child = self.spawn(id, false).map_err(StartFailure::Failed)?;
+        // What the operator has allowed is for the whole start: a node that ends meanwhile may be a voter.
+        let begins = match self.begins {
+            Begins::Lossy => Begins::Lossy,
+            Begins::Anew | Begins::WithItsRows => Begins::WithItsRows,
+        };
+        let child = self.spawn(id, begins).map_err(StartFailure::Failed)?;
         self.console.say(&format!("node {id} started again: process {}", child.id()));
         self.status.nodes[index].restarts += 1;
         let node = &mut self.nodes[index];
@@ -395,7 +410,7 @@ impl<'a> Supervisor<'a> {
         if self.nodes[index].restart_at.is_none_or(|at| now < at) {
             return;
         }
-        match self.spawn(id, false) {
+        match self.spawn(id, Begins::WithItsRows) {
             Ok(child) => {
                 self.console.say(&format!("node {id} started again: process {}", child.id()));
                 self.status.nodes[index].restarts += 1;

@@ -15,7 +15,7 @@ use crate::cli::UpOptions;
 use crate::console::{self, Console, Line};
 use crate::process::{self, Signal};
 use crate::status_file::Status;
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Begins, Supervisor};
 use crate::{plan, size};
 
 pub fn run(options: &UpOptions) -> ExitCode {
@@ -56,8 +56,12 @@ fn supervise(options: &UpOptions, console: &mut Console) -> Result<(), String> {
     for note in &plan.notes {
         console.warn(note);
     }
-    let supervisor =
-        Supervisor::new(plan.config, dir, !options.no_restart, !plan.restarted, console)?;
+    let begins = match plan.restarted {
+        true if options.lossy => Begins::Lossy,
+        true => Begins::WithItsRows,
+        false => Begins::Anew,
+    };
+    let supervisor = Supervisor::new(plan.config, dir, !options.no_restart, begins, console)?;
     supervisor.run(std::time::Duration::from_secs(options.timeout))
 }
 

@@ -26,6 +26,7 @@ pub mod code {
     pub const ER_DB_CREATE_EXISTS: u16 = 1007;
     pub const ER_DB_DROP_EXISTS: u16 = 1008;
     pub const ER_DISK_FULL: u16 = 1021;
+    pub const ER_ERROR_ON_WRITE: u16 = 1026;
     pub const ER_CON_COUNT_ERROR: u16 = 1040;
     pub const ER_OUT_OF_RESOURCES: u16 = 1041;
     pub const ER_HANDSHAKE_ERROR: u16 = 1043;

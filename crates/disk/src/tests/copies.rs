@@ -40,6 +40,9 @@ fn copies_come_back() {
     let path = dir.path().join("copy");
     write(&path, None);
     assert_eq!(read(&path, None).unwrap(), (blocks(), CopyEnd::Clean));
+    let error =
+        read(&path, Some(&Secret::Password("any".into()))).expect_err("no secret").to_string();
+    assert!(error.contains("is not encrypted"), "{error}");
 
     let (salt, password) = ([3; 16], "correct horse");
     let key = key_of_password(password, &salt, 10);
@@ -68,7 +71,7 @@ fn a_damaged_copy_is_found_out() {
     let key = [5; 32];
     for lock in [None, Some(Lock { key, password: None })] {
         write(&path, lock.as_ref());
-        let secret = Some(Secret::Key(key));
+        let secret = lock.as_ref().map(|lock| Secret::Key(lock.key));
         let whole = std::fs::read(&path).unwrap();
         let (mut refused, mut torn) = (0, 0);
         let mut look = |bytes: &[u8]| {
@@ -109,7 +112,7 @@ fn a_growing_log_is_read() {
         kept_from: Box::new(|_, _| None),
     };
     let disk = Disk::open(&options()).unwrap();
-    disk.start(Arc::new(|_| {}), Arc::new(|error: String| panic!("{error}"))).unwrap();
+    disk.start(Arc::new(|_| {}), Arc::new(|error: String| panic!("{error}")), || ()).unwrap();
     let write = |from: u64, to: u64| {
         for number in from..to {
             disk.append(0, &number.to_le_bytes().repeat(25));
@@ -124,6 +127,7 @@ fn a_growing_log_is_read() {
     let held = disk.hold_checkpoints(0);
     // What the part itself needs no more.
     disk.begin_checkpoint(0);
+    disk.begin_section(0, 1);
     disk.end_checkpoint(0, middle, Vec::new());
     super::real::wait_until("the checkpoint is durable", || disk.checkpoint_written(0).is_some());
     disk.accept_checkpoint(0, disk.checkpoint_written(0).unwrap());

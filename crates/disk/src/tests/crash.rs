@@ -1,13 +1,18 @@
 //! A part's history, cut off behind every one of its operations: what is left is opened, and must be what was durable.
 
-use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::{MemoryFiles, crash_states};
-use crate::checkpoints::Checkpoints;
-use crate::files::Files;
-use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use super::write_durably;
+use crate::checkpoints::{Checkpoints, KIND};
+use crate::files::{Files, is_no_room};
+use crate::format::numbered;
+use crate::manifest;
+use crate::pieces::Pieces;
+use crate::redo::{self, Mutation, Redo, RedoOptions, Written};
+use crate::segment::pack;
 use crate::{DiskError, Room};
 
 const FILE_BYTES: u64 = 4_096;
@@ -66,22 +71,21 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
     let mut note = |files: &MemoryFiles, records: usize, checkpoint: Option<(u64, usize)>| {
         promised.push(Promised { operations: files.operations().len(), records, checkpoint });
     };
-    let (mut checkpoint, mut reserves_used) = (None, 0);
+    let (mut checkpoint, mut quiet, mut reserves_used) = (None, None, 0);
     for round in 0..ROUNDS {
-        let mut pieces: VecDeque<Vec<u8>> = VecDeque::new();
+        let mut pieces = Pieces::default();
         for _ in 0..1 + round % 3 {
-            let mut piece = Vec::new();
+            pieces.begin_piece();
             for _ in 0..1 + round % 2 {
-                add_record(&mut piece, &record(count));
+                pieces.add(&record(count));
                 count += 1;
             }
-            pieces.push_back(piece);
             places.push(0);
         }
         // Now and then there is no room for another file: the one that is kept for that is used.
         let has_reserve = part.redo.room() == Room::Ample;
         files.refuse_room(u32::from(20 < round && has_reserve));
-        assert_eq!(part.redo.write(&mut pieces).unwrap(), Written::Durable);
+        assert_eq!(write_durably(&mut part.redo, &mut pieces).unwrap(), Written::All);
         files.refuse_room(0);
         reserves_used += usize::from(part.redo.room() == Room::Reserve);
         if round % 7 == 1 {
@@ -91,8 +95,18 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
         if round % 4 == 3 {
             let log_from = part.redo.end;
             part.checkpoints.begin().unwrap();
-            part.checkpoints.add_block(&vec![round as u8; 3_000]).unwrap();
-            part.checkpoints.add_block(&(count as u64).to_le_bytes()).unwrap();
+            match quiet.filter(|_| round % 3 != 0) {
+                Some(section) => part.checkpoints.keep_section(section),
+                None => {
+                    let section = 2 * round as u64;
+                    part.checkpoints.begin_section(section).unwrap();
+                    part.checkpoints.add_block(pack(b"quiet").unwrap()).unwrap();
+                    quiet = Some(section);
+                }
+            }
+            part.checkpoints.begin_section(2 * round as u64 + 1).unwrap();
+            part.checkpoints.add_block(pack(&vec![round as u8; 3_000]).unwrap()).unwrap();
+            part.checkpoints.add_block(pack(&(count as u64).to_le_bytes()).unwrap()).unwrap();
             if hasty == Hasty::ReleasesBefore {
                 part.redo.release(log_from).unwrap();
             }
@@ -101,22 +115,61 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             checkpoint = Some((number, count));
             note(files, count, checkpoint);
             part.checkpoints.accept(number).unwrap();
+            if hasty == Hasty::RemovesKept && round + 1 == ROUNDS {
+                files.remove(&numbered(KIND, quiet.expect("just written or kept"))).unwrap();
+            }
             part.redo.release(part.checkpoints.log_needed()).unwrap();
         }
-        if round % 20 == 9 {
-            // A start in between.
+        if round % 20 == 4 {
+            // Killed before the sync of what it has written.
+            let mut pieces = Pieces::default();
+            pieces.add(&record(count));
+            if mutation != Mutation::SyncSkipped {
+                files.fail_sync_of(redo::KIND, ErrorKind::Other);
+            }
+            let end = part.redo.end;
+            let written = write_durably(&mut part.redo, &mut pieces);
+            assert_eq!(written.is_err(), mutation != Mutation::SyncSkipped);
+            // Unless it was the sync of the file before, which had no room for it.
+            count += usize::from(end < part.redo.end);
+        }
+        if round % 20 == 14 {
+            part.checkpoints.begin().unwrap();
+            part.checkpoints.keep_section(quiet.expect("in the first one"));
+            part.checkpoints.begin_section(2 * round as u64 + 1).unwrap();
+            part.checkpoints.add_block(pack(&[7; 50]).unwrap()).unwrap();
+            part.checkpoints.add_block(pack(&(count as u64).to_le_bytes()).unwrap()).unwrap();
+            let (log_from, contents) = (part.redo.end, (count as u64).to_le_bytes().to_vec());
+            if round % 40 == 14 {
+                part.checkpoints.end(log_from, contents).unwrap();
+                files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
+                let number = part.checkpoints.newest().unwrap();
+                part.checkpoints.accept(number).unwrap_err();
+            } else {
+                files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
+                let error = part.checkpoints.end(log_from, contents).unwrap_err();
+                assert!(!is_no_room(&error), "nobody knows which manifest is there");
+            }
+        }
+        if matches!(round % 20, 4 | 9 | 14) {
+            // A start in between: nothing was lost of what the system had, and now that is durable.
             part = open(files, round as u64, mutation).expect("nothing was lost");
+            let number = part.checkpoints.newest().map(|number| (number, count));
+            checkpoint = number.filter(|_| round % 20 == 14).or(checkpoint);
+            note(files, count, checkpoint);
         }
     }
     assert!(1 < reserves_used, "{reserves_used}");
     promised
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hasty {
     No,
     /// Uses files again before the manifest is durable that no longer needs them.
     ReleasesBefore,
+    /// Removes a section that belongs to the newest checkpoint, too, with the one that it was written for.
+    RemovesKept,
 }
 
 /// Opens what a crash has left: every record that was promised is there, and none that was not written.
@@ -134,7 +187,7 @@ fn check(state: &MemoryFiles, promised: &Promised, mutation: Mutation) -> Result
             })
         });
         read.map_err(|error| error.to_string())?;
-        if blocks.len() != 2 || blocks[1] != newest.contents {
+        if blocks.len() != 3 || blocks[0] != b"quiet" || blocks[2] != newest.contents {
             return Err(format!("checkpoint {} has other blocks", newest.number));
         }
         let count = u64::from_le_bytes(newest.contents.clone().try_into().expect("eight bytes"));
@@ -164,9 +217,9 @@ fn check(state: &MemoryFiles, promised: &Promised, mutation: Mutation) -> Result
 fn go_on(state: &MemoryFiles, left: usize, mutation: Mutation) -> Result<(), String> {
     let mut part = open(state, START.fetch_add(1, Ordering::Relaxed), mutation)
         .map_err(|error| error.to_string())?;
-    let mut piece = Vec::new();
-    add_record(&mut piece, &record(left));
-    let written = part.redo.write(&mut VecDeque::from([piece]));
+    let mut pieces = Pieces::default();
+    pieces.add(&record(left));
+    let written = write_durably(&mut part.redo, &mut pieces);
     written.map_err(|error| error.to_string())?;
     let promised = Promised { records: left + 1, ..Promised::default() };
     let again = MemoryFiles::of(&state.contents());
@@ -207,13 +260,13 @@ fn every_crash_leaves_what_was_durable() {
 
 #[test]
 fn broken_rules_are_noticed() {
-    for mutation in [Mutation::SyncSkipped, Mutation::DirectoryNotSynced, Mutation::SaltNotNew] {
+    use Mutation::{DirectoryNotSynced, NotWrittenAgain, SaltNotNew, SyncSkipped};
+    for mutation in [SyncSkipped, DirectoryNotSynced, SaltNotNew, NotWrittenAgain] {
         let (wrong, states) = enumerate(mutation, Hasty::No);
         assert!(wrong.is_some(), "{mutation:?} is not noticed in {states} states");
     }
-    let (wrong, states) = enumerate(Mutation::None, Hasty::ReleasesBefore);
-    assert!(
-        wrong.is_some(),
-        "files that are used again too early are not noticed in {states} states"
-    );
+    for hasty in [Hasty::ReleasesBefore, Hasty::RemovesKept] {
+        let (wrong, states) = enumerate(Mutation::None, hasty);
+        assert!(wrong.is_some(), "{hasty:?} is not noticed in {states} states");
+    }
 }

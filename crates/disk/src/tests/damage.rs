@@ -1,13 +1,15 @@
 //! Bytes that change on the disk, and files that are garbage.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
+use super::write_durably;
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
-use crate::redo::{Mutation, Redo, RedoOptions, Written, add_record};
+use crate::pieces::Pieces;
+use crate::redo::{Mutation, Redo, RedoOptions, Written};
+use crate::segment::pack;
 use crate::{DiskError, Room};
 
 fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
@@ -32,9 +34,9 @@ fn open(files: &MemoryFiles, mutation: Mutation, keeps_reserve: bool) -> Result<
 
 fn write(redo: &mut Redo, numbers: std::ops::Range<u32>) {
     for number in numbers {
-        let mut piece = Vec::new();
-        add_record(&mut piece, &number.to_le_bytes().repeat(20));
-        assert_eq!(redo.write(&mut VecDeque::from([piece])).unwrap(), Written::Durable);
+        let mut pieces = Pieces::default();
+        pieces.add(&number.to_le_bytes().repeat(20));
+        assert_eq!(write_durably(redo, &mut pieces).unwrap(), Written::All);
     }
 }
 
@@ -95,8 +97,18 @@ fn a_changed_checkpoint_is_found_out() {
     let mut checkpoints = open(&files).unwrap();
     for contents in [vec![1], vec![2, 2]] {
         checkpoints.begin().unwrap();
+        // Both have the first section.
+        match contents.len() {
+            1 => checkpoints.begin_section(1).unwrap(),
+            _ => checkpoints.keep_section(1),
+        }
         for block in 0..3u8 {
-            checkpoints.add_block(&[block; 500]).unwrap();
+            if block == 1 {
+                checkpoints.begin_section(contents.len() as u64 + 1).unwrap();
+            }
+            if block > 0 || contents.len() == 1 {
+                checkpoints.add_block(pack(&[block; 500]).unwrap()).unwrap();
+            }
         }
         checkpoints.end(7, contents).unwrap();
     }
@@ -129,11 +141,10 @@ fn a_changed_checkpoint_is_found_out() {
     }
     assert!(damaged > 50 && older > 20, "{damaged} {older}");
     // Shorter by a block, it is not whole.
-    let newest = checkpoints.newest().unwrap();
-    let name = format!("checkpoint-{newest:010}");
+    let name = "rows-0000000001";
     let mut changed = contents.clone();
-    let length = changed[&name].len();
-    changed.get_mut(&name).unwrap().truncate(length - 20);
+    let length = changed[name].len();
+    changed.get_mut(name).unwrap().truncate(length - 20);
     assert!(open(&MemoryFiles::of(&changed)).is_err());
 }
 
@@ -151,7 +162,7 @@ fn garbage_is_refused() {
         let bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
         assert_eq!(Manifest::decode(&bytes), None);
         let mut header = b"skarv-mf".to_vec();
-        header.extend(1u32.to_le_bytes());
+        header.extend(2u32.to_le_bytes());
         header.extend(&bytes);
         assert_eq!(Manifest::decode(&header), None);
         let files = MemoryFiles::default();
@@ -168,16 +179,15 @@ fn no_room_is_waited_for() {
     let files = MemoryFiles::default();
     let mut log = redo(&files, Mutation::None).unwrap();
     write(&mut log, 0..20);
-    let mut pieces = VecDeque::new();
+    let mut pieces = Pieces::default();
     for number in 20..60u32 {
-        let mut piece = Vec::new();
-        add_record(&mut piece, &number.to_le_bytes().repeat(20));
-        pieces.push_back(piece);
+        pieces.begin_piece();
+        pieces.add(&number.to_le_bytes().repeat(20));
     }
     files.refuse_room(1);
-    assert_eq!(log.write(&mut pieces).unwrap(), Written::NoRoom);
+    assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::NoRoom);
     assert!(!pieces.is_empty() && log.durable < log.end + 1);
-    assert_eq!(log.write(&mut pieces).unwrap(), Written::Durable);
+    assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::All);
     drop(log);
     let again = redo(&files, Mutation::None).unwrap();
     assert_eq!(records(&again).unwrap(), (0..60).collect::<Vec<u32>>());
@@ -194,11 +204,10 @@ fn no_room_is_told_before_there_is_none() {
     let mut number = 0;
     let mut rooms = Vec::new();
     let mut piece = |log: &mut Redo| {
-        let mut piece = Vec::new();
-        add_record(&mut piece, &u32::to_le_bytes(number).repeat(20));
+        let mut pieces = Pieces::default();
+        pieces.add(&u32::to_le_bytes(number).repeat(20));
         number += 1;
-        let mut pieces = VecDeque::from([piece]);
-        let written = log.write(&mut pieces).unwrap();
+        let written = write_durably(log, &mut pieces).unwrap();
         (written, pieces)
     };
     let waiting = loop {
@@ -214,7 +223,7 @@ fn no_room_is_told_before_there_is_none() {
     assert_eq!(rooms.last(), Some(&Room::Nothing));
     files.refuse_room(0);
     let mut pieces = waiting;
-    assert_eq!(log.write(&mut pieces).unwrap(), Written::Durable);
+    assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::All);
     assert_eq!(log.room(), Room::Reserve);
     log.keep_reserve().unwrap();
     assert_eq!(log.room(), Room::Ample);
@@ -247,8 +256,34 @@ fn a_failed_write_is_told() {
     write(&mut log, 0..5);
     files.fail();
     let durable = log.durable;
-    let mut piece = Vec::new();
-    add_record(&mut piece, b"lost");
-    assert!(log.write(&mut VecDeque::from([piece])).is_err());
+    let mut pieces = Pieces::default();
+    pieces.add(b"lost");
+    assert!(write_durably(&mut log, &mut pieces).is_err());
     assert_eq!(log.durable, durable);
+}
+
+/// A crash has left a file of the log with no piece, and the next start another one that begins at the same place. Who reads the log while
+/// it grows passes it.
+#[test]
+fn a_follower_passes_an_empty_file() {
+    let files = MemoryFiles::default();
+    let mut log = redo(&files, Mutation::None).unwrap();
+    write(&mut log, 0..5);
+    drop(log);
+    let before = files.contents();
+    write(&mut redo(&files, Mutation::None).unwrap(), 5..6);
+    let mut torn = files.contents();
+    let new = torn.iter_mut().find(|(name, _)| !before.contains_key(*name)).expect("a new file");
+    *new.1.get_mut(1_024 + 30).expect("a piece") ^= 0xff;
+    let files = MemoryFiles::of(&torn);
+    let mut log = redo(&files, Mutation::None).unwrap();
+    write(&mut log, 5..8);
+    assert_eq!(log.list().len(), 3);
+    let (mut reader, mut found) = (log.reader(0), Vec::new());
+    let mut visit = |_, bytes: &[u8]| {
+        found.push(u32::from_le_bytes(bytes[..4].try_into().expect("four bytes")));
+        Ok(())
+    };
+    while reader.read(&log.list(), log.durable, &mut visit).unwrap() {}
+    assert_eq!(found, (0..8).collect::<Vec<u32>>());
 }

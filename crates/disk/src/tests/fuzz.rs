@@ -1,14 +1,17 @@
 //! Files that chance has changed: real ones of each format, with bytes changed, swapped, cut, doubled, and numbers that are all ones.
 //! Reading them never panics, and never gives out what was not written; a log that is cut says so where something of it was durable.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
+use super::write_durably;
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
-use crate::redo::{Mutation, Redo, RedoOptions, add_record};
+use crate::pieces::Pieces;
+use crate::redo::{Mutation, Redo, RedoOptions};
+use crate::segment::pack;
 
 const ROUNDS: usize = 100_000;
 const RECORDS: usize = 90;
@@ -74,13 +77,14 @@ fn written() -> BTreeMap<String, Vec<u8>> {
     let files: Arc<dyn Files> = Arc::new(memory.clone());
     let (mut checkpoints, mut redo) = open(&files, 1).unwrap();
     for number in 0..RECORDS {
-        let mut piece = Vec::new();
-        add_record(&mut piece, &record(number));
-        redo.write(&mut VecDeque::from([piece])).unwrap();
+        let mut pieces = Pieces::default();
+        pieces.add(&record(number));
+        write_durably(&mut redo, &mut pieces).unwrap();
     }
     checkpoints.begin().unwrap();
-    checkpoints.add_block(&[1; 2_000]).unwrap();
-    checkpoints.add_block(b"two").unwrap();
+    checkpoints.begin_section(1).unwrap();
+    checkpoints.add_block(pack(&[1; 2_000]).unwrap()).unwrap();
+    checkpoints.add_block(pack(b"two").unwrap()).unwrap();
     checkpoints.end(0, b"contents".to_vec()).unwrap();
     memory.contents()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex};
 
-use crate::files::Files;
+use crate::files::{Files, not_of_room};
 
 /// A write may be torn at multiples of this.
 pub const SECTOR: usize = 512;
@@ -50,6 +50,8 @@ struct Recorded {
     refused: u32,
     /// The next sync fails, and nothing works any more.
     fails: bool,
+    /// The next sync of a file whose name begins so fails, with this error.
+    failing_sync: Option<(&'static str, ErrorKind)>,
 }
 
 #[derive(Clone, Default)]
@@ -90,6 +92,9 @@ impl MemoryFiles {
     }
     pub fn refuse_room(&self, times: u32) {
         self.0.lock().unwrap().refused = times;
+    }
+    pub fn fail_sync_of(&self, name: &'static str, kind: ErrorKind) {
+        self.0.lock().unwrap().failing_sync = Some((name, kind));
     }
     pub fn fail(&self) {
         self.0.lock().unwrap().fails = true;
@@ -158,8 +163,14 @@ impl Files for MemoryFiles {
     }
     fn sync(&self, name: &str) -> Result<()> {
         let file = self.file(name)?;
+        let is_its = |(failing, _): &mut (&str, ErrorKind)| name.starts_with(*failing);
+        let failed = self.0.lock().unwrap().failing_sync.take_if(is_its);
+        if let Some((_, kind)) = failed {
+            return Err(not_of_room(kind.into()));
+        }
         self.add(Operation::Sync { file })
     }
+    fn close(&self, _name: &str) {}
     fn sync_directory(&self) -> Result<()> {
         self.add(Operation::SyncDirectory)
     }
@@ -175,12 +186,14 @@ impl Files for MemoryFiles {
         let file = self.file(name)?;
         Ok(self.0.lock().unwrap().state.contents[&file].len() as u64)
     }
-    fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+    fn read_into(&self, name: &str, at: u64, length: usize, into: &mut Vec<u8>) -> Result<()> {
         let file = self.file(name)?;
         let recorded = self.0.lock().unwrap();
         let bytes = &recorded.state.contents[&file];
         let from = (at as usize).min(bytes.len());
-        Ok(bytes[from..from.saturating_add(length).min(bytes.len())].to_vec())
+        into.clear();
+        into.extend(&bytes[from..from.saturating_add(length).min(bytes.len())]);
+        Ok(())
     }
 }
 

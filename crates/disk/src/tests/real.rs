@@ -1,9 +1,12 @@
 //! Threads and real files.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::checkpoints::Checkpoints;
+use crate::files::{Directory, Files};
+use crate::segment::pack;
 use crate::{Disk, Options, Room};
 
 fn options(dir: &std::path::Path, parts: u16) -> Options {
@@ -24,7 +27,7 @@ fn start(disk: &Disk) -> Arc<AtomicU64> {
     let on_progress = move |_part: u16| {
         count.fetch_add(1, Ordering::SeqCst);
     };
-    disk.start(Arc::new(on_progress), Arc::new(|error: String| panic!("{error}"))).unwrap();
+    disk.start(Arc::new(on_progress), Arc::new(|error: String| panic!("{error}")), || ()).unwrap();
     told
 }
 
@@ -34,6 +37,49 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "{what}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// A checkpoint cannot be written: from then on nothing is. What was given to the log and had not been written goes, and nothing that came
+/// behind it is there without it.
+#[test]
+fn a_failed_store_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("rows");
+    let disk = Disk::open(&options(&dir, 1)).unwrap();
+    let failure = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&failure);
+    let on_failure = move |error: String| *noted.lock().unwrap() = Some(error);
+    disk.start(Arc::new(|_| {}), Arc::new(on_failure), || ()).unwrap();
+    let append = |number: u64| disk.append(0, &number.to_le_bytes()).end;
+    (0..100).for_each(|number| _ = append(number));
+    disk.flush(0);
+    wait_until("it is durable", || disk.durable(0) == disk.end(0));
+    let end = disk.end(0);
+    // Not flushed, so it waits.
+    append(100);
+    let in_the_way = dir.join("part-0").join(crate::format::numbered("rows", 1));
+    std::fs::create_dir(&in_the_way).unwrap();
+    disk.begin_checkpoint(0);
+    disk.begin_section(0, 1);
+    disk.add_block(0, vec![7; 1_000]);
+    wait_until("it has failed", || failure.lock().unwrap().is_some());
+    assert_eq!(disk.room(), Room::Failed);
+    for number in 101..200 {
+        append(number);
+        disk.flush(0);
+    }
+    disk.close();
+    assert_eq!(disk.durable(0), end);
+    drop(disk);
+    std::fs::remove_dir(&in_the_way).unwrap();
+    let disk = Disk::open(&options(&dir, 1)).unwrap();
+    let mut found = Vec::new();
+    disk.read_log(0, 0, &mut |_, bytes| {
+        found.push(u64::from_le_bytes(bytes.try_into().unwrap()));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found, (0..100).collect::<Vec<u64>>());
 }
 
 /// What several threads give is durable in the order in which each gave it, and there again, with what a checkpoint took the place of.
@@ -66,6 +112,7 @@ fn a_store_is_opened_again() {
     let log_from = disk.end(0);
     let bytes_before = disk.log_bytes();
     disk.begin_checkpoint(0);
+    disk.begin_section(0, 4);
     for block in 0..20u8 {
         wait_until("there is room", || disk.has_room(0));
         disk.add_block(0, vec![block; 100_000]);
@@ -123,6 +170,7 @@ fn what_is_missing_is_damage() {
         start(&disk);
         disk.append(1, b"a record");
         disk.begin_checkpoint(1);
+        disk.begin_section(1, 2);
         disk.add_block(1, vec![1; 10_000]);
         disk.end_checkpoint(1, disk.end(1), b"contents".to_vec());
         wait_until("the checkpoint is durable", || disk.checkpoint_written(1).is_some());
@@ -138,7 +186,7 @@ fn what_is_missing_is_damage() {
         std::fs::create_dir(dir.join("part-1")).unwrap();
     };
     let cut = |dir: &std::path::Path| {
-        let path = dir.join("part-1/checkpoint-0000000002");
+        let path = dir.join("part-1/rows-0000000002");
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..30]).unwrap();
     };
@@ -146,11 +194,8 @@ fn what_is_missing_is_damage() {
     let damages: [Damage<'_>; 5] = [
         ("of 2 parts 1 are there", &remove_part),
         ("part-1/manifest is damaged: there is none", &empty_part),
-        ("checkpoint-0000000002 is damaged", &cut),
-        (
-            "checkpoint-0000000002 is damaged: it cannot be read",
-            &remove_file("part-1/checkpoint-0000000002"),
-        ),
+        ("rows-0000000002 is damaged", &cut),
+        ("rows-0000000002 is damaged: it cannot be read", &remove_file("part-1/rows-0000000002")),
         ("redo is damaged: no file begins at place", &remove_file("part-1/redo-0000000001")),
     ];
     for (expected, damage) in damages {
@@ -162,4 +207,34 @@ fn what_is_missing_is_damage() {
     }
     let error = Disk::open(&options(make().path(), 1)).err().expect("made for two");
     assert!(matches!(error, crate::DiskError::Io { .. }), "{error}");
+}
+
+/// There may be more sections than a process may have open files.
+#[test]
+fn sections_are_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: Arc<dyn Files> = Arc::new(Directory::new(dir.path()));
+    let open_files = || {
+        let all = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let paths = all.filter_map(|file| std::fs::read_link(file.path()).ok());
+        paths.filter(|path| path.starts_with(dir.path())).count()
+    };
+    let mut part = Checkpoints::open(Arc::clone(&files), 77, true).unwrap();
+    part.begin().unwrap();
+    for number in 0..100 {
+        part.begin_section(number).unwrap();
+        part.add_block(pack(b"rows").unwrap()).unwrap();
+    }
+    part.end(0, Vec::new()).unwrap();
+    assert!(open_files() < 10, "{}", open_files());
+    let part = Checkpoints::open(files, 77, false).unwrap();
+    let mut blocks = 0;
+    let reader = part.reader(part.newest().unwrap()).unwrap();
+    reader
+        .read(&mut |_| {
+            blocks += 1;
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((blocks, open_files() < 10), (100, true));
 }

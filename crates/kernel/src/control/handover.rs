@@ -232,7 +232,12 @@ mod tests {
             let (node, incarnation) = (NodeId(id), Incarnation(u64::from(id)));
             apply(
                 &mut state,
-                &ControlEntry::RegisterNode { node, incarnation, home: Home(u64::from(id)) },
+                &ControlEntry::RegisterNode {
+                    node,
+                    incarnation,
+                    home: Home(u64::from(id)),
+                    has_rows: false,
+                },
             );
         }
         let mut handovers = Handovers::default();

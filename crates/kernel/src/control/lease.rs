@@ -21,7 +21,8 @@
 //! member of a group, nor one whose heirs it does not hear; and it excludes nobody whose heirs have not said since that they live.
 //!
 //! So is a node that is heard and hangs, as those say that wait for it ([`crate::pace`]); if it says the same of them their link is broken.
-//! And one that is slow for long ([`super::slow`]), if it comes back slow it is let in again only after a pause.
+//! And one that is slow for long ([`super::slow`]), if it comes back slow it is let in again only after a pause. A learner counts when it
+//! and all that count have said that they hear each other ([`Leases::is_connected`]).
 //!
 //! Silence counts only while this node was awake itself: who was frozen has not heard others because of that.
 
@@ -119,7 +120,9 @@ impl Leases {
         node.set_cut_off(self.unleased_since.map(|since| since + CUT_OFF_AFTER_US));
         let is_in = state.incarnations.get(&node.node) == Some(&node.incarnation);
         let must_ask = !is_in || state.is_formed() && !node.has_lease(context.now);
-        let interval = match must_ask {
+        // It counts once all have said that they hear it.
+        let has_learner = state.groups.values().any(|group| group.learner().is_some());
+        let interval = match must_ask || has_learner {
             true => node.heartbeat_us().min(LEASE_ASK_INTERVAL_US),
             false => node.heartbeat_us(),
         };
@@ -132,12 +135,8 @@ impl Leases {
     /// Tells all others that this node lives.
     pub fn send_alive(&mut self, context: &mut Context<'_>) {
         self.alive_sent = context.now;
-        let config = &context.node.config;
-        let others = config.nodes.iter().map(|other| other.id);
-        let others: Vec<NodeId> = others.filter(|other| *other != context.node.node).collect();
-        let silent = others.iter().copied().filter(|other| self.is_silent(*other, context));
         let is_stopping = context.node.is_stopping();
-        let unheard = silent.collect();
+        let unheard = others(context).filter(|other| self.is_silent(*other, context)).collect();
         let stalled = context.node.stalled(context.now);
         let round_trips = context.node.round_trips(context.now);
         let room = context.node.room_of(context.node.node);
@@ -145,7 +144,7 @@ impl Leases {
         let at = context.now;
         let message =
             Message::Alive(Alive { at, unheard, stalled, round_trips, is_stopping, room });
-        for node in others {
+        for node in others(context) {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
         }
@@ -153,7 +152,7 @@ impl Leases {
 
     /// Has nothing been heard of it for too long, or ever?
     pub fn is_silent(&self, node: NodeId, context: &Context<'_>) -> bool {
-        match context.node.heard_at(node) {
+        match heard_at(node, context) {
             0 => true,
             heard_at => context.now > heard_at.max(self.awake_since) + context.node.silence_us(),
         }
@@ -252,16 +251,26 @@ impl Leases {
         &self.slow
     }
 
-    /// Another boot of the node is let in: what was said of the one before is not about this one, and what it has said until now
-    /// it said as a stranger. It has as much time as if it had a lease.
+    /// Another boot of the node is let in. It has as much time as if it had a lease.
     pub fn on_registered(&mut self, node: NodeId, incarnation: Incarnation, now: Time) {
         self.granted.insert(incarnation, now);
         self.let_in.insert(incarnation, now);
         self.slow.on_registered(node, now);
-        self.said.remove(&node);
-        for said in self.said.values_mut() {
-            said.unheard.retain(|other| *other != node);
-        }
+    }
+    /// Have it and all that count said that they hear each other, since it was let in? Until then a learner does not count: it would be
+    /// excluded soon after, and with a node that counts transactions are lost; again and again, as long as a link is broken. Of who is
+    /// silent altogether nothing is expected: the last of its group is not excluded, and may not come back for long.
+    pub fn is_connected(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
+        let (here, let_in) = (context.address.node, self.let_in_at(node, state));
+        let says_so = |said: &Said, to| let_in <= said.at && !said.unheard.contains(&to);
+        let hears = |from: NodeId, to: NodeId| match from == here {
+            true => !self.is_silent(to, context),
+            false => self.said_by(from, state).is_some_and(|said| says_so(said, to)),
+        };
+        let active = state.groups.values().flat_map(Group::active);
+        let heard = active.filter(|other| *other != here && !self.is_silent(*other, context));
+        let mut others = heard.chain([here]).filter(|other| *other != node);
+        others.all(|other| hears(other, node) && hears(node, other))
     }
     /// Does this leader take somebody for dead?
     pub fn condemns(&self) -> bool {
@@ -352,9 +361,10 @@ impl Leases {
     fn is_missing(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
         let is_new = self.is_new(node, state, context);
         match self.said_by(node, state) {
-            _ if self.is_silent(node, context) => !is_new || context.node.heard_at(node) != 0,
+            _ if self.is_silent(node, context) => !is_new || heard_at(node, context) != 0,
             Some(said) => {
                 let since = said.at.max(self.awake_since).max(self.led_since);
+                let since = since.max(self.let_in_at(node, state));
                 let is_over = context.now > since + context.node.silence_us();
                 is_over && !self.is_unread(node, context.now)
             }
@@ -364,9 +374,14 @@ impl Leases {
 
     /// Not all of its connections need be there yet.
     fn is_new(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
-        let boot = state.incarnations.get(&node);
-        let let_in = boot.and_then(|boot| self.let_in.get(boot)).copied().unwrap_or(0);
+        let let_in = self.let_in_at(node, state);
         context.now < let_in.max(self.started_at) + CONNECTED_AFTER_US
+    }
+
+    /// When the node was let in, or 0 for before this one began.
+    fn let_in_at(&self, node: NodeId, state: &ControlState) -> Time {
+        let boot = state.incarnations.get(&node);
+        boot.and_then(|boot| self.let_in.get(boot)).copied().unwrap_or(0)
     }
 
     /// Who is to leave its group, and why.
@@ -391,9 +406,12 @@ impl Leases {
         }
         let mut broken: BTreeSet<(NodeId, NodeId)> = BTreeSet::new();
         for node in heard.iter().copied().chain([here]) {
-            let said = self.said_by(node, state);
-            for other in said.iter().flat_map(|said| &said.unheard) {
-                let is_new = [node, *other].iter().any(|node| self.is_new(*node, state, context));
+            let Some(said) = self.said_by(node, state) else { continue };
+            for other in &said.unheard {
+                // What was said before one of them was let in is about the boot before, or was said as a stranger.
+                let is_new = [node, *other].iter().any(|node| {
+                    self.is_new(*node, state, context) || said.at < self.let_in_at(*node, state)
+                });
                 if *other != node && !is_new && (heard.contains(other) || *other == here) {
                     broken.insert((node.min(*other), node.max(*other)));
                 }
@@ -489,6 +507,19 @@ impl Leases {
         };
         Hanging { broken, nodes: says.iter().filter(is_believed).copied().collect() }
     }
+}
+
+/// The nodes of the configuration but for this one.
+fn others<'a>(context: &Context<'a>) -> impl Iterator<Item = NodeId> + use<'a> {
+    let (here, config) = (context.node.node, &context.node.config);
+    config.nodes.iter().map(|other| other.id).filter(move |other| *other != here)
+}
+
+/// When the boot of a node that takes part was heard last, or 0. Who takes part no more was heard when any boot of it was.
+fn heard_at(node: NodeId, context: &Context<'_>) -> Time {
+    let member = context.state.incarnations.get(&node);
+    let is_another = member.is_some_and(|boot| *boot != context.node.heard_boot(node));
+    if is_another { 0 } else { context.node.heard_at(node) }
 }
 
 /// Has another boot of the node come, whatever the state says? So that one is over, and is nobody's heir.

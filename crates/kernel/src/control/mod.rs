@@ -15,6 +15,7 @@
 
 mod handover;
 pub(crate) mod lease;
+mod lossy;
 pub mod raft;
 mod restart;
 mod schema;
@@ -27,8 +28,8 @@ use std::sync::Arc;
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlOutcome, ControlState, RaftMessage};
 use protocol::message::{
-    Alive, ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, NodeDead, RegisterNode,
-    SchemaAdopted,
+    Alive, ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, LoadRows, Loaded, NodeDead,
+    RegisterNode, SchemaAdopted,
 };
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
@@ -52,6 +53,8 @@ pub struct Control {
     state: ControlState,
     config_digest: u64,
     register_next: Time,
+    /// What this boot had made of its disk when it asked last.
+    registered_as: Loaded,
     /// What each worker of this node has adopted, and what the node as a whole has told the voters.
     workers_adopted: BTreeMap<WorkerId, SchemaVersion>,
     adopted: SchemaVersion,
@@ -116,6 +119,7 @@ impl Control {
             state,
             config_digest: hash64(&node.config.to_bytes()),
             register_next: 0,
+            registered_as: Loaded::NotYet,
             workers_adopted: BTreeMap::new(),
             adopted: SchemaVersion(0),
             adopted_next: 0,
@@ -185,6 +189,9 @@ impl Control {
         self.leases.on_tick(&self.state, context);
         self.exclude_silent(context);
         self.handovers.on_tick(&self.state, context);
+        if self.is_leader() && !self.ready.is_empty() {
+            self.promote(context);
+        }
         self.lead_handovers(context);
         self.lead_restart(context);
         let published = self.drive_raft(context);
@@ -244,6 +251,7 @@ impl Control {
     fn lead_restart(&mut self, context: &mut Context<'_>) {
         let node_state = context.node.state();
         self.restarts.follow(&node_state, context);
+        self.restarts.end_lossy(&self.state, &self.leases, context);
         if self.is_current_leader()
             && self.proposed == 0
             && let Some((entry, why)) = self.restarts.lead(&self.state, &self.leases, context)
@@ -344,6 +352,7 @@ impl Control {
                 self.propose_any(ready, context);
             }
             Message::RowsLoaded(m) => self.restarts.on_loaded(m, &self.state, context.now),
+            Message::LoadRows(m) => self.on_load_rows(&m, context),
             Message::AskLeave(_) | Message::Handover(_) => {}
             _ => unreachable!("the worker sends only control-plane messages here"),
         }
@@ -376,11 +385,27 @@ impl Control {
         if !self.is_leader() || !self.state.may_promote(node, incarnation) {
             return;
         }
-        let ready = self.ready.entry(incarnation).or_default();
-        ready.insert(shard);
-        let group =
-            self.state.group(self.state.group_of_node(node).expect("a learner is a member"));
-        if group.primaries.keys().all(|shard| ready.contains(shard)) {
+        self.ready.entry(incarnation).or_default().insert(shard);
+        self.promote(context);
+    }
+
+    /// Learners that hold everything count from now on, if they and all others hear each other.
+    fn promote(&mut self, context: &mut Context<'_>) {
+        let mut counting = Vec::new();
+        for group in self.state.groups.values() {
+            for learner in group.learners() {
+                let (node, incarnation) = (learner.node, learner.incarnation);
+                let holds =
+                    |shard| self.ready.get(&incarnation).is_some_and(|ready| ready.contains(shard));
+                if group.primaries.keys().all(holds)
+                    && self.leases.is_connected(node, &self.state, context)
+                {
+                    counting.push((node, incarnation));
+                }
+            }
+        }
+        for (node, incarnation) in counting {
+            // Of others it is said again.
             self.ready.clear();
             self.propose(&ControlEntry::PromoteNode { node, incarnation }, context);
         }
@@ -391,7 +416,11 @@ impl Control {
         let here = context.address.node;
         let is_in = self.state.incarnations.get(&here) == Some(&context.node.incarnation);
         let is_over = self.state.is_over(context.node.incarnation);
-        if is_in || is_over || context.now < self.register_next || !context.node.has_booted() {
+        if is_in || is_over || !context.node.has_booted() {
+            return;
+        }
+        let loaded = context.node.candidates();
+        if context.now < self.register_next && self.registered_as == loaded {
             return;
         }
         let is_heard = |voter: &NodeId| *voter == here || !self.leases.is_silent(*voter, context);
@@ -401,12 +430,14 @@ impl Control {
             return;
         }
         self.register_next = context.now + RESEND_INTERVAL_US;
+        self.registered_as = loaded;
         // That says whom this node hears: a leader that it does not hear does not let it in.
         self.leases.send_alive(context);
         let message = RegisterNode {
             config_digest: self.config_digest,
             home: context.node.home,
             disk: context.node.disk.told.clone(),
+            loaded,
         };
         for voter in voters {
             let address = Address { node: voter, worker: WorkerId(0) };
@@ -445,9 +476,7 @@ impl Control {
             None if self.leases.slow().pause(node, context.now) > 0 => {}
             None if has_rows && self.state.restart.is_some() => {}
             None if has_rows && self.restarts.is_needed(&self.state, &self.leases, context) => {}
-            None => {
-                self.propose(&ControlEntry::RegisterNode { node, incarnation, home }, context);
-            }
+            None => self.let_in(node, incarnation, message, context),
             Some(known) if known == incarnation => self.send_copy(node, context),
             Some(_) if self.state.homes.get(&node) != Some(&home) => {
                 let what = "was started from another directory while its process is taken to run: refused; stop one of them, \
@@ -459,6 +488,41 @@ impl Control {
             }
             // It held the last copy of its rows in memory: the cluster starts again.
             Some(_) => {}
+        }
+    }
+
+    /// Whose disk has rows that its group might have still loads them first.
+    fn let_in(
+        &mut self,
+        node: NodeId,
+        incarnation: Incarnation,
+        message: &RegisterNode,
+        context: &mut Context<'_>,
+    ) {
+        let point = match message.loaded {
+            Loaded::NotYet => self.restarts.point_to_load(node, &self.state),
+            Loaded::Loading => return,
+            Loaded::Rows | Loaded::Nothing => None,
+        };
+        let Some(at) = point else {
+            let (home, has_rows) = (message.home, message.loaded == Loaded::Rows);
+            let entry = ControlEntry::RegisterNode { node, incarnation, home, has_rows };
+            self.propose(&entry, context);
+            return;
+        };
+        self.send_copy(node, context);
+        let message = LoadRows { incarnation, at, applied: self.state.applied };
+        context.send(Address { node, worker: WorkerId(0) }, Message::LoadRows(message));
+    }
+
+    /// The control state may be on its way: it is asked for again with the next registration.
+    fn on_load_rows(&mut self, message: &LoadRows, context: &mut Context<'_>) {
+        let is_for_us = message.incarnation == context.node.incarnation;
+        if is_for_us
+            && message.applied <= self.state.applied
+            && context.node.begin_candidates(&self.state, message.at)
+        {
+            context.outbox.load = true;
         }
     }
 

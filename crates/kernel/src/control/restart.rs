@@ -10,6 +10,8 @@
 //! | all are gone, and none has come back           | it is waited for, and said for whom                                |
 //! | some have come back, and their disks fit       | after a while for the others, they are the members of the restart  |
 //! | those that have come back hold nothing that fits | it is waited for the others, and said what is missing            |
+//!
+//! Where it is waited for somebody who is gone for good, the operator may have it begin with less ([`super::lossy`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +19,7 @@ use protocol::Message;
 use protocol::control::{ControlEntry, ControlState, Group, Member, Restart, RestartMember};
 use protocol::message::{DiskFound, DiskPoint, Excluded, RegisterNode, RowsLoaded};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartReport};
-use types::{Address, CommitId, Home, Incarnation, Lineage, NodeId, Timestamp, WorkerId};
+use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 
 use super::lease::{Leases, is_replaced};
 use crate::limits::{LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
@@ -29,11 +31,13 @@ const RETURNED_US: Time = 10 * RESEND_INTERVAL_US;
 #[derive(Default)]
 pub struct Restarts {
     /// Boots that ask to be let in while the control state has another one of their node.
-    returned: BTreeMap<NodeId, Returned>,
+    pub(super) returned: BTreeMap<NodeId, Returned>,
     /// Since when a restart could be begun.
     possible_since: Option<Time>,
+    /// Since when somebody has been back, and none could be begun that loses nothing.
+    pub(super) waits_since: Option<Time>,
     /// Members that have loaded their rows, and since when that is known.
-    loaded: BTreeMap<Incarnation, (Time, RowsLoaded)>,
+    pub(super) loaded: BTreeMap<Incarnation, (Time, RowsLoaded)>,
     /// When this node's first step was, when it began to load, and when it had.
     started: Option<Time>,
     load_began: Time,
@@ -44,10 +48,10 @@ pub struct Restarts {
     told: String,
 }
 
-struct Returned {
-    incarnation: Incarnation,
-    home: Home,
-    disk: DiskFound,
+pub(super) struct Returned {
+    pub incarnation: Incarnation,
+    pub home: Home,
+    pub disk: DiskFound,
     heard: Time,
 }
 
@@ -84,7 +88,7 @@ impl Restarts {
     }
 
     /// The boot of the member's node that has come back.
-    fn successor(&self, member: &Member) -> Option<&Returned> {
+    pub(super) fn successor(&self, member: &Member) -> Option<&Returned> {
         let returned = self.returned.get(&member.node);
         returned.filter(|returned| returned.incarnation != member.incarnation)
     }
@@ -109,7 +113,7 @@ impl Restarts {
         let now = context.now;
         self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
         if !self.is_needed(state, leases, context) {
-            self.possible_since = None;
+            (self.possible_since, self.waits_since) = (None, None);
             return self.end(state, now);
         }
         let live: Vec<Member> = state
@@ -119,27 +123,43 @@ impl Restarts {
             .filter(|member| !self.is_gone(member, state, leases, context))
             .cloned()
             .collect();
-        let at = match self.newest_point(state, &live) {
-            Ok(at) => at,
-            Err(why) => {
-                self.possible_since = None;
-                let mut members = state.groups.values().flat_map(active);
-                let somebody_waits = members.any(|member| self.successor(member).is_some());
-                if somebody_waits && self.told != why {
-                    context.outbox.log.push(format!("the cluster cannot start again yet: {why}"));
-                    self.told = why;
-                }
-                return None;
+        match self.newest_point(state, &live) {
+            Ok(at) => {
+                self.waits_since = None;
+                self.lead_strict(at, &live, state, context)
             }
-        };
-        if !live.is_empty() {
-            self.end_live(&live, context);
-            return None;
+            Err(why_not) => {
+                self.possible_since = None;
+                self.lead_lossy(why_not, &live, state, context)
+            }
         }
-        let has_returned = |member: &Member| self.successor(member).is_some();
-        let all_are_back = state.groups.values().flat_map(active).all(has_returned);
+    }
+
+    /// Says what it waits for, once.
+    pub(super) fn tell_waiting(&mut self, why_not: String, context: &mut Context<'_>) {
+        if self.told != why_not {
+            context.outbox.log.push(format!("the cluster cannot start again yet: {why_not}"));
+            self.told = why_not;
+        }
+    }
+
+    /// A restart is possible that loses nothing of what disks have.
+    fn lead_strict(
+        &mut self,
+        at: Timestamp,
+        live: &[Member],
+        state: &ControlState,
+        context: &mut Context<'_>,
+    ) -> Option<(ControlEntry, String)> {
+        let now = context.now;
+        let is_back = |member: &Member| live.contains(member) || self.successor(member).is_some();
+        let all_are_back = state.groups.values().flat_map(active).all(is_back);
         let since = *self.possible_since.get_or_insert(now);
         if !all_are_back && now < since + RESTART_WAIT_US {
+            return None;
+        }
+        if !live.is_empty() {
+            self.end_live(live, context);
             return None;
         }
         self.possible_since = None;
@@ -158,13 +178,13 @@ impl Restarts {
             rested == Some(member.incarnation)
         };
         let is_clean = state.groups.values().flat_map(active).all(has_rested);
-        let nodes: Vec<String> = members.iter().map(|member| member.node.to_string()).collect();
-        let nodes = nodes.join(", ");
+        let nodes = list(members.iter().map(|member| member.node));
         let why = format!(
             "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}"
         );
         self.loaded.clear();
-        Some((ControlEntry::BeginRestart { after: state.applied, at, is_clean, members }, why))
+        let (after, is_lossy) = (state.applied, false);
+        Some((ControlEntry::BeginRestart { after, at, is_clean, is_lossy, members }, why))
     }
 
     /// All members have loaded their rows.
@@ -214,6 +234,7 @@ impl Restarts {
             ended: restart.ended,
             at: restart.at,
             is_clean: restart.is_clean && lost.count == 0,
+            is_lossy: restart.is_lossy,
             lost,
             lost_first,
             nodes,
@@ -221,24 +242,27 @@ impl Restarts {
     }
 
     /// The timestamps that a member's disk could begin with.
-    fn points_of(&self, member: &Member, state: &ControlState) -> BTreeSet<Timestamp> {
+    pub(super) fn points_of(&self, member: &Member, state: &ControlState) -> BTreeSet<Timestamp> {
         let Some(returned) = self.successor(member) else { return BTreeSet::new() };
         if state.homes.get(&member.node) != Some(&returned.home) {
             return BTreeSet::new();
         }
-        let is_left = |lineage: Lineage, at: Timestamp| match state.restarts.get(&lineage) {
-            Some(end) => at <= *end,
-            None => lineage == state.lineage,
-        };
-        let DiskFound { points, boots, .. } = &returned.disk;
-        let left = points.iter().filter(|DiskPoint { at, lineage }| is_left(*lineage, *at));
-        let mut left: BTreeSet<Timestamp> = left.map(|point| point.at).collect();
+        let boots = &returned.disk.boots;
+        let mut left = points_left(&returned.disk, state);
         let is_new = state.restarts.values().all(|end| *end == Timestamp::ZERO);
         if is_new && boots.contains(&member.incarnation) {
             // It had its disk from the beginning, when there were no rows.
             left.insert(Timestamp::ZERO);
         }
         left
+    }
+
+    /// What a boot that comes back into a living group is to load first: the newest that no restart has cut off.
+    pub fn point_to_load(&self, node: NodeId, state: &ControlState) -> Option<Timestamp> {
+        let returned = self.returned.get(&node)?;
+        let is_home = state.homes.get(&node) == Some(&returned.home);
+        let newest = points_left(&returned.disk, state).last().copied();
+        newest.filter(|at| is_home && state.is_formed() && Timestamp::ZERO < *at)
     }
 
     /// The newest that each group has a disk for; or for what it is waited.
@@ -250,6 +274,10 @@ impl Restarts {
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, group) in &state.groups {
             let mut points = BTreeSet::new();
+            if state.restart.is_none() && active(group).any(is_live) {
+                // They end when the others could begin, and then their disks say what these have in common.
+                continue;
+            }
             for member in active(group) {
                 points.extend(self.points_of(member, state));
                 // Those that load their rows for a restart can begin another one with them.
@@ -302,6 +330,10 @@ impl Restarts {
         if !is_data || state.incarnations.get(&here) != Some(&incarnation) {
             return;
         }
+        if !context.node.drop_candidates() {
+            // It loads, as one that comes back: when that is done it begins again, for this.
+            return;
+        }
         if context.node.begin_loading() {
             self.load_began = context.now;
             context.outbox.load = true;
@@ -322,6 +354,20 @@ impl Restarts {
     }
 }
 
+/// The points of a disk that no cluster restart has cut off.
+fn points_left(disk: &DiskFound, state: &ControlState) -> BTreeSet<Timestamp> {
+    let left = disk.points.iter().filter(|point| is_left(point, state));
+    left.map(|point| point.at).collect()
+}
+
+/// Is it of the present lineage, or has none of the restarts since cut it off?
+pub(super) fn is_left(point: &DiskPoint, state: &ControlState) -> bool {
+    match state.restarts.get(&point.lineage) {
+        Some(end) => point.at <= *end,
+        None => point.lineage == state.lineage,
+    }
+}
+
 pub(super) fn active(group: &Group) -> impl Iterator<Item = &Member> {
     group.members.iter().filter(|member| member.state == protocol::control::MemberState::Active)
 }
@@ -333,6 +379,13 @@ fn lost_text(report: &RestartReport) -> String {
         return "nothing is lost: all nodes had been stopped as planned".into();
     }
     let unknown = "what was committed in the last moment and reached no disk is gone, too, unless its client waited for the disks";
+    if report.is_lossy {
+        return format!(
+            "commits behind {:?} are lost, as --lossy allows: {count} that these disks have (skarv.lost_transactions), and all that only \
+             others had",
+            report.at
+        );
+    }
     match (count, oldest, newest) {
         (0, ..) => format!("no disk has a transaction that is lost; {unknown}"),
         (1, Some(ts), _) => format!(
@@ -346,10 +399,12 @@ fn lost_text(report: &RestartReport) -> String {
     }
 }
 
+pub(super) fn list(nodes: impl Iterator<Item = NodeId>) -> String {
+    nodes.map(|node| node.to_string()).collect::<Vec<_>>().join(", ")
+}
+
 fn why_not(group: u16, back: &[&Member], away: &[&Member]) -> String {
-    let list = |members: &[&Member]| {
-        members.iter().map(|member| member.node.to_string()).collect::<Vec<_>>().join(", ")
-    };
+    let list = |members: &[&Member]| list(members.iter().map(|member| member.node));
     match (back, away) {
         (_, []) => format!(
             "the disk of node {} holds nothing of the rows that the last members of group {group} had: they are lost, unless that \

@@ -10,7 +10,7 @@ use types::{BUCKET_COUNT, GroupId, Incarnation, Lineage, NodeId, ShardId, Timest
 pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
     state.applied += 1;
     match entry {
-        ControlEntry::RegisterNode { node, incarnation, home } => {
+        ControlEntry::RegisterNode { node, incarnation, home, has_rows } => {
             // A node that is there already keeps its boot: another one is not the member that the view names (R5).
             let is_free = !state.incarnations.contains_key(node) && !state.is_over(*incarnation);
             // Rows come from its members' disks: others are let in when it is done.
@@ -26,7 +26,7 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
                 let comes_back = state.is_formed() && config.data;
                 state.incarnations.insert(*node, *incarnation);
                 if comes_back {
-                    learn(state, *node, *incarnation);
+                    learn(state, *node, *incarnation, *has_rows);
                 } else if !is_restarting {
                     form(state);
                 }
@@ -85,9 +85,9 @@ pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             }
             None
         }
-        ControlEntry::BeginRestart { after, at, is_clean, members } => {
+        ControlEntry::BeginRestart { after, at, is_clean, is_lossy, members } => {
             if *after + 1 == state.applied {
-                begin_restart(state, *at, *is_clean, members);
+                begin_restart(state, *at, *is_clean, *is_lossy, members);
             }
             None
         }
@@ -152,19 +152,22 @@ fn begin_restart(
     state: &mut ControlState,
     at: Timestamp,
     is_clean: bool,
+    is_lossy: bool,
     members: &[RestartMember],
 ) {
-    let (epoch, ended, is_clean) = match (state.sequencer.take(), state.restart) {
-        (Some(sequencer), _) => (sequencer.epoch, state.lineage, is_clean),
+    let (epoch, ended, is_clean, is_lossy) = match (state.sequencer.take(), state.restart) {
+        (Some(sequencer), _) => (sequencer.epoch, state.lineage, is_clean, is_lossy),
         // One that was begun and not ended: nobody was served since, and what the first one knew stays true if it begins with the same.
         (None, Some(restart)) => {
-            (restart.epoch, restart.ended, restart.is_clean && restart.at == at)
+            let is_clean = restart.is_clean && restart.at == at;
+            (restart.epoch, restart.ended, is_clean, is_lossy || restart.is_lossy)
         }
         (None, None) => return,
     };
     state.restarts.insert(state.lineage, at);
     state.lineage = Lineage(state.lineage.0 + 1);
-    state.restart = Some(Restart { begun: state.applied, at, epoch: epoch + 1, ended, is_clean });
+    let (begun, epoch) = (state.applied, epoch + 1);
+    state.restart = Some(Restart { begun, at, epoch, ended, is_clean, is_lossy });
     state.handover = None;
     for node in state.config.data_nodes() {
         if let Some(boot) = state.incarnations.remove(&node) {
@@ -192,19 +195,20 @@ fn begin_restart(
 }
 
 /// The group that the configuration puts a data node into.
-fn configured_group(state: &ControlState, node: NodeId) -> GroupId {
+pub(super) fn configured_group(state: &ControlState, node: NodeId) -> GroupId {
     let place = state.config.data_nodes().iter().position(|other| *other == node);
     let index = place.expect("a data node") / usize::from(state.config.replicas);
     GroupId(u16::try_from(index).expect("at most 4096 groups"))
 }
 
-/// The data node comes back with nothing: it is told what happens in its group, and counts for nothing yet.
-fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
+/// The data node comes back: it is told what happens in its group, and counts for nothing yet.
+fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation, has_rows: bool) {
     let id = configured_group(state, node);
     state.handover = None;
     let group = state.groups.get_mut(&id).expect("formed: has all groups");
     group.view = View(group.view.0 + 1);
-    group.members.push(Member { node, incarnation, state: MemberState::Learner });
+    let state = if has_rows { MemberState::LearnerWithRows } else { MemberState::Learner };
+    group.members.push(Member { node, incarnation, state });
 }
 
 /// The learner holds everything: it counts from now on. Who leads stays as it is.
@@ -217,7 +221,7 @@ fn promote(state: &mut ControlState, node: NodeId) {
     // Stable: learners stay in the order in which they came.
     group.members.sort_by_key(|member| match member.state {
         MemberState::Active => (0, member.node),
-        MemberState::Learner => (1, NodeId(0)),
+        MemberState::Learner | MemberState::LearnerWithRows => (1, NodeId(0)),
     });
 }
 
@@ -287,7 +291,12 @@ mod tests {
 
     fn register(node: u16, boot: u64) -> ControlEntry {
         let (node, incarnation) = (NodeId(node), Incarnation(boot));
-        ControlEntry::RegisterNode { node, incarnation, home: Home(u64::from(node.0)) }
+        ControlEntry::RegisterNode {
+            node,
+            incarnation,
+            home: Home(u64::from(node.0)),
+            has_rows: false,
+        }
     }
 
     /// Views are formed with the last data node's registration, not before; a second boot of a node changes nothing; every

@@ -30,7 +30,7 @@ impl Coordinator {
         }
         if let Some(node) = self.cannot_be_durable(session, context) {
             self.roll_back(session, context);
-            let refusal = Refusal::DiskFull { node, rolls_back: true };
+            let refusal = context.node.refused_by_disk(node, true);
             context.reply(session, Reply::Refused(refusal));
             return;
         }

@@ -328,6 +328,7 @@ impl Shard {
                 RecordKind::Decision { .. }
                 | RecordKind::Copy { .. }
                 | RecordKind::Decisions { .. }
+                | RecordKind::Offer { .. }
                 | RecordKind::Verify { .. } => {}
                 RecordKind::Closed { at } => self.on_closed(at, context),
                 RecordKind::Part { .. } => self.parts_in_flight -= 1,

@@ -7,22 +7,31 @@
 //! then on gets a later one (`read_floor`), whoever had set them before is waited for, and nobody waits for the checkpoint.
 
 use std::collections::BTreeMap;
+use std::ops::{Bound, Range};
 
-use protocol::disk::{CheckpointBlock, DiskEntry, encode_record};
-use protocol::message::{Record, RecordKind};
+use protocol::disk::{CheckpointBlockWriter, DiskEntry, encode_record};
+use protocol::message::{CopiedVersion, Record, RecordKind};
+use storage::{Candidate, Direction, KeyRange, Partition};
 use types::wire::Wire;
-use types::{LogPosition, NodeId, TableId, Timestamp, TransactionId};
+use types::{IndexId, LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
+use super::learner::{committed_in_log, newest_in_log};
 use super::shard::{Shard, TransactionState};
-use crate::local_checkpoint::Piece;
+use crate::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_ROWS_MAX};
+use crate::local_checkpoint::RowsCopied;
 use crate::node::Mutation;
-use crate::worker::{Context, Time};
+use crate::worker::Context;
+
+/// Of the memory that a large record took to be encoded, so much is kept.
+const ENCODED_KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// A replica's log, as far as the disk is concerned.
 #[derive(Default)]
 pub(super) struct DiskLog {
     /// The place on the disk behind what this replica has given it last.
     end: u64,
+    /// Empty: where the next record is encoded.
+    encoded: Vec<u8>,
     /// Transactions that have not ended in the log, and COMMITs without a timestamp: a place on the disk before their first record.
     open: BTreeMap<TransactionId, u64>,
     /// The timestamp that the log is to be closed at, on the primary.
@@ -59,26 +68,38 @@ impl Shard {
         let is_for_disk = match record.kind {
             // They tell a learner what the others know.
             RecordKind::Copy { .. } => self.is_learner,
-            RecordKind::Decisions { .. } | RecordKind::Verify { .. } => false,
+            RecordKind::Decisions { .. } | RecordKind::Offer { .. } | RecordKind::Verify { .. } => {
+                false
+            }
             _ => true,
         };
         if is_for_disk && context.node.store.is_some() {
-            self.note_open(record, context);
-            let mut bytes = Vec::with_capacity(record_size(record));
+            let mut bytes = std::mem::take(&mut self.disk.encoded);
             encode_record(self.id, context.state.lineage, position, record, &mut bytes);
-            self.give(&bytes, context);
+            let place = self.give(&bytes, context);
+            bytes.clear();
+            bytes.shrink_to(ENCODED_KEPT_BYTES_MAX);
+            self.disk.encoded = bytes;
+            self.note_open(record, place.start);
             if let RecordKind::Closed { at } = record.kind {
                 self.disk.written_at.insert(at, self.disk.end);
             }
         }
     }
 
-    fn note_open(&mut self, record: &Record, context: &Context<'_>) {
-        match record.kind {
+    fn note_open(&mut self, record: &Record, place: u64) {
+        match &record.kind {
+            // The copies of its rows are all that the log has of what it did before.
+            RecordKind::Copy { rows, .. } => {
+                for row in rows {
+                    if let CopiedVersion::Pending(pending) = &row.version {
+                        self.disk.open.entry(pending.transaction).or_insert(place);
+                    }
+                }
+            }
             RecordKind::Part { .. }
             | RecordKind::Prepare { .. }
             | RecordKind::Commit { ts: None, .. } => {
-                let place = self.disk_end(context);
                 self.disk.open.entry(record.transaction).or_insert(place);
             }
             RecordKind::Commit { .. } | RecordKind::Decision { .. } => {
@@ -115,14 +136,19 @@ impl Shard {
     }
 
     /// Always to the part of its owner, whichever worker has the shard now: its entries stay in order.
-    fn give(&mut self, entry: &[u8], context: &Context<'_>) {
+    fn give(&mut self, entry: &[u8], context: &Context<'_>) -> Range<u64> {
         let owner = context.state.owner(self.id, context.address.node).worker;
         let store = context.node.store.as_ref().expect("the caller looked");
-        self.disk.end = store.append(owner, entry);
+        let place = store.append(owner, entry);
+        self.disk.end = place.end;
+        place
     }
 
     /// A place on the disk such that what is not in the rows now, as the log has them, is behind it.
     pub(crate) fn log_from(&self, context: &Context<'_>) -> u64 {
+        // What a backup has of a transaction is in the log, so a checkpoint without it must have that log.
+        let is_open = |id: &TransactionId| self.is_primary || self.disk.open.contains_key(id);
+        assert!(self.transactions.keys().all(is_open), "shard {}: undecided, not open", self.id);
         let open = self.disk.open.values().copied();
         open.min().unwrap_or(u64::MAX).min(self.disk_end(context))
     }
@@ -133,33 +159,64 @@ impl Shard {
         context.node.store.as_ref().expect("the caller looked").end(owner)
     }
 
-    /// Some rows for a local checkpoint, from the first, or behind a key of a table.
-    pub(crate) fn checkpoint_piece(
-        &self,
-        at: Option<(TableId, Option<&[u8]>)>,
-        now: Time,
-    ) -> Piece {
-        let first = || self.tables.keys().next().copied();
-        let (table, after) = match at {
-            Some((table, after)) if self.tables.contains_key(&table) => (Some(table), after),
-            // It was dropped meanwhile.
-            Some((table, _)) => (self.next_table(table), None),
-            None => (first(), None),
-        };
-        let Some(table) = table else {
-            return Piece { block: None, newest: self.complete_from, next: None };
-        };
-        let (rows, newest, up_to) = self.committed_rows(table, after, now);
-        let next = match up_to {
-            Some(key) => Some((table, Some(key))),
-            None => self.next_table(table).map(|table| (table, None)),
-        };
-        let block = CheckpointBlock { shard: self.id, table, rows };
-        Piece { block: (!block.rows.is_empty()).then_some(block), newest, next }
+    // For a local checkpoint.
+
+    pub(crate) fn next_table(&self, behind: Option<TableId>) -> Option<TableId> {
+        let from = behind.map_or(Bound::Unbounded, Bound::Excluded);
+        self.tables.range((from, Bound::Unbounded)).next().map(|(id, _)| *id)
     }
 
-    fn next_table(&self, behind: TableId) -> Option<TableId> {
-        self.tables.range(behind..).map(|(id, _)| *id).find(|id| *id > behind)
+    /// Nothing that is decided up to this is in the log behind what is copied now and then, unless with its rows.
+    pub(crate) fn complete_from(&self) -> Timestamp {
+        self.complete_from
+    }
+
+    /// The section that has the table's rows, if they still are what they were when it was begun.
+    pub(crate) fn saved_in(&self, table: TableId) -> Option<u64> {
+        self.tables.get(&table)?.partition.saved()
+    }
+
+    /// The rows of the tables that are not in such a section.
+    pub(crate) fn rows_unless_saved(&self, is_kept: impl Fn(u64) -> bool) -> u64 {
+        let partitions = self.tables.values().map(|replica| &replica.partition);
+        let changed = partitions.filter(|partition| !partition.saved().is_some_and(&is_kept));
+        changed.map(Partition::row_count).sum()
+    }
+
+    /// The section that has the table's rows as they are now.
+    pub(crate) fn set_saved(&mut self, table: TableId, section: Option<u64>) {
+        if let Some(replica) = self.tables.get_mut(&table) {
+            replica.partition.set_saved(section);
+        }
+    }
+
+    /// Copies some rows of a table, as they are in the log, from the first or from behind a key. None: the table has been dropped.
+    pub(crate) fn copy_rows(
+        &self,
+        table: TableId,
+        after: Option<&[u8]>,
+        into: &mut CheckpointBlockWriter,
+    ) -> Option<RowsCopied> {
+        let partition = &self.tables.get(&table)?.partition;
+        let commits = self.commits_in_log();
+        let size_before = into.size();
+        let mut copied = RowsCopied::default();
+        let all = KeyRange::all();
+        let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
+        while let Some(Candidate { key, row }) = scan.next_candidate() {
+            copied.newest = copied.newest.max(newest_in_log(&commits, partition, row));
+            copied.has_pending |= partition.state(row).pending.is_some();
+            if let Some((ts, value)) = committed_in_log(&commits, partition, row) {
+                into.add(key, ts, &value);
+            }
+            copied.rows += 1;
+            copied.bytes = into.size() - size_before;
+            if copied.rows == CHECKPOINT_ROWS_MAX || copied.bytes >= CHECKPOINT_BYTES_MAX {
+                copied.next_after = Some(partition.key_of(row).into_owned());
+                break;
+            }
+        }
+        Some(copied)
     }
 
     /// On the primary: writes into the log that it is closed, when it may.
@@ -237,10 +294,4 @@ impl Shard {
     pub(super) fn give_up_closing(&mut self) {
         self.disk.closing = None;
     }
-}
-
-/// Bytes that it takes, about.
-fn record_size(record: &Record) -> usize {
-    let rows = record.writes.iter();
-    64 + rows.map(|w| 16 + w.key.0.len() + w.row.as_ref().map_or(0, |r| r.0.len())).sum::<usize>()
 }

@@ -521,7 +521,7 @@ impl Shard {
             RowChange::Delete => Room::Reserve,
         };
         match context.node.shorter_of_room(least, self.deciders(context)) {
-            Some(node) => Err(Refusal::DiskFull { node, rolls_back: false }),
+            Some(node) => Err(context.node.refused_by_disk(node, false)),
             None => Ok(()),
         }
     }

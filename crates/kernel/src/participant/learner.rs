@@ -9,7 +9,8 @@
 //!             with the records of transactions in between, as they come          | LearnerReady, until it is promoted
 //! ```
 //! When the rows have been copied the learner compares sums over all of them, range by range, each at one place in the log. A
-//! learner that differs would lose what others rely on, so it ends itself.
+//! learner that differs would lose what others rely on, so it ends itself. One that has loaded rows from its disk is not copied all:
+//! [`offer`](super::offer).
 //!
 //! What a row is *in the log* is what the records so far have made of it: its newest committed version, and, when its
 //! transaction is prepared or parts of it were sent, the pending one. A transaction that is decided and whose rows do not all
@@ -19,6 +20,7 @@
 //! have ended that this shard has decided, it is told, because their participants may ask it, and so with those of coordinators that
 //! are over, whose clients may ask; what became of others from before its time, it does not know, and knows that it does not.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
@@ -36,10 +38,11 @@ use types::{
 };
 
 use super::long::Outcome;
+use super::offer::Offering;
 use super::shard::{Prepared, Shard, TransactionState};
 use crate::limits::{
     FILL_ASKED_FEW, FILL_BYTES_MAX, FILL_DECISIONS_MAX, FILL_RECORDS_IN_FLIGHT_MAX,
-    FILL_RECORDS_WHEN_BUSY, FILL_ROWS_MAX, RESEND_INTERVAL_US,
+    FILL_RECORDS_WHEN_BUSY, RESEND_INTERVAL_US,
 };
 use crate::node::Mutation;
 use crate::worker::{Context, Time};
@@ -48,18 +51,18 @@ use crate::worker::{Context, Time};
 pub(super) struct Filling {
     pub node: NodeId,
     incarnation: Incarnation,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// Where its log begins.
     marker: LogPosition,
     /// The last decision told.
     told: Option<TransactionId>,
     /// Where the other stages stand: behind this key of this table; before the first table when there is none.
-    table: Option<TableId>,
-    after: Option<Vec<u8>>,
+    pub(super) table: Option<TableId>,
+    pub(super) after: Option<Vec<u8>>,
     /// Records of the copy that the learner has not acknowledged.
     under_way: VecDeque<LogPosition>,
     /// Records that may be sent until the next tick; none is counted while nobody else asks for much.
-    left: Option<u32>,
+    pub(super) left: Option<u32>,
     asked_before: u64,
     acknowledged: LogPosition,
     /// Everything was sent up to here; from then on nothing is decided that the learner does not hold.
@@ -71,29 +74,34 @@ pub(super) struct Filling {
     ready_told_next: Time,
     began: Time,
     /// Of the copy, so far.
-    rows: u64,
+    pub(super) rows: u64,
     bytes: u64,
+    /// It has loaded rows from its disk: what they differ in is copied.
+    has_rows: bool,
+    pub(super) offering: Offering,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Deciding,
+    /// Instead of copying everything.
+    Offering,
     Copying,
     Verifying,
     Sent,
 }
 
 /// Some rows of a table, in the order of their keys.
-struct Chunk {
+pub(super) struct Chunk {
     rows: Vec<CopiedRow>,
     /// What is pending of them: in a record of their own, as one row of each may be as large as a record can be.
-    pending: Vec<CopiedRow>,
-    sum: RowsSum,
+    pub pending: Vec<CopiedRow>,
+    pub sum: RowsSum,
     bytes: usize,
     /// Timestamp of their newest version, deletions and rows that are left out among them.
-    newest: Timestamp,
-    /// The key of the last, unless these were the table's last.
-    up_to: Option<Vec<u8>>,
+    pub newest: Timestamp,
+    /// The key of the last, unless these were the last.
+    pub up_to: Option<Vec<u8>>,
 }
 
 impl Shard {
@@ -127,6 +135,8 @@ impl Shard {
             began: context.now,
             rows: 0,
             bytes: 0,
+            has_rows: group.is_learner_with_rows(node),
+            offering: Offering::default(),
         });
         let marker =
             JoinMarker { shard: self.id, position: self.position, epoch_max: self.epoch_max };
@@ -149,15 +159,20 @@ impl Shard {
                 Some(_) => 1,
             };
             // What was on its way to other members at the marker must be decided, before it is told how that was.
-            let may_tell = filling.stage != Stage::Deciding || self.commit_index >= filling.marker;
-            filling.stage != Stage::Sent && may_tell && filling.under_way.len() < in_flight_max
+            let may_go_on = match filling.stage {
+                Stage::Deciding => self.commit_index >= filling.marker,
+                Stage::Offering => !filling.offering.awaits_answers(),
+                Stage::Copying | Stage::Verifying => true,
+                Stage::Sent => false,
+            };
+            may_go_on && filling.under_way.len() < in_flight_max
         })
     }
 
     /// Sends the next piece of the copy, or of the check behind it.
     pub(super) fn fill_some(&mut self, context: &mut Context<'_>) {
         let Some(filling) = self.filling.as_ref().filter(|_| self.may_fill()) else { return };
-        let (stage, after) = (filling.stage, filling.after.clone());
+        let stage = filling.stage;
         if stage == Stage::Deciding {
             let count = match context.node.mutation {
                 Mutation::DecisionsNotTold => 0,
@@ -172,12 +187,16 @@ impl Shard {
             let filling = self.filling.as_mut().expect("just looked");
             filling.told = decided.last().map(|(transaction, _)| *transaction);
             if filling.told.is_none() {
-                filling.stage = Stage::Copying;
+                filling.stage = if filling.has_rows { Stage::Offering } else { Stage::Copying };
             }
             self.send_filling(RecordKind::Decisions { decided, forgotten }, context);
             return;
         }
-        let Some(table) = self.table_to_fill() else {
+        if stage == Stage::Offering {
+            self.offer_some(context);
+            return;
+        }
+        let Some((table, after)) = self.place_to_fill() else {
             let counts = stage == Stage::Verifying;
             let node = filling.node;
             let position = self.position;
@@ -187,6 +206,14 @@ impl Shard {
                 // R7: from here on nothing is decided without it.
                 filling.stage = Stage::Sent;
                 filling.sent_to = position;
+                if filling.has_rows {
+                    let (rows, kept) = (filling.rows, filling.offering.kept);
+                    let said = format!(
+                        "node {node} is filled with shard {}: it had {kept} rows, and {rows} were copied",
+                        self.id
+                    );
+                    context.outbox.log.push(said);
+                }
                 if context.node.mutation != Mutation::LearnerNotAwaited {
                     filling.counts = true;
                     self.backups.push(node);
@@ -197,16 +224,13 @@ impl Shard {
             }
             return;
         };
-        let copies_pending = context.node.mutation != Mutation::PreparedNotCopied;
-        let chunk = self.chunk(table, after.as_deref(), copies_pending, context.now);
+        let chunk = self.chunk_to_fill(table, after.as_deref(), None, context);
         let filling = self.filling.as_mut().expect("as above");
         (filling.table, filling.after) = (Some(table), chunk.up_to.clone());
         let kind = match stage {
             Stage::Copying => {
-                filling.rows += chunk.rows.len() as u64;
-                filling.bytes += chunk.bytes as u64;
-                let complete_from = chunk.newest.max(context.node.horizon());
-                RecordKind::Copy { table, rows: chunk.rows, complete_from }
+                self.send_copy(table, chunk, context);
+                return;
             }
             Stage::Verifying => RecordKind::Verify {
                 table,
@@ -214,16 +238,46 @@ impl Shard {
                 up_to: chunk.up_to.map(Bytes),
                 sum: chunk.sum,
             },
-            Stage::Deciding | Stage::Sent => unreachable!("dealt with above"),
+            Stage::Deciding | Stage::Offering | Stage::Sent => unreachable!("dealt with above"),
         };
         self.send_filling(kind, context);
-        if stage == Stage::Copying && !chunk.pending.is_empty() {
-            let (rows, complete_from) = (chunk.pending, chunk.newest);
+    }
+
+    /// The next rows of a table, for the learner.
+    pub(super) fn chunk_to_fill(
+        &self,
+        table: TableId,
+        after: Option<&[u8]>,
+        last: Option<&[u8]>,
+        context: &Context<'_>,
+    ) -> Chunk {
+        let copies_pending = context.node.mutation != Mutation::PreparedNotCopied;
+        let rows_max = context.node.fill_rows_max();
+        self.chunk(table, after, last, rows_max, copies_pending, context.now)
+    }
+
+    pub(super) fn send_copy(&mut self, table: TableId, chunk: Chunk, context: &mut Context<'_>) {
+        let filling = self.filling.as_mut().expect("the caller looked");
+        filling.rows += chunk.rows.len() as u64;
+        filling.bytes += chunk.bytes as u64;
+        let complete_from = chunk.newest.max(context.node.horizon());
+        self.send_filling(RecordKind::Copy { table, rows: chunk.rows, complete_from }, context);
+        self.send_pending(table, chunk.pending, chunk.newest, context);
+    }
+
+    pub(super) fn send_pending(
+        &mut self,
+        table: TableId,
+        rows: Vec<CopiedRow>,
+        complete_from: Timestamp,
+        context: &mut Context<'_>,
+    ) {
+        if !rows.is_empty() {
             self.send_filling(RecordKind::Copy { table, rows, complete_from }, context);
         }
     }
 
-    fn send_filling(&mut self, kind: RecordKind, context: &mut Context<'_>) {
+    pub(super) fn send_filling(&mut self, kind: RecordKind, context: &mut Context<'_>) {
         let filling = self.filling.as_mut().expect("the caller looked");
         filling.left = filling.left.map(|left| left.saturating_sub(1));
         filling.under_way.push_back(LogPosition(self.position.0 + 1));
@@ -232,36 +286,28 @@ impl Shard {
         assert!(granted.is_empty(), "a copy releases nothing");
     }
 
-    /// The table that the stage stands in, or the next one when it is done.
-    fn table_to_fill(&self) -> Option<TableId> {
+    /// The table that the stage stands in, and behind which key; or the next one, from its beginning, when that is done or was dropped.
+    pub(super) fn place_to_fill(&self) -> Option<(TableId, Option<Vec<u8>>)> {
         let filling = self.filling.as_ref()?;
-        let in_this = filling.table.filter(|_| filling.after.is_some());
-        match (in_this.filter(|table| self.tables.contains_key(table)), filling.table) {
-            (Some(table), _) => Some(table),
-            (None, Some(done)) => {
-                self.tables.range(done..).map(|(id, _)| *id).find(|id| *id > done)
+        let Some(table) = filling.table else {
+            return self.tables.keys().next().map(|first| (*first, None));
+        };
+        match &filling.after {
+            Some(after) if self.tables.contains_key(&table) => Some((table, Some(after.clone()))),
+            _ => {
+                let mut behind = self.tables.range(table..).map(|(id, _)| *id);
+                behind.find(|id| *id > table).map(|next| (next, None))
             }
-            (None, None) => self.tables.keys().next().copied(),
         }
     }
 
-    /// The next committed rows of a table, as they are in the log, the newest of their timestamps, and the key of the last unless these
-    /// were all.
-    pub(super) fn committed_rows(
-        &self,
-        table: TableId,
-        after: Option<&[u8]>,
-        now: Time,
-    ) -> (Vec<CopiedRow>, Timestamp, Option<Vec<u8>>) {
-        let Chunk { rows, newest, up_to, .. } = self.chunk(table, after, false, now);
-        (rows, newest, up_to)
-    }
-
-    /// The next rows of a table, as they are in the log.
+    /// The next rows of a table, as they are in the log, up to the key `last`.
     fn chunk(
         &self,
         table: TableId,
         after: Option<&[u8]>,
+        last: Option<&[u8]>,
+        rows_max: usize,
         copies_pending: bool,
         now: Time,
     ) -> Chunk {
@@ -281,6 +327,9 @@ impl Shard {
         let mut visited = 0;
         while let Some(candidate) = scan.next_candidate() {
             let (key, row) = (candidate.key, candidate.row);
+            if last.is_some_and(|last| last < key) {
+                break;
+            }
             let committed = committed_in_log(&commits, partition, row);
             let pending = self.pending_in_log(&commits, partition, row, now);
             let pending = pending.filter(|_| copies_pending && !unsent.contains(&(table, row)));
@@ -288,8 +337,8 @@ impl Shard {
             chunk.newest = chunk.newest.max(newest_in_log(&commits, partition, row));
             let key = Bytes(key.to_vec());
             if let Some((ts, row)) = committed {
-                chunk.bytes += key.0.len() + row.0.len();
-                let version = CopiedVersion::Committed(ts, row);
+                chunk.bytes += key.0.len() + row.len();
+                let version = CopiedVersion::Committed(ts, Bytes(row.into_owned()));
                 chunk.rows.push(CopiedRow { key: key.clone(), version });
             }
             if let Some(change) = pending {
@@ -297,7 +346,7 @@ impl Shard {
                 chunk.pending.push(CopiedRow { key, version: CopiedVersion::Pending(change) });
             }
             visited += 1;
-            if visited == FILL_ROWS_MAX || chunk.bytes >= FILL_BYTES_MAX {
+            if visited == rows_max || chunk.bytes >= FILL_BYTES_MAX {
                 chunk.up_to = Some(partition.key_of(row).into_owned());
                 break;
             }
@@ -318,7 +367,7 @@ impl Shard {
 
     /// Transactions whose commit is in the log, and whose rows do not all show it: because some members may not hold it yet, or
     /// because they are many.
-    fn commits_in_log(&self) -> CommitsInLog {
+    pub(super) fn commits_in_log(&self) -> CommitsInLog {
         let in_flight = self.in_flight.iter().filter_map(|record| match record.kind {
             RecordKind::Commit { ts: Some(ts), .. } => Some((record.transaction, ts)),
             _ => None,
@@ -414,11 +463,13 @@ impl Shard {
 
     /// How far the learner is filled, on its primary.
     pub(crate) fn fill_report(&self, now: Time) -> Option<FillReport> {
-        let Filling { node, rows, bytes, began, .. } = *self.filling.as_ref()?;
+        let Filling { node, rows, bytes, began, offering, .. } = self.filling.as_ref()?;
+        let (node, bytes) = (*node, *bytes);
         let tables = self.tables.values();
         let rows_expected = tables.map(|replica| replica.partition.row_count()).sum();
         // Another worker may have begun it a moment after this one looked at its clock.
-        let microseconds = now.saturating_sub(began);
+        let microseconds = now.saturating_sub(*began);
+        let rows = rows + offering.kept;
         Some(FillReport { node, rows, rows_expected, bytes, microseconds })
     }
 
@@ -514,7 +565,7 @@ impl Shard {
     }
 }
 
-type CommitsInLog = BTreeMap<TransactionId, Timestamp>;
+pub(super) type CommitsInLog = BTreeMap<TransactionId, Timestamp>;
 
 /// The timestamp of the row's pending version, if its commit is in the log.
 fn committing(commits: &CommitsInLog, partition: &Partition, row: RowHandle) -> Option<Timestamp> {
@@ -526,33 +577,37 @@ fn is_committing(commits: &CommitsInLog, partition: &Partition, key: &[u8]) -> b
 }
 
 /// Timestamp of the row's newest version that is decided in the log, be it a deletion.
-fn newest_in_log(commits: &CommitsInLog, partition: &Partition, row: RowHandle) -> Timestamp {
+pub(super) fn newest_in_log(
+    commits: &CommitsInLog,
+    partition: &Partition,
+    row: RowHandle,
+) -> Timestamp {
     let committing = committing(commits, partition, row);
     committing.or(partition.state(row).newest).unwrap_or_default()
 }
 
 /// The row's newest version that is decided in the log; none if it is deleted.
-fn committed_in_log(
+pub(super) fn committed_in_log<'a>(
     commits: &CommitsInLog,
-    partition: &Partition,
+    partition: &'a Partition,
     row: RowHandle,
-) -> Option<(Timestamp, Bytes)> {
+) -> Option<(Timestamp, Cow<'a, [u8]>)> {
     if let Some(ts) = committing(commits, partition, row) {
         return match partition.pending_row(row)? {
-            PendingRow::Put(row) => Some((ts, Bytes(row.into_owned()))),
+            PendingRow::Put(row) => Some((ts, row)),
             PendingRow::Delete => None,
         };
     }
     let committed = partition.committed_at(row, Timestamp::MAX)?;
-    committed.row.map(|row| (committed.ts, Bytes(row.into_owned())))
+    committed.row.map(|row| (committed.ts, row))
 }
 
-trait AddRow {
-    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Bytes)>);
+pub(super) trait AddRow {
+    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Cow<'_, [u8]>)>);
 }
 
 impl AddRow for RowsSum {
-    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Bytes)>) {
+    fn add(&mut self, key: &[u8], committed: &Option<(Timestamp, Cow<'_, [u8]>)>) {
         if let Some((ts, row)) = committed {
             self.rows += 1;
             self.hash = self.hash.wrapping_add(hash_row(*ts, key, row));

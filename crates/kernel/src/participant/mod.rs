@@ -24,6 +24,7 @@ mod execute;
 mod join;
 mod learner;
 mod long;
+mod offer;
 mod parked;
 mod reconcile;
 mod replicate;
@@ -101,6 +102,7 @@ fn on_shard(replica: &mut Shard, from: Address, message: Message, context: &mut 
         Message::ReplicateOk(m) => replica.on_replicate_ok(from, &m, context),
         Message::CommitIndex(m) => replica.on_commit_index(&m, context),
         Message::JoinMarker(m) => replica.on_join_marker(&m, context),
+        Message::OfferAnswer(m) => replica.on_offer_answer(from.node, m, context),
         Message::AskTail(m) => replica.on_ask_tail(from, &m, context),
         Message::Tail(m) => replica.on_tail(from, &m, context),
         Message::AskOutcome(m) => replica.on_ask_outcome(&m, context),
@@ -121,6 +123,7 @@ fn shard_of(message: &Message) -> ShardId {
         Message::ReplicateOk(m) => m.shard,
         Message::CommitIndex(m) => m.shard,
         Message::JoinMarker(m) => m.shard,
+        Message::OfferAnswer(m) => m.shard,
         Message::AskTail(m) => m.shard,
         Message::Tail(m) => m.shard,
         Message::AskOutcome(m) => m.shard,

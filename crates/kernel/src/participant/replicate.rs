@@ -61,7 +61,9 @@ impl Shard {
     /// a new table before; table ids only grow, so one that is missing is new or gone.
     fn knows_tables(&self, record: &Record) -> bool {
         let of_kind = match record.kind {
-            RecordKind::Copy { table, .. } | RecordKind::Verify { table, .. } => Some(table),
+            RecordKind::Copy { table, .. }
+            | RecordKind::Offer { table, .. }
+            | RecordKind::Verify { table, .. } => Some(table),
             _ => None,
         };
         let mut tables = record.writes.iter().map(|write| write.table).chain(of_kind);
@@ -131,6 +133,7 @@ impl Shard {
     /// Makes a record's changes on this backup.
     fn apply(&mut self, position: LogPosition, record: Record, context: &mut Context<'_>) {
         let transaction = record.transaction;
+        self.discard_unconfirmed(&record.writes, context);
         match record.kind {
             RecordKind::Commit { ts, .. } => {
                 let ts = ts.expect("stamped before it is applied");
@@ -176,7 +179,10 @@ impl Shard {
                 self.end_applied(transaction, prepared.unwrap_or_default().rows, commit, context);
             }
             // Of other members than the learner they ask nothing.
-            RecordKind::Decisions { .. } | RecordKind::Copy { .. } | RecordKind::Verify { .. }
+            RecordKind::Decisions { .. }
+            | RecordKind::Copy { .. }
+            | RecordKind::Offer { .. }
+            | RecordKind::Verify { .. }
                 if !self.is_learner => {}
             RecordKind::Decisions { decided, forgotten } => {
                 self.commits.learn(decided, forgotten, context.now);
@@ -184,7 +190,11 @@ impl Shard {
             RecordKind::Copy { table, rows, complete_from } => {
                 self.apply_copy(table, rows, complete_from, context);
             }
+            RecordKind::Offer { table, after, pieces, complete_from } => {
+                self.apply_offer(position, table, after, pieces, complete_from, context);
+            }
             RecordKind::Verify { table, after, up_to, sum } => {
+                self.end_comparing(context);
                 self.verify(table, after.as_deref(), up_to.as_deref(), sum);
             }
             RecordKind::Closed { at } => self.on_closed(at, context),

@@ -16,6 +16,7 @@ use super::commits::Commits;
 use super::disk::DiskLog;
 use super::learner::Filling;
 use super::long::{End, Ending};
+use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
 use crate::limits::{LOADING_AVAILABLE_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
@@ -72,6 +73,8 @@ pub struct Shard {
     pub(super) is_learner: bool,
     /// It was filled with the rows as they were then: what was before, a snapshot below this may ask for.
     pub(super) complete_from: Timestamp,
+    /// Rows from its own disk are here that its primary has not been compared with.
+    pub(super) unconfirmed: Option<Unconfirmed>,
     /// Every record up to here is here.
     pub(super) received: LogPosition,
     /// R >= 3: records behind the commit index, which another member may lack when the primary dies.
@@ -280,6 +283,7 @@ impl Shard {
             sealed: None,
             is_learner: group.is_learner(node),
             complete_from: Timestamp::ZERO,
+            unconfirmed: None,
             restamped: None,
             pool: Arc::clone(pool),
             schema_version: SchemaVersion(0),
@@ -314,6 +318,14 @@ impl Shard {
         };
         shard.adopt_catalogue(&state.catalogue);
         shard
+    }
+
+    /// As a learner: begins with rows that its disk had, as they were committed up to `at`. What of them is so still, its primary says.
+    pub(crate) fn begin_with(&mut self, loaded: Shard, at: Timestamp, catalogue: &Catalogue) {
+        assert!(self.is_learner && self.id == loaded.id);
+        self.tables = loaded.tables;
+        self.adopt_catalogue(catalogue);
+        self.unconfirmed = Some(Unconfirmed::new(at));
     }
 
     /// In a cluster restart: what was loaded is of another replica's life.

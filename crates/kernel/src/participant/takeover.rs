@@ -64,6 +64,8 @@ impl Shard {
         if group.view > self.view && group.members.iter().any(|member| member.node == here) {
             self.view = group.view;
             self.is_learner = group.is_learner(here);
+            let is_all_compared = self.unconfirmed.is_none();
+            assert!(self.is_learner || is_all_compared, "promoted with rows that nobody compared");
             let primary = group.primaries[&self.id];
             let leads = primary == here;
             let leads_now = leads && !self.is_primary;

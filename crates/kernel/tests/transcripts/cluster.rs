@@ -51,6 +51,8 @@ pub struct Setup {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: Option<u16>,
+    /// Rows that a learner is offered or copied at a time.
+    pub fill_rows_max: Option<u16>,
     /// Voters keep a snapshot instead of more bytes of entries.
     pub control_log_bytes_max: Option<u16>,
     /// Scripts that are not about heartbeats have none but the first.
@@ -214,6 +216,9 @@ impl Cluster {
         let boot = Boot { node: id, incarnation, home, journal, store };
         let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
         let shared = shared.expect("the disk gives back what it was given");
+        if let Some(count) = self.setup.fill_rows_max {
+            shared.set_fill_rows_max(usize::from(count));
+        }
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
         }
@@ -303,6 +308,7 @@ impl Cluster {
             "ample" => Room::Ample,
             "reserve" => Room::Reserve,
             "nothing" => Room::Nothing,
+            "failed" => Room::Failed,
             other => panic!("there is no room {other:?}"),
         });
     }

@@ -5,6 +5,7 @@
 //!         [window=1000] [unacked=4000]   bytes of a channel
 //!         [disks=1]        data nodes keep their rows on disks, too
 //!         [rows=2]         rows of a record, more are a long transaction
+//!         [fill=2]         rows that a learner is offered or copied at a time
 //!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
 //! form                     delivers and ticks until every node can serve
@@ -39,7 +40,7 @@
 //! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
 //! down n3                  after that node 3's process ends
 //! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
-//! restart n3               node 3 boots anew
+//! restart n3 [lossy]       node 3 boots anew; as a voter that may lose commits
 //! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
 //! lose_rows n3             of that only the rows
@@ -180,6 +181,7 @@ impl Player {
                 let node = node_of(rest[0]);
                 self.sessions.retain(|_, session| session.at.node != node);
                 self.cluster().start(node);
+                self.cluster().nodes[&node].set_lossy(rest.contains(&"lossy"));
             }
             "power" => {
                 self.sessions.clear();
@@ -718,6 +720,7 @@ fn setup(words: &[&str]) -> Setup {
         heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
         has_disks: false,
+        fill_rows_max: None,
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");
@@ -732,6 +735,7 @@ fn setup(words: &[&str]) -> Setup {
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),
+            "fill" => setup.fill_rows_max = Some(count()),
             "disks" => setup.has_disks = count() > 0,
             "control_log" => setup.control_log_bytes_max = Some(count()),
             "window" => setup.channel.window_bytes = usize::from(count()),
@@ -755,6 +759,9 @@ fn mutation(name: &str) -> Mutation {
         "AckBeforeReplication" => Mutation::AckBeforeReplication,
         "ReadThroughCommitting" => Mutation::ReadThroughCommitting,
         "SnapshotFromAnyBackup" => Mutation::SnapshotFromAnyBackup,
+        "GrantOvertakes" => Mutation::GrantOvertakes,
+        "LoadedNotCompared" => Mutation::LoadedNotCompared,
+        "LoadedWrittenOver" => Mutation::LoadedWrittenOver,
         "EarlyLockRelease" => Mutation::EarlyLockRelease,
         other => panic!("there is no mutation {other}"),
     }

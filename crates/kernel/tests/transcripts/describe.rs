@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use protocol::control::{ControlOutcome, ControlState};
 use protocol::message::{
-    Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, ReadView, RecordKind, Room,
-    Write,
+    Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, Loaded, ReadView,
+    RecordKind, Room, Write,
 };
 use protocol::op::{Assignment, BatchResult, Lock, OpKind, OpResult};
 use protocol::report::{
@@ -104,9 +104,23 @@ impl Names {
                 let points = m.disk.points.iter().map(|point| format!("{:?}", point.at));
                 let points: Vec<String> = points.collect();
                 let rested = if m.disk.rested.is_some() { ", ended as planned" } else { "" };
+                let loaded = match m.loaded {
+                    Loaded::NotYet => "",
+                    Loaded::Loading => ", which it loads",
+                    Loaded::Rows => ", which it has loaded",
+                    Loaded::Nothing => ", and no rows",
+                };
+                let done = m.disk.done.last().map(|mark| mark.at);
+                let is_newest = done == m.disk.points.last().map(|point| point.at);
+                let done = match done.filter(|_| !is_newest) {
+                    None => String::new(),
+                    Some(done) => format!(", of a checkpoint at {done:?}"),
+                };
                 match points.last() {
                     None => String::new(),
-                    Some(newest) => format!("with a disk closed at {newest}{rested}"),
+                    Some(newest) => {
+                        format!("with a disk closed at {newest}{done}{rested}{loaded}")
+                    }
                 }
             }
             Message::ChangeSchema(m) => format!("#{}: {}", m.sequence, self.change(&m.change)),
@@ -187,6 +201,20 @@ impl Names {
                 unheard.chain(stalled).chain(room).collect::<Vec<_>>().join(", ")
             }
             Message::LearnerReady(m) => format!("node {} shard {}", m.node, m.shard),
+            Message::OfferAnswer(m) => {
+                let bound = |end: &Option<Bytes>| end.as_ref().map_or("end".into(), |end| key(end));
+                let differing = m.differing.iter().map(|span| {
+                    format!(
+                        ", {} {} to {} differs",
+                        self.table(span.table),
+                        bound(&span.after),
+                        bound(&span.up_to)
+                    )
+                });
+                let differing: String = differing.collect();
+                format!("shard {} #{}: {} rows kept{differing}", m.shard, m.position, m.kept)
+            }
+            Message::LoadRows(m) => format!("up to {:?}", m.at),
             Message::JoinMarker(m) => format!("shard {} behind #{}", m.shard, m.position),
             Message::AskOutcome(m) => format!("{} shard {}", t(&m.transaction), m.shard),
             Message::Outcome(m) => {
@@ -400,6 +428,18 @@ impl Names {
                     false => format!("DECISIONS {decided}, forgotten up to {}", up_to.join(", ")),
                 }
             }
+            RecordKind::Offer { table, after, pieces, complete_from } => {
+                let bound = |end: &Option<Bytes>| end.as_ref().map_or("end".into(), |end| key(end));
+                let pieces = pieces
+                    .iter()
+                    .map(|piece| format!("to {}: {} rows", bound(&piece.up_to), piece.sum.rows));
+                let pieces = pieces.collect::<Vec<String>>().join(", ");
+                format!(
+                    "OFFER {} {} {pieces}, whole from {complete_from:?}",
+                    self.table(*table),
+                    bound(after)
+                )
+            }
             RecordKind::Verify { table, after, up_to, sum } => {
                 let bound = |end: &Option<Bytes>| end.as_ref().map_or("end".into(), |end| key(end));
                 let (after, up_to) = (bound(after), bound(up_to));
@@ -467,7 +507,8 @@ impl Names {
     /// What is kept of the last cluster restart, but for the sizes and times.
     pub fn restarted(&self, state: &ControlState) -> Vec<String> {
         let Some(report) = &state.restarted else { return Vec::new() };
-        let RestartReport { lineage, ended, at, is_clean, lost, lost_first, nodes } = report;
+        let RestartReport { lineage, ended, at, is_clean, is_lossy, lost, lost_first, nodes } =
+            report;
         let known = match (is_clean, lost.oldest, lost.newest) {
             (true, ..) => "nothing is lost".to_string(),
             (false, Some(oldest), Some(newest)) => {
@@ -475,7 +516,8 @@ impl Names {
             }
             (false, ..) => format!("{} lost", lost.count),
         };
-        let mut lines = vec![format!("lineage {lineage} behind {ended} at {at:?}: {known}")];
+        let lossy = if *is_lossy { ", lossy" } else { "" };
+        let mut lines = vec![format!("lineage {lineage} behind {ended} at {at:?}{lossy}: {known}")];
         lines.extend(nodes.iter().map(|own| {
             let NodeLoaded { node, parts, rows, entries, lost, .. } = own;
             format!("n{node}: {parts} parts: {rows} rows, {entries} entries, {} lost", lost.count)

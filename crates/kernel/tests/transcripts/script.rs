@@ -28,6 +28,14 @@ pub fn check(block: &str, case: &str) {
     );
 }
 
+/// Plays a script in a cluster that breaks a rule.
+pub fn play_broken(script: &str, mutation: &str) {
+    let path = directory().join(format!("{script}.script"));
+    let script = fs::read_to_string(&path).expect("a script of this name exists");
+    assert!(script.contains("disks=1 fill=1"), "its cluster is described so");
+    play(&script.replace("disks=1 fill=1", &format!("disks=1 fill=1 broken={mutation}")));
+}
+
 /// The scripts there are, as `block/case.script`, in order.
 pub fn list() -> Vec<String> {
     let mut scripts = Vec::new();

@@ -5,6 +5,7 @@ mod bank;
 mod churn;
 mod counters;
 mod deadlock;
+mod deletions;
 mod ledger;
 mod lists;
 mod pages;
@@ -64,3 +65,5 @@ pub const KINDS: &[Kind] = &[
 
 /// In worlds that lose their power only.
 pub const PREFIX: Kind = Kind { name: "prefix", make: prefix::make };
+/// In those of them that do nothing else.
+pub const DELETIONS: Kind = Kind { name: "deletions", make: deletions::make };

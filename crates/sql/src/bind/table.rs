@@ -3,8 +3,9 @@
 use types::convert::{ConvertContext, StoreMode, store};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
-    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Index, IndexId, IndexKind,
-    IndexPart, IndexState, IntWidth, SchemaVersion, Table, TableId, TableState, Value, key, row,
+    AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
+    IndexKind, IndexPart, IndexState, IntWidth, NodeId, SchemaVersion, Table, TableId, TableState,
+    Value, key, row,
 };
 
 use super::Binder;
@@ -16,11 +17,24 @@ use crate::parser::ast;
 /// The hidden primary key of a table that was given none.
 pub const ROW_ID_COLUMN: &str = "#rowid";
 
-/// How the names of tables begin that CREATE TABLE ... SELECT is filling: nobody may use them, nothing shows them.
-pub const UNFINISHED_PREFIX: &str = "#sql-";
+/// How the names of tables begin that CREATE TABLE ... SELECT or a restore is filling: nobody may use them, nothing shows them.
+const UNFINISHED_PREFIX: &str = "#sql-";
 
 pub fn is_unfinished(table_name: &str) -> bool {
     table_name.starts_with(UNFINISHED_PREFIX)
+}
+
+/// The name of a table that this boot of a node fills, and drops if it cannot.
+pub fn unfinished_name(node: NodeId, boot: Incarnation, rest: &str) -> String {
+    format!("{UNFINISHED_PREFIX}{node}-{}-{rest}", boot.text())
+}
+
+/// Who fills it: when that boot is over nobody does.
+pub fn filler_of(table_name: &str) -> Option<(NodeId, Incarnation)> {
+    let mut parts = table_name.strip_prefix(UNFINISHED_PREFIX)?.split('-');
+    let node = NodeId(parts.next()?.parse().ok()?);
+    let boot = Incarnation(u64::from_str_radix(parts.next()?, 16).ok()?);
+    parts.next().map(|_| (node, boot))
 }
 
 const NAME_LENGTH_MAX: usize = 64;

@@ -99,10 +99,18 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
                  and run it again"
             ),
         ),
+        Refusal::DiskFailed { node, rolls_back } => SqlError::new(
+            code::ER_ERROR_ON_WRITE,
+            format!(
+                "Error writing: the disk of node {node} has failed, and no other node has these rows{}. They can be read; start the node \
+                 again when its disk works",
+                if rolls_back { ", so the transaction was rolled back" } else { "" }
+            ),
+        ),
         Refusal::NotDurable(commit) => SqlError::fatal(
             code::ER_TRANSACTION_OUTCOME_UNKNOWN,
             format!(
-                "The transaction is committed, but not durable: a disk has no room for it. Make some. It is lost if all nodes that have \
+                "The transaction is committed, but not durable: a disk has no room for it, or has failed. It is lost if all nodes that have \
                  its rows end before; do not run it again without asking: SELECT skarv_transaction_outcome('{commit}'). The \
                  connection is closed"
             ),

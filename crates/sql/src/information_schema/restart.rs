@@ -11,12 +11,13 @@ use super::{number, text};
 use crate::error::code;
 use crate::session::Session;
 
-pub const INFO_COLUMNS: [&str; 20] = [
+pub const INFO_COLUMNS: [&str; 21] = [
     "#NODE_ID",
     "#LINEAGE",
     "#LINEAGE_BEFORE",
     "RESTORED_UP_TO",
     "NOTHING_LOST",
+    "LOSSY",
     "#LOST_TRANSACTIONS",
     "LOST_FROM",
     "LOST_TO",
@@ -65,6 +66,7 @@ fn info_row(report: &RestartReport, node: &NodeLoaded) -> Vec<Value> {
         number(report.ended.0),
         timestamp(Some(report.at)),
         text(nothing_lost(report)),
+        text(if report.is_lossy { "YES" } else { "NO" }),
         number(count),
         timestamp(oldest),
         timestamp(newest),
@@ -87,6 +89,7 @@ fn info_row(report: &RestartReport, node: &NodeLoaded) -> Vec<Value> {
 /// What no disk has nobody can count.
 fn nothing_lost(report: &RestartReport) -> &'static str {
     match (report.is_clean, report.lost.count) {
+        _ if report.is_lossy => "NO",
         (true, _) => "YES",
         (false, 0) => "NOT KNOWN",
         (false, _) => "NO",

@@ -20,7 +20,7 @@ use types::convert::WarningLevel;
 use super::Session;
 use super::run::records_info;
 use crate::bind::Binder;
-use crate::bind::table::UNFINISHED_PREFIX;
+use crate::bind::table::unfinished_name;
 use crate::error::{SqlError, code};
 use crate::execute::{Changed, Failure};
 use crate::parser::ast;
@@ -113,8 +113,10 @@ impl Session {
         insert: &mut InsertPlan,
     ) -> Result<Arc<Table>, Failure> {
         let mut table = (*insert.table).clone();
+        let node = self.server.config().node;
+        let boot = definitions.client().state().incarnations.get(&node).copied();
         // A session runs one statement at a time.
-        table.name = format!("{UNFINISHED_PREFIX}{}-{}", self.server.config().node, self.info.id);
+        table.name = unfinished_name(node, boot.unwrap_or_default(), &self.info.id.to_string());
         let (database, name) = (table.database.clone(), table.name.clone());
         let change = SchemaChange::CreateTable(Box::new(table));
         let changed = definitions.change_schema(change).await;

@@ -1,0 +1,498 @@
+//! What the log of a part has, in a backup and in the archive behind it; and the last moment that all parts have.
+//!
+//! An archive may end, or have a hole, anywhere: its disk was full, a file is damaged, its node was away. So a moment is taken only of
+//! what the marks vouch for, and refused, with what is missing, where that is another moment than the one that was asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use disk::copy::CopyReader;
+use kernel::{Span, Survey};
+use protocol::backup::{ArchiveContents, ArchiveMark, BackupContents, CopyBlock, History};
+use protocol::disk::DiskEntry;
+use protocol::message::RecordKind;
+use types::wire::Bytes;
+use types::{Lineage, ShardId, Timestamp};
+
+use super::pipeline::Pipeline;
+use super::{Source, files_below, next_block, text};
+use crate::archive::{self, MARK_INTERVAL_US};
+use crate::clock::format_unix_micros;
+
+/// Marks follow each other in half a second under load, and in this while nothing is committed; and what a slow disk may take.
+const SILENCE_MAX_US: i64 = MARK_INTERVAL_US as i64 + 2_000_000;
+
+/// A part's log, without rows.
+#[derive(Default)]
+pub(super) struct PartSurvey {
+    pub shards: Vec<ShardId>,
+    /// The files in the order of the log, and up to where in it each is to be read.
+    pub paths: Vec<(PathBuf, u64)>,
+    pub survey: Survey,
+    /// The log up to here was seen.
+    place: u64,
+    marks: Vec<ArchiveMark>,
+    /// At these places its node was a member, and its disk had everything that was committed up to these timestamps.
+    attested: Vec<(u64, Timestamp)>,
+    /// The replica that began there has got the last of its rows from another one here.
+    filled: BTreeMap<(ShardId, u64), u64>,
+    /// Timestamps that some shard's log is closed at: a look at them before a closer one.
+    closed: BTreeSet<Timestamp>,
+    /// Why nothing is known behind `place`, if that is not because the archive ends.
+    damage: Vec<String>,
+}
+
+impl PartSurvey {
+    pub fn new(shards: Vec<ShardId>) -> PartSurvey {
+        PartSurvey { shards, ..PartSurvey::default() }
+    }
+
+    pub fn read_backup(
+        &mut self,
+        path: &Path,
+        source: &Source,
+        pipeline: &Pipeline,
+    ) -> Result<(), String> {
+        let mut reader = CopyReader::open(path, source.secret.as_ref()).map_err(text)?;
+        let (mut is_whole, mut at) = (false, Timestamp::ZERO);
+        while let Some(block) = next_block(&mut reader, pipeline)? {
+            match block {
+                CopyBlock::Entries(entries) => self.add_all(&entries, path)?,
+                CopyBlock::Backup { contents, .. } => at = contents.at,
+                CopyBlock::End { up_to } => {
+                    self.place = up_to;
+                    self.attested.push((up_to, at));
+                    is_whole = true;
+                }
+                _ => {}
+            }
+        }
+        self.paths.push((path.to_path_buf(), u64::MAX));
+        match is_whole {
+            true => Ok(()),
+            false => Err(format!("{} is not whole: its end is missing", path.display())),
+        }
+    }
+
+    /// The files of the archive that go on where the backup ends, as far as they can be read.
+    pub fn read_archive(
+        &mut self,
+        dir: &Path,
+        own: &ArchiveContents,
+        pipeline: &Pipeline,
+    ) -> Result<(), String> {
+        // By their names: what is of others may be unreadable.
+        let prefix = archive::prefix(own.node, own.part.0, own.store);
+        let all = files_below(dir, "archive")?.into_iter();
+        let mut files: Vec<(u64, PathBuf)> =
+            all.filter_map(|path| Some((archive::first_place(&path, &prefix)?, path))).collect();
+        files.sort();
+        // The last one that begins where the backup has the log, others that begin there, and those behind it.
+        let first = files.iter().map(|(from, _)| *from).rfind(|from| *from <= self.place);
+        let Some(first) = first else {
+            return Err(format!(
+                "{} does not go on where {} ends: the archive was begun after the backup, or is of another cluster",
+                dir.display(),
+                self.paths[0].0.display()
+            ));
+        };
+        let mut begun = first;
+        for (from, path) in files.into_iter().filter(|(from, _)| first <= *from) {
+            if self.place < from {
+                self.damage.push(format!("what comes before {} is missing", path.display()));
+                return Ok(());
+            }
+            // Nothing is missing, then: what is damaged was there a second time, as a file is that had got no further than its name.
+            if begun < from {
+                self.damage.clear();
+            }
+            begun = from;
+            let own = ArchiveContents { from, ..own.clone() };
+            let before = self.place;
+            let read = self.read_archive_file(&path, &own, pipeline);
+            if before < self.place {
+                self.damage.clear();
+            }
+            if let Err(why) = read {
+                pipeline.go_on()?;
+                self.damage.push(why);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_archive_file(
+        &mut self,
+        path: &Path,
+        own: &ArchiveContents,
+        pipeline: &Pipeline,
+    ) -> Result<(), String> {
+        let mut reader = CopyReader::open(path, None).map_err(text)?;
+        match next_block(&mut reader, pipeline)? {
+            Some(CopyBlock::Archive(contents)) if contents == *own => {}
+            // It was just made.
+            None => return Ok(()),
+            Some(_) => return Err(format!("{} is not what its name says", path.display())),
+        }
+        self.paths.push((path.to_path_buf(), own.from));
+        let mut place = own.from;
+        while let Some(block) = next_block(&mut reader, pipeline)? {
+            match block {
+                CopyBlock::Entries(entries) => {
+                    self.add_all(&entries, path)?;
+                    place = entries.last().map_or(place, |(place, _)| *place);
+                    self.paths.last_mut().expect("just added").1 = place;
+                }
+                CopyBlock::Mark(mark) => {
+                    self.attested.push((place, mark.at));
+                    self.marks.push(mark);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_all(&mut self, entries: &[(u64, Bytes)], path: &Path) -> Result<(), String> {
+        for (place, bytes) in entries {
+            if *place <= self.place {
+                continue;
+            }
+            let entry = DiskEntry::without_rows(bytes)
+                .map_err(|error| format!("{}, entry at {place}: {error}", path.display()))?;
+            self.add(*place, &entry);
+            self.place = *place;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, place: u64, entry: &DiskEntry) {
+        match entry {
+            DiskEntry::Begun { shard, .. } => {
+                self.filled.insert((*shard, place), place);
+            }
+            DiskEntry::Record { shard, record, .. } => match &record.kind {
+                RecordKind::Copy { .. } => {
+                    let begun = self.filled.range((*shard, 0)..=(*shard, place)).next_back();
+                    let begun = begun.map_or(0, |((_, begun), _)| *begun);
+                    self.filled.insert((*shard, begun), place);
+                }
+                RecordKind::Closed { at } => {
+                    self.closed.insert(*at);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        self.survey.add(place, entry);
+    }
+
+    /// Has the log everything that was committed up to this timestamp, and nothing that was not?
+    fn has(&self, at: Timestamp, restarts: &BTreeMap<Lineage, Timestamp>) -> bool {
+        self.closed.contains(&at)
+            && self.shards.iter().all(|shard| {
+                let span = self.survey.span(*shard, at, restarts);
+                span.is_some_and(|span| self.vouches(*shard, span, at))
+            })
+    }
+
+    /// Did the replica have everything at this timestamp? Its log is closed there; if it had begun with nothing, it had the last of its
+    /// rows before: only a replica that is filled gets copies. And its node has said of this timestamp or a later one that it was a
+    /// member with it: not while it was being filled, then, and not of what only it had when it was excluded.
+    ///
+    /// What the node said before that does not matter. The first timestamp that it says may be older than what it was filled at, and while
+    /// nothing is committed it says no other.
+    fn vouches(&self, shard: ShardId, span: Span, at: Timestamp) -> bool {
+        let filled = self.filled.get(&(shard, span.from));
+        let is_own = |place: u64| span.from < place && place < span.replica_ends;
+        filled.is_none_or(|filled| *filled < span.to)
+            && self.attested.iter().any(|(place, own)| is_own(*place) && at <= *own)
+    }
+
+    /// Until when its archive says something.
+    fn reach(&self, backup: &BackupContents) -> i64 {
+        self.marks.last().map_or(backup.unix_micros, |mark| mark.unix_micros)
+    }
+}
+
+/// A global checkpoint that was done by this time.
+#[derive(Clone, Copy)]
+pub(super) struct Moment<'a> {
+    pub at: Timestamp,
+    pub unix_micros: i64,
+    pub history: &'a History,
+}
+
+impl PartSurvey {
+    fn moments<'a>(&'a self, backup: &'a BackupContents) -> impl Iterator<Item = Moment<'a>> {
+        let mut history = &backup.history;
+        let moments = self.marks.iter().map(move |mark| {
+            history = mark.history.as_ref().unwrap_or(history);
+            Moment { at: mark.at, unix_micros: mark.unix_micros, history }
+        });
+        moments.filter(|moment| backup.at <= moment.at)
+    }
+}
+
+/// The last moment that is not behind `until` and that the archives of all parts have.
+pub(super) fn latest<'a>(
+    parts: &'a [PartSurvey],
+    until: i64,
+    backup: &'a BackupContents,
+) -> Result<Moment<'a>, String> {
+    if until < backup.unix_micros {
+        return Err(format!(
+            "the backup is of {}: for an earlier moment take an earlier backup",
+            format_unix_micros(backup.unix_micros)
+        ));
+    }
+    let least = parts.iter().min_by_key(|part| part.reach(backup)).expect("a backup has parts");
+    if least.reach(backup) < until {
+        let because = if least.damage.is_empty() { "" } else { ", because " };
+        return Err(format!(
+            "the archive ends at {}{because}{}: give that or an earlier moment",
+            format_unix_micros(least.reach(backup)),
+            least.damage.join("; ")
+        ));
+    }
+    // Of each checkpoint the last time before, and the first time behind: while nothing is committed the same one is marked for days.
+    let first = Moment { at: backup.at, unix_micros: backup.unix_micros, history: &backup.history };
+    let mut before = BTreeMap::from([(first.at, first)]);
+    let mut behind: BTreeMap<Timestamp, Moment<'a>> = BTreeMap::new();
+    for moment in parts.iter().flat_map(|part| part.moments(backup)) {
+        let is_behind = until < moment.unix_micros;
+        let known = if is_behind { &mut behind } else { &mut before };
+        let known = known.entry(moment.at).or_insert(moment);
+        if (moment.unix_micros < known.unix_micros) == is_behind {
+            *known = moment;
+        }
+    }
+    let has_all = |moment: &&Moment<'a>| {
+        parts.iter().all(|part| part.has(moment.at, &moment.history.restarts))
+    };
+    let chosen = before.values().rev().find(has_all);
+    let chosen = *chosen.ok_or("the archives of the parts have no moment in common")?;
+    // Marks that are missing say that something is, and what was committed meanwhile nobody knows.
+    if chosen.unix_micros + SILENCE_MAX_US < until {
+        let next = behind.values().find(has_all).map(|next| format_unix_micros(next.unix_micros));
+        return Err(format!(
+            "the archive has nothing between {} and {}: give a moment before or behind it",
+            format_unix_micros(chosen.unix_micros),
+            next.unwrap_or_else(|| "its end".into())
+        ));
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use disk::copy::CopyWriter;
+    use protocol::message::Record;
+    use types::wire::Wire;
+    use types::{Catalogue, ClusterId, LogPosition, NodeId, TableId, TransactionId, WorkerId};
+
+    const SHARD: ShardId = ShardId(0);
+    const SECOND: i64 = 1_000_000;
+
+    fn record(kind: RecordKind) -> DiskEntry {
+        let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
+        let (lineage, position) = (Lineage(1), LogPosition(1));
+        DiskEntry::Record { shard: SHARD, lineage, position, record }
+    }
+    fn closed(at: u64) -> DiskEntry {
+        record(RecordKind::Closed { at: Timestamp(at) })
+    }
+    fn copied(complete_from: u64) -> DiskEntry {
+        let complete_from = Timestamp(complete_from);
+        record(RecordKind::Copy { table: TableId(9), rows: Vec::new(), complete_from })
+    }
+    fn begun() -> DiskEntry {
+        let (lineage, position) = (Lineage(1), LogPosition(1));
+        DiskEntry::Begun { shard: SHARD, lineage, position }
+    }
+    fn history() -> History {
+        let (restarts, catalogue) = (BTreeMap::new(), Catalogue::default());
+        History { lineage: Lineage(1), restarts, catalogue }
+    }
+
+    /// A part's log, with what its node attests at places.
+    fn part(entries: &[(u64, DiskEntry)], attested: &[(u64, u64)]) -> PartSurvey {
+        let mut part = PartSurvey::new(vec![SHARD]);
+        for (place, entry) in entries {
+            part.add(*place, entry);
+        }
+        part.attested = attested.iter().map(|(place, at)| (*place, Timestamp(*at))).collect();
+        part
+    }
+
+    fn moments_of(part: &PartSurvey) -> Vec<u64> {
+        (0..100).filter(|at| part.has(Timestamp(*at), &BTreeMap::new())).collect()
+    }
+
+    /// A moment is taken of a replica's log only where its node has said that it had everything: not of when it was being filled, though
+    /// the log is closed then, nor of the end of a log whose node was excluded.
+    #[test]
+    fn who_was_away_vouches_for_nothing() {
+        let log = [
+            (10, closed(10)),
+            (20, closed(20)),
+            (30, begun()),
+            (40, closed(30)),
+            (50, copied(25)),
+            (60, closed(40)),
+            (70, closed(50)),
+        ];
+        assert_eq!(moments_of(&part(&log, &[(15, 10), (75, 50)])), [10, 40, 50]);
+        assert_eq!(moments_of(&part(&log, &[(15, 10)])), [10], "it was never filled");
+        assert_eq!(
+            moments_of(&part(&log, &[(15, 10), (65, 30)])),
+            [10],
+            "it says less than it has"
+        );
+    }
+
+    /// While nothing is committed a node that has come back says one timestamp again and again: it counts as soon as it says it.
+    #[test]
+    fn who_has_come_back_vouches_for_what_stands_still() {
+        let log = [(10, closed(10)), (20, begun()), (30, copied(10)), (40, closed(40))];
+        assert_eq!(moments_of(&part(&log, &[(15, 10), (45, 40)])), [10, 40]);
+    }
+
+    fn marked(entries: &[(u64, DiskEntry)], marks: &[(i64, u64)]) -> PartSurvey {
+        let last = entries.last().map_or(0, |(place, _)| *place);
+        let attested: Vec<(u64, u64)> = marks.iter().map(|(_, at)| (last + 1, *at)).collect();
+        let mut part = part(entries, &attested);
+        let mark = |(seconds, at): &(i64, u64)| ArchiveMark {
+            unix_micros: seconds * SECOND,
+            at: Timestamp(*at),
+            history: None,
+        };
+        part.marks = marks.iter().map(mark).collect();
+        part
+    }
+
+    /// What the marks leave out is refused, not answered with what was long before; the moments around it are named, and are restored.
+    #[test]
+    fn holes_are_named() {
+        let backup = BackupContents {
+            cluster: ClusterId(1),
+            id: 1,
+            run: 1,
+            at: Timestamp(10),
+            unix_micros: 100 * SECOND,
+            history: history(),
+            parts: Vec::new(),
+        };
+        let log = [(10, closed(10)), (20, closed(20)), (30, closed(30)), (40, closed(40))];
+        // The second node says nothing for a minute, in which the first goes on.
+        let whole = [(100, 10), (105, 20), (130, 30), (165, 40), (170, 40)];
+        let parts =
+            [marked(&log, &whole), marked(&log[..2], &[(105, 20)]), marked(&log, &[(170, 40)])];
+        let take = |parts: &[PartSurvey], until: i64| {
+            let moment = latest(parts, until * SECOND, &backup);
+            moment.map(|moment| (moment.at.0, moment.unix_micros / SECOND))
+        };
+        assert_eq!(take(&parts[..1], 131), Ok((30, 130)));
+        assert_eq!(take(&parts[..1], 137), Ok((30, 130)), "no later than marks may be");
+        let said = take(&parts[..1], 140).unwrap_err();
+        assert!(said.contains("nothing between 1970-01-01T00:02:10"), "{said}");
+        assert!(said.contains("and 1970-01-01T00:02:45"), "{said}");
+        assert_eq!(take(&parts[..1], 130), Ok((30, 130)), "the moment that is named");
+        assert_eq!(take(&parts[..1], 165), Ok((40, 165)));
+        let said = take(&parts[..2], 140).unwrap_err();
+        assert!(said.contains("ends at 1970-01-01T00:01:45"), "{said}");
+        let mut away = marked(&log, &[(105, 20), (170, 40)]);
+        away.closed.remove(&Timestamp(30));
+        let parts = [marked(&log, &whole), away];
+        assert_eq!(take(&parts, 110), Ok((20, 105)));
+        let said = take(&parts, 131).unwrap_err();
+        assert!(said.contains("between 1970-01-01T00:01:45"), "{said}");
+        assert!(said.contains("and 1970-01-01T00:02:45"), "{said}");
+        assert_eq!(
+            take(&parts, 172).unwrap_err().split(':').next(),
+            Some("the archive ends at 1970-01-01T00")
+        );
+    }
+
+    /// The end of an archive is where something is damaged or missing; files of others, and such as have got no further than their names,
+    /// are nobody's business.
+    #[test]
+    fn damage_is_an_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = ArchiveContents {
+            cluster: ClusterId(1),
+            node: NodeId(2),
+            part: WorkerId(0),
+            store: 5,
+            from: 0,
+        };
+        let prefix = archive::prefix(own.node, 0, own.store);
+        let path = |from: u64, number: u32| {
+            dir.path().join(format!("{prefix}{from:020}-{number:04}.archive"))
+        };
+        let write = |from: u64, to: u64| {
+            let mut writer = CopyWriter::create_open(&path(from, 1), [from as u8; 24]).unwrap();
+            let contents = ArchiveContents { from, ..own.clone() };
+            writer.add(&CopyBlock::Archive(contents).to_bytes()).unwrap();
+            for place in (from + 10..=to).step_by(10) {
+                let entries = vec![(place, Bytes(closed(place).to_bytes()))];
+                writer.add(&CopyBlock::Entries(entries).to_bytes()).unwrap();
+                let (unix_micros, at) = (place as i64 * SECOND, Timestamp(place));
+                let mark = ArchiveMark { unix_micros, at, history: None };
+                writer.add(&CopyBlock::Mark(mark).to_bytes()).unwrap();
+            }
+        };
+        write(0, 30);
+        write(30, 60);
+        write(60, 90);
+        let pipeline = Pipeline::new(1);
+        let read = || {
+            let mut part = PartSurvey::new(vec![SHARD]);
+            part.paths.push((dir.path().to_path_buf(), u64::MAX));
+            part.read_archive(dir.path(), &own, &pipeline).map(|()| part)
+        };
+        let reads = |place: u64, damaged: &str| {
+            let part = read().unwrap();
+            assert_eq!((part.place, part.marks.len() as u64), (place, place / 10));
+            let damage = part.damage.join("; ");
+            assert!(damage.contains(damaged), "{damage}");
+            // Leftovers are passed over; they are told of where the archive ends, for they may be why.
+            assert!(part.damage.len() <= 2, "{damage}");
+            let ends = part.paths.iter().skip(1).map(|(_, up_to)| *up_to).collect::<Vec<_>>();
+            assert_eq!(ends.last(), Some(&place));
+        };
+        reads(90, "");
+        for name in
+            ["old.archive".into(), "node-2.part-0.0.archive".into(), format!("{prefix}x.archive")]
+        {
+            std::fs::write(dir.path().join(name), "not ours").unwrap();
+        }
+        std::fs::write(path(60, 0), "").unwrap();
+        std::fs::write(path(30, 2), "cut").unwrap();
+        reads(90, "");
+        let second = std::fs::read(path(30, 1)).unwrap();
+        let mut flipped = second.clone();
+        let middle = flipped.len() * 2 / 3;
+        flipped[middle] ^= 1;
+        std::fs::write(path(30, 1), flipped).unwrap();
+        let part = read().unwrap();
+        assert!((30..60).contains(&part.place), "{}", part.place);
+        assert!(part.damage.join("; ").contains(&path(30, 1).display().to_string()));
+        std::fs::write(path(30, 1), second).unwrap();
+        let third = std::fs::read(path(60, 1)).unwrap();
+        let mut flipped = third.clone();
+        flipped[70] ^= 1;
+        std::fs::write(path(60, 1), flipped).unwrap();
+        let part = read().unwrap();
+        let damage = part.damage.join("; ");
+        assert!(damage.contains(&path(60, 1).display().to_string()), "{damage}");
+        assert_eq!(part.place, 60);
+        std::fs::remove_file(path(60, 1)).unwrap();
+        std::fs::write(path(90, 0), third).unwrap();
+        reads(60, "what comes before");
+        pipeline.fail("it was aborted".into());
+        assert_eq!(read().err().as_deref(), Some("it was aborted"));
+    }
+}
