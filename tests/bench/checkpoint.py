@@ -56,7 +56,7 @@ def watch(directories, until, growing, most):
         for directory in directories:
             files = files_of(directory)
             most[directory] = max(most.get(directory, 0), sum(files.values()))
-            sizes = {path: size for path, size in files.items() if "checkpoint" in os.path.basename(path)}
+            sizes = {path: size for path, size in files.items() if os.path.basename(path).startswith("rows-")}
             if any(size != before.get(path, 0) for path, size in sizes.items()):
                 growing.append(now)
             before.update(sizes)

@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
+import socket
 import time
 
 from cluster import wait_for
+from full import fill, log_of, small_device
 from power import SESSIONS, Writer, kill_all
 
 TYPES = """
@@ -134,9 +137,9 @@ def test_parts_of_it(environment):
     cluster, _ = with_writers(environment, "--data-nodes", 1)
     cluster.sql(2, TYPES)
     kinds = contents(cluster, 2)
-    cluster.sql(2, "INSERT INTO d.a VALUES (1, 1); INSERT INTO d.b VALUES (1, 1)")
+    cluster.sql(2, "INSERT INTO d.a VALUES (1, 1); INSERT INTO d.b VALUES (1, 1); CREATE DATABASE bare")
     password, key, wrong = (environment.path(name) for name in ("password", "key", "wrong"))
-    for path, text in ((password, "correct horse\n"), (key, "0123456789abcdef" * 4), (wrong, "battery staple")):
+    for path, text in ((password, "correct horse\nof last year\n"), (key, "0123456789abcdef" * 4), (wrong, "battery staple")):
         with open(path, "w") as file:
             file.write(text)
     elsewhere = environment.path("else where")
@@ -154,12 +157,17 @@ def test_parts_of_it(environment):
     assert "encrypted with a password" in restore(cluster, locked, fails=True)
     assert "another password" in restore(cluster, locked, "--password-file", wrong, fails=True)
     assert "encrypted with a key" in restore(cluster, keyed, fails=True)
-    assert "there was no table d.none then" in restore(cluster, own, "--table", "d.none", fails=True)
-    assert "there is a table d.b already" in restore(cluster, own, "--database", "d", fails=True)
+    assert "there was no table `d`.`none` then" in restore(cluster, own, "--table", "d.none", fails=True)
+    assert "there is a table `d`.`b` already" in restore(cluster, own, "--database", "d", fails=True)
     restore(cluster, locked, "--password-file", password, "--table", "d.a")
     assert cluster.sql(2, "SELECT * FROM d.a") == [["1", "1"]]
-    restore(cluster, keyed, "--key-file", key, "--database", "kinds")
+    assert "is not encrypted" in restore(cluster, own, "--password-file", password, "--table", "d.a", fails=True)
+    said = restore(cluster, keyed, "--key-file", key, "--database", "kinds")
+    assert "4 tables" in said and " 9 rows" in said, "entries of unique keys are no rows"
     assert contents(cluster, 2) == kinds
+    cluster.sql(2, "DROP DATABASE bare")
+    assert "0 tables" in restore(cluster, own, "--database", "bare")
+    assert "bare" in str(cluster.sql(2, "SHOW DATABASES"))
     # Ids are not used twice, and what was there stays.
     again = cluster.mgm(f"START BACKUP 1 TO '{elsewhere}'")
     assert again.returncode != 0 and "there is a backup in" in again.stderr, again
@@ -202,6 +210,133 @@ def test_aborted(environment):
     restore(cluster, made["nodes"][0]["dir"], "--table", "d.t")
     assert cluster.sql(3, "SELECT COUNT(*), SUM(id), SUM(LENGTH(text)) FROM d.t WHERE text = REPEAT(CONCAT(id, ' '), 300)")[0][:2] == [
         "60000", str(sum(range(60_000)))]
+
+
+def ask(cluster, node, command):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(cluster.node(node)["management_socket"])
+        connection.sendall(json.dumps({"command": command}).encode() + b"\n")
+        with connection.makefile() as answer:
+            return json.loads(answer.readline())
+
+
+def tables_of(cluster, node, database):
+    return {table["table"] for table in ask(cluster, node, "tables")["tables"] if table["database"] == database}
+
+
+def test_unfinished(environment):
+    """Nobody sees a table before all its rows are there. A restore that fails, is interrupted or aborted, or whose node dies, leaves none."""
+    cluster, _ = with_writers(environment, "--memory", "512M")
+    cluster.sql(2, "DROP DATABASE d; CREATE DATABASE d; CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, text TEXT, UNIQUE KEY (n))")
+    for begin in range(1, 60_001, 1_000):
+        rows = ", ".join(f"({id}, {id}, REPEAT('{id} ', 300))" for id in range(begin, begin + 1_000))
+        cluster.sql(2, f"INSERT INTO d.t VALUES {rows}")
+    elsewhere = environment.path("all of it")
+    backup(cluster, f"7 TO '{elsewhere}'")
+    directory = os.path.join(elsewhere, "BACKUP-7")
+    cluster.sql(2, "DROP TABLE d.t")
+
+    def begin():
+        restoring = environment.start("restore", "--dir", cluster.dir, directory)
+        wait_for("it writes rows", lambda: ask(cluster, 2, "restore_status").get("rows", 0) > 0)
+        assert any(name.startswith("#sql-2-") for name in tables_of(cluster, 2, "d"))
+        assert cluster.sql(3, "SHOW TABLES FROM d") == []
+        return restoring
+
+    def fails(restoring, code, *words):
+        said = restoring.communicate(timeout=60)[0]
+        assert restoring.returncode == code and all(word in said for word in words), (restoring.returncode, said)
+
+    restoring = begin()
+    cluster.sql(3, "CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)")
+    fails(restoring, 1, "there is a table `d`.`t` already")
+    assert cluster.sql(2, "SELECT * FROM d.t; DROP TABLE d.t") == [["1"]]
+    assert tables_of(cluster, 2, "d") == set()
+
+    restoring = begin()
+    os.kill(restoring.pid, signal.SIGINT)
+    fails(restoring, 130, "it was aborted")
+    assert tables_of(cluster, 2, "d") == set()
+
+    restoring = begin()
+    assert cluster.mgm("ABORT RESTORE").returncode == 0
+    fails(restoring, 1, "it was aborted")
+    assert tables_of(cluster, 2, "d") == set()
+    assert "restores nothing" in cluster.mgm("ABORT RESTORE").stderr
+
+    restoring = begin()
+    os.kill(cluster.node(2)["pid"], signal.SIGKILL)
+    restoring.communicate(timeout=90)
+    assert restoring.returncode != 0
+    wait_for("what its node has left goes", lambda: tables_of(cluster, 3, "d") == set(), 60)
+    wait_for("it has come back", lambda: all("started" in line for line in cluster.mgm("SHOW").stdout.splitlines()), 60)
+
+    said = restore(cluster, directory)
+    assert "1 tables" in said and " 60000 rows" in said.splitlines()[-1], said
+    assert cluster.sql(3, "SELECT COUNT(*), SUM(n) FROM d.t") == [["60000", str(sum(range(60_001)))]]
+    assert cluster.sql(2, "INSERT INTO d.t (n) VALUES (0); SELECT LAST_INSERT_ID() > 60000") == [["1"]]
+    assert "Duplicate entry" in cluster.sql(2, "INSERT INTO d.t (n) VALUES (7)", expect_error=True)
+
+
+def test_holes_of_the_archive(environment):
+    """While nothing is committed a node that has come back counts again; a moment of when the archive's disk was full is refused, and those
+    around it come back; what was taken away is missed, and begun anew."""
+    archive = environment.path("archive")
+    cluster = environment.new_cluster("data")
+    with small_device(cluster, archive, 32 << 20):
+        cluster.up("--archive", archive, "--workers", "2")
+        cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); CREATE TABLE d.large (id INT PRIMARY KEY, v LONGTEXT)")
+        directory = os.path.join(environment.path("backups"), "BACKUP-1")
+        backup(cluster, f"1 TO '{os.path.dirname(directory)}'")
+        other = environment.cluster("other", "--data-nodes", 1)
+
+        def write(id):
+            cluster.sql(2, f"INSERT INTO d.t VALUES ({id})")
+
+        def as_of(moment):
+            restore(other, directory, "--archive", archive, "--until", moment)
+            return [int(id) for id, in other.sql(2, "SELECT id FROM d.t ORDER BY id; DROP DATABASE d")]
+
+        def ids():
+            """A while after what was written last."""
+            time.sleep(2)
+            moment = time.time()
+            wait_for("the archive reaches it", lambda: "there was no table" in restore_or_say(other, directory, archive, moment))
+            return as_of(f"@{moment:.6f}")
+
+        write(1)
+        os.kill(cluster.node(3)["pid"], signal.SIGKILL)
+        write(2)
+        wait_for("it has come back", lambda: all("started" in line for line in cluster.mgm("SHOW").stdout.splitlines()), 60)
+        time.sleep(8)
+        assert ids() == [1, 2], "nothing is committed meanwhile"
+
+        fill(os.path.join(archive, "filled"))
+        full = time.time()
+        write(3)
+        # More than there is left of a page for what is small.
+        rows = ", ".join(f"({id}, '{os.urandom(8_000).hex()}')" for id in range(40))
+        cluster.sql(2, f"INSERT INTO d.large VALUES {rows}")
+        time.sleep(14)
+        assert "does not go on" in log_of(cluster, 2)
+        assert not [name for name in os.listdir(archive) if os.path.getsize(os.path.join(archive, name)) == 0], "each try left a file"
+        os.remove(os.path.join(archive, "filled"))
+        time.sleep(8)
+        write(4)
+        assert ids() == [1, 2, 3, 4]
+        hole = restore(other, directory, "--archive", archive, "--until", utc(full + 12), fails=True)
+        assert "the archive has nothing between" in hole, hole
+        before, behind = hole.split("between ")[1].split(": give")[0].split(" and ")
+        assert as_of(before) in ([1, 2], [1, 2, 3])
+        assert as_of(behind) in ([1, 2, 3], [1, 2, 3, 4])
+
+        for name in os.listdir(archive):
+            path = os.path.join(archive, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        write(5)
+        wait_for("it is begun anew", lambda: sum(name.endswith(".archive") for name in os.listdir(archive)) >= 4)
+        assert "tries again" in log_of(cluster, 3)
+        other.destroy()
 
 
 def utc(moment):

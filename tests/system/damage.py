@@ -51,7 +51,7 @@ def with_rows(environment, checkpoints):
 
 
 def checkpoints_of(cluster, id):
-    return sorted(glob.glob(os.path.join(cluster.dir, f"node{id}.rows", "part-0", "checkpoint-*")))
+    return sorted(glob.glob(os.path.join(cluster.dir, f"node{id}.rows", "part-0", "rows-*")))
 
 
 def log_files_of(cluster, id):

@@ -1,5 +1,6 @@
 """The device of a data node's rows fails: a write, a sync or a read of it ends with EIO. Nothing is tried again; the node ends and says
-why, its partner goes on, and nothing that was acknowledged is missing when the device is well again."""
+why, its partner goes on, and nothing that was acknowledged is missing when the device is well again. Without a partner it goes on, and what
+it has can be read."""
 
 import contextlib
 import os
@@ -7,6 +8,7 @@ import subprocess
 
 from cluster import wait_for
 from full import log_of
+from isolation_client import Session
 from power import Writer, kill_all, rows_of
 
 WRITERS = 4
@@ -108,15 +110,27 @@ def test_sync(environment):
 
 
 def test_last(environment):
-    """The device of the last node fails in a sync: nothing is acknowledged any more, and all that was is there when it is well."""
+    """The device of the last node fails in a sync: it goes on, refuses what would be written, and acknowledges nothing; its rows can be read.
+    All that was acknowledged is there when the device is well and the node is started again."""
     device, cluster, writers = start(environment)
     assert cluster.mgm("3 STOP").returncode == 0
     go_on(writers)
+    pid = cluster.node(2)["pid"]
     device.fail("sync", "node2.rows/part-0/redo-")
-    wait_for("node 2 ends", lambda: "cannot write its rows" in log_of(cluster, 2))
+    wait_for("node 2 says so", lambda: "no other node has the rows kept here" in log_of(cluster, 2))
+    said = [line for line in log_of(cluster, 2).splitlines() if "cannot write its rows" in line]
+    assert len(said) == 1 and "node2.rows/part-0" in said[0] and "Input/output error" in said[0], said
     for writer in writers:
         writer.join(30)
         assert not writer.is_alive()
+    session = Session(cluster.sockets()[0], "reader")
+    for statement in ("INSERT INTO d.a VALUES (-1, 0)", "UPDATE d.a SET n = n + 1", "DELETE FROM d.b"):
+        answer = session.execute(statement)
+        assert answer.error == 1026 and "node 2" in answer.message, (statement, answer)
+    for table in ("a", "b"):
+        found = int(session.execute(f"SELECT COUNT(*) FROM d.{table}").rows[0][0])
+        assert sum(len(writer.acknowledged) for writer in writers) <= found, found
+    assert cluster.node(2)["pid"] == pid
     device.heal()
     cluster.note_pids()
     cluster.down()

@@ -232,7 +232,7 @@ def test_a_lost_disk_is_said(environment):
         os.rename(directory, directory + ".away")
     refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 8)
     assert refused.returncode == 1, refused
-    said = "".join(open(os.path.join(cluster.dir, f"node{id}.log")).read() for id in (1, 2, 3))
+    said = logs_of(cluster)
     assert "holds nothing of the rows that the last members of group 0 had" in said, said[-2000:]
     for id in (2, 3):
         directory = os.path.join(cluster.dir, f"node{id}.rows")
@@ -254,6 +254,71 @@ def test_one_disk_is_enough(environment):
     cluster.up()
     assert cluster.sql(3, "SELECT COUNT(*) FROM d.t") == [["3"]]
     cluster.desc("d.t")
+
+
+def test_lossy(environment):
+    """The last node that had the rows loses its disk: with --lossy, and not without it, the cluster begins with what the other one had
+    when it died, whole transactions and all that a global checkpoint had, and says that it has lost the rest. Then it goes on as ever."""
+    cluster = environment.cluster("data", "--no-restart")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, UNIQUE KEY (n)); "
+                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
+    paths = cluster.sockets()
+    writers = [Writer(number, 0, paths[number % len(paths)], "always") for number in range(SESSIONS)]
+    time.sleep(1.5)
+    cluster.note_pids()
+    os.kill(cluster.node(3)["pid"], signal.SIGKILL)
+    killed_at = time.monotonic()
+    wait_for("the survivor writes alone", lambda: any(writer.acknowledged and writer.acknowledged[-1][1] > killed_at + 1 for writer in writers))
+    pids = cluster.running()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for("all are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in pids))
+    for writer in writers:
+        writer.join(30)
+    subprocess.run(["rm", "-r", os.path.join(cluster.dir, "node2.rows")], check=True)
+
+    refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 12)
+    assert refused.returncode == 1, refused
+    said = logs_of(cluster)
+    assert "or start the voters with --lossy to begin with what node 3 has up to" in said, said[-2000:]
+
+    cluster.up("--lossy")
+    left = rows_of(cluster, "a")
+    assert left == rows_of(cluster, "b"), "half a transaction is there"
+    check_lossy(writers, left, killed_at)
+    info = restart_info(cluster)
+    assert (info["LOSSY"], info["NOTHING_LOST"], info["NODE_ID"]) == ("YES", "NO", "3"), info
+    assert "the cluster starts again, as --lossy allows" in logs_of(cluster)
+    # The other node has been filled, and both go on.
+    for table in ("d.a", "d.b"):
+        cluster.desc(table)
+    cluster.sql(2, "INSERT INTO d.a VALUES (9000001, -1); INSERT INTO d.b VALUES (9000001, -1)")
+    assert cluster.down().returncode == 0
+    cluster.up()
+    info = restart_info(cluster)
+    assert (info["LOSSY"], info["NOTHING_LOST"]) == ("NO", "YES"), info
+    expected = sorted(left + [(9000001, -1)])
+    assert rows_of(cluster, "a") == expected and rows_of(cluster, "b") == expected
+
+
+def check_lossy(writers, left, killed_at):
+    """Of each writer the first rows, without a gap: all that was on both disks by a checkpoint that was over for some time when the node
+    died, and nothing that was begun after its death."""
+    lost = 0
+    for writer in writers:
+        own = [row for id, row in left if id // 1_000_000 == writer.number]
+        assert own == list(range(len(own))), (writer.number, own[:5], len(own))
+        for row, at in writer.acknowledged:
+            is_left = row < len(own)
+            lost += not is_left
+            assert is_left or killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before its death is gone"
+            assert not is_left or at < killed_at + 0.5, f"what was acknowledged {at - killed_at:.1f} s after its death is there"
+    assert 0 < lost, "the survivor wrote alone"
+
+
+def logs_of(cluster):
+    """All nodes': any voter may lead."""
+    return "".join(open(os.path.join(cluster.dir, f"node{id}.log")).read() for id in (1, 2, 3))
 
 
 def test_who_comes_later_is_filled(environment):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -191,7 +192,8 @@ def test_progress(environment):
     done = [int(rows) for rows, *_ in seen]
     assert done == sorted(done) and len(set(done)) > 3, done
     assert all(int(expected) >= rows for _, expected, *_ in seen), seen
-    assert max(int(size) for _, _, size, *_ in seen) > 100 * max(done), seen
+    # Of what its own disk had little is sent.
+    assert max(int(size) for _, _, size, *_ in seen) < 200 * rows // 2, seen
     assert [left for *_, left in seen if left is not None], seen
     watcher.close()
     cluster.note_pids()
@@ -222,6 +224,41 @@ def test_by_hand(environment):
     logs = lambda: "".join(open(os.path.join(nodes.dir(id), f"node{id}.log")).read() for id in (1, 2))
     wait_for("the others refuse it", lambda: "node 3 was started from another directory" in logs())
     nodes.kill(3)
+
+
+def test_from_own_disk(environment):
+    """A node that comes back begins with what its own disk has, beside writes: most rows are not copied, those that were deleted while it was
+    away are gone, and both nodes have the same."""
+    nodes = ByHand(environment)
+    nodes.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT NOT NULL, u INT NOT NULL, UNIQUE KEY (u), KEY (v))")
+    for first in range(1, 100_000, 5000):
+        values = ", ".join(f"({id}, {id}, {-id})" for id in range(first, first + 5000))
+        nodes.sql(2, f"INSERT INTO d.t VALUES {values}")
+    # Two global checkpoints.
+    nodes.sql(2, "SET SESSION skarv_durability = 'always'; INSERT INTO d.t VALUES (100001, 0, 100001)")
+    nodes.kill(3)
+    nodes.sql(2, "DELETE FROM d.t WHERE id BETWEEN 1000 AND 1999; UPDATE d.t SET v = v + 1 WHERE id BETWEEN 5000 AND 5999; "
+                 "INSERT INTO d.t (v, u) VALUES (7, 7000000)")
+    nodes.processes[3] = nodes.start(3)
+    log = lambda id: open(os.path.join(nodes.dir(id), f"node{id}.log")).read()
+    filled = lambda: re.findall(r"node 3 is filled with shard \d+: it had (\d+) rows, and (\d+) were copied", log(2))
+    shards = 4
+    written = 0
+    while len(filled()) < shards:
+        written += 1
+        nodes.sql(2, f"UPDATE d.t SET v = v + 1 WHERE id = {20_000 + 10 * written}; DELETE FROM d.t WHERE id = {written}")
+    nodes.wait_ready(3)
+    kept, copied = (sum(map(int, column)) for column in zip(*filled()))
+    # Rows and the entries of their unique key: two for each.
+    assert kept > 150_000 > 3 * copied, (kept, copied, written)
+    nodes.check_equal("d.t")
+    assert nodes.sql(3, "SELECT COUNT(*) FROM d.t WHERE id BETWEEN 1000 AND 1999") == "0\n"
+    changed = "SELECT COUNT(*), SUM(v), SUM(u) FROM d.t"
+    assert nodes.sql(3, changed) == nodes.sql(2, changed)
+    # Alone, it has all of it, and its disk too.
+    nodes.kill(2)
+    assert nodes.sql(3, "SELECT COUNT(*) FROM d.t") == f"{100_000 + 2 - 1000 - written}\n"
+    nodes.restart(2)
 
 
 def ask(node, request):

@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 
 import backup
 import bad_input
+import checkpoint
 import clients
 import cut
 import damage
@@ -48,7 +49,7 @@ from cluster import Environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, full, damage, device, backup, load]
+           rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 
 def tests():
