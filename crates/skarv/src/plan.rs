@@ -313,6 +313,7 @@ mod tests {
     /// A directory's cluster keeps its shape and its link ports; flags change the rest.
     #[test]
     fn a_directory_keeps_its_cluster() {
+        let _held_off = ports::hold_off_starts();
         let dir = tempfile::tempdir().expect("a directory");
         let first =
             make(&options("--data-nodes 4 --port 5000 --workers 1"), dir.path()).expect("made");

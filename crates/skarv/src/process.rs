@@ -108,10 +108,14 @@ mod tests {
     use super::*;
     use std::process::Command;
 
+    use crate::ports;
+
     /// A process is recognised by its arguments, and not when it is another's, another node's, or gone.
     #[test]
     fn processes_are_recognised() {
+        let held_off = ports::hold_off_starts();
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep is everywhere");
+        drop(held_off);
         // For an instant a process that starts has no arguments yet.
         let named = || arguments(child.id()).len() < 2;
         assert!(wait_while(Duration::from_secs(10), named));
