@@ -24,15 +24,20 @@ impl Pieces {
         self.waiting.is_empty()
     }
 
-    /// Adds a record behind all others. Returns how many bytes longer the log will be, and whether a piece is full with it.
-    pub fn add(&mut self, record: &[u8]) -> (u64, bool) {
+    /// Adds a record behind all others: what `write` appends. Returns how many bytes longer the log will be, and whether a piece is full
+    /// with it.
+    pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> (u64, bool) {
         if self.waiting.back().is_none_or(|piece| PIECE_BYTES <= piece.len()) {
             self.begin_piece();
         }
         let piece = self.waiting.back_mut().expect("there is one");
-        piece.extend((record.len() as u32).to_le_bytes());
-        piece.extend(record);
-        ((RECORD_HEADER_SIZE + record.len()) as u64, PIECE_BYTES <= piece.len())
+        let header = piece.len();
+        let begin = header + RECORD_HEADER_SIZE;
+        piece.resize(begin, 0);
+        write(piece);
+        let length = (piece.len() - begin) as u32;
+        piece[header..begin].copy_from_slice(&length.to_le_bytes());
+        ((piece.len() - header) as u64, PIECE_BYTES <= piece.len())
     }
 
     /// What is added from now on is not in the last piece.

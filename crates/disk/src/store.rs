@@ -242,10 +242,10 @@ impl Disk {
         &self.parts[usize::from(part)]
     }
 
-    /// Takes a record behind all others; waits for no disk. Returns the places before and behind it. It is written with the next
-    /// [`Disk::flush`], or when there is much.
-    pub fn append(&self, part: u16, record: &[u8]) -> Range<u64> {
-        self.part(part).append(record)
+    /// Takes a record behind all others, which is what `write` appends to what it is given; waits for no disk. Returns the places before
+    /// and behind it. It is written with the next [`Disk::flush`], or when there is much.
+    pub fn append(&self, part: u16, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
+        self.part(part).append(write)
     }
     /// What the part was given so far is to be durable soon.
     pub fn flush(&self, part: u16) {
@@ -507,12 +507,12 @@ impl Part {
         self.room.load(Ordering::Relaxed) == Room::Failed as u8
     }
 
-    fn append(&self, record: &[u8]) -> Range<u64> {
+    fn append(&self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
         let mut queue = lock(&self.queue);
         if self.has_failed() {
             queue.pieces.clear();
         }
-        let (added, is_much) = queue.pieces.add(record);
+        let (added, is_much) = queue.pieces.add(write);
         let begin = queue.end;
         queue.end += added;
         let place = begin..queue.end;

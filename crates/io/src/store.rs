@@ -180,8 +180,8 @@ fn become_idle() {
 }
 
 impl Store for FileStore {
-    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64> {
-        self.disk.append(part.0, entry)
+    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64> {
+        self.disk.append(part.0, write)
     }
     fn flush(&self, part: WorkerId) {
         self.disk.flush(part.0);

@@ -144,7 +144,8 @@ impl CheckpointBlock {
         self.marked = at;
         let (lineage, table_id_next) = (state.lineage, state.catalogue.table_id_next);
         let mark = CheckpointMark { at, lineage, table_id_next };
-        store.append(WorkerId(0), &DiskEntry::Checkpointed { mark }.to_bytes());
+        let done = DiskEntry::Checkpointed { mark };
+        store.append(WorkerId(0), &mut |out| done.encode(out));
         // The next checkpoint flushes it too, where they follow each other: no sync more for those who wait.
         self.mark_flush_at.get_or_insert(context.now + RESEND_INTERVAL_US);
     }

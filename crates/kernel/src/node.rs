@@ -346,7 +346,8 @@ impl NodeShared {
         if let Some(store) = &store {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
             parts = store.parts();
-            booted = store.append(WorkerId(0), &DiskEntry::Booted { incarnation }.to_bytes()).end;
+            let entry = DiskEntry::Booted { incarnation };
+            booted = store.append(WorkerId(0), &mut |out| entry.encode(out)).end;
             store.flush(WorkerId(0));
         }
         Ok(Arc::new(NodeShared {

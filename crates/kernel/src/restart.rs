@@ -299,7 +299,8 @@ impl NodeShared {
     pub fn note_rested(&self) -> u64 {
         let Some(store) = &self.store else { return 0 };
         let incarnation = self.incarnation;
-        let place = store.append(WorkerId(0), &DiskEntry::Rested { incarnation }.to_bytes()).end;
+        let rested = DiskEntry::Rested { incarnation };
+        let place = store.append(WorkerId(0), &mut |out| rested.encode(out)).end;
         store.flush(WorkerId(0));
         place
     }

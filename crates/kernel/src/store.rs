@@ -11,9 +11,9 @@ use protocol::message::Room;
 use types::WorkerId;
 
 pub trait Store: Send + Sync {
-    /// Takes an entry behind all others of the part. Returns the places before and behind it, which only grow. It may wait for
-    /// [`Store::flush`].
-    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64>;
+    /// Takes an entry behind all others of the part: what `write` appends to what it is given. Returns the places before and behind it,
+    /// which only grow. It may wait for [`Store::flush`].
+    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64>;
     /// What the part was given so far is to be durable soon.
     fn flush(&self, _part: WorkerId) {}
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
@@ -206,10 +206,12 @@ impl MemoryPart {
 }
 
 impl Store for MemoryStore {
-    fn append(&self, part: WorkerId, entry: &[u8]) -> Range<u64> {
+    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64> {
+        let mut entry = Vec::new();
+        write(&mut entry);
         self.with(part, |part| {
             let begin = part.end();
-            part.entries.push_back(entry.to_vec());
+            part.entries.push_back(entry);
             begin..part.end()
         })
     }

@@ -115,7 +115,7 @@ fn a_growing_log_is_read() {
     disk.start(Arc::new(|_| {}), Arc::new(|error: String| panic!("{error}")), || ()).unwrap();
     let write = |from: u64, to: u64| {
         for number in from..to {
-            disk.append(0, &number.to_le_bytes().repeat(25));
+            disk.append(0, |out| out.extend(&number.to_le_bytes().repeat(25)));
             disk.flush(0);
         }
         super::real::wait_until("all is durable", || disk.durable(0) == disk.end(0));

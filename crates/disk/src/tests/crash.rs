@@ -77,7 +77,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
         for _ in 0..1 + round % 3 {
             pieces.begin_piece();
             for _ in 0..1 + round % 2 {
-                pieces.add(&record(count));
+                pieces.add(|out| out.extend(record(count)));
                 count += 1;
             }
             places.push(0);
@@ -123,7 +123,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
         if round % 20 == 4 {
             // Killed before the sync of what it has written.
             let mut pieces = Pieces::default();
-            pieces.add(&record(count));
+            pieces.add(|out| out.extend(record(count)));
             if mutation != Mutation::SyncSkipped {
                 files.fail_sync_of(redo::KIND, ErrorKind::Other);
             }
@@ -218,7 +218,7 @@ fn go_on(state: &MemoryFiles, left: usize, mutation: Mutation) -> Result<(), Str
     let mut part = open(state, START.fetch_add(1, Ordering::Relaxed), mutation)
         .map_err(|error| error.to_string())?;
     let mut pieces = Pieces::default();
-    pieces.add(&record(left));
+    pieces.add(|out| out.extend(record(left)));
     let written = write_durably(&mut part.redo, &mut pieces);
     written.map_err(|error| error.to_string())?;
     let promised = Promised { records: left + 1, ..Promised::default() };

@@ -35,7 +35,7 @@ fn open(files: &MemoryFiles, mutation: Mutation, keeps_reserve: bool) -> Result<
 fn write(redo: &mut Redo, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let mut pieces = Pieces::default();
-        pieces.add(&number.to_le_bytes().repeat(20));
+        pieces.add(|out| out.extend(number.to_le_bytes().repeat(20)));
         assert_eq!(write_durably(redo, &mut pieces).unwrap(), Written::All);
     }
 }
@@ -182,7 +182,7 @@ fn no_room_is_waited_for() {
     let mut pieces = Pieces::default();
     for number in 20..60u32 {
         pieces.begin_piece();
-        pieces.add(&number.to_le_bytes().repeat(20));
+        pieces.add(|out| out.extend(number.to_le_bytes().repeat(20)));
     }
     files.refuse_room(1);
     assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::NoRoom);
@@ -205,7 +205,7 @@ fn no_room_is_told_before_there_is_none() {
     let mut rooms = Vec::new();
     let mut piece = |log: &mut Redo| {
         let mut pieces = Pieces::default();
-        pieces.add(&u32::to_le_bytes(number).repeat(20));
+        pieces.add(|out| out.extend(u32::to_le_bytes(number).repeat(20)));
         number += 1;
         let written = write_durably(log, &mut pieces).unwrap();
         (written, pieces)
@@ -257,7 +257,7 @@ fn a_failed_write_is_told() {
     files.fail();
     let durable = log.durable;
     let mut pieces = Pieces::default();
-    pieces.add(b"lost");
+    pieces.add(|out| out.extend(b"lost"));
     assert!(write_durably(&mut log, &mut pieces).is_err());
     assert_eq!(log.durable, durable);
 }

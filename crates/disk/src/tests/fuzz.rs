@@ -78,7 +78,7 @@ fn written() -> BTreeMap<String, Vec<u8>> {
     let (mut checkpoints, mut redo) = open(&files, 1).unwrap();
     for number in 0..RECORDS {
         let mut pieces = Pieces::default();
-        pieces.add(&record(number));
+        pieces.add(|out| out.extend(record(number)));
         write_durably(&mut redo, &mut pieces).unwrap();
     }
     checkpoints.begin().unwrap();

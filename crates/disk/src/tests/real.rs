@@ -50,7 +50,7 @@ fn a_failed_store_writes_nothing() {
     let noted = Arc::clone(&failure);
     let on_failure = move |error: String| *noted.lock().unwrap() = Some(error);
     disk.start(Arc::new(|_| {}), Arc::new(on_failure), || ()).unwrap();
-    let append = |number: u64| disk.append(0, &number.to_le_bytes()).end;
+    let append = |number: u64| disk.append(0, |out| out.extend(&number.to_le_bytes())).end;
     (0..100).for_each(|number| _ = append(number));
     disk.flush(0);
     wait_until("it is durable", || disk.durable(0) == disk.end(0));
@@ -95,7 +95,7 @@ fn a_store_is_opened_again() {
             scope.spawn(move || {
                 for number in 0..500u64 {
                     let record = [thread.to_le_bytes(), number.to_le_bytes()].concat();
-                    disk.append((thread % 2) as u16, &record.repeat(10));
+                    disk.append((thread % 2) as u16, |out| out.extend(&record.repeat(10)));
                     disk.flush((thread % 2) as u16);
                 }
             });
@@ -104,7 +104,7 @@ fn a_store_is_opened_again() {
     wait_until("all is durable", || (0..2).all(|part| disk.durable(part) == disk.end(part)));
     for _ in 0..5 {
         // What is given at once is one piece, and a piece does not cross files.
-        disk.append(0, &[8; 40_000]);
+        disk.append(0, |out| out.extend(&[8; 40_000]));
         disk.flush(0);
         wait_until("it is durable", || disk.durable(0) == disk.end(0));
     }
@@ -122,7 +122,7 @@ fn a_store_is_opened_again() {
     assert!(!disk.is_writing_checkpoint(0) && disk.room() == Room::Ample);
     let number = disk.checkpoint_written(0).unwrap();
     disk.accept_checkpoint(0, number);
-    disk.append(0, b"the last one");
+    disk.append(0, |out| out.extend(b"the last one"));
     wait_until("the log before it has gone", || disk.log_bytes() < bytes_before);
     drop(disk);
 
@@ -168,7 +168,7 @@ fn what_is_missing_is_damage() {
         let dir = tempfile::tempdir().unwrap();
         let disk = Disk::open(&options(dir.path(), 2)).unwrap();
         start(&disk);
-        disk.append(1, b"a record");
+        disk.append(1, |out| out.extend(b"a record"));
         disk.begin_checkpoint(1);
         disk.begin_section(1, 2);
         disk.add_block(1, vec![1; 10_000]);

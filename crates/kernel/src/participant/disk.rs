@@ -22,16 +22,11 @@ use crate::local_checkpoint::RowsCopied;
 use crate::node::Mutation;
 use crate::worker::Context;
 
-/// Of the memory that a large record took to be encoded, so much is kept.
-const ENCODED_KEPT_BYTES_MAX: usize = 64 << 10;
-
 /// A replica's log, as far as the disk is concerned.
 #[derive(Default)]
 pub(super) struct DiskLog {
     /// The place on the disk behind what this replica has given it last.
     end: u64,
-    /// Empty: where the next record is encoded.
-    encoded: Vec<u8>,
     /// Transactions that have not ended in the log, and COMMITs without a timestamp: a place on the disk before their first record.
     open: BTreeMap<TransactionId, u64>,
     /// The timestamp that the log is to be closed at, on the primary.
@@ -74,12 +69,9 @@ impl Shard {
             _ => true,
         };
         if is_for_disk && context.node.store.is_some() {
-            let mut bytes = std::mem::take(&mut self.disk.encoded);
-            encode_record(self.id, context.state.lineage, position, record, &mut bytes);
-            let place = self.give(&bytes, context);
-            bytes.clear();
-            bytes.shrink_to(ENCODED_KEPT_BYTES_MAX);
-            self.disk.encoded = bytes;
+            let (shard, lineage) = (self.id, context.state.lineage);
+            let write = &mut |out: &mut _| encode_record(shard, lineage, position, record, out);
+            let place = self.give(write, context);
             self.note_open(record, place.start);
             if let RecordKind::Closed { at } = record.kind {
                 self.disk.written_at.insert(at, self.disk.end);
@@ -131,15 +123,15 @@ impl Shard {
 
     fn give_entry(&mut self, entry: &DiskEntry, context: &Context<'_>) {
         if context.node.store.is_some() {
-            self.give(&entry.to_bytes(), context);
+            self.give(&mut |out| entry.encode(out), context);
         }
     }
 
     /// Always to the part of its owner, whichever worker has the shard now: its entries stay in order.
-    fn give(&mut self, entry: &[u8], context: &Context<'_>) -> Range<u64> {
+    fn give(&mut self, write: &mut dyn FnMut(&mut Vec<u8>), context: &Context<'_>) -> Range<u64> {
         let owner = context.state.owner(self.id, context.address.node).worker;
         let store = context.node.store.as_ref().expect("the caller looked");
-        let place = store.append(owner, entry);
+        let place = store.append(owner, write);
         self.disk.end = place.end;
         place
     }
