@@ -226,6 +226,7 @@ transcripts! {
         learner_is_awaited
         node_comes_back
         outcome_from_before
+        prepared_and_checkpoint
         prepared_is_copied
         restart_says_it
         snapshot_from_before

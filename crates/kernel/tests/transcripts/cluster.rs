@@ -61,6 +61,8 @@ pub struct Setup {
     pub clocks: BTreeMap<NodeId, Time>,
     /// Data nodes keep their rows on disks, too.
     pub has_disks: bool,
+    /// A local checkpoint is begun when the log of a part has grown by so many entries.
+    pub log_growth_max: Option<u16>,
 }
 
 /// A frame on its way.
@@ -221,6 +223,9 @@ impl Cluster {
         }
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
+        }
+        if let Some(count) = self.setup.log_growth_max {
+            shared.set_log_growth_max(u64::from(count));
         }
         if let Some(count) = self.setup.control_log_bytes_max {
             shared.set_control_log_bytes_max(u64::from(count));

@@ -4,6 +4,7 @@
 //! cluster data=2 replicas=2 [workers=1] [shards=2] [voters=1] [misconfigured=3] [resend=200ms]
 //!         [window=1000] [unacked=4000]   bytes of a channel
 //!         [disks=1]        data nodes keep their rows on disks, too
+//!         [log=1]          a part's log grows by so many entries until a local checkpoint is begun
 //!         [rows=2]         rows of a record, more are a long transaction
 //!         [fill=2]         rows that a learner is offered or copied at a time
 //!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
@@ -720,6 +721,7 @@ fn setup(words: &[&str]) -> Setup {
         heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
         has_disks: false,
+        log_growth_max: None,
         fill_rows_max: None,
     };
     for word in words {
@@ -737,6 +739,7 @@ fn setup(words: &[&str]) -> Setup {
             "rows" => setup.record_rows_max = Some(count()),
             "fill" => setup.fill_rows_max = Some(count()),
             "disks" => setup.has_disks = count() > 0,
+            "log" => setup.log_growth_max = Some(count()),
             "control_log" => setup.control_log_bytes_max = Some(count()),
             "window" => setup.channel.window_bytes = usize::from(count()),
             "unacked" => setup.channel.unacked_bytes_max = usize::from(count()),
