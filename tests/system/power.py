@@ -260,7 +260,7 @@ def test_lossy(environment):
     """The last node that had the rows loses its disk: with --lossy, and not without it, the cluster begins with what the other one had
     when it died, whole transactions and all that a global checkpoint had, and says that it has lost the rest. Then it goes on as ever."""
     cluster = environment.cluster("data", "--no-restart")
-    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, UNIQUE KEY (n)); "
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, UNIQUE KEY (n, id)); "
                    "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
     paths = cluster.sockets()
     writers = [Writer(number, 0, paths[number % len(paths)], "always") for number in range(SESSIONS)]
