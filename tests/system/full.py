@@ -104,6 +104,26 @@ def test_disk(environment):
         print(f"    {written} updates of {VALUE_BYTES:,} bytes fitted", flush=True)
 
 
+def test_memory_restart(environment):
+    """A cluster whose memory for rows was filled starts again with them, in as much memory, and rows can be deleted then. Rows of 20 KB have so
+    few index entries that what was taken before is needed again."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v TEXT)")
+    session = Session(cluster.sockets()[0], "writer")
+    count = 0
+    while (answer := session.execute(f"INSERT INTO d.t VALUES ({count}, '{value(count)[:20_000]}')")).error is None:
+        count += 1
+        assert count * 20_000 < 64 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    for stop in (lambda: cluster.down(), lambda: kill_all(cluster)):
+        stop()
+        cluster.up()
+        assert cluster.sql(3, "SELECT COUNT(*), SUM(LENGTH(v)) FROM d.t") == [[str(count), str(count * 20_000)]]
+        cluster.desc("d.t")
+    deleted = Session(cluster.sockets()[1], "writer").execute(f"DELETE FROM d.t WHERE id < {count // 2}")
+    assert (deleted.error, deleted.changed) == (None, count // 2), deleted
+
+
 def test_memory(environment):
     """The memory for rows is full: what would add to it fails with 1114, deletions and rollbacks work, and what they free serves another
     table."""

@@ -42,7 +42,7 @@ pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
 
 /// A node that loads its rows ends while so many bytes of its memory are free: more than a row takes.
-pub const LOADING_AVAILABLE_MIN: u64 = 1 << 20;
+pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.
 pub const LOG_GROWTH_MIN: u64 = 64 << 20;

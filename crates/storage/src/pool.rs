@@ -42,6 +42,9 @@ pub(crate) enum Admission {
     Ordinary,
     /// A deletion: may be refused, but half of the reserve is for it, because it is the way out of a full memory.
     Freeing,
+    /// What the disk has: refused at the limit itself. When it was written it was within the limit, but with what must not fail, and
+    /// deletions, it may have come into the reserve.
+    Loading,
     /// What must not fail.
     Reserved,
 }
@@ -63,6 +66,8 @@ struct Spare {
     pages: Vec<Box<PageBytes>>,
     /// More than these go back to the allocator.
     count_max: usize,
+    /// Pages that somebody has. With these there are no more than the limit.
+    taken: usize,
 }
 
 impl PagePool {
@@ -74,7 +79,7 @@ impl PagePool {
             ordinary_count_max: page_count_max - page_count_max.div_ceil(10),
             freeing_count_max: page_count_max - page_count_max.div_ceil(10) / 2,
             page_count: AtomicU64::new(0),
-            spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX }),
+            spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX, taken: 0 }),
         })
     }
     /// Takes all of the pool's memory from the system, now and for good. Took 75 ms for a gigabyte where it was measured
@@ -83,8 +88,7 @@ impl PagePool {
         let mut spare = self.spare();
         spare.count_max =
             usize::try_from(self.page_count_max).expect("less than the address space");
-        let wanted = spare.count_max - self.used() as usize / PAGE_SIZE;
-        let missing = wanted.saturating_sub(spare.pages.len());
+        let missing = spare.count_max.saturating_sub(spare.taken + spare.pages.len());
         spare.pages.reserve_exact(missing);
         for _ in 0..missing {
             let mut bytes = new_page();
@@ -104,10 +108,9 @@ impl PagePool {
     pub fn limit(&self) -> u64 {
         self.page_count_max * PAGE_SIZE as u64
     }
-    /// Bytes ordinary writes may still take.
-    pub fn available(&self) -> u64 {
-        let taken = self.page_count.load(Ordering::Relaxed);
-        self.ordinary_count_max.saturating_sub(taken) * PAGE_SIZE as u64
+    /// Bytes that are left of it, reserve included.
+    pub fn left(&self) -> u64 {
+        self.limit().saturating_sub(self.used())
     }
     /// A page for an ordinary write. Its bytes are zero or what its last owner left.
     pub fn try_allocate(self: &Arc<Self>) -> Result<Page, MemoryFull> {
@@ -125,6 +128,7 @@ impl PagePool {
         let count_max = match admission {
             Admission::Ordinary => self.ordinary_count_max,
             Admission::Freeing => self.freeing_count_max,
+            Admission::Loading => self.page_count_max,
             Admission::Reserved => u64::MAX,
         };
         self.page_count
@@ -139,13 +143,19 @@ impl PagePool {
         assert!(count <= before);
     }
     pub(crate) fn take_promised(&self) -> Box<PageBytes> {
-        let spare = self.spare().pages.pop();
+        let spare = {
+            let mut spare = self.spare();
+            spare.taken += 1;
+            spare.pages.pop()
+        };
         spare.unwrap_or_else(new_page)
     }
     pub(crate) fn give_back(&self, bytes: Box<PageBytes>) {
         self.release_promised(1);
         let mut spare = self.spare();
-        if spare.pages.len() < spare.count_max {
+        spare.taken -= 1;
+        let limit = usize::try_from(self.page_count_max).expect("less than the address space");
+        if spare.pages.len() < spare.count_max && spare.pages.len() + spare.taken < limit {
             spare.pages.push(bytes);
         }
     }
@@ -205,14 +215,16 @@ mod tests {
             pages.push(page);
         }
         assert_eq!(pages.len(), 18);
-        assert_eq!(pool.available(), 0);
+        assert_eq!(pool.left(), 2 * PAGE_SIZE as u64);
         for _ in 0..4 {
             pages.push(pool.allocate_reserved());
         }
-        assert_eq!(pool.used(), 22 * PAGE_SIZE as u64);
+        assert_eq!((pool.used(), pool.left()), (22 * PAGE_SIZE as u64, 0));
+        assert_eq!(pool.promise(1, Admission::Loading), Err(MemoryFull));
         pages.truncate(17);
-        assert_eq!(pool.available(), PAGE_SIZE as u64);
         assert!(pool.try_allocate().is_ok());
+        assert_eq!(pool.promise(3, Admission::Loading), Ok(()), "what the disk has may fill it");
+        pool.release_promised(3);
         drop(pages);
         assert_eq!(pool.used(), 0);
     }
@@ -225,8 +237,10 @@ mod tests {
         pool.fill();
         let spare_count = || pool.spare().pages.len();
         assert_eq!(spare_count(), 19);
-        let pages: Vec<_> = (0..22).map(|_| pool.allocate_reserved()).collect();
+        let mut pages: Vec<_> = (0..22).map(|_| pool.allocate_reserved()).collect();
         assert_eq!(spare_count(), 0);
+        pages.truncate(12);
+        assert_eq!(spare_count(), 7, "with the thirteen that are out it is the limit");
         drop((early, pages));
         assert_eq!((pool.used(), spare_count()), (0, 20));
     }

@@ -19,7 +19,7 @@ use super::long::{End, Ending};
 use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use crate::limits::{LOADING_AVAILABLE_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -389,9 +389,9 @@ impl Shard {
             RowView::check(&replica.layout, row).map_err(|error| {
                 format!("shard {}, table {table}: a row on the disk: {error}", self.id)
             })?;
-        }
-        if self.pool.available() < LOADING_AVAILABLE_MIN {
-            return Err(needs_memory(&self.pool));
+            if self.pool.left() < LOADING_LEFT_MIN {
+                return Err(needs_memory(&self.pool));
+            }
         }
         Ok(Some(replica))
     }

@@ -189,7 +189,7 @@ impl Partition {
                     }
                 }
                 let blocks = tree.blocks_per_insert(key.len());
-                let admitted = heap.arena.admit(blocks, Admission::Ordinary);
+                let admitted = heap.arena.admit(blocks, Admission::Loading);
                 admitted.map_err(|_| LoadError::MemoryFull)?;
                 if is_behind {
                     let appending = appending.get_or_insert_with(|| tree.begin_appending(heap));
