@@ -20,6 +20,15 @@ const _: () = assert!(BLOCKS_PER_PAGE == ALL_FREE.count_ones() as usize);
 pub(crate) const BLOCK_COUNT_MAX: usize = (1 << 23) - 1;
 const PAGE_COUNT_MAX: usize = BLOCK_COUNT_MAX / BLOCKS_PER_PAGE;
 
+/// Pages of a partition. What must not fail has some that nothing else gets: a replica may need others than its primary for the same rows.
+fn page_count_max(admission: Admission) -> usize {
+    match admission {
+        Admission::Ordinary | Admission::Reusing => PAGE_COUNT_MAX / 16 * 15,
+        Admission::Freeing => PAGE_COUNT_MAX / 32 * 31,
+        Admission::Loading | Admission::Reserved => PAGE_COUNT_MAX,
+    }
+}
+
 /// No block, no record.
 pub(crate) const NIL: u32 = u32::MAX;
 
@@ -62,7 +71,7 @@ impl Arena {
             return Ok(());
         }
         let pages = (block_count - self.free_count).div_ceil(BLOCKS_PER_PAGE);
-        if PAGE_COUNT_MAX < self.page_count + pages {
+        if page_count_max(admission) < self.page_count + pages {
             return Err(MemoryFull);
         }
         self.pool.promise(pages as u64, admission)?;

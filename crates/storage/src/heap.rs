@@ -64,6 +64,11 @@ impl Heap {
         1 + length / SEGMENT_MAX
     }
 
+    /// Can a record of this length be stored where others have left room, in a block that there is?
+    pub fn has_room(&self, length: usize) -> bool {
+        length <= RECORD_MAX && self.block_with_room(size_of_record(length)).is_some()
+    }
+
     /// A record of `length` unspecified bytes.
     pub fn allocate(&mut self, length: usize) -> u32 {
         assert!(length <= RECORD_MAX);
@@ -203,21 +208,25 @@ impl Heap {
         }
     }
 
-    /// A block with a free run of `size` bytes.
-    fn find_block(&mut self, size: usize) -> u32 {
+    /// A block that there is with a free run of `size` bytes, if one is found without a search.
+    fn block_with_room(&self, size: usize) -> Option<u32> {
         // The classes that surely fit, tightest first; before them the head of the one that may.
         let sure = (0..CLASS_NONE).rev().find(|&class| size <= CLASS_RUN_MIN[class]);
         let perhaps = sure.map_or(0, |class| class + 1);
         if perhaps < CLASS_NONE && self.heads[perhaps] != NIL {
             let block = self.arena.block(self.heads[perhaps]);
             if size <= usize::from(read_u16(block, LARGEST)) {
-                return self.heads[perhaps];
+                return Some(self.heads[perhaps]);
             }
         }
-        if let Some(sure) = sure
-            && let Some(class) = (0..=sure).rev().find(|&class| self.heads[class] != NIL)
-        {
-            return self.heads[class];
+        let class = (0..=sure?).rev().find(|&class| self.heads[class] != NIL)?;
+        Some(self.heads[class])
+    }
+
+    /// A block with a free run of `size` bytes.
+    fn find_block(&mut self, size: usize) -> u32 {
+        if let Some(block_id) = self.block_with_room(size) {
+            return block_id;
         }
         let block_id = self.arena.allocate();
         let block = self.arena.block_mut(block_id);

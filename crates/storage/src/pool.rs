@@ -40,6 +40,9 @@ impl std::error::Error for MemoryFull {}
 pub(crate) enum Admission {
     /// A write that may still be refused.
     Ordinary,
+    /// The same, of a row that fits into what others have left: it takes a page only if an index grows. Without a part of the reserve
+    /// for it, nothing could be written into a table that was full, and of which every block has some row left.
+    Reusing,
     /// A deletion: may be refused, but half of the reserve is for it, because it is the way out of a full memory.
     Freeing,
     /// What the disk has: refused at the limit itself. When it was written it was within the limit, but with what must not fail, and
@@ -54,6 +57,8 @@ pub struct PagePool {
     page_count_max: u64,
     /// What ordinary writes may bring `page_count` to: nine tenths of the above.
     ordinary_count_max: u64,
+    /// What writes into the room of others may bring it to.
+    reusing_count_max: u64,
     /// What deletions may bring it to.
     freeing_count_max: u64,
     /// Pages taken or promised. May pass `page_count_max` by what the reserve could not cover.
@@ -74,10 +79,12 @@ impl PagePool {
     /// A pool of `limit_bytes`, rounded down to pages.
     pub fn new(limit_bytes: u64) -> Arc<PagePool> {
         let page_count_max = limit_bytes / PAGE_SIZE as u64;
+        let reserve = page_count_max.div_ceil(10);
         Arc::new(PagePool {
             page_count_max,
-            ordinary_count_max: page_count_max - page_count_max.div_ceil(10),
-            freeing_count_max: page_count_max - page_count_max.div_ceil(10) / 2,
+            ordinary_count_max: page_count_max - reserve,
+            reusing_count_max: page_count_max - reserve + reserve / 4,
+            freeing_count_max: page_count_max - reserve / 2,
             page_count: AtomicU64::new(0),
             spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX, taken: 0 }),
         })
@@ -127,6 +134,7 @@ impl PagePool {
     pub(crate) fn promise(&self, count: u64, admission: Admission) -> Result<(), MemoryFull> {
         let count_max = match admission {
             Admission::Ordinary => self.ordinary_count_max,
+            Admission::Reusing => self.reusing_count_max,
             Admission::Freeing => self.freeing_count_max,
             Admission::Loading => self.page_count_max,
             Admission::Reserved => u64::MAX,

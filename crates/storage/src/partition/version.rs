@@ -147,6 +147,11 @@ pub(crate) fn key(heap: &Heap, head: u32) -> Cow<'_, [u8]> {
     Cow::Owned(key)
 }
 
+/// Is there room for the head of such a row where others have left some? Not if it is so long that it is a chain.
+pub(crate) fn fits_a_hole(heap: &Heap, key_length: usize, row_length: usize) -> bool {
+    heap.has_room(HEADER + 2 + key_length + row_length)
+}
+
 /// Makes the head of a new row.
 pub(crate) fn create_head(heap: &mut Heap, header: Header, key: &[u8], row: &[u8]) -> u32 {
     let payload_length = 2 + key.len() + row.len();

@@ -192,7 +192,12 @@ impl Partition {
                 blocks += index.tree.blocks_per_insert(new.len());
             }
         }
-        self.heap.arena.admit(blocks, admission)
+        let admitted = self.heap.arena.admit(blocks, admission);
+        let may_reuse = admitted.is_err() && admission == Admission::Ordinary;
+        match may_reuse && version::fits_a_hole(&self.heap, key.len(), row_length) {
+            true => self.heap.arena.admit(blocks, Admission::Reusing),
+            false => admitted,
+        }
     }
 
     fn write_insert(
