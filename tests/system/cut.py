@@ -93,8 +93,13 @@ class Cluster:
         for id, process in self.processes.items():
             code = process.poll()
             if code is not None:
-                assert code == EXCLUDED, f"node {id} ended with exit code {code}"
+                assert code == EXCLUDED, f"node {id} ended with exit code {code}: {self.last_words(id)}"
                 self.start(id)
+
+    def last_words(self, id):
+        """The end of what the node wrote: its directory goes with the test."""
+        with open(os.path.join(self.dir, f"n{id}.out"), errors="replace") as out:
+            return out.read()[-6000:]
 
     def serves(self, id):
         """Does it answer a read of a row?"""
