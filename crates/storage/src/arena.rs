@@ -271,4 +271,24 @@ mod tests {
         drop(arena);
         assert_eq!(pool.used(), 0);
     }
+
+    /// Near the most that a partition may have, writes are refused first, then deletions; what must not fail has the rest.
+    #[test]
+    fn the_last_pages_are_for_what_must_not_fail() {
+        let pool = PagePool::new(2 * (PAGE_COUNT_MAX * PAGE_SIZE) as u64);
+        let mut arena = Arena::new(Arc::clone(&pool));
+        let mut most = |admission: Admission| {
+            let mut fits = |pages: &usize| {
+                let admitted = arena.admit(pages * BLOCKS_PER_PAGE, admission);
+                arena.settle();
+                admitted.is_ok()
+            };
+            (1..=16).map(|part| PAGE_COUNT_MAX / 32 * (16 + part)).filter(|pages| fits(pages)).max()
+        };
+        let part = |count: usize| Some(PAGE_COUNT_MAX / 32 * count);
+        assert_eq!((most(Admission::Ordinary), most(Admission::Reusing)), (part(30), part(30)));
+        assert_eq!(most(Admission::Freeing), part(31));
+        assert_eq!((most(Admission::Loading), most(Admission::Reserved)), (part(32), part(32)));
+        assert_eq!(pool.used(), 0);
+    }
 }

@@ -3,8 +3,8 @@
 //! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
 //! is. A pool that was filled has all its pages from the beginning and keeps them; another takes them from the allocator
 //! when they are wanted, and gives back all but a few. A tenth of the limit is
-//! kept back from ordinary writes: what must not fail any more (commit, rollback, a replica's apply, clean-up) takes
-//! from it, and passes the limit when even that is gone, because refusing there would lose an admitted transaction.
+//! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left): what must not fail
+//! any more (commit, rollback, a replica's apply, clean-up) takes from it, and passes the limit when even that is gone, because refusing there would lose an admitted transaction.
 //! The pool counts such pages, so that admission stops until they are back.
 //!
 //! A server fills its pool: memory that is taken from the system in the middle of a large change costs those beside it

@@ -656,6 +656,7 @@ fn refused_writes_change_nothing() {
         }
     }
     partition.check_indexes().expect("sound indexes");
+    // Of the sixty 54 are for every write, and one more for those that fit a hole.
     assert!(pool.used() <= 55 * PAGE_SIZE as u64);
     assert!(50 * PAGE_SIZE as u64 <= pool.used());
     for &row in written.values() {
