@@ -166,3 +166,32 @@ def test_memory(environment):
     wait_for("what was rolled back is free", lambda: session.execute(f"INSERT INTO d.t VALUES (0, '{value(0)}')").error is None)
     for table in ("d.t", "d.u"):
         cluster.desc(table)
+
+
+def test_memory_emptied_at_once(environment):
+    """A memory full of short rows: one statement deletes all of them, is rolled back, and deletes them for good."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, k INT NOT NULL, v VARCHAR(100), KEY (k))")
+    session, other = (Session(path, "writer") for path in cluster.sockets())
+    batch, count = 1_000, 0
+
+    def insert():
+        rows = ", ".join(f"({id}, {id * 7919 % 65536}, '{id:020}')" for id in range(count, count + batch))
+        return session.execute(f"INSERT INTO d.t VALUES {rows}")
+
+    while (answer := insert()).error is None:
+        count += batch
+        assert count * 40 < 64 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    assert other.execute("START TRANSACTION").error is None
+    deleted = other.execute("DELETE FROM d.t")
+    assert (deleted.error, deleted.changed) == (None, count), deleted
+    assert other.execute("ROLLBACK").error is None
+    assert int(session.execute("SELECT COUNT(*) FROM d.t").rows[0][0]) == count
+    deleted = session.execute("DELETE FROM d.t")
+    assert (deleted.error, deleted.changed) == (None, count), deleted
+    assert int(other.execute("SELECT COUNT(*) FROM d.t").rows[0][0]) == 0
+    count = 0
+    wait_for("rows are written again", lambda: insert().error is None)
+    cluster.desc("d.t")
+    print(f"    {deleted.changed} rows were deleted at once", flush=True)

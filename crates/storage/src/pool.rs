@@ -3,9 +3,10 @@
 //! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
 //! is. A pool that was filled has all its pages from the beginning and keeps them; another takes them from the allocator
 //! when they are wanted, and gives back all but a few. A tenth of the limit is
-//! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left): what must not fail
-//! any more (commit, rollback, a replica's apply, clean-up) takes from it, and passes the limit when even that is gone, because refusing there would lose an admitted transaction.
-//! The pool counts such pages, so that admission stops until they are back.
+//! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left). Deletions, the way out
+//! of a full memory, and what must not fail any more (commit, rollback, a replica's apply, clean-up) take from it, and pass the
+//! limit when even that is gone: refusing there would lose an admitted transaction. A deletion takes 24 bytes until nobody can
+//! see the row any more. The pool counts such pages, so that admission stops until they are back.
 //!
 //! A server fills its pool: memory that is taken from the system in the middle of a large change costs those beside it
 //! milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that does not
@@ -43,7 +44,7 @@ pub(crate) enum Admission {
     /// The same, of a row that fits into what others have left: it takes a page only if an index grows. Without a part of the reserve
     /// for it, nothing could be written into a table that was full, and of which every block has some row left.
     Reusing,
-    /// A deletion: may be refused, but half of the reserve is for it, because it is the way out of a full memory.
+    /// A deletion: refused only where a partition ends, a little before what must not fail.
     Freeing,
     /// What the disk has: refused at the limit itself. When it was written it was within the limit, but with what must not fail, and
     /// deletions, it may have come into the reserve.
@@ -59,8 +60,6 @@ pub struct PagePool {
     ordinary_count_max: u64,
     /// What writes into the room of others may bring it to.
     reusing_count_max: u64,
-    /// What deletions may bring it to.
-    freeing_count_max: u64,
     /// Pages taken or promised. May pass `page_count_max` by what the reserve could not cover.
     page_count: AtomicU64,
     spare: Mutex<Spare>,
@@ -84,7 +83,6 @@ impl PagePool {
             page_count_max,
             ordinary_count_max: page_count_max - reserve,
             reusing_count_max: page_count_max - reserve + reserve / 4,
-            freeing_count_max: page_count_max - reserve / 2,
             page_count: AtomicU64::new(0),
             spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX, taken: 0 }),
         })
@@ -135,9 +133,8 @@ impl PagePool {
         let count_max = match admission {
             Admission::Ordinary => self.ordinary_count_max,
             Admission::Reusing => self.reusing_count_max,
-            Admission::Freeing => self.freeing_count_max,
             Admission::Loading => self.page_count_max,
-            Admission::Reserved => u64::MAX,
+            Admission::Freeing | Admission::Reserved => u64::MAX,
         };
         self.page_count
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {

@@ -625,8 +625,7 @@ fn partition_against_a_model() {
     }
 }
 
-/// In a pool that is too small, refused writes leave everything as it was, deletions go on longer, and aborts, commits
-/// and applies are never refused.
+/// In a pool that is too small, refused writes leave everything as it was; deletions, aborts, commits and applies are never refused.
 #[test]
 fn refused_writes_change_nothing() {
     let pool = PagePool::new(60 * PAGE_SIZE as u64);
@@ -662,15 +661,12 @@ fn refused_writes_change_nothing() {
     for &row in written.values() {
         partition.commit(row, Timestamp(10), Timestamp::ZERO);
     }
-    // No version can go (the horizon is below), and still a good part can be deleted.
+    // No version can go (the horizon is below), and still all can be deleted.
     let mut deleted = Vec::new();
     for &id in written.keys() {
-        match partition.write(&key_of_id(&table, id), RowChange::Delete, owner, 2) {
-            Ok(outcome) => deleted.push(outcome.row),
-            Err(MemoryFull) => break,
-        }
+        let outcome = partition.write(&key_of_id(&table, id), RowChange::Delete, owner, 2);
+        deleted.push(outcome.expect("a deletion").row);
     }
-    assert!(100 < deleted.len());
     let full = make_row(&table, -1, Some(1), Some("full"), &vec![1; 100_000]);
     assert!(partition.apply_committed(
         &key_of_id(&table, -1),
@@ -683,12 +679,6 @@ fn refused_writes_change_nothing() {
     }
     partition.check_indexes().expect("sound indexes");
     while partition.prune(Timestamp::MAX, 10) != 0 {}
-    for &id in written.keys() {
-        let key = key_of_id(&table, id);
-        if partition.find(&key).is_some() {
-            partition.apply_committed(&key, RowChange::Delete, Timestamp(20), Timestamp::MAX);
-        }
-    }
     partition.apply_committed(
         &key_of_id(&table, -1),
         RowChange::Delete,
@@ -696,6 +686,47 @@ fn refused_writes_change_nothing() {
         Timestamp::MAX,
     );
     assert_eq!(pool.used(), 0);
+}
+
+/// All rows of a full table can be deleted in one transaction, which takes little more, rolled back, and deleted for good; short rows, and
+/// such as are cut into segments.
+#[test]
+fn a_full_table_can_be_emptied_at_once() {
+    for pad in [30, 300, 5_000] {
+        let pool = PagePool::new(200 * PAGE_SIZE as u64);
+        let table = table(vec![index(1, &[(K, false)])]);
+        let mut partition = Partition::new(Arc::clone(&table), Arc::clone(&pool));
+        let mut rows = Vec::new();
+        for id in 0.. {
+            let row = make_row(&table, id, Some(id % 1000), Some("text"), &vec![3; pad]);
+            let key = key_of_id(&table, id);
+            let Ok(outcome) = partition.write(&key, RowChange::Put(&row), transaction(1), 1) else {
+                break;
+            };
+            partition.commit(outcome.row, Timestamp(10), Timestamp(10));
+            rows.push((key, row));
+        }
+        let (before, checksum) = (pool.used(), partition.checksum());
+        let delete_all = |partition: &mut Partition| -> Vec<RowHandle> {
+            let delete = |(key, _): &(Vec<u8>, Row)| {
+                partition.write(key, RowChange::Delete, transaction(2), 1).expect("deleted").row
+            };
+            rows.iter().map(delete).collect()
+        };
+        for handle in delete_all(&mut partition) {
+            partition.abort(handle);
+        }
+        assert_eq!(partition.checksum(), checksum);
+        let deleted = delete_all(&mut partition);
+        let most = rows.len() as u64 * 25 + 2 * PAGE_SIZE as u64;
+        assert!(pool.used() - before <= most, "{} for {} rows", pool.used() - before, rows.len());
+        for handle in deleted {
+            partition.commit(handle, Timestamp(20), Timestamp(10));
+        }
+        partition.check_indexes().expect("sound indexes");
+        while partition.prune(Timestamp(20), 100) != 0 {}
+        assert_eq!(pool.used(), 0);
+    }
 }
 
 /// A table whose rows came in no order is full, and a fifth of them is deleted: in every block some are left, so no page comes back.

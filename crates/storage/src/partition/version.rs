@@ -5,17 +5,21 @@
 //!   payload:  key length u16 | key | row      of a row's newest version, the head
 //!             row                             of an older one (or the head's form, when KEYED)
 //!             first segment u32 | length u32  of either, when CHAINED: the payload is in segments
+//!             head u32 | unused               of an older one, when IN_HEAD: its payload is still the head's
 //! ```
 //!
 //! The head is the row: hash index and ordered indexes point at its record, which keeps its place whatever versions
 //! come and go. A new version is written into the head after the old one has been copied out behind it; when the head's
 //! block has no room for the new one it goes to a segment elsewhere. So a write touches no index unless a key changes.
 //!
+//! A deletion has no row of its own, so it leaves the one it deletes where it is: a node whose memory is full of rows could not
+//! delete many of them at once if each were copied first.
+//!
 //! The stamp is the commit timestamp, or the number of a pending state.
 
 use std::borrow::Cow;
 
-use crate::arena::{read_u16, read_u32, read_u64, write_u16, write_u32, write_u64};
+use crate::arena::{NIL, read_u16, read_u32, read_u64, write_u16, write_u32, write_u64};
 use crate::heap::{Heap, RECORD_MAX};
 
 /// The version deletes the row.
@@ -29,17 +33,19 @@ pub(crate) const KEYS_DIFFER: u16 = 8;
 pub(crate) const QUEUED: u16 = 16;
 /// The payload begins with the primary key: heads, and old versions whose chain was handed down whole.
 const KEYED: u16 = 32;
+/// The payload is the head's, which is the deletion of this version. Only the version behind the head is so.
+const IN_HEAD: u16 = 64;
 /// Bits that say how much the payload is padded.
 const PAD_SHIFT: u32 = 8;
 const PAD_MASK: u16 = 0xf << PAD_SHIFT;
 /// Bits a version keeps about its own bytes, whatever happens to the row.
-const SHAPE: u16 = CHAINED | KEYED | PAD_MASK;
+const SHAPE: u16 = CHAINED | KEYED | IN_HEAD | PAD_MASK;
 
 const FLAGS: usize = 0;
 const OLDER: usize = 2;
 const STAMP: usize = 6;
 const HEADER: usize = 14;
-/// Bytes of a chained payload's reference. A head's payload is padded to them, so that it can always become one.
+/// Bytes of a chained payload's reference, or the head's. A head's payload is padded to them, so that it can always become one.
 const CHAIN: usize = 8;
 const PAYLOAD_MAX: usize = RECORD_MAX - HEADER;
 
@@ -90,7 +96,7 @@ pub(crate) fn header_and_row(heap: &Heap, version: u32) -> (Header, Cow<'_, [u8]
     let header = header_of(record);
     (header, row_of(heap, record, header.flags))
 }
-/// A version's row; unspecified for a tombstone.
+/// A version's row; empty for a tombstone.
 #[inline]
 pub(crate) fn row(heap: &Heap, version: u32) -> Cow<'_, [u8]> {
     let record = heap.get(version);
@@ -98,6 +104,19 @@ pub(crate) fn row(heap: &Heap, version: u32) -> Cow<'_, [u8]> {
 }
 #[inline]
 fn row_of<'a>(heap: &'a Heap, record: &'a [u8], flags: u16) -> Cow<'a, [u8]> {
+    match flags & (TOMBSTONE | IN_HEAD) {
+        0 => row_in(heap, record, flags),
+        TOMBSTONE => Cow::Borrowed(&[]),
+        _ => row_left_in(heap, read_u32(record, HEADER)),
+    }
+}
+/// The row that a deletion has left in its head.
+fn row_left_in(heap: &Heap, head: u32) -> Cow<'_, [u8]> {
+    let record = heap.get(head);
+    row_in(heap, record, read_u16(record, FLAGS))
+}
+#[inline]
+fn row_in<'a>(heap: &'a Heap, record: &'a [u8], flags: u16) -> Cow<'a, [u8]> {
     if flags & CHAINED == 0 {
         let payload = inline_payload(record, flags);
         return Cow::Borrowed(&payload[row_start(payload, flags)..]);
@@ -109,11 +128,14 @@ fn row_of<'a>(heap: &'a Heap, record: &'a [u8], flags: u16) -> Cow<'a, [u8]> {
 pub(crate) fn row_length(heap: &Heap, version: u32) -> usize {
     let record = heap.get(version);
     let flags = read_u16(record, FLAGS);
-    if flags & CHAINED == 0 {
+    if flags & (CHAINED | IN_HEAD) == 0 {
         let payload = inline_payload(record, flags);
         return payload.len() - row_start(payload, flags);
     }
     let first = read_u32(record, HEADER);
+    if flags & IN_HEAD != 0 {
+        return row_length(heap, first);
+    }
     heap.chain_length(first) - row_start(heap.chain_head(first), flags)
 }
 /// Where the row begins in a payload, of which the beginning is at hand.
@@ -228,6 +250,51 @@ pub(crate) fn push(
     set_header(heap, head, Header { older: copy, ..new });
 }
 
+/// Puts a deletion in the place of the head's version, which is none, and leaves its row where it is.
+pub(crate) fn push_deletion(heap: &mut Heap, head: u32, new: Header) {
+    let old = header(heap, head);
+    let behind = heap.allocate(HEADER + CHAIN);
+    let record = heap.get_mut(behind);
+    write_u16(record, FLAGS, old.flags & KEYS_DIFFER | IN_HEAD);
+    write_u32(record, OLDER, old.older);
+    write_u64(record, STAMP, old.stamp);
+    write_u32(record, HEADER, head);
+    set_header(heap, head, Header { older: behind, ..new });
+}
+
+/// The version behind the head whose row is still the head's, if there is one.
+fn in_head(heap: &Heap, head: u32) -> Option<u32> {
+    let Header { older, .. } = header(heap, head);
+    (older != NIL && header(heap, older).is(IN_HEAD)).then_some(older)
+}
+
+/// Gives a row that a deletion has left in the head a record of its own, before the head gets another.
+pub(crate) fn take_out(heap: &mut Heap, head: u32) {
+    let Some(behind) = in_head(heap, head) else { return };
+    let own_key = key(heap, head).into_owned();
+    let record = heap.get(head);
+    let shape = read_u16(record, FLAGS) & SHAPE;
+    let old = Header { flags: header(heap, behind).flags & !SHAPE, ..header(heap, behind) };
+    if shape & CHAINED != 0 {
+        let chain: [u8; CHAIN] = record[HEADER..].try_into().expect("the length of a reference");
+        let record = heap.get_mut(behind);
+        record[HEADER..].copy_from_slice(&chain);
+        write_u16(record, FLAGS, old.flags | shape);
+    } else {
+        let row = row_left_in(heap, head).into_owned();
+        let own = create_old(heap, old, &row);
+        heap.free(behind);
+        let deletion = header(heap, head);
+        set_header(heap, head, Header { older: own, ..deletion });
+    }
+    set_payload(heap, head, &own_key, &[]);
+}
+
+/// The most blocks that this can take.
+pub(crate) fn blocks_to_take_out(heap: &Heap, head: u32, key_length: usize) -> usize {
+    in_head(heap, head).map_or(0, |_| 1 + Heap::blocks_needed(2 + key_length))
+}
+
 /// Replaces the head's version by another; the old bytes are gone.
 pub(crate) fn replace(heap: &mut Heap, head: u32, new: Header, key: &[u8], new_row: &[u8]) {
     free_chain(heap, head);
@@ -242,7 +309,9 @@ pub(crate) fn pop(heap: &mut Heap, head: u32, scratch: &mut Vec<u8>) {
     let record = heap.get(copy);
     let old = header_of(record);
     scratch.clear();
-    if old.is(CHAINED) && old.is(KEYED) {
+    if old.is(IN_HEAD) {
+        // It is there.
+    } else if old.is(CHAINED) && old.is(KEYED) {
         let (first, length) = (read_u32(record, HEADER), read_u32(record, HEADER + 4));
         free_chain(heap, head);
         set_chain(heap, head, first, length);

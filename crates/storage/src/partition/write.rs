@@ -12,7 +12,7 @@ use crate::pool::{Admission, MemoryFull};
 
 impl Partition {
     /// Makes the row's pending version, or replaces the one its owner made before. The caller holds the row's exclusive
-    /// lock for `owner`. Refused, nothing has changed; deletions are refused later than others.
+    /// lock for `owner`. Refused, nothing has changed; deletions are only where the partition ends.
     pub fn write(
         &mut self,
         key: &[u8],
@@ -156,7 +156,7 @@ impl Partition {
     ) -> Result<WriteOutcome, MemoryFull> {
         let hash = hash64(key);
         let found = self.find_hashed(hash, key);
-        self.write_admit(key, change, found.is_none(), admission)?;
+        self.write_admit(key, change, found, admission)?;
         self.saved = None;
         let outcome = match found {
             None => self.write_insert(hash, key, change, state),
@@ -175,7 +175,7 @@ impl Partition {
         &mut self,
         key: &[u8],
         change: RowChange<'_>,
-        is_new: bool,
+        found: Option<RowHandle>,
         admission: Admission,
     ) -> Result<(), MemoryFull> {
         let row_length = match change {
@@ -183,9 +183,10 @@ impl Partition {
             RowChange::Delete => 0,
         };
         let mut blocks = version::blocks_needed(key.len(), row_length);
-        if is_new {
-            blocks += BLOCKS_PER_INSERT + self.indexes[0].tree.blocks_per_insert(key.len());
-        }
+        blocks += match found {
+            None => BLOCKS_PER_INSERT + self.indexes[0].tree.blocks_per_insert(key.len()),
+            Some(row) => version::blocks_to_take_out(&self.heap, row.0, key.len()),
+        };
         if let RowChange::Put(row) = change {
             for (index, new) in self.indexes.iter().zip(&mut self.scratch.keys_new).skip(1) {
                 entry_key(&self.table, &self.layout, &index.definition, row, new);
@@ -245,7 +246,12 @@ impl Partition {
         }
         let stamp = self.pending.enter(state);
         let new = Header { flags: flags | old.flags & QUEUED, older: NIL, stamp };
-        version::push(&mut self.heap, row.0, new, key, new_row, &mut self.scratch.bytes);
+        if new.is(TOMBSTONE) && !old.is(TOMBSTONE) {
+            version::push_deletion(&mut self.heap, row.0, new);
+        } else {
+            version::take_out(&mut self.heap, row.0);
+            version::push(&mut self.heap, row.0, new, key, new_row, &mut self.scratch.bytes);
+        }
         if inserts {
             self.insert_keys_new(row.0);
         }
@@ -260,6 +266,7 @@ impl Partition {
         state: Pending,
     ) -> WriteOutcome {
         let (new_row, flags) = parts(change);
+        version::take_out(&mut self.heap, row.0);
         let (old, old_row) = version::header_and_row(&self.heap, row.0);
         let pending = *self.pending.get(old.stamp);
         assert!(pending.owner == state.owner, "a row has one writer at a time");
@@ -307,6 +314,7 @@ impl Partition {
         let was_live = head.older != NIL && !version::header(&self.heap, head.older).is(TOMBSTONE);
         let is_live = matches!(change, RowChange::Put(_));
         let mut blocks = version::blocks_needed(key_length, new_row.len());
+        blocks += version::blocks_to_take_out(&self.heap, row.0, key_length);
         if is_live {
             for (index, new) in self.indexes.iter().zip(&mut self.scratch.keys_new).skip(1) {
                 entry_key(&self.table, &self.layout, &index.definition, new_row, new);
@@ -315,6 +323,8 @@ impl Partition {
         }
         let admitted = self.heap.arena.admit(blocks, Admission::Reserved);
         admitted.expect("reserved admission is never refused");
+        version::take_out(&mut self.heap, row.0);
+        let head = version::header(&self.heap, row.0);
         let flags = flags & !PENDING;
         let new = Header { flags, older: head.older, stamp: ts.0 };
         let below = version::create_old(&mut self.heap, new, new_row);
