@@ -224,6 +224,8 @@ pub struct NodeShared {
     shards: OnceLock<Vec<Option<parking_lot::Mutex<Shard>>>>,
     /// The newest control state, for workers to copy the `Arc` of.
     state: Mutex<Arc<ControlState>>,
+    /// The entries applied in it.
+    applied: AtomicU64,
     /// The last timestamp given out, if this node is the sequencer.
     sequence: AtomicU64,
     /// Versions that only snapshots below this could see may go.
@@ -360,6 +362,7 @@ impl NodeShared {
             pool: PagePool::new(memory_limit_bytes),
             mutation,
             shards: OnceLock::new(),
+            applied: AtomicU64::new(state.applied),
             state: Mutex::new(Arc::new(state)),
             sequence: AtomicU64::new(0),
             horizon: AtomicU64::new(0),
@@ -398,6 +401,10 @@ impl NodeShared {
     pub fn state(&self) -> Arc<ControlState> {
         Arc::clone(&lock(&self.state))
     }
+    /// Entries applied in the newest control state, which [`Self::state`] gives. A glance: that takes a lock.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
 
     /// Publishes a newer control state and, with the first formed one, makes this node's replicas.
     pub(crate) fn publish(&self, state: Arc<ControlState>) {
@@ -412,7 +419,10 @@ impl NodeShared {
         }
         let needs_lease = needs_lease(&state, self.node, self.incarnation);
         self.needs_lease.store(needs_lease, Ordering::SeqCst);
-        *lock(&self.state) = state;
+        // First the number: whoever has the state, and what follows from it, is not to be taken for one that is up to date.
+        let mut newest = lock(&self.state);
+        self.applied.store(state.applied, Ordering::Release);
+        *newest = state;
     }
 
     /// Makes this node's replicas, once: as a learner's with the rows that its disk had, if they are loaded.

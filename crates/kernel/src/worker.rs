@@ -72,7 +72,7 @@ pub enum Input<'a> {
 /// What workers of one node exchange: messages as they are, not encoded.
 #[derive(Debug)]
 pub struct LocalMessage {
-    from: Origin,
+    arrived: Arrived,
     content: LocalContent,
 }
 
@@ -81,6 +81,22 @@ pub struct LocalMessage {
 pub(crate) struct Origin {
     pub address: Address,
     pub boot: Incarnation,
+}
+
+/// What a message came with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    pub from: Origin,
+    /// The group that it is about, and the view of it that the sender was in.
+    pub group: GroupId,
+    pub view: View,
+}
+
+impl Arrived {
+    fn of(header: &Header) -> Arrived {
+        let from = Origin { address: header.from, boot: header.incarnation };
+        Arrived { from, group: header.group, view: header.view }
+    }
 }
 
 #[derive(Debug)]
@@ -137,15 +153,20 @@ pub struct Context<'a> {
     pub address: Address,
     pub node: &'a NodeShared,
     pub state: &'a Arc<ControlState>,
-    pub(crate) queue: &'a mut VecDeque<(Origin, Message)>,
+    pub(crate) queue: &'a mut VecDeque<(Arrived, Message)>,
     pub(crate) channels: &'a mut Channels,
     pub(crate) wanted: &'a mut Wanted,
     pub outbox: &'a mut Outbox,
 }
 
 impl Context<'_> {
-    pub(crate) fn origin(&self) -> Origin {
-        Origin { address: self.address, boot: self.node.incarnation }
+    /// What a message about this group, from this worker to one of this node, comes with.
+    fn own(&self, group: GroupId) -> Arrived {
+        let from = Origin { address: self.address, boot: self.node.incarnation };
+        Arrived { from, group, view: self.view_of(group) }
+    }
+    fn view_of(&self, group: GroupId) -> View {
+        if group == NO_GROUP { View(0) } else { self.state.group(group).view }
     }
 
     /// The same by another control state.
@@ -193,49 +214,53 @@ impl Context<'_> {
     /// Sends to the worker that owns the shard's replica on a node; on this node the message is handled in place if the
     /// shard is free.
     pub fn send_to_replica(&mut self, shard: ShardId, node: NodeId, message: Message) {
-        let owner = self.state.owner(shard, node);
         if node == self.address.node {
-            self.queue.push_back((self.origin(), message));
+            let arrived = self.own(self.state.group_of(shard));
+            self.queue.push_back((arrived, message));
         } else {
+            let owner = self.state.owner(shard, node);
             self.send_for(shard, owner, message);
         }
     }
 
     /// Leaves a message to another worker of this node, as it came.
-    pub(crate) fn hand_over(&mut self, to: Address, from: Origin, message: Message) {
+    pub(crate) fn hand_over(&mut self, to: Address, arrived: Arrived, message: Message) {
         assert_eq!(to.node, self.address.node, "only workers of one node share its shards");
         let content = LocalContent::Message(message);
-        self.outbox.local.push((to.worker, LocalMessage { from, content }));
+        self.outbox.local.push((to.worker, LocalMessage { arrived, content }));
     }
 
     /// Has the owner of a shard of this node go on with its long transactions and its housekeeping, behind the work that
     /// waits for it now.
     pub(crate) fn go_on_later(&mut self, shard: ShardId) {
         let owner = self.state.owner(shard, self.address.node);
-        let message = LocalMessage { from: self.origin(), content: LocalContent::GoOn(shard) };
+        let message =
+            LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::GoOn(shard) };
         self.outbox.local.push((owner.worker, message));
     }
 
     /// Has this worker go on with its local checkpoint, behind the work that waits for it now.
     pub(crate) fn checkpoint_later(&mut self) {
-        let message = LocalMessage { from: self.origin(), content: LocalContent::Checkpoint };
+        let message =
+            LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Checkpoint };
         self.outbox.local.push((self.address.worker, message));
     }
 
     /// Has this worker begin these requests, behind the work that waits for it now.
     fn begin_later(&mut self, granted: Vec<(SessionId, u64)>) {
-        let message = LocalMessage { from: self.origin(), content: LocalContent::Begin(granted) };
+        let message =
+            LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Begin(granted) };
         self.outbox.local.push((self.address.worker, message));
     }
 
     pub(crate) fn send_in(&mut self, group: GroupId, to: Address, message: Message) {
         if to == self.address {
-            self.queue.push_back((self.origin(), message));
+            let arrived = self.own(group);
+            self.queue.push_back((arrived, message));
         } else if to.node == self.address.node {
-            let content = LocalContent::Message(message);
-            self.outbox.local.push((to.worker, LocalMessage { from: self.origin(), content }));
+            self.hand_over(to, self.own(group), message);
         } else if let Some(boot) = self.boot_to_reach(to, is_for_strangers(&message)) {
-            let view = if group == NO_GROUP { View(0) } else { self.state.group(group).view };
+            let view = self.view_of(group);
             NodeStatistics::add(&self.node.statistics.messages_sent, 1);
             self.channels.send(to, boot, group, view, &message);
         }
@@ -275,21 +300,6 @@ macro_rules! context {
     };
 }
 
-/// What a message came with.
-#[derive(Clone, Copy)]
-struct Arrived {
-    from: Origin,
-    group: GroupId,
-    view: View,
-}
-
-impl Arrived {
-    fn of(header: &Header) -> Arrived {
-        let from = Origin { address: header.from, boot: header.incarnation };
-        Arrived { from, group: header.group, view: header.view }
-    }
-}
-
 /// What a boot that has not been let in may say and be told.
 fn is_for_strangers(message: &Message) -> bool {
     message.is_unnumbered()
@@ -327,7 +337,7 @@ pub struct Kernel {
     state: Arc<ControlState>,
     channels: Channels,
     /// Messages of this node still to be handled in this step.
-    queue: VecDeque<(Origin, Message)>,
+    queue: VecDeque<(Arrived, Message)>,
     wanted: Wanted,
     /// Messages of views or of boots that this worker has not heard of yet, in order of arrival (R2).
     held: VecDeque<(Arrived, Message)>,
@@ -428,6 +438,7 @@ impl Kernel {
 
     /// Handles one input to its end.
     pub fn step(&mut self, now: Time, input: Input<'_>, outbox: &mut Outbox) {
+        self.catch_up(now, outbox);
         match input {
             Input::Frame(frame) => self.on_frame(now, frame, outbox),
             // A boot that is over takes nobody's channel.
@@ -440,7 +451,9 @@ impl Kernel {
                 self.channels.on_link_up(now, peer, incarnation, outbox);
             }
             Input::Local(message) => match message.content {
-                LocalContent::Message(content) => self.queue.push_back((message.from, content)),
+                LocalContent::Message(content) => {
+                    self.queue.push_back((message.arrived, content));
+                }
                 LocalContent::StatePublished => self.adopt_state(now, outbox),
                 LocalContent::Begin(granted) => {
                     let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
@@ -517,8 +530,13 @@ impl Kernel {
     fn run_queue(&mut self, now: Time, outbox: &mut Outbox) {
         loop {
             self.ask_blocks(now, outbox);
-            let Some((from, message)) = self.queue.pop_front() else { return };
-            self.on_message(now, from, message, outbox);
+            let Some((arrived, message)) = self.queue.pop_front() else { return };
+            self.catch_up(now, outbox);
+            if self.is_refused(arrived.from) {
+                // Its boot is over since this came, and what it was asked is asked of others by now.
+                continue;
+            }
+            self.on_message(now, arrived, message, outbox);
         }
     }
 
@@ -566,7 +584,7 @@ impl Kernel {
                     Received::Nothing => return,
                     Received::Deliver(messages) => {
                         for (header, message) in messages {
-                            self.on_arrived(now, Arrived::of(&header), message, outbox);
+                            self.on_arrived(Arrived::of(&header), message);
                         }
                         return;
                     }
@@ -622,6 +640,10 @@ impl Kernel {
         is_over.then(|| format!("this boot of node {} was excluded, and is over", header.from.node))
     }
 
+    fn is_refused(&self, from: Origin) -> bool {
+        from.address.node != self.address.node && self.state.is_over(from.boot)
+    }
+
     /// Of a node that was here before, and a boot of it that is not let in as far as this worker knows?
     fn is_stranger(&self, from: Origin) -> bool {
         let node = from.address.node;
@@ -658,22 +680,20 @@ impl Kernel {
 
     /// A message of a live boot. What has left the views is refused by its boot, and who stays a primary stays it: so one of an
     /// older view than this worker's is as good as one of this, but for what a coordinator asks for that has not heard of the
-    /// exclusion: its transaction may have lost locks.
-    fn on_arrived(&mut self, now: Time, arrived: Arrived, message: Message, outbox: &mut Outbox) {
-        let Arrived { from, group, view } = arrived;
-        if self.must_wait(&arrived, &message) {
-            self.held.push_back((arrived, message));
-            return;
+    /// exclusion (its transaction may have lost locks): the shard refuses that.
+    fn on_arrived(&mut self, arrived: Arrived, message: Message) {
+        let waits = self.must_wait(&arrived, &message);
+        let queue = if waits { &mut self.held } else { &mut self.queue };
+        queue.push_back((arrived, message));
+    }
+
+    /// Another worker may have published a newer control state and brought the shards up to it at any moment. What this one learns of
+    /// them then, such as a commit of the new epoch, it must not act on by the state before.
+    fn catch_up(&mut self, now: Time, outbox: &mut Outbox) {
+        let is_behind = self.state.applied < self.node.applied();
+        if is_behind && self.node.mutation != Mutation::WorkerBehind {
+            self.adopt_state(now, outbox);
         }
-        let known = self.state.groups.get(&group);
-        if known.is_some_and(|group| view < group.lost_in)
-            && let Some(unknown) = participant::lost_with_its_view(&message)
-        {
-            let (_, mut context) = self.coordinator_and_context(now, outbox);
-            context.send_for(unknown.shard, from.address, Message::TransactionUnknown(unknown));
-            return;
-        }
-        self.queue.push_back((from, message));
     }
 
     /// Takes over a newer control state of the node.
@@ -687,7 +707,7 @@ impl Kernel {
         outbox.state = Some(state);
         let moved = self.take_over(now, &before, outbox);
         for (arrived, message) in std::mem::take(&mut self.held) {
-            self.on_arrived(now, arrived, message, outbox);
+            self.on_arrived(arrived, message);
         }
         let (coordinator, mut context) = self.coordinator_and_context(now, outbox);
         // The shards first: a version is adopted when their new indexes are filled, which only they know of.
@@ -778,19 +798,19 @@ impl Kernel {
     fn publish_state(&mut self, now: Time, outbox: &mut Outbox) {
         let workers = self.node.config.node(self.address.node).map_or(1, |node| node.workers);
         for worker in 1..workers {
-            let from = Origin { address: self.address, boot: self.node.incarnation };
-            let message = LocalMessage { from, content: LocalContent::StatePublished };
+            let arrived = context!(self, now, outbox).own(NO_GROUP);
+            let message = LocalMessage { arrived, content: LocalContent::StatePublished };
             outbox.local.push((WorkerId(worker), message));
         }
         self.adopt_state(now, outbox);
     }
 
-    fn on_message(&mut self, now: Time, origin: Origin, message: Message, outbox: &mut Outbox) {
+    fn on_message(&mut self, now: Time, arrived: Arrived, message: Message, outbox: &mut Outbox) {
         if coordinated(&message).is_some_and(|id| id.incarnation != self.node.incarnation) {
             // An answer to the boot before.
             return;
         }
-        let from = origin.address;
+        let from = arrived.from.address;
         let mut context = context!(self, now, outbox);
         let context = &mut context;
         let mut published = false;
@@ -818,7 +838,7 @@ impl Kernel {
             }
             Message::Alive(m) => {
                 if let Some(control) = &mut self.control {
-                    control.on_alive(origin, &m, context);
+                    control.on_alive(arrived.from, &m, context);
                 }
             }
             Message::StopNode(m) => {
@@ -856,7 +876,7 @@ impl Kernel {
             | Message::Tail(_)
             | Message::AskOutcome(_)
             | Message::AskDecision(_) => {
-                participant::on_message(origin, message, context);
+                participant::on_message(arrived, message, context);
             }
 
             Message::SnapshotRequest(m) => self.sequencer.on_snapshot_request(from, &m, context),
@@ -940,3 +960,6 @@ fn tell_room(context: &mut Context<'_>) {
 fn header_node(frame: &[u8]) -> u16 {
     decode_header(frame).map_or(0, |header| header.from.node.0)
 }
+
+#[cfg(test)]
+mod tests;

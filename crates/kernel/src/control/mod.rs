@@ -20,7 +20,7 @@ pub mod raft;
 mod restart;
 mod schema;
 mod slow;
-mod state;
+pub(crate) mod state;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

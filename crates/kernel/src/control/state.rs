@@ -7,7 +7,7 @@ use protocol::control::{
 use types::{BUCKET_COUNT, GroupId, Incarnation, Lineage, NodeId, ShardId, Timestamp, View};
 
 /// Applies one entry. The outcome is of a schema change that was not applied before.
-pub(super) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
+pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<ControlOutcome> {
     state.applied += 1;
     match entry {
         ControlEntry::RegisterNode { node, incarnation, home, has_rows } => {

@@ -47,12 +47,8 @@ pub(super) fn send_decide_behind(
     context: &mut Context<'_>,
 ) {
     let owner = context.state.owner(shard, context.state.primary(shard));
-    if owner.node == context.address.node && owner != context.address {
-        let message = Message::Decide(Decide { transaction, shard, commit: None });
-        context.hand_over(owner, context.origin(), message);
-    } else {
-        send_decide(shard, transaction, None, context);
-    }
+    let message = Message::Decide(Decide { transaction, shard, commit: None });
+    context.send_for(shard, owner, message);
 }
 
 /// Waits are on the primary, except a plain read's on this node's own replica: both are told.

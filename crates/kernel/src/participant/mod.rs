@@ -44,8 +44,8 @@ use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
 
 pub(crate) use self::parked::cut_off;
 use self::parked::{WaitsFor, needs_transaction};
-use crate::node::Mutation;
-use crate::worker::{Context, Origin};
+use crate::node::{Mutation, ShardGuard};
+use crate::worker::{Arrived, Context};
 pub(crate) use commits::is_within;
 
 /// The next step of the long transactions, and of the housekeeping, of a shard that this worker owns.
@@ -70,8 +70,8 @@ fn by_its_view<R>(
 }
 
 /// Routes a message about a shard to its handler, in place if the shard is free, else to its owner.
-pub(crate) fn on_message(origin: Origin, message: Message, context: &mut Context<'_>) {
-    let from = origin.address;
+pub(crate) fn on_message(arrived: Arrived, message: Message, context: &mut Context<'_>) {
+    let from = arrived.from.address;
     let shard = shard_of(&message);
     let owner = context.state.owner(shard, context.address.node);
     let node = context.node;
@@ -79,15 +79,23 @@ pub(crate) fn on_message(origin: Origin, message: Message, context: &mut Context
     let Some(mut replica) = replica else {
         if owner != context.address {
             // Busy: the owner takes it. (It waits for the lock, which is held for one handler at most.)
-            context.hand_over(owner, origin, message);
+            context.hand_over(owner, arrived, message);
         }
         return;
     };
     let replica = &mut *replica;
-    if replica.excluded.contains(&origin.boot) {
+    if replica.excluded.contains(&arrived.from.boot) {
         return;
     }
-    by_its_view(replica, context, |replica, context| on_shard(replica, from, message, context));
+    by_its_view(replica, context, |replica, context| {
+        let group = context.state.groups.get(&arrived.group);
+        match lost_with_its_view(&message) {
+            Some(unknown) if group.is_some_and(|group| arrived.view < group.lost_in) => {
+                context.send_for(shard, from, Message::TransactionUnknown(unknown));
+            }
+            _ => on_shard(replica, from, message, context),
+        }
+    });
 }
 
 fn on_shard(replica: &mut Shard, from: Address, message: Message, context: &mut Context<'_>) {
@@ -134,7 +142,7 @@ fn shard_of(message: &Message) -> ShardId {
 
 /// What a coordinator asks for that has not heard of an exclusion, if it goes on with a transaction: that may have lost locks
 /// with the node. The answer says that it is gone, and rolls it back.
-pub(crate) fn lost_with_its_view(message: &Message) -> Option<TransactionUnknown> {
+fn lost_with_its_view(message: &Message) -> Option<TransactionUnknown> {
     let (transaction, request, shard) = match message {
         Message::Execute(m) if m.ops.iter().any(|(_, op)| needs_transaction(&op.kind)) => {
             (m.transaction, m.request, m.shard)
@@ -160,12 +168,15 @@ pub fn on_timestamp(
     }
 }
 
-/// Views have changed: on every shard of this node, before any of its workers acts by the new ones.
+/// Views have changed: on every shard of this node, before any of its workers acts by the new ones. On all at once: another worker would
+/// take what it learns of one that has changed, such as the epoch of its timestamps, to one in which a node that is excluded still
+/// counts, and still stamps.
 pub fn on_views(context: &mut Context<'_>) {
-    for id in context.node.local_shards() {
-        if let Some(mut shard) = context.node.shard(id) {
-            shard.adopt_view(context);
-        }
+    let node = context.node;
+    let shards = node.local_shards().into_iter().filter_map(|id| node.shard(id));
+    let mut shards: Vec<ShardGuard<'_>> = shards.collect();
+    for shard in &mut shards {
+        shard.adopt_view(context);
     }
 }
 

@@ -348,14 +348,16 @@ impl Cluster {
         self.step(at, Input::Request { session, request }, 0);
     }
 
-    /// Both ends learn that their link is up again.
+    /// Both ends learn that their link is up again, but for workers that are frozen alone.
     pub fn link_up(&mut self, a: NodeId, b: NodeId) {
         let ends: Vec<Address> = self.kernels.keys().copied().collect();
         for (at, peer) in [(a, b), (b, a)] {
-            for from in ends.iter().filter(|address| address.node == at) {
+            let is_frozen = |at: &Address| self.frozen.contains(&(at.node, Some(at.worker)));
+            let awake = ends.iter().filter(|address| !is_frozen(address));
+            for from in awake.copied().filter(|address| address.node == at).collect::<Vec<_>>() {
                 for to in ends.iter().filter(|address| address.node == peer) {
                     let incarnation = self.nodes[&to.node].incarnation;
-                    self.step(*from, Input::LinkUp { peer: *to, incarnation }, 0);
+                    self.step(from, Input::LinkUp { peer: *to, incarnation }, 0);
                 }
             }
         }
