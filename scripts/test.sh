@@ -23,7 +23,7 @@ work=$(mktemp -d -t skarv-test.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-passed_total=0 failed_total=0 summary=
+passed_total=0 failed_total=0 summary= failures=
 
 # Runs one runner and adds its closing lines to the totals: those of cargo test, and "N passed, N failed". One without a
 # closing line counts as one test.
@@ -42,6 +42,10 @@ run() { # NAME COMMAND ARG...
         ((status == 0)) && passed=1 || failed=1
     elif ((status != 0 && failed == 0)); then
         failed=1
+    fi
+    # Again at the end, where it is found: which tests, and why.
+    if ((failed > 0)); then
+        failures+=$'\n'"--- $name"$'\n'$(grep -aE -A 8 '^(FAILED |failed: |thread .* panicked|[[:alnum:]]*Error: |error(\[|:)|seed [0-9]+ )' "$output" | cut -c 1-2000 | head -n 60)
     fi
     passed_total=$((passed_total + passed))
     failed_total=$((failed_total + failed))
@@ -69,6 +73,10 @@ if [[ -x $skarv ]]; then
 fi
 
 echo
+if [[ -n $failures ]]; then
+    echo "=== what failed$failures"
+    echo
+fi
 echo "=== summary"
 printf %s "$summary"
 echo "$passed_total passed, $failed_total failed"

@@ -86,7 +86,7 @@ def main():
         print(f"there is no {binary}: build it with 'cargo build --release -p skarv' or give --binary")
         print("0 passed, 1 failed")
         return 1
-    passed = failed = 0
+    passed, failed = 0, []
     for name, function in selected:
         environment = Environment(ROOT, binary, options.full, options.keep)
         started = time.monotonic()
@@ -98,14 +98,16 @@ def main():
             print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
         except Exception:
             outcome = "failed"
-            failed += 1
+            failed.append(name)
             print(f"FAILED {name} after {time.monotonic() - started:.1f} s", flush=True)
             print(traceback.format_exc().rstrip(), flush=True)
             environment.show_logs()
         finally:
             environment.close(failed=outcome != "ok")
-    print(f"{passed} passed, {failed} failed")
-    return 0 if failed == 0 and passed > 0 else 1
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    print(f"{passed} passed, {len(failed)} failed")
+    return 0 if not failed and passed > 0 else 1
 
 
 if __name__ == "__main__":
