@@ -191,7 +191,7 @@ def test_parts_of_it(environment):
     assert "there is no backup in" in restore(cluster, own, fails=True)
 
 
-def fill(cluster, ids, row):
+def fill_table(cluster, ids, row):
     """A row of d.t for each id, a thousand to a statement."""
     for begin in range(0, len(ids), 1_000):
         rows = ", ".join(map(row.format, ids[begin:begin + 1_000]))
@@ -202,7 +202,7 @@ def test_aborted(environment):
     """A backup that is aborted leaves nothing, and the next one is made."""
     cluster, _ = with_writers(environment, "--memory", "512M")
     cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY, text TEXT)")
-    fill(cluster, range(60_000), "({0}, REPEAT('{0} ', 300))")
+    fill_table(cluster, range(60_000), "({0}, REPEAT('{0} ', 300))")
     aborted = cluster.mgm("START BACKUP NOWAIT; ABORT BACKUP")
     assert aborted.returncode == 0, aborted
     wait_for("it is aborted", lambda: "aborted" in cluster.mgm("BACKUP STATUS").stdout)
@@ -233,7 +233,7 @@ def test_unfinished(environment):
     """Nobody sees a table before all its rows are there. A restore that fails, is interrupted or aborted, or whose node dies, leaves none."""
     cluster, _ = with_writers(environment, "--memory", "512M")
     cluster.sql(2, "DROP DATABASE d; CREATE DATABASE d; CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, text TEXT, UNIQUE KEY (n))")
-    fill(cluster, range(1, 60_001), "({0}, {0}, REPEAT('{0} ', 300))")
+    fill_table(cluster, range(1, 60_001), "({0}, {0}, REPEAT('{0} ', 300))")
     elsewhere = environment.path("all of it")
     backup(cluster, f"7 TO '{elsewhere}'")
     directory = os.path.join(elsewhere, "BACKUP-7")
