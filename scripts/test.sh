@@ -43,9 +43,9 @@ run() { # NAME COMMAND ARG...
     elif ((status != 0 && failed == 0)); then
         failed=1
     fi
-    # Again at the end, where it is found: which tests, and why.
+    # Again at the end, where it is found: which tests, and why. Indented, as there are closing lines among these.
     if ((failed > 0)); then
-        failures+=$'\n'"--- $name"$'\n'$(grep -aE -A 8 '^(FAILED |failed: |thread .* panicked|[[:alnum:]]*Error: |error(\[|:)|seed [0-9]+ )' "$output" | cut -c 1-2000 | head -n 60)
+        failures+=$'\n'"--- $name"$'\n'$(grep -aE -A 8 '^(FAILED |failed: |thread .* panicked|[[:alnum:]]*Error: |error(\[|:)|seed [0-9]+ )' "$output" | cut -c 1-2000 | head -n 60 | sed 's/^/    /')
     fi
     passed_total=$((passed_total + passed))
     failed_total=$((failed_total + failed))
