@@ -89,12 +89,13 @@ pub(crate) fn on_message(arrived: Arrived, message: Message, context: &mut Conte
     }
     by_its_view(replica, context, |replica, context| {
         let group = context.state.groups.get(&arrived.group);
-        match lost_with_its_view(&message) {
-            Some(unknown) if group.is_some_and(|group| arrived.view < group.lost_in) => {
-                context.send_for(shard, from, Message::TransactionUnknown(unknown));
-            }
-            _ => on_shard(replica, from, message, context),
+        if group.is_some_and(|group| arrived.view < group.lost_in)
+            && let Some(unknown) = lost_with_its_view(&message)
+        {
+            context.send_for(shard, from, Message::TransactionUnknown(unknown));
+            return;
         }
+        on_shard(replica, from, message, context);
     });
 }
 

@@ -351,13 +351,13 @@ impl Cluster {
     /// Both ends learn that their link is up again, but for workers that are frozen alone.
     pub fn link_up(&mut self, a: NodeId, b: NodeId) {
         let ends: Vec<Address> = self.kernels.keys().copied().collect();
+        let is_frozen = |at: &Address| self.frozen.contains(&(at.node, Some(at.worker)));
+        let awake: Vec<Address> = ends.iter().copied().filter(|at| !is_frozen(at)).collect();
         for (at, peer) in [(a, b), (b, a)] {
-            let is_frozen = |at: &Address| self.frozen.contains(&(at.node, Some(at.worker)));
-            let awake = ends.iter().filter(|address| !is_frozen(address));
-            for from in awake.copied().filter(|address| address.node == at).collect::<Vec<_>>() {
+            for from in awake.iter().filter(|address| address.node == at) {
                 for to in ends.iter().filter(|address| address.node == peer) {
                     let incarnation = self.nodes[&to.node].incarnation;
-                    self.step(from, Input::LinkUp { peer: *to, incarnation }, 0);
+                    self.step(*from, Input::LinkUp { peer: *to, incarnation }, 0);
                 }
             }
         }

@@ -264,8 +264,9 @@ pub(crate) fn push_deletion(heap: &mut Heap, head: u32, new: Header) {
 
 /// The version behind the head whose row is still the head's, if there is one.
 fn in_head(heap: &Heap, head: u32) -> Option<u32> {
-    let Header { older, .. } = header(heap, head);
-    (older != NIL && header(heap, older).is(IN_HEAD)).then_some(older)
+    let newest = header(heap, head);
+    let is_deletion = newest.is(TOMBSTONE) && newest.older != NIL;
+    (is_deletion && header(heap, newest.older).is(IN_HEAD)).then_some(newest.older)
 }
 
 /// Gives a row that a deletion has left in the head a record of its own, before the head gets another.
@@ -274,7 +275,8 @@ pub(crate) fn take_out(heap: &mut Heap, head: u32) {
     let own_key = key(heap, head).into_owned();
     let record = heap.get(head);
     let shape = read_u16(record, FLAGS) & SHAPE;
-    let old = Header { flags: header(heap, behind).flags & !SHAPE, ..header(heap, behind) };
+    let mut old = header(heap, behind);
+    old.flags &= !SHAPE;
     if shape & CHAINED != 0 {
         let chain: [u8; CHAIN] = record[HEADER..].try_into().expect("the length of a reference");
         let record = heap.get_mut(behind);
