@@ -195,3 +195,40 @@ def test_memory_emptied_at_once(environment):
     wait_for("rows are written again", lambda: insert().error is None)
     cluster.desc("d.t")
     print(f"    {deleted.changed} rows were deleted at once", flush=True)
+
+
+def test_memory_index(environment):
+    """An index that does not fit: the statement fails with 1114 and leaves nothing behind, for an ordinary index and a unique one; other
+    definitions change, and the same index is made when there is room."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(300))")
+    session, other = (Session(path, "writer") for path in cluster.sockets())
+    batch, count = 500, 0
+
+    def insert():
+        rows = ", ".join(f"({id}, '{id:0300}')" for id in range(count, count + batch))
+        return session.execute(f"INSERT INTO d.t VALUES {rows}")
+
+    while (answer := insert()).error is None:
+        count += batch
+        assert count * 300 < 64 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    assert session.execute(f"DELETE FROM d.t WHERE id < {count // 20}").error is None
+    indexes = "CREATE INDEX by_v ON d.t (v)", "CREATE UNIQUE INDEX by_v ON d.t (v)", "ALTER TABLE d.t ADD INDEX by_v (v), ADD INDEX more (id, v)"
+    for statement in indexes:
+        refused = session.execute(statement)
+        assert refused.error == 1114, (statement, refused)
+        for change in ("CREATE TABLE d.u (id INT PRIMARY KEY)", "DROP TABLE d.u"):
+            answer = other.execute(change)
+            assert answer.error is None, (change, answer)
+        left = [row[2] for row in other.execute("SHOW INDEX FROM d.t").rows]
+        assert left == ["PRIMARY"], left
+    # What the indexes have taken serves rows again.
+    added = insert()
+    assert added.error is None, added
+    cluster.desc("d.t")
+    assert session.execute(f"DELETE FROM d.t WHERE id < {count * 2 // 3}").error is None
+    wait_for("there is room for the index", lambda: session.execute(indexes[0]).error is None)
+    found = other.execute(f"SELECT id FROM d.t FORCE INDEX (by_v) WHERE v = '{count - 1:0300}'")
+    assert [int(cell) for cell in found.rows[0]] == [count - 1], found
+    cluster.desc("d.t")

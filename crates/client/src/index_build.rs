@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use protocol::Refusal;
 use protocol::op::{Batch, Columns, Lock, Op, OpKind, OpResult, ReadAt, Scan, ScanOutput};
+use protocol::request::Request;
 use protocol::schema::SchemaChange;
 use types::wire::Bytes;
 use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
@@ -40,21 +41,38 @@ impl Session {
         let altered = altered.ok_or(Refusal::SchemaChanged { table: table.id })?;
         let added = altered.index_named(&index.name).cloned();
         let added = added.ok_or(Refusal::SchemaChanged { table: table.id })?;
-        if let Err(refusal) = self.fill_entries(&altered, &added).await {
-            self.rollback().await;
-            let drop = SchemaChange::DropIndex { table: table.id, index: added.id };
-            // Refused only if somebody else has dropped it, or its table, meanwhile.
-            let _: Result<_, Refusal> = self.change_schema(drop).await;
-            return Err(refusal);
+        match self.fill_and_publish(&altered, &added).await {
+            Ok(catalogue) => Ok(catalogue),
+            Err(refusal) => {
+                self.rollback().await;
+                let drop = SchemaChange::DropIndex { table: table.id, index: added.id };
+                if self.change_schema(drop).await.is_err() {
+                    // Somebody else has dropped it, or its table, or nobody can be asked now.
+                    self.client().post(self.id(), Request::GiveUpIndex);
+                }
+                Err(refusal)
+            }
         }
-        let publish = SchemaChange::PublishIndex { table: table.id, index: added.id };
+    }
+
+    async fn fill_and_publish(
+        &mut self,
+        table: &Arc<Table>,
+        index: &Index,
+    ) -> Result<Arc<Catalogue>, Refusal> {
+        self.fill_entries(table, index).await?;
+        self.publish(table, index).await
+    }
+
+    /// Takes the index one state on.
+    async fn publish(&mut self, table: &Table, index: &Index) -> Result<Arc<Catalogue>, Refusal> {
+        let publish = SchemaChange::PublishIndex { table: table.id, index: index.id };
         self.change_schema(publish).await
     }
 
     async fn fill_entries(&mut self, table: &Arc<Table>, index: &Index) -> Result<(), Refusal> {
         let IndexKind::Unique { entries } = index.kind else { return Ok(()) };
-        let begin = SchemaChange::PublishIndex { table: table.id, index: index.id };
-        let catalogue = self.change_schema(begin).await?;
+        let catalogue = self.publish(table, index).await?;
         let table =
             catalogue.table_by_id(table.id).ok_or(Refusal::SchemaChanged { table: table.id })?;
         let entries =

@@ -100,6 +100,8 @@ pub enum Mutation {
     DecisionsNotTold,
     /// With three members: lead without the records that only another member holds.
     TailNotFetched,
+    /// Leave an index that nobody fills any more.
+    IndexNotGivenUp,
     /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
     WorkerBehind,
     /// Answer reads without a lease (breaks R3).

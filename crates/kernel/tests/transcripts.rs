@@ -83,7 +83,9 @@ transcripts! {
         answers_of_earlier_boots
         copies_of_a_new_leader
         dropped_rows_go_after_adoption
+        index_given_up
         index_is_adopted_when_built
+        index_without_room
         leader_among_three_voters
         leader_dies
         misconfigured_node_is_not_let_in
@@ -244,6 +246,7 @@ transcripts! {
         damage_while_loading
         ended_as_planned
         group_lost
+        index_half_built
         learner_is_no_heir
         lossy
         lossy_cut_off

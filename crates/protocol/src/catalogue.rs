@@ -35,7 +35,7 @@ catalogue! {
     RegisterNode: "node" -> "voters", "control plane", "this boot wants to take part; repeated until it does";
     ChangeSchema: "coordinator" -> "voters", "schema change", "the change wanted; repeated until it is answered";
     ChangeSchemaDone: "leader" -> "coordinator", "schema change", "in the log and adopted by every data node, or refused";
-    SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition";
+    SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition, and new indexes are filled, but those there is no room for";
     ControlCopy: "leader" -> "node", "control plane", "the control state, for a node that is no voter";
     NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
     LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and is waited for; repeated until it is promoted";

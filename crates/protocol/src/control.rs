@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use types::wire::Bytes;
 use types::{
-    Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Home, Incarnation, Lineage,
-    NodeId, ShardId, Timestamp, View, WorkerId, wire_enum, wire_struct,
+    Address, BUCKET_COUNT, BucketId, Catalogue, ClusterId, GroupId, Home, Incarnation, IndexId,
+    Lineage, NodeId, ShardId, TableId, Timestamp, View, WorkerId, wire_enum, wire_struct,
 };
 
 use crate::restart::RestartReport;
@@ -164,6 +164,8 @@ pub struct ControlState {
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
     pub buckets: Vec<ShardId>,
     pub catalogue: Catalogue,
+    /// Who fills the indexes that are not public yet. Those of nobody are dropped.
+    pub index_builds: BTreeMap<(TableId, IndexId), SchemaRequest>,
     /// The newest request of each requester and its outcome, so that one sent again is not done again.
     pub requests: BTreeMap<Address, RequestRecord>,
     /// The last cluster restart that was ended.
@@ -184,9 +186,19 @@ wire_struct!(ControlState {
     restarts,
     buckets,
     catalogue,
+    index_builds,
     requests,
     restarted,
 });
+
+/// A change of the schema that was asked for by a boot of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaRequest {
+    pub requester: Address,
+    pub incarnation: Incarnation,
+    pub sequence: u64,
+}
+wire_struct!(SchemaRequest { requester, incarnation, sequence });
 
 /// One view of a node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -346,7 +358,7 @@ pub enum ControlEntry {
         sequence: u64,
         change: SchemaChange,
     },
-    /// Every node has stopped using the tables that were dropped: they go.
+    /// Every node has stopped using the tables that were dropped: they go, as do the indexes that nobody fills any more.
     RemoveDropped,
     /// This boot of a node is over: it leaves its group's view, and others take up what it was.
     ExcludeNode { node: NodeId, incarnation: Incarnation },
@@ -397,6 +409,7 @@ impl ControlState {
             restarts: BTreeMap::new(),
             buckets: Vec::new(),
             catalogue,
+            index_builds: BTreeMap::new(),
             requests: BTreeMap::new(),
             restarted: None,
         }

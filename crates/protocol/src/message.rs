@@ -5,8 +5,8 @@
 
 use types::wire::Bytes;
 use types::{
-    Address, Home, Incarnation, Lineage, LogPosition, NodeId, SchemaVersion, ShardId, TableId,
-    Timestamp, TransactionId, Value, wire_enum, wire_struct,
+    Address, Home, Incarnation, IndexId, Lineage, LogPosition, NodeId, SchemaVersion, ShardId,
+    TableId, Timestamp, TransactionId, Value, wire_enum, wire_struct,
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
@@ -207,11 +207,13 @@ pub struct ChangeSchemaDone {
 wire_struct!(ChangeSchemaDone { sequence, outcome });
 
 /// No transaction of the sender uses a catalogue older than this, and its building indexes are filled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SchemaAdopted {
     pub version: SchemaVersion,
+    /// But these: they do not fit into its memory, and it has given them up.
+    pub given_up: Vec<(TableId, IndexId)>,
 }
-wire_struct!(SchemaAdopted { version });
+wire_struct!(SchemaAdopted { version, given_up });
 
 /// The control state, for a node that is not a voter.
 #[derive(Clone, Debug)]

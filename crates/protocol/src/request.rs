@@ -15,7 +15,7 @@ use crate::schema::SchemaChange;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// One at a time a session: the next follows the answer. Only `Cancel` and `Close` may come in between.
+/// One at a time a session: the next follows the answer. Only those that have none may come in between.
 #[derive(Debug)]
 pub enum Request {
     /// Answered by `Executed` or `Refused`. Begins a transaction if the session has none.
@@ -37,6 +37,8 @@ pub enum Request {
     AwaitCheckpoint,
     /// The request in flight, if any, is refused with `Cancelled` as soon as it can be. No answer of its own.
     Cancel,
+    /// What the session was about to build is dropped as soon as it can be, as it is when the session ends. No answer.
+    GiveUpIndex,
     /// The session ends: its transaction is rolled back. No answer.
     Close,
 }

@@ -47,6 +47,11 @@ pub enum SchemaChange {
         database: String,
         name: String,
     },
+    /// Drops the index that the requester asked for in its request of this number, unless it is public by now: whoever was to fill
+    /// it is gone.
+    GiveUpIndex {
+        asked: u64,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -58,6 +63,7 @@ wire_enum!(SchemaChange {
     6 => PublishIndex { table, index },
     7 => DropIndex { table, index },
     8 => RenameTable { id, database, name },
+    9 => GiveUpIndex { asked },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +76,8 @@ pub enum SchemaError {
     UnknownIndex(String),
     /// Too many of something; says which and how many are allowed.
     TooMany(String),
+    /// The index does not fit into the memory of some node.
+    MemoryFull(TableId),
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -79,6 +87,7 @@ wire_enum!(SchemaError {
     4 => IndexExists(name),
     5 => UnknownIndex(name),
     6 => TooMany(what),
+    7 => MemoryFull(table),
 });
 
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other

@@ -132,7 +132,10 @@ fn messages() -> Vec<Message> {
             sequence: 1,
             outcome: ControlOutcome::Refused(SchemaError::TableExists("t".into())),
         }),
-        Message::SchemaAdopted(SchemaAdopted { version: SchemaVersion(4) }),
+        Message::SchemaAdopted(SchemaAdopted {
+            version: SchemaVersion(4),
+            given_up: vec![(TableId(5), IndexId(2))],
+        }),
         Message::ControlCopy(ControlCopy { state: Bytes(vec![0; 100]) }),
         Message::Execute(Box::new(Execute {
             transaction,

@@ -54,6 +54,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::VoteBeforeHeld,
     Mutation::StatementNotUndone,
     Mutation::NewTablesSkipped,
+    Mutation::IndexNotGivenUp,
     Mutation::DeadlocksIgnored,
     Mutation::LostTransactionGoesOn,
     Mutation::PreparedForgotten,

@@ -33,6 +33,10 @@ pub fn is_quiescent(world: &World) -> bool {
 /// Something that has not ended.
 pub fn restless(world: &World) -> Option<String> {
     for node in world.nodes() {
+        if let Some(((table, index), build)) = node.state().index_builds.first_key_value() {
+            let requester = build.requester;
+            return Some(format!("index {index} of table {table} waits for {requester:?}"));
+        }
         let open = node.statistics.transactions_open.load(std::sync::atomic::Ordering::Relaxed);
         if open > 0 {
             return Some(format!("{open} transactions are open on node {}", node.node));

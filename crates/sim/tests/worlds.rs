@@ -299,7 +299,9 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
     let failed = (0..seeds_max).find(|seed| {
         let options = match mutation {
             // Only those who make tables and write to them at once meet it.
-            Mutation::NewTablesSkipped => Options::of_seed(*seed, 3).with_work(&["schema"], 4),
+            Mutation::NewTablesSkipped | Mutation::IndexNotGivenUp => {
+                Options::of_seed(*seed, 3).with_work(&["schema"], 4)
+            }
             // A read must be on its way for longer than its snapshot's age.
             Mutation::ReadBelowHorizon => Options::of_seed(*seed, 3).with_work(&["snapshots"], 3),
             Mutation::ShowBeforeHeld => Options::of_seed(*seed, 3).with_work(&["registers"], 4),

@@ -197,8 +197,17 @@ pub struct Partition {
 struct OrderedIndex {
     definition: Index,
     tree: Tree,
-    /// The last primary key whose row has been added, while old rows are being added; `None` when all are in.
-    building: Option<Vec<u8>>,
+    build: Build,
+}
+
+/// How far an index is that came with a change of the table's definition.
+enum Build {
+    /// All rows are in.
+    Done,
+    /// Old rows are being added; the last one has this primary key.
+    Behind(Vec<u8>),
+    /// It has only what was written since.
+    GivenUp,
 }
 
 /// Buffers that writes use again.
@@ -371,7 +380,7 @@ impl Partition {
         self.hash.clear(&mut self.heap.arena);
         for index in &mut self.indexes {
             index.tree.clear(&mut self.heap);
-            index.building = None;
+            index.build = Build::Done;
         }
         self.pending = PendingStates::default();
         self.prunable.clear();
@@ -431,7 +440,7 @@ impl Partition {
     }
     /// Some index lacks old rows: what versions know of each other's keys leaves that index out.
     fn is_building(&self) -> bool {
-        self.indexes.iter().any(|index| index.building.is_some())
+        !self.indexes.iter().all(|index| matches!(index.build, Build::Done))
     }
     /// The entry key of a row in an index.
     fn entry_key(&self, index: usize, row: &[u8], key: &mut Vec<u8>) {
@@ -477,7 +486,7 @@ fn entry_key(table: &Table, layout: &RowLayout, index: &Index, row: &[u8], key: 
 
 impl OrderedIndex {
     fn empty(definition: &Index) -> OrderedIndex {
-        OrderedIndex { definition: definition.clone(), tree: Tree::new(), building: None }
+        OrderedIndex { definition: definition.clone(), tree: Tree::new(), build: Build::Done }
     }
 }
 

@@ -31,6 +31,7 @@ use protocol::message::{
     Alive, ChangeSchema, ChangeSchemaDone, ControlCopy, LearnerReady, LoadRows, Loaded, NodeDead,
     RegisterNode, SchemaAdopted,
 };
+use protocol::schema::{SchemaChange, SchemaError};
 use types::hash::hash64;
 use types::wire::{Bytes, Wire};
 use types::{Address, Home, Incarnation, NodeId, SchemaVersion, ShardId, View, WorkerId};
@@ -56,8 +57,8 @@ pub struct Control {
     /// What this boot had made of its disk when it asked last.
     registered_as: Loaded,
     /// What each worker of this node has adopted, and what the node as a whole has told the voters.
-    workers_adopted: BTreeMap<WorkerId, SchemaVersion>,
-    adopted: SchemaVersion,
+    workers_adopted: BTreeMap<WorkerId, SchemaAdopted>,
+    adopted: SchemaAdopted,
     adopted_next: Time,
     /// Boots that are known to be over and not excluded, and when the voters are told again.
     dead: BTreeSet<(NodeId, Incarnation)>,
@@ -68,7 +69,7 @@ pub struct Control {
     told: BTreeSet<(NodeId, &'static str)>,
 
     // The leader's; others keep what they hear, in case they become it.
-    nodes_adopted: BTreeMap<NodeId, SchemaVersion>,
+    nodes_adopted: BTreeMap<NodeId, SchemaAdopted>,
     /// Schema changes waiting for the one before to be adopted.
     queue: VecDeque<(Address, ChangeSchema)>,
     /// Entries proposed and not yet applied: a change is not proposed twice in a row.
@@ -121,7 +122,7 @@ impl Control {
             register_next: 0,
             registered_as: Loaded::NotYet,
             workers_adopted: BTreeMap::new(),
-            adopted: SchemaVersion(0),
+            adopted: SchemaAdopted::default(),
             adopted_next: 0,
             dead: BTreeSet::new(),
             dead_next: 0,
@@ -338,7 +339,7 @@ impl Control {
             Message::Raft(m) => self.on_raft(from, &m, context),
             Message::RegisterNode(m) => self.on_register_node(from, &m, context),
             Message::ChangeSchema(m) => self.on_change_schema(from, m, context),
-            Message::SchemaAdopted(m) => self.on_schema_adopted(from, &m, context),
+            Message::SchemaAdopted(m) => self.on_schema_adopted(from, m, context),
             Message::ControlCopy(m) => return self.on_control_copy(from, &m, context),
             Message::NodeDead(m) => self.on_node_dead(from, &m, context),
             Message::LearnerReady(m) => self.on_learner_ready(&m, context),
@@ -577,33 +578,36 @@ impl Control {
     fn on_schema_adopted(
         &mut self,
         from: Address,
-        message: &SchemaAdopted,
+        message: SchemaAdopted,
         context: &mut Context<'_>,
     ) {
-        if from.node == context.address.node && message.version > self.adopted {
+        if from.node == context.address.node && message.version > self.adopted.version {
             let workers = context.node.config.node(from.node).map_or(1, |node| node.workers);
-            self.workers_adopted.insert(from.worker, message.version);
+            self.workers_adopted.insert(from.worker, message);
             let all = self.workers_adopted.len() == usize::from(workers);
-            let oldest = self.workers_adopted.values().copied().min();
-            if let Some(oldest) = oldest.filter(|oldest| all && *oldest > self.adopted) {
-                self.adopted = oldest;
+            let oldest = self.workers_adopted.values().map(|adopted| adopted.version).min();
+            if let Some(version) = oldest.filter(|oldest| all && *oldest > self.adopted.version) {
+                let of_workers = self.workers_adopted.values();
+                let given_up = of_workers.flat_map(|adopted| adopted.given_up.iter().copied());
+                self.adopted = SchemaAdopted { version, given_up: given_up.collect() };
                 self.tell_adopted(context);
             }
         } else {
             let known = self.nodes_adopted.entry(from.node).or_default();
-            *known = (*known).max(message.version);
+            if known.version < message.version {
+                *known = message;
+            }
         }
     }
 
     /// Tells the voters what this node has adopted: at once, and again now and then for a new leader.
     fn tell_adopted(&mut self, context: &mut Context<'_>) {
         self.adopted_next = context.now + RESEND_INTERVAL_US;
-        self.nodes_adopted.insert(context.address.node, self.adopted);
-        let message = SchemaAdopted { version: self.adopted };
+        self.nodes_adopted.insert(context.address.node, self.adopted.clone());
         for voter in context.node.config.voters() {
-            if voter != context.address.node && self.adopted > SchemaVersion(0) {
+            if voter != context.address.node && self.adopted.version > SchemaVersion(0) {
                 let address = Address { node: voter, worker: WorkerId(0) };
-                context.send(address, Message::SchemaAdopted(message.clone()));
+                context.send(address, Message::SchemaAdopted(self.adopted.clone()));
             }
         }
     }
@@ -659,12 +663,16 @@ impl Control {
         if !settled || self.proposed > 0 {
             return;
         }
-        if schema::has_dropped(&self.state.catalogue) {
+        if schema::has_dropped(&self.state) {
             self.propose(&ControlEntry::RemoveDropped, context);
         } else if let Some((requester, message)) = self.queue.pop_front() {
             let Some(incarnation) = self.state.incarnations.get(&requester.node).copied() else {
                 return;
             };
+            if let Some(error) = self.why_not_publish(&message.change) {
+                let outcome = ControlOutcome::Refused(error);
+                return self.send_done(requester, message.sequence, outcome, context);
+            }
             let entry = ControlEntry::ChangeSchema {
                 requester,
                 incarnation,
@@ -678,8 +686,17 @@ impl Control {
     /// The newest version that every data node has adopted.
     fn adopted_everywhere(&self) -> SchemaVersion {
         let nodes = self.state.data_nodes();
-        let adopted = nodes.iter().map(|node| self.nodes_adopted.get(node).copied());
-        adopted.map(Option::unwrap_or_default).min().unwrap_or_default()
+        let adopted = nodes.iter().map(|node| self.nodes_adopted.get(node));
+        let versions = adopted.map(|adopted| adopted.map_or(SchemaVersion(0), |a| a.version));
+        versions.min().unwrap_or_default()
+    }
+
+    /// An index that some node has no room for stays as it is, until whoever asked for it drops it. Asked when all have adopted the
+    /// definition that it is in.
+    fn why_not_publish(&self, change: &SchemaChange) -> Option<SchemaError> {
+        let SchemaChange::PublishIndex { table, index } = change else { return None };
+        let mut given_up = self.nodes_adopted.values().flat_map(|adopted| &adopted.given_up);
+        given_up.any(|other| *other == (*table, *index)).then_some(SchemaError::MemoryFull(*table))
     }
 
     fn propose_any(&mut self, entry: Option<ControlEntry>, context: &mut Context<'_>) {

@@ -2,9 +2,12 @@
 //!
 //! Every change moves the catalogue's version by one and gives that version to the tables it touches. A dropped table is
 //! first hidden and only removed when every node has adopted that (R27), so no statement loses its table in mid-flight.
+//!
+//! Who asked for an index fills it and publishes it. If its boot is over before that, the index is dropped.
 
 use std::sync::Arc;
 
+use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
 use types::{
     Catalogue, Database, Index, IndexId, IndexKind, IndexState, SchemaVersion, Table, TableId,
@@ -16,7 +19,12 @@ const TABLES_MAX: usize = 20_000;
 /// As MySQL.
 const INDEXES_MAX: usize = 64;
 
-pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result<(), SchemaError> {
+pub(super) fn change(
+    state: &mut ControlState,
+    request: &SchemaRequest,
+    change: &SchemaChange,
+) -> Result<(), SchemaError> {
+    let catalogue = &mut state.catalogue;
     let version = SchemaVersion(catalogue.version.0 + 1);
     match change {
         SchemaChange::CreateDatabase { name, collation } => {
@@ -53,7 +61,8 @@ pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result
             create_table(catalogue, empty, version)?;
         }
         SchemaChange::CreateIndex { table, index } => {
-            create_index(catalogue, *table, index, version)?;
+            let index = create_index(catalogue, *table, index, version)?;
+            state.index_builds.insert((*table, index), request.clone());
         }
         SchemaChange::PublishIndex { table, index } => {
             let mut table = (*known(catalogue, *table)?).clone();
@@ -65,41 +74,57 @@ pub(super) fn change(catalogue: &mut Catalogue, change: &SchemaChange) -> Result
             store(catalogue, table, version);
         }
         SchemaChange::DropIndex { table, index } => {
-            let mut table = (*known(catalogue, *table)?).clone();
-            let found = known_index(&mut table, *index)?;
-            if matches!(found.kind, IndexKind::Unique { .. }) {
-                found.state = match found.state {
-                    IndexState::Public => IndexState::Dropping,
-                    _ => IndexState::Ending,
-                };
-                // The name is free for another index at once.
-                found.name.insert(0, '#');
-            } else {
-                table.indexes.retain(|candidate| candidate.id != *index);
-            }
-            store(catalogue, table, version);
+            drop_index(catalogue, *table, *index, version)?;
+        }
+        SchemaChange::GiveUpIndex { asked } => {
+            let begun = SchemaRequest { sequence: *asked, ..request.clone() };
+            let mut builds = state.index_builds.iter();
+            let Some(((table, index), _)) = builds.find(|(_, build)| **build == begun) else {
+                return Err(SchemaError::UnknownIndex(format!("of request {asked}")));
+            };
+            drop_index(catalogue, *table, *index, version)?;
         }
         SchemaChange::RenameTable { id, database, name } => {
             rename_table(catalogue, *id, database, name, version)?;
         }
     }
     catalogue.version = version;
+    forget_builds(state);
     Ok(())
 }
 
-/// Is a table or an index on its way out?
-pub(super) fn has_dropped(catalogue: &Catalogue) -> bool {
+/// Of the indexes that are public by now, or gone.
+fn forget_builds(state: &mut ControlState) {
+    let catalogue = &state.catalogue;
+    state.index_builds.retain(|(table, index), _| {
+        let table = catalogue.tables.get(table).filter(|table| table.state == TableState::Public);
+        let index = table.and_then(|table| table.index(*index));
+        index.is_some_and(|index| index.state != IndexState::Public && !is_dropped(index.state))
+    });
+}
+
+/// Is a table or an index on its way out, or an index on its way in that nobody fills any more?
+pub(super) fn has_dropped(state: &ControlState) -> bool {
     let is_dropped = |index: &Index| is_dropped(index.state);
-    let mut tables = catalogue.tables.values();
+    let mut tables = state.catalogue.tables.values();
     tables.any(|table| table.state == TableState::Dropping || table.indexes.iter().any(is_dropped))
+        || abandoned(state).next().is_some()
 }
 
 fn is_dropped(state: IndexState) -> bool {
     matches!(state, IndexState::Dropping | IndexState::Ending)
 }
 
-/// Removes the tables that every node has stopped using, and takes dropped unique keys one step further.
-pub(super) fn remove_dropped(catalogue: &mut Catalogue) {
+fn abandoned(state: &ControlState) -> impl Iterator<Item = (TableId, IndexId)> {
+    let builds = state.index_builds.iter();
+    builds.filter(|(_, build)| state.is_over(build.incarnation)).map(|(index, _)| *index)
+}
+
+/// Removes the tables that every node has stopped using, takes dropped unique keys one step further, and drops the indexes that
+/// nobody fills any more.
+pub(super) fn remove_dropped(state: &mut ControlState) {
+    let abandoned: Vec<(TableId, IndexId)> = abandoned(state).collect();
+    let catalogue = &mut state.catalogue;
     let version = SchemaVersion(catalogue.version.0 + 1);
     catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
     let concerned = catalogue
@@ -126,7 +151,59 @@ pub(super) fn remove_dropped(catalogue: &mut Catalogue) {
             hide(catalogue, entries, version);
         }
     }
+    for (table, index) in abandoned {
+        drop_index(catalogue, table, index, version).expect("its build is known");
+    }
     catalogue.version = version;
+    forget_builds(state);
+}
+
+/// Nobody uses the schema, as in a cluster restart: what is on its way in or out is gone at once.
+pub(super) fn settle(state: &mut ControlState) {
+    let is_on_its_way = |index: &Index| index.state != IndexState::Public;
+    let catalogue = &mut state.catalogue;
+    let version = SchemaVersion(catalogue.version.0 + 1);
+    let count = catalogue.tables.len();
+    catalogue.tables.retain(|_, table| table.state != TableState::Dropping);
+    let tables = catalogue.tables.values();
+    let concerned = tables.filter(|table| table.indexes.iter().any(is_on_its_way));
+    let concerned: Vec<Arc<Table>> = concerned.cloned().collect();
+    if concerned.is_empty() && catalogue.tables.len() == count {
+        return;
+    }
+    for table in concerned {
+        let mut table = (*table).clone();
+        for index in table.indexes.extract_if(.., |index| is_on_its_way(index)) {
+            if let IndexKind::Unique { entries } = index.kind {
+                catalogue.tables.remove(&entries);
+            }
+        }
+        store(catalogue, table, version);
+    }
+    catalogue.version = version;
+    forget_builds(state);
+}
+
+fn drop_index(
+    catalogue: &mut Catalogue,
+    table: TableId,
+    index: IndexId,
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let mut table = (*known(catalogue, table)?).clone();
+    let found = known_index(&mut table, index)?;
+    if matches!(found.kind, IndexKind::Unique { .. }) {
+        found.state = match found.state {
+            IndexState::Public => IndexState::Dropping,
+            _ => IndexState::Ending,
+        };
+        // The name is free for another index at once.
+        found.name.insert(0, '#');
+    } else {
+        table.indexes.retain(|candidate| candidate.id != index);
+    }
+    store(catalogue, table, version);
+    Ok(())
 }
 
 /// An index that is neither the primary key's nor dropped.
@@ -229,7 +306,7 @@ fn create_index(
     id: TableId,
     index: &Index,
     version: SchemaVersion,
-) -> Result<(), SchemaError> {
+) -> Result<IndexId, SchemaError> {
     let mut table = (*known(catalogue, id)?).clone();
     if table.index_named(&index.name).is_some() {
         return Err(SchemaError::IndexExists(index.name.clone()));
@@ -246,9 +323,10 @@ fn create_index(
         index.kind =
             IndexKind::Unique { entries: create_entries(catalogue, &table, &index, version) };
     }
+    let created = index.id;
     table.indexes.push(index);
     store(catalogue, table, version);
-    Ok(())
+    Ok(created)
 }
 
 fn rename_table(

@@ -2,7 +2,7 @@
 
 use protocol::control::{
     ControlEntry, ControlOutcome, ControlState, Group, Handover, HandoverPurpose, Member,
-    MemberState, RequestRecord, Restart, RestartMember, Sequencer,
+    MemberState, RequestRecord, Restart, RestartMember, SchemaRequest, Sequencer,
 };
 use types::{BUCKET_COUNT, GroupId, Incarnation, Lineage, NodeId, ShardId, Timestamp, View};
 
@@ -40,7 +40,12 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             {
                 return None;
             }
-            let outcome = match super::schema::change(&mut state.catalogue, change) {
+            let request = SchemaRequest {
+                requester: *requester,
+                incarnation: *incarnation,
+                sequence: *sequence,
+            };
+            let outcome = match super::schema::change(state, &request, change) {
                 Ok(()) => ControlOutcome::Done(state.catalogue.version),
                 Err(error) => ControlOutcome::Refused(error),
             };
@@ -53,7 +58,7 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             Some(outcome)
         }
         ControlEntry::RemoveDropped => {
-            super::schema::remove_dropped(&mut state.catalogue);
+            super::schema::remove_dropped(state);
             None
         }
         ControlEntry::ExcludeNode { node, incarnation } => {
@@ -169,6 +174,7 @@ fn begin_restart(
     let (begun, epoch) = (state.applied, epoch + 1);
     state.restart = Some(Restart { begun, at, epoch, ended, is_clean, is_lossy });
     state.handover = None;
+    super::schema::settle(state);
     for node in state.config.data_nodes() {
         if let Some(boot) = state.incarnations.remove(&node) {
             state.excluded.insert(boot, node);

@@ -202,6 +202,7 @@ impl Coordinator {
                     self.finish(session, Reply::Refused(Refusal::Cancelled), context);
                 }
             }
+            Request::GiveUpIndex => self.schema.forget(session, context),
             Request::Close => {
                 entry.closing = true;
                 self.held_back.take(session);
@@ -266,6 +267,7 @@ impl Coordinator {
             | Request::StopNode { .. }
             | Request::AwaitCheckpoint
             | Request::Cancel
+            | Request::GiveUpIndex
             | Request::Close => {
                 unreachable!("handled by on_request")
             }
@@ -293,6 +295,7 @@ impl Coordinator {
 
     fn close(&mut self, session: SessionId, context: &mut Context<'_>) {
         self.roll_back(session, context);
+        self.schema.forget(session, context);
         self.sessions.remove(&session);
     }
 
@@ -311,7 +314,7 @@ impl Coordinator {
             Phase::Schema => {
                 let pending = entry.pending.take().expect("just looked");
                 self.requests.remove(&pending.request);
-                self.schema.forget(session);
+                self.schema.forget(session, context);
                 self.finish(session, Reply::Refused(reason), context);
             }
             // The others end by themselves, in microseconds; a commit that was asked for is not taken back.

@@ -2,7 +2,10 @@
 //!
 //! A change is asked of the control plane's leader, again and again until it answers, and is done when every node has
 //! adopted it. A worker has adopted a version when none of its transactions uses an older definition of a table that
-//! changed, and the shards it owns have filled every building index (R27).
+//! changed, and the shards it owns have filled every building index (R27), or given it up for want of memory.
+//!
+//! A session that asks for an index is to fill and publish it. If it ends before that, or does not wait for an answer, this
+//! worker has the index dropped.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +19,17 @@ use types::{Address, SchemaVersion, WorkerId};
 
 use super::{Asked, Coordinator, Pending, Phase};
 use crate::limits::RESEND_INTERVAL_US;
+use crate::node::Mutation;
 use crate::participant;
 use crate::worker::{Context, Time};
 
 #[derive(Default)]
 pub struct SchemaRequests {
     sequence_last: u64,
-    /// Sent to the leader, not answered.
-    asked: BTreeMap<u64, (SessionId, SchemaChange)>,
+    /// Sent to the leader, not answered; and for which session, if one waits for the answer.
+    asked: BTreeMap<u64, (Option<SessionId>, SchemaChange)>,
+    /// The request for an index that each of these sessions made last, while the index may be there and not public.
+    builds: BTreeMap<SessionId, u64>,
     resend_at: Time,
     /// The version this worker has told its node's control block.
     adopted: SchemaVersion,
@@ -39,8 +45,33 @@ impl SchemaRequests {
         self.waits_for_transactions = true;
     }
 
-    pub(super) fn forget(&mut self, session: SessionId) {
-        self.asked.retain(|_, (asker, _)| *asker != session);
+    /// The session does not wait for an answer any more: what it was about to build is given up.
+    pub(super) fn forget(&mut self, session: SessionId, context: &mut Context<'_>) {
+        let begun = self.builds.remove(&session);
+        // Before its answer has come it may be in the log all the same.
+        let is_asked = begun.is_some_and(|begun| self.asked.contains_key(&begun));
+        self.asked.retain(|_, (asker, _)| *asker != Some(session));
+        let is_there = |begun: &u64| {
+            let mut builds = context.state.index_builds.values();
+            builds.any(|build| build.requester == context.address && build.sequence == *begun)
+        };
+        if let Some(asked) = begun.filter(|begun| is_asked || is_there(begun))
+            && context.node.mutation != Mutation::IndexNotGivenUp
+        {
+            self.ask(None, SchemaChange::GiveUpIndex { asked }, context);
+        }
+    }
+
+    fn ask(&mut self, session: Option<SessionId>, change: SchemaChange, context: &mut Context<'_>) {
+        self.sequence_last += 1;
+        if let (Some(session), SchemaChange::CreateIndex { .. }) = (session, &change) {
+            self.builds.insert(session, self.sequence_last);
+        }
+        self.asked.insert(self.sequence_last, (session, change));
+        self.resend_at = context.now + RESEND_INTERVAL_US;
+        if self.asked.len() == 1 {
+            self.send(context);
+        }
     }
 
     /// Asks every voter: the leader takes it, the others let it fall.
@@ -78,12 +109,7 @@ impl Coordinator {
             commit: false,
             ..Pending::new(request, Asked::Commit, context.now)
         });
-        self.schema.sequence_last += 1;
-        self.schema.asked.insert(self.schema.sequence_last, (session, change));
-        self.schema.resend_at = context.now + RESEND_INTERVAL_US;
-        if self.schema.asked.len() == 1 {
-            self.schema.send(context);
-        }
+        self.schema.ask(Some(session), change, context);
     }
 
     pub(crate) fn on_change_schema_done(
@@ -101,12 +127,16 @@ impl Coordinator {
         }
         let Some((session, _)) = self.schema.asked.remove(&message.sequence) else { return };
         self.schema.send(context);
+        let Some(session) = session else { return };
         self.take_pending(session);
         let reply = match &message.outcome {
             ControlOutcome::Done(_) => {
                 Reply::Schema(std::sync::Arc::new(context.state.catalogue.clone()))
             }
-            ControlOutcome::Refused(error) => Reply::Refused(Refusal::Schema(error.clone())),
+            ControlOutcome::Refused(error) => {
+                self.schema.builds.retain(|_, begun| *begun != message.sequence);
+                Reply::Refused(Refusal::Schema(error.clone()))
+            }
         };
         self.finish(session, reply, context);
     }
@@ -124,12 +154,14 @@ impl Coordinator {
                 .iter()
                 .any(|(id, used)| tables.get(id).is_none_or(|table| table.version != *used))
         });
-        if outdated || !participant::indexes_built(context) {
+        if outdated {
             return;
         }
+        let Some(given_up) = participant::indexes_given_up(context) else { return };
         self.schema.adopted = version;
         self.schema.waits_for_transactions = false;
         let control = Address { node: context.address.node, worker: WorkerId(0) };
-        context.send(control, Message::SchemaAdopted(SchemaAdopted { version }));
+        let message = SchemaAdopted { version, given_up: given_up.into_iter().collect() };
+        context.send(control, Message::SchemaAdopted(message));
     }
 }

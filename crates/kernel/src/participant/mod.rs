@@ -40,7 +40,7 @@ use std::collections::BTreeSet;
 use protocol::Message;
 use protocol::disk::CheckpointContents;
 use protocol::message::TransactionUnknown;
-use types::{Address, NodeId, ShardId, Timestamp, TransactionId, WorkerId};
+use types::{Address, IndexId, NodeId, ShardId, TableId, Timestamp, TransactionId, WorkerId};
 
 pub(crate) use self::parked::cut_off;
 use self::parked::{WaitsFor, needs_transaction};
@@ -276,10 +276,17 @@ pub(crate) fn is_closed_on_disk(at: Timestamp, context: &mut Context<'_>) -> boo
     all
 }
 
-/// Have the shards this worker owns filled every index of the catalogue?
-pub fn indexes_built(context: &Context<'_>) -> bool {
-    let owned = owned_shards(context);
-    owned.into_iter().all(|id| context.node.shard(id).is_none_or(|shard| shard.indexes_built()))
+/// The indexes that the shards this worker owns had no room for, once they have filled all others of the catalogue.
+pub fn indexes_given_up(context: &Context<'_>) -> Option<BTreeSet<(TableId, IndexId)>> {
+    let mut given_up = BTreeSet::new();
+    for id in owned_shards(context) {
+        let Some(shard) = context.node.shard(id) else { continue };
+        if !shard.indexes_built() {
+            return None;
+        }
+        given_up.extend(shard.indexes_given_up());
+    }
+    Some(given_up)
 }
 
 pub(crate) fn owned_shards(context: &Context<'_>) -> Vec<ShardId> {

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use protocol::control::ControlState;
 use protocol::message::{CopiedRow, CopiedVersion, Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
-use storage::{LoadError, LockTable, PagePool, Partition, Pieces, RowChange, RowHandle, Undo};
+use storage::{
+    LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle, Undo,
+};
 use types::{
-    Address, Catalogue, Incarnation, LogPosition, NodeId, RowLayout, RowView, SchemaVersion,
-    ShardId, Table, TableId, Timestamp, TransactionId, View,
+    Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
+    SchemaVersion, ShardId, Table, TableId, Timestamp, TransactionId, View,
 };
 
 use super::commits::Commits;
@@ -495,8 +497,8 @@ impl Shard {
 
     /// Housekeeping: drops some versions that nobody can see, and fills some of the indexes that are being built. True if
     /// there is more to do at once. Each row that was committed since the last time leaves two versions to drop at most, so
-    /// garbage never outruns this. Memory that runs out stops a build where it is; the schema change that waits for it is
-    /// given up by its session.
+    /// garbage never outruns this. A new index that does not fit into the memory is given up, which the schema change that waits
+    /// for it is told.
     pub(super) fn keep_house(&mut self, horizon: Timestamp) -> bool {
         let mut versions_left = UPKEEP_ROWS_MAX + 2 * std::mem::take(&mut self.rows_committed);
         let mut entries_left = UPKEEP_ROWS_MAX;
@@ -509,18 +511,33 @@ impl Shard {
             let table = Arc::clone(partition.table());
             for index in &table.indexes {
                 if entries_left > 0 && !partition.is_built(index.id) {
-                    let built = partition.build_step(index.id, entries_left);
-                    entries_left -= built.map_or(0, |progress| progress.rows);
+                    match partition.build_step(index.id, entries_left) {
+                        Ok(progress) => entries_left -= progress.rows,
+                        // Statements use it: it is tried again until there is room.
+                        Err(MemoryFull) if index.state == IndexState::Public => {}
+                        Err(MemoryFull) => partition.give_up_build(index.id),
+                    }
                 }
             }
         }
         versions_left == 0 || entries_left == 0
     }
 
+    /// Are all rows in all indexes, but those that were given up?
     pub(super) fn indexes_built(&self) -> bool {
-        self.tables.values().all(|replica| {
-            let table = replica.partition.table();
-            table.indexes.iter().all(|index| replica.partition.is_built(index.id))
+        let mut indexes = self.indexes();
+        indexes.all(|(partition, index)| partition.is_built(index) || partition.is_given_up(index))
+    }
+
+    /// The indexes for which there was no room.
+    pub(super) fn indexes_given_up(&self) -> impl Iterator<Item = (TableId, IndexId)> {
+        let given_up = self.indexes().filter(|(partition, index)| partition.is_given_up(*index));
+        given_up.map(|(partition, index)| (partition.table().id, index))
+    }
+
+    fn indexes(&self) -> impl Iterator<Item = (&Partition, IndexId)> {
+        self.tables.values().flat_map(|TableReplica { partition, .. }| {
+            partition.table().indexes.iter().map(move |index| (partition, index.id))
         })
     }
 

@@ -16,6 +16,7 @@ use protocol::envelope::{Header, decode_header, decode_message};
 use protocol::message::Room;
 use protocol::report::Connection;
 use protocol::request::{Connections, Reply, Request, SessionId};
+use storage::Page;
 use types::{Address, ClusterId, Home, Incarnation, NodeId, WorkerId};
 
 use crate::describe::Names;
@@ -145,6 +146,8 @@ pub struct Cluster {
     pub frozen: BTreeSet<(NodeId, Option<WorkerId>)>,
     /// What `deliver_all` leaves where it is.
     pub held: Vec<Pattern>,
+    /// Pages that others have of what a node may take.
+    pub others_memory: BTreeMap<NodeId, Vec<Page>>,
     /// Nodes that see that something has come for them, and have no time for it.
     pub unread: BTreeSet<NodeId>,
     /// Frames that have left once: (link, sender's boot, sequence).
@@ -177,6 +180,7 @@ impl Cluster {
             locals: BTreeMap::new(),
             frozen: BTreeSet::new(),
             held: Vec::new(),
+            others_memory: BTreeMap::new(),
             unread: BTreeSet::new(),
             seen: BTreeSet::new(),
             hidden: HOUSEKEEPING.map(String::from).into(),
@@ -305,6 +309,12 @@ impl Cluster {
         let incarnation = living.unwrap_or_else(|| self.dead[&dead]);
         let worker = Address { node: at, worker: WorkerId(0) };
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
+    }
+
+    pub fn fill_memory(&mut self, id: NodeId) {
+        let pool = Arc::clone(&self.nodes[&id].pool);
+        let pages = std::iter::from_fn(|| pool.try_allocate().ok()).collect();
+        assert!(self.others_memory.insert(id, pages).is_none(), "it is full");
     }
 
     /// What a node writes from now on is durable when its disk is fast again.

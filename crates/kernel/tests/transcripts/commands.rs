@@ -11,7 +11,7 @@
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
 //! form                     delivers and ticks until every node can serve
 //! table t                  creates a table of two BIGINT columns (id, v), in silence
-//! load t 1=10 2=20         inserts rows, in silence
+//! load t 1=10 2..9=20      inserts rows, in silence
 //! where t 1 2 3            the shard of each key
 //! begin s1 @2 [rr]         a session on node 2 (worker 1 of it: @2.1); rr: REPEATABLE READ
 //! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [age=50ms] [nowait] [skip-locked] [serializable]
@@ -20,7 +20,7 @@
 //!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
-//! s1: create t | drop t | rename t u | truncate t | index t | publish t
+//! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t | give_up_index
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
 //! s1: outcome t3.1 shard 0 asks all nodes what became of that transaction of node 3's, of its boot that is over if one is
 //! s1: stop n3              asks node 3's host to stop it
@@ -41,6 +41,7 @@
 //! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
 //! down n3                  after that node 3's process ends
 //! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
+//! full n3 on|off           others have all the memory that node 3 may take, or none of it any more
 //! restart n3 [lossy]       node 3 boots anew; as a voter that may lose commits
 //! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
@@ -53,6 +54,7 @@
 //! show Kind, hide Kind     which messages are written down (housekeeping is not)
 //! look @3 t 1              reads the row past the door, as node 3's sessions do ([`protocol::request::LocalRows`])
 //! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
+//! indexes @3 t             how far the table's indexes are by the schema that node 3 knows, and who builds them
 //! check                    lets everything arrive; then replicas must be equal and nothing pending
 //! ```
 
@@ -198,6 +200,9 @@ impl Player {
             "slow_disk" => self.cluster().set_slow_disk(node_of(rest[0]), true),
             "fast_disk" => self.cluster().set_slow_disk(node_of(rest[0]), false),
             "room" => self.cluster().set_room(node_of(rest[0]), rest[1]),
+            "full" if rest[1] == "on" => self.cluster().fill_memory(node_of(rest[0])),
+            "full" => assert!(self.cluster().others_memory.remove(&node_of(rest[0])).is_some()),
+            "indexes" => self.indexes(rest),
             "leave" => self.cluster().set_leaving(node_of(rest[0]), true),
             "stay" => self.cluster().set_leaving(node_of(rest[0]), false),
             "dead" => self.cluster().tell_death(node_of(rest[0]), node_of(rest[1])),
@@ -349,21 +354,36 @@ impl Player {
         let table = self.table(words[0]);
         self.in_silence(|player| {
             for pair in &words[1..] {
-                let (key, value) = pair.split_once('=').expect("key=value");
-                let kind = insert(number(key), number(value));
-                let at = player.cluster().config.data_nodes()[0];
-                let at = Address { node: at, worker: WorkerId(0) };
-                let op = player.op(at, table, kind, None);
-                let batch = Batch {
-                    ops: vec![op],
-                    statement: 1,
-                    commit: true,
-                    lock_wait_timeout_ms: 1_000,
-                    ..Batch::default()
-                };
-                player.setup_request(Request::Execute(batch));
+                let (keys, value) = pair.split_once('=').expect("key=value");
+                let (first, last) = keys.split_once("..").unwrap_or((keys, keys));
+                for key in number(first)..=number(last) {
+                    let kind = insert(key, number(value));
+                    let at = player.cluster().config.data_nodes()[0];
+                    let at = Address { node: at, worker: WorkerId(0) };
+                    let op = player.op(at, table, kind, None);
+                    let batch = Batch {
+                        ops: vec![op],
+                        statement: 1,
+                        commit: true,
+                        lock_wait_timeout_ms: 1_000,
+                        ..Batch::default()
+                    };
+                    player.setup_request(Request::Execute(batch));
+                }
             }
         });
+    }
+
+    fn indexes(&mut self, words: &[&str]) {
+        let table = self.table(words[1]);
+        let state = self.cluster().kernels[&address_of(words[0])].state().clone();
+        let definition = state.catalogue.table_by_id(table).expect("it is there");
+        for index in &definition.indexes {
+            let build = state.index_builds.get(&(table, index.id)).map_or(String::new(), |build| {
+                format!(", {} builds it", describe::node(build.requester.node))
+            });
+            self.say(format!("{}: {:?}{build}", index.name, index.state));
+        }
     }
 
     fn locate(&mut self, words: &[&str]) {
@@ -441,6 +461,10 @@ impl Player {
             ["publish", table] => {
                 change(SchemaChange::PublishIndex { table: self.table(table), index: IndexId(1) })
             }
+            ["unindex", table] => {
+                change(SchemaChange::DropIndex { table: self.table(table), index: IndexId(1) })
+            }
+            ["give_up_index"] => Request::GiveUpIndex,
             ["rename", table, to] => change(SchemaChange::RenameTable {
                 id: self.table(table),
                 database: DATABASE.into(),
@@ -448,7 +472,7 @@ impl Player {
             }),
             _ => Request::Execute(self.batch(name, text)),
         };
-        let is_new = !matches!(request, Request::Cancel | Request::Close);
+        let is_new = !matches!(request, Request::Cancel | Request::Close | Request::GiveUpIndex);
         let sent = self.cluster().sent;
         if is_new {
             let session = self.sessions.get_mut(name).expect("just looked");

@@ -128,7 +128,12 @@ impl Names {
                 ControlOutcome::Done(version) => format!("#{}: schema {version}", m.sequence),
                 ControlOutcome::Refused(error) => format!("#{}: refused: {error:?}", m.sequence),
             },
-            Message::SchemaAdopted(m) => format!("schema {}", m.version),
+            Message::SchemaAdopted(m) => {
+                let given_up = m.given_up.iter().map(|(table, index)| {
+                    format!(", no room for index {index} of {}", self.table(*table))
+                });
+                format!("schema {}{}", m.version, given_up.collect::<String>())
+            }
             Message::ControlCopy(m) => match ControlState::from_bytes(&m.state) {
                 Ok(state) => self.control_state(&state),
                 Err(error) => format!("that cannot be read: {error}"),
@@ -336,6 +341,7 @@ impl Names {
             SchemaChange::DropIndex { table, index } => {
                 format!("drop index {index} of {}", self.table(*table))
             }
+            SchemaChange::GiveUpIndex { asked } => format!("give up the index of #{asked}"),
             SchemaChange::RenameTable { id, name, .. } => {
                 // Its name may be the old one here and the new one elsewhere.
                 format!("rename table {id} to {name}")

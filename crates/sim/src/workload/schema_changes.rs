@@ -8,15 +8,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{
-    Lock, ReadAt, Refusal, ScanBatch, ScanOptions, SchemaChange, Session, delete_ops, insert_ops,
-    replace_ops,
+    Lock, ReadAt, Refusal, ScanBatch, ScanOptions, SchemaChange, SchemaError, Session, delete_ops,
+    insert_ops, replace_ops,
 };
 use types::{Catalogue, IndexId, IndexKind, IndexState, Table};
 
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, Disturbance};
+use crate::stage::{Actor, Disturbance, disturbed, next_session};
 use crate::tables::{
     DATABASE, UNIQUE, autocommit, batch, batch_rows, index, insert, integers, read, row, row_read,
     scan_rows,
@@ -56,21 +56,52 @@ async fn change(mut actor: Actor) {
     let mut made = 0;
     // A change was refused because a node was lost: it may be made some time all the same, and be in the way of others.
     let mut is_unsure = false;
+    // The same of an index that was not waited for.
+    let mut is_unsure_of_indexes = false;
     while !actor.stage.is_stopping() {
         actor.client.sleep_ms(actor.random.logarithmic(1, 100)).await;
-        let outcome = match actor.random.below(6) {
-            0 => change_index(&actor, &mut session, "by_a", IndexKind::Ordinary, &[1]).await,
-            1 => change_index(&actor, &mut session, "by_b", UNIQUE, &[2]).await,
+        let (outcome, disturbance) = match actor.random.below(6) {
+            choice @ (0 | 1) => {
+                let disturbance = draw_disturbance(&mut actor);
+                let client = actor.client.clone();
+                let canceller = session.canceller();
+                let change = async {
+                    match choice {
+                        0 => {
+                            change_index(&actor, &mut session, "by_a", IndexKind::Ordinary, &[1])
+                                .await
+                        }
+                        _ => change_index(&actor, &mut session, "by_b", UNIQUE, &[2]).await,
+                    }
+                };
+                let outcome = disturbed(disturbance, &client, canceller, change).await;
+                session = next_session(&client, session, &outcome).await;
+                (outcome, disturbance)
+            }
             _ => {
                 made += 1;
-                change_table(&mut actor, &mut session, made).await
+                (Some(change_table(&mut actor, &mut session, made).await), Disturbance::None)
             }
         };
+        is_unsure_of_indexes |= !matches!(disturbance, Disturbance::None);
+        let Some(outcome) = outcome else { continue };
         match &outcome {
             Err(Refusal::Schema(_)) if is_unsure => {}
-            outcome => actor.ended("schema change", outcome, Disturbance::None, LOCK_WAIT_MS),
+            Err(Refusal::Schema(SchemaError::IndexExists(_) | SchemaError::UnknownIndex(_)))
+                if is_unsure_of_indexes => {}
+            outcome => actor.ended("schema change", outcome, disturbance, LOCK_WAIT_MS),
         }
         is_unsure |= outcome.is_err_and(|refusal| actor.is_due_to_fault(&refusal));
+    }
+}
+
+/// A change of an index takes up to some tens of milliseconds.
+fn draw_disturbance(actor: &mut Actor) -> Disturbance {
+    let after = actor.random.logarithmic(1, 100);
+    match actor.random.below(4) {
+        0 => Disturbance::Kill(after),
+        1 => Disturbance::Drop(after),
+        _ => Disturbance::None,
     }
 }
 

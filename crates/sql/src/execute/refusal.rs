@@ -147,7 +147,7 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             "Snapshot too old: it was taken more than skarv_snapshot_age_max seconds ago, and the transaction was rolled back; \
              run it again, or set skarv_snapshot_age_max higher before it begins",
         ),
-        Refusal::Schema(error) => schema_error(error),
+        Refusal::Schema(error) => schema_error(error, catalogue),
         Refusal::LimitReached(which) => SqlError::new(
             code::ER_GET_TEMPORARY_ERRMSG,
             format!("Got temporary error 233 'limit reached: {which}' from SKARV"),
@@ -155,7 +155,7 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
     }
 }
 
-fn schema_error(error: SchemaError) -> SqlError {
+fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
     match error {
         SchemaError::DatabaseExists(name) => SqlError::new(
             code::ER_DB_CREATE_EXISTS,
@@ -173,6 +173,7 @@ fn schema_error(error: SchemaError) -> SqlError {
             code::ER_GET_TEMPORARY_ERRMSG,
             format!("Got temporary error 707 'too many: {what}' from SKARV"),
         ),
+        SchemaError::MemoryFull(table) => SqlError::table_full(&table_name(catalogue, table)),
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use types::{IndexId, Table};
 
 use super::version::{self, PENDING, QUEUED, TOMBSTONE};
-use super::{BuildProgress, OrderedIndex, Partition, RowHandle, Scratch};
+use super::{Build, BuildProgress, OrderedIndex, Partition, RowHandle, Scratch};
 use crate::arena::NIL;
 use crate::pool::{Admission, MemoryFull};
 
@@ -29,14 +29,15 @@ impl Partition {
                     let index = old.remove(place);
                     OrderedIndex { definition: definition.clone(), ..index }
                 }
+                None if is_empty => OrderedIndex::empty(definition),
                 None => OrderedIndex {
-                    building: (!is_empty).then(Vec::new),
+                    build: Build::Behind(Vec::new()),
                     ..OrderedIndex::empty(definition)
                 },
             };
             self.indexes.push(index);
         }
-        assert!(self.indexes[0].building.is_none(), "the primary key stays");
+        assert!(matches!(self.indexes[0].build, Build::Done), "the primary key stays");
         for mut index in old {
             index.tree.clear(&mut self.heap);
         }
@@ -48,7 +49,23 @@ impl Partition {
 
     /// Whether all rows are in an index.
     pub fn is_built(&self, index: IndexId) -> bool {
-        self.indexes[self.index_position(index)].building.is_none()
+        matches!(self.build(index), Build::Done)
+    }
+    /// Whether it was said of an index that it will never have all rows.
+    pub fn is_given_up(&self, index: IndexId) -> bool {
+        matches!(self.build(index), Build::GivenUp)
+    }
+    fn build(&self, index: IndexId) -> &Build {
+        &self.indexes[self.index_position(index)].build
+    }
+
+    /// Builds an index no further, and gives back what it has taken so far. It stays until the definition is without it.
+    pub fn give_up_build(&mut self, index: IndexId) {
+        let position = self.index_position(index);
+        let index = &mut self.indexes[position];
+        assert!(!matches!(index.build, Build::Done), "there is nothing to give up");
+        index.build = Build::GivenUp;
+        index.tree.clear(&mut self.heap);
     }
 
     /// Adds up to `rows_max` more rows to an index. Refused for memory, the rows added so far stay, and a later step
@@ -60,7 +77,7 @@ impl Partition {
     ) -> Result<BuildProgress, MemoryFull> {
         let position = self.index_position(index);
         let mut rows = 0;
-        while let Some(after) = &self.indexes[position].building {
+        while let Build::Behind(after) = &self.indexes[position].build {
             if rows == rows_max {
                 return Ok(BuildProgress { done: false, rows });
             }
@@ -68,16 +85,16 @@ impl Partition {
             let lower =
                 if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(&after[..]) };
             let Some(cursor) = primary.seek_forward(&self.heap, lower) else {
-                self.indexes[position].building = None;
+                self.indexes[position].build = Build::Done;
                 break;
             };
             let row = RowHandle(primary.value_at(&self.heap, cursor));
             self.build_row(position, row)?;
             let key = self.key_of(row).into_owned();
-            self.indexes[position].building = Some(key);
+            self.indexes[position].build = Build::Behind(key);
             rows += 1;
         }
-        Ok(BuildProgress { done: true, rows })
+        Ok(BuildProgress { done: self.is_built(index), rows })
     }
 
     fn build_row(&mut self, position: usize, row: RowHandle) -> Result<(), MemoryFull> {
@@ -191,7 +208,7 @@ impl Partition {
             cursor = index.tree.next(&self.heap, at);
         }
         // While it is being built entries may be missing, but none may be wrong.
-        if index.building.is_none() && found != expected.len() {
+        if matches!(index.build, Build::Done) && found != expected.len() {
             return Err(format!("index {name}: {found} entries, {} expected", expected.len()));
         }
         Ok(())

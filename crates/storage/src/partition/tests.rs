@@ -365,9 +365,14 @@ impl World {
             .indexes
             .iter()
             .map(|index| index.id)
-            .filter(|&id| !self.partition.is_built(id))
+            .filter(|&id| !self.partition.is_built(id) && !self.partition.is_given_up(id))
             .collect();
         if let Some(&id) = building.first() {
+            if self.random.chance(5) {
+                self.partition.give_up_build(id);
+                assert!(self.partition.is_given_up(id) && !self.partition.is_built(id));
+                return;
+            }
             let rows_max = 1 + self.random.below(5) as usize;
             let progress = self.partition.build_step(id, rows_max).expect("memory");
             assert!(progress.rows <= rows_max);
