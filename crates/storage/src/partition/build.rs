@@ -17,13 +17,17 @@ use crate::pool::{Admission, MemoryFull};
 
 impl Partition {
     /// Takes a new definition of the same table: its new indexes start empty and are to be built, those it has no more
-    /// give back their pages.
+    /// give back their pages. Whoever has not heard of every definition in between may meet another index by the number of one
+    /// that was dropped.
     pub fn alter(&mut self, table: Arc<Table>) {
         assert!(table.id == self.table.id);
         let mut old = std::mem::take(&mut self.indexes);
         let is_empty = self.hash.entry_count() == 0;
         for definition in &table.indexes {
-            let place = old.iter().position(|index| index.definition.id == definition.id);
+            let is_same = |index: &OrderedIndex| {
+                index.definition.id == definition.id && index.definition.parts == definition.parts
+            };
+            let place = old.iter().position(is_same);
             let index = match place {
                 Some(place) => {
                     let index = old.remove(place);

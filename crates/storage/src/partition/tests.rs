@@ -386,9 +386,13 @@ impl World {
         let shapes: [&[(u16, bool)]; 3] = [&[(K, false)], &[(S, true), (K, false)], &[(S, false)]];
         if 2 < table.indexes.len() || (1 < table.indexes.len() && self.random.chance(40)) {
             let at = 1 + self.random.below(table.indexes.len() as u64 - 1) as usize;
-            table.indexes.remove(at);
+            let id = table.indexes.remove(at).id;
+            if self.random.chance(50) {
+                // Who has not heard of a change in between meets another index by the same number.
+                table.indexes.push(index(id.0, shapes[self.random.below(3) as usize]));
+            }
         } else {
-            let id = table.indexes.last().expect("a primary key").id.0 + 1;
+            let id = table.indexes.iter().map(|index| index.id.0).max().expect("a primary key") + 1;
             table.indexes.push(index(id, shapes[self.random.below(3) as usize]));
         }
         self.table = Arc::new(table);
