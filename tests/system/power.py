@@ -46,7 +46,9 @@ class Writer(threading.Thread):
     def write(self, session, row):
         """The answer to the transaction's end, or to the first of its statements that failed."""
         id = self.number * 1_000_000 + row
-        for statement in ("START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})", f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
+        # Those with a commit token end with another request than the others.
+        token = [f"SET skarv_commit_token = '{id}-{time.monotonic_ns()}'"] if self.number % 4 == 3 else []
+        for statement in (*token, "START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})", f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
             answer = ask(session, statement)
             if answer.error is not None:
                 break
@@ -165,6 +167,27 @@ def test_always_loses_nothing(environment):
 
 def test_default_loses_the_last_moment(environment):
     kill_again_and_again(environment, "durable_when_alone", 20 if environment.full else 2)
+
+
+def test_level_of_the_cluster(environment):
+    """What the cluster is configured with is the level of whoever says nothing, and of whoever says DEFAULT."""
+    cluster = environment.cluster("data", "--durability", "always")
+    session = Session(cluster.sockets()[0], "session")
+
+    def levels(statement):
+        for part in statement.split("; "):
+            answer = session.execute(part)
+            assert answer.error is None, (part, answer)
+        return session.execute("SELECT @@skarv_durability, @@GLOBAL.skarv_durability").rows[0]
+
+    configured = ["always", "always"]
+    assert levels("DO 1") == configured
+    assert levels("SET @before = @@skarv_durability; SET skarv_durability = 'memory'") == ["memory", "always"]
+    assert levels("SET skarv_durability = @before") == configured
+    assert levels("SET skarv_durability = 'memory'; SET skarv_durability = DEFAULT") == configured
+    assert levels("SET GLOBAL skarv_durability = 'memory'") == ["always", "memory"]
+    assert levels("SET skarv_durability = DEFAULT") == ["memory", "memory"]
+    assert levels("SET GLOBAL skarv_durability = DEFAULT; SET skarv_durability = DEFAULT") == configured
 
 
 def test_down_loses_nothing(environment):

@@ -188,6 +188,37 @@ def test_data_node(environment):
     kills(environment, [3], "data node", "data")
 
 
+def test_lost_with_a_wrong_statement(environment):
+    """A transaction has changed rows of a node that dies. Whatever is wrong with its next statement, the client hears that the transaction
+    is rolled back: else it would go on with half of it."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(5))")
+    cluster.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, 'old')" for id in range(64)))
+    wrong = ["INSERT INTO d.t VALUES (100, 'too long')", "UPDATE d.t SET nosuch = 1",
+             "INSERT INTO d.t VALUES (101, 'new'), (3, 'taken'), (7, 'taken')"]
+
+    def update(value, place):
+        return f"UPDATE d.t SET v = '{value}' WHERE id IN ({', '.join(str(id) for id in range(place, 64, 4))})"
+
+    sessions = [Session(cluster.sockets()[0], statement) for statement in wrong]
+    for place, session in enumerate(sessions):
+        for statement in ("START TRANSACTION", update("new", place)):
+            assert session.execute(statement).error is None
+    os.kill(cluster.node(3)["pid"], signal.SIGKILL)
+    heirs = Session(cluster.sockets()[0], "other")
+    wait_for("the other one leads", lambda: heirs.execute(update("left", 3)).error is None)
+    for session, statement in zip(sessions, wrong):
+        answer = session.execute(statement)
+        if answer.error == 1054:
+            # Wrong by itself, whatever the rows: the transaction goes on, so its end says it.
+            answer = session.execute("COMMIT")
+        assert answer.error == ROLLED_BACK, (statement, answer)
+        for end in ("UPDATE d.t SET v = 'alone' WHERE id = 3", "COMMIT"):
+            assert session.execute(end).error is None
+    found = cluster.sql(2, "SELECT v, COUNT(*) FROM d.t GROUP BY v ORDER BY v")
+    assert sorted(found) == [["alone", "1"], ["left", "15"], ["old", "48"]], found
+
+
 def test_sequencer(environment):
     """The same for the data node that is the sequencer."""
     kills(environment, [2], "sequencer", "sequencer")

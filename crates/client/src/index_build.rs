@@ -35,6 +35,18 @@ impl Session {
         table: &Arc<Table>,
         index: Index,
     ) -> Result<Arc<Catalogue>, Refusal> {
+        // The definition that uses the entries outlives a failure of the power, so they must.
+        let before = self.set_durability(Some(Durability::Always));
+        let created = self.create_durable_index(table, index).await;
+        self.set_durability(before);
+        created
+    }
+
+    async fn create_durable_index(
+        &mut self,
+        table: &Arc<Table>,
+        index: Index,
+    ) -> Result<Arc<Catalogue>, Refusal> {
         let change = SchemaChange::CreateIndex { table: table.id, index: index.clone() };
         let catalogue = self.change_schema(change).await?;
         let altered = catalogue.table_by_id(table.id).cloned();
@@ -45,7 +57,11 @@ impl Session {
             Ok(catalogue) => Ok(catalogue),
             Err(refusal) => {
                 self.rollback().await;
-                let drop = SchemaChange::DropIndex { table: table.id, index: added.id };
+                let drop = SchemaChange::DropIndex {
+                    table: table.id,
+                    index: added.id,
+                    name: added.name.clone(),
+                };
                 if self.change_schema(drop).await.is_err() {
                     // Somebody else has dropped it, or its table, or nobody can be asked now.
                     self.client().post(self.id(), Request::GiveUpIndex);
@@ -184,7 +200,5 @@ fn names_the_same_row(table: &Table, index: &Index, entries: &Table, a: &[u8], b
 }
 
 fn build_batch(ops: Vec<Op>) -> Batch {
-    // The definition that uses them outlives a failure of the power, so its entries must.
-    let durability = Some(Durability::Always);
-    Batch { ops, lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS, durability, ..Batch::default() }
+    Batch { ops, lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS, ..Batch::default() }
 }

@@ -1,6 +1,5 @@
 //! Scans over all shards, batch by batch, merged in index order where that is asked for.
 
-use protocol::control::Durability;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -30,7 +29,6 @@ pub struct ScanOptions {
     pub lock_ranges: bool,
     pub refuse_changed: bool,
     pub snapshot_age_max_ms: u32,
-    pub durability: Option<Durability>,
     /// Rows asked of each shard at a time (needs `with_keys`): a locking scan whose reader is slow locks as it is read, not
     /// far ahead. None: as many as an answer holds.
     pub piece: Option<u64>,
@@ -167,7 +165,6 @@ impl ScanCursor {
             lock_ranges: self.options.lock_ranges,
             refuse_changed: self.options.refuse_changed,
             snapshot_age_max_ms: self.options.snapshot_age_max_ms,
-            durability: self.options.durability,
             ..Batch::default()
         };
         let result = session.execute(batch).await?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use protocol::Refusal;
+use protocol::control::Durability;
 use protocol::op::{Batch, BatchResult};
 use protocol::report::{Report, ReportRequest};
 use protocol::request::{Reply, Request, SessionId};
@@ -26,6 +27,7 @@ pub struct Session {
     /// The statement of the transaction; counts on over transactions.
     statement: u32,
     in_transaction: bool,
+    durability: Option<Durability>,
     /// A request was sent whose reply was not taken (its task was dropped in between).
     busy: bool,
 }
@@ -46,7 +48,15 @@ impl Canceller {
 impl Session {
     pub(crate) fn new(client: Client, id: SessionId) -> Session {
         client.open(id);
-        Session { client, id, operation_count: 0, statement: 1, in_transaction: false, busy: false }
+        Session {
+            client,
+            id,
+            operation_count: 0,
+            statement: 1,
+            in_transaction: false,
+            durability: None,
+            busy: false,
+        }
     }
 
     pub fn id(&self) -> SessionId {
@@ -61,6 +71,11 @@ impl Session {
     /// Has this session a transaction with state on any node?
     pub fn in_transaction(&self) -> bool {
         self.in_transaction
+    }
+
+    /// When the session hears of its commits from now on; None: as the cluster is configured. Returns what was said before.
+    pub fn set_durability(&mut self, level: Option<Durability>) -> Option<Durability> {
+        std::mem::replace(&mut self.durability, level)
     }
 
     async fn request(&mut self, request: Request) -> Reply {
@@ -78,6 +93,7 @@ impl Session {
     /// Runs the operations: all or, when refused, none of the statement they belong to.
     pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
+        batch.durability = self.durability;
         let commit = batch.commit;
         if !self.in_transaction {
             self.operation_count = 0;
@@ -151,7 +167,7 @@ impl Session {
             return Ok(());
         }
         self.in_transaction = false;
-        match self.request(Request::Commit).await {
+        match self.request(Request::Commit { durability: self.durability }).await {
             Reply::Done => Ok(()),
             Reply::Refused(refusal) => Err(refusal),
             reply => unreachable!("{reply:?} to a commit"),

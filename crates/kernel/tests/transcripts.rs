@@ -85,6 +85,7 @@ transcripts! {
         dropped_rows_go_after_adoption
         index_given_up
         index_is_adopted_when_built
+        index_of_another
         index_without_room
         leader_among_three_voters
         leader_dies
@@ -94,6 +95,7 @@ transcripts! {
         schema_change_is_done_once
         said_when_it_is_durable
         schema_change_waits_for_its_table
+        schema_change_withdrawn
         snapshot_instead_of_entries
         transactions_keep_their_definition
         views_are_formed_when_all_are_there

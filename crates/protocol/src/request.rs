@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{Catalogue, NodeId, Table, Timestamp, WorkerId};
 
 use crate::backup::{BackupReport, BackupRequest};
-use crate::control::ControlState;
+use crate::control::{ControlState, Durability};
 use crate::op::{Batch, BatchResult};
 use crate::refusal::Refusal;
 use crate::report::{Connection, Report, ReportRequest};
@@ -22,8 +22,9 @@ pub enum Request {
     Execute(Batch),
     /// Undoes the writes of statements from this number on. Answered by `Done` or `Refused`.
     Undo { statement: u32 },
-    /// Answered by `Done` or `Refused`; either way the transaction is over.
-    Commit,
+    /// Answered by `Done` or `Refused`; either way the transaction is over. When, the level says that is asked for with it, not that
+    /// of its batches.
+    Commit { durability: Option<Durability> },
     /// Answered by `Done`.
     Rollback,
     /// Answered by `Schema` or `Refused`.

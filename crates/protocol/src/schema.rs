@@ -32,15 +32,18 @@ pub enum SchemaChange {
         table: TableId,
         index: Index,
     },
-    /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`.
+    /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`. For who has asked
+    /// for the index: its number may have been another's.
     PublishIndex {
         table: TableId,
         index: IndexId,
     },
-    /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it.
+    /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it. Its name, because its
+    /// number may have been another's.
     DropIndex {
         table: TableId,
         index: IndexId,
+        name: String,
     },
     RenameTable {
         id: TableId,
@@ -52,6 +55,9 @@ pub enum SchemaChange {
     GiveUpIndex {
         asked: u64,
     },
+    /// Nothing: who asked for something else in its request of this number does not want it any more. If that is not in the log by
+    /// then it never will be.
+    Withdraw,
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -61,9 +67,10 @@ wire_enum!(SchemaChange {
     4 => TruncateTable { id },
     5 => CreateIndex { table, index },
     6 => PublishIndex { table, index },
-    7 => DropIndex { table, index },
+    7 => DropIndex { table, index, name },
     8 => RenameTable { id, database, name },
     9 => GiveUpIndex { asked },
+    10 => Withdraw,
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +85,7 @@ pub enum SchemaError {
     TooMany(String),
     /// The index does not fit into the memory of some node.
     MemoryFull(TableId),
+    Withdrawn,
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -88,6 +96,7 @@ wire_enum!(SchemaError {
     5 => UnknownIndex(name),
     6 => TooMany(what),
     7 => MemoryFull(table),
+    8 => Withdrawn,
 });
 
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other

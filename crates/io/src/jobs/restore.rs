@@ -203,7 +203,9 @@ impl Jobs {
         let lanes_left = Rc::new(Cell::new(usize::from(state.shard_count())));
         for lane in 0..lanes_left.get() {
             let (pipeline, left) = (Arc::clone(pipeline), Rc::clone(&lanes_left));
-            let session = client.session();
+            let mut session = client.session();
+            // The end waits for the disks, once for all.
+            session.set_durability(Some(Durability::Memory));
             self.spawned.borrow_mut().push(Box::pin(async move {
                 if let Err(why) = write_lane(session, &pipeline, lane).await {
                     pipeline.fail(why);
@@ -462,8 +464,6 @@ async fn write_batch(
             ops,
             commit: true,
             lock_wait_timeout_ms: LOCK_WAIT_TIMEOUT_MS,
-            // The end waits for the disks, once for all.
-            durability: Some(Durability::Memory),
             ..Batch::default()
         };
         session.next_statement();

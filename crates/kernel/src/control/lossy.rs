@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use protocol::control::{ControlEntry, ControlState, Member, RestartMember};
 use protocol::message::{CheckpointMark, DiskPoint};
-use types::{Catalogue, GroupId, IndexKind, NodeId, TableState, Timestamp};
+use types::{Catalogue, GroupId, IndexKind, IndexState, NodeId, TableState, Timestamp};
 
 use super::lease::Leases;
 use super::restart::{Restarts, Returned, active, list};
@@ -219,7 +219,8 @@ fn in_group(node: NodeId, id: GroupId, state: &ControlState) -> bool {
     configured_group(state, node) == id
 }
 
-/// A unique key, of a table that there was when the checkpoint was made, which the table has got since.
+/// A unique key, of a table that there was when the checkpoint was made, which the table has got since. One that is not public is dropped
+/// when the cluster starts again.
 fn key_made_later(catalogue: &Catalogue, mark: &CheckpointMark) -> Option<String> {
     let known = catalogue
         .tables
@@ -230,7 +231,7 @@ fn key_made_later(catalogue: &Catalogue, mark: &CheckpointMark) -> Option<String
         IndexKind::Unique { entries } => mark.table_id_next <= entries.0,
         IndexKind::Primary | IndexKind::Ordinary => false,
     };
-    let found = keys.find(|(_, index)| is_later(&index.kind));
+    let found = keys.find(|(_, index)| index.state == IndexState::Public && is_later(&index.kind));
     found.map(|(table, index)| {
         format!("unique key {} of {}.{}", index.name, table.database, table.name)
     })
@@ -241,7 +242,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use types::{Index, IndexState, Lineage, Table, TableId};
+    use types::{Index, Lineage, Table, TableId};
 
     /// A table of this id, with a unique key whose entries are in that hidden table.
     fn table(id: u32, entries: u32, state: TableState) -> Arc<Table> {
@@ -269,5 +270,12 @@ mod tests {
         assert!(!later(8, 9, TableState::Public), "it had it");
         assert!(!later(10, 11, TableState::Public), "it came later");
         assert!(!later(8, 10, TableState::Dropping), "it goes");
+        for state in [IndexState::DeleteOnly, IndexState::Building, IndexState::Dropping] {
+            let mut catalogue = crate::bootstrap_catalogue();
+            let mut unfinished = Table::clone(&table(8, 10, TableState::Public));
+            unfinished.indexes.iter_mut().skip(1).for_each(|index| index.state = state);
+            catalogue.tables.insert(TableId(8), Arc::new(unfinished));
+            assert!(key_made_later(&catalogue, &mark).is_none(), "{state:?}");
+        }
     }
 }

@@ -390,7 +390,7 @@ impl Control {
         self.promote(context);
     }
 
-    /// Learners that hold everything count from now on, if they and all others hear each other.
+    /// Learners that hold everything count from now on, if they and all others hear each other and their indexes are filled.
     fn promote(&mut self, context: &mut Context<'_>) {
         let mut counting = Vec::new();
         for group in self.state.groups.values() {
@@ -398,7 +398,10 @@ impl Control {
                 let (node, incarnation) = (learner.node, learner.incarnation);
                 let holds =
                     |shard| self.ready.get(&incarnation).is_some_and(|ready| ready.contains(shard));
+                // Its indexes are filled, too: it has adopted the schema.
+                let adopted = self.nodes_adopted.get(&node).map(|adopted| adopted.version);
                 if group.primaries.keys().all(holds)
+                    && adopted >= Some(self.state.catalogue.version)
                     && self.leases.is_connected(node, &self.state, context)
                 {
                     counting.push((node, incarnation));
@@ -564,10 +567,11 @@ impl Control {
             }
             return;
         }
-        let queued =
-            |(address, m): &(Address, ChangeSchema)| *address == from && m.sequence == sequence;
-        if !self.queue.iter().any(queued) {
-            self.queue.push_back((from, message));
+        let mut queue = self.queue.iter_mut();
+        match queue.find(|(address, queued)| *address == from && queued.sequence == sequence) {
+            // It may have been withdrawn meanwhile.
+            Some((_, queued)) => *queued = message,
+            None => self.queue.push_back((from, message)),
         }
     }
 
@@ -650,6 +654,10 @@ impl Control {
             // The leader before may have died with what it was about to send.
             self.send_copies(context);
         }
+        if !self.is_current_leader() {
+            // What was decided before its term may change the schema, too.
+            return;
+        }
         let adopted = self.adopted_everywhere();
         let (done, owed) = std::mem::take(&mut self.answers)
             .into_iter()
@@ -660,26 +668,53 @@ impl Control {
             self.send_done(to, sequence, ControlOutcome::Done(version), context);
         }
         let settled = self.state.catalogue.version <= adopted || !self.state.is_formed();
-        if !settled || self.proposed > 0 {
+        if self.proposed > 0 {
+            return;
+        }
+        let is_withdrawn = |(_, message): &(Address, ChangeSchema)| {
+            matches!(message.change, SchemaChange::Withdraw)
+        };
+        if let Some(place) = self.queue.iter().position(is_withdrawn) {
+            // That changes no definition: it waits for nobody.
+            let (requester, message) = self.queue.remove(place).expect("just found");
+            return self.propose_change(requester, message, context);
+        }
+        if !settled {
             return;
         }
         if schema::has_dropped(&self.state) {
             self.propose(&ControlEntry::RemoveDropped, context);
         } else if let Some((requester, message)) = self.queue.pop_front() {
-            let Some(incarnation) = self.state.incarnations.get(&requester.node).copied() else {
-                return;
-            };
             if let Some(error) = self.why_not_publish(&message.change) {
                 let outcome = ControlOutcome::Refused(error);
                 return self.send_done(requester, message.sequence, outcome, context);
             }
-            let entry = ControlEntry::ChangeSchema {
-                requester,
-                incarnation,
-                sequence: message.sequence,
-                change: message.change,
-            };
-            self.propose(&entry, context);
+            self.propose_change(requester, message, context);
+        }
+    }
+
+    fn propose_change(
+        &mut self,
+        requester: Address,
+        message: ChangeSchema,
+        context: &mut Context<'_>,
+    ) {
+        let Some(incarnation) = self.state.incarnations.get(&requester.node).copied() else {
+            return;
+        };
+        let sequence = message.sequence;
+        let change = message.change.clone();
+        let entry = ControlEntry::ChangeSchema { requester, incarnation, sequence, change };
+        if self.propose(&entry, context) {
+            return;
+        }
+        let size = entry.to_bytes().len();
+        if size > PROPOSAL_SIZE_MAX {
+            let what = format!("bytes of a definition ({size}, and at most {PROPOSAL_SIZE_MAX})");
+            let outcome = ControlOutcome::Refused(SchemaError::TooMany(what));
+            self.send_done(requester, sequence, outcome, context);
+        } else {
+            self.queue.push_front((requester, message));
         }
     }
 

@@ -53,6 +53,8 @@ pub(super) fn change(
         }
         SchemaChange::TruncateTable { id } => {
             let table = known(catalogue, *id)?;
+            // Refused before anything is changed.
+            check_table_count(catalogue)?;
             unname(catalogue, &table);
             hide(catalogue, *id, version);
             let mut empty = (*table).clone();
@@ -65,6 +67,14 @@ pub(super) fn change(
             state.index_builds.insert((*table, index), request.clone());
         }
         SchemaChange::PublishIndex { table, index } => {
+            let SchemaRequest { requester, incarnation, .. } = *request;
+            let build = state.index_builds.get(&(*table, *index));
+            let is_own = |build: &SchemaRequest| {
+                (build.requester, build.incarnation) == (requester, incarnation)
+            };
+            if !build.is_some_and(is_own) {
+                return Err(SchemaError::UnknownIndex(index.to_string()));
+            }
             let mut table = (*known(catalogue, *table)?).clone();
             let found = known_index(&mut table, *index)?;
             found.state = match found.state {
@@ -73,7 +83,11 @@ pub(super) fn change(
             };
             store(catalogue, table, version);
         }
-        SchemaChange::DropIndex { table, index } => {
+        SchemaChange::DropIndex { table, index, name } => {
+            let named = known(catalogue, *table)?.index_named(name).map(|index| index.id);
+            if named != Some(*index) {
+                return Err(SchemaError::UnknownIndex(name.clone()));
+            }
             drop_index(catalogue, *table, *index, version)?;
         }
         SchemaChange::GiveUpIndex { asked } => {
@@ -84,6 +98,7 @@ pub(super) fn change(
             };
             drop_index(catalogue, *table, *index, version)?;
         }
+        SchemaChange::Withdraw => return Err(SchemaError::Withdrawn),
         SchemaChange::RenameTable { id, database, name } => {
             rename_table(catalogue, *id, database, name, version)?;
         }
@@ -152,7 +167,8 @@ pub(super) fn remove_dropped(state: &mut ControlState) {
         }
     }
     for (table, index) in abandoned {
-        drop_index(catalogue, table, index, version).expect("its build is known");
+        // It is there, for its build is known. Whatever is wrong, no voter may stop for it.
+        let _: Result<(), SchemaError> = drop_index(catalogue, table, index, version);
     }
     catalogue.version = version;
     forget_builds(state);
@@ -263,9 +279,7 @@ fn create_table(
     if database.tables.contains_key(&table.name) {
         return Err(SchemaError::TableExists(table.name));
     }
-    if catalogue.tables.len() >= TABLES_MAX {
-        return Err(SchemaError::TooMany(format!("tables (at most {TABLES_MAX})")));
-    }
+    check_table_count(catalogue)?;
     table.id = next_table_id(catalogue);
     table.state = TableState::Public;
     let id = table.id;
@@ -286,6 +300,13 @@ fn create_table(
     database.tables.insert(table.name.clone(), id);
     store(catalogue, table, version);
     Ok(())
+}
+
+fn check_table_count(catalogue: &Catalogue) -> Result<(), SchemaError> {
+    match catalogue.tables.len() < TABLES_MAX {
+        true => Ok(()),
+        false => Err(SchemaError::TooMany(format!("tables (at most {TABLES_MAX})"))),
+    }
 }
 
 fn create_entries(

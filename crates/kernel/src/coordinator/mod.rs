@@ -217,7 +217,7 @@ impl Coordinator {
             }
             Request::Execute(_)
             | Request::Undo { .. }
-            | Request::Commit
+            | Request::Commit { .. }
             | Request::Rollback
             | Request::ChangeSchema(_) => {
                 assert!(!busy, "a session has one request at a time");
@@ -244,8 +244,11 @@ impl Coordinator {
             return;
         }
         let entry = self.sessions.get_mut(&session).expect("just made");
-        if let Request::Execute(batch) = &request {
-            entry.durability = batch.durability;
+        match &request {
+            Request::Execute(Batch { durability, .. }) | Request::Commit { durability } => {
+                entry.durability = *durability;
+            }
+            _ => {}
         }
         if std::mem::take(&mut entry.has_lost) && !matches!(request, Request::Rollback) {
             context.reply(session, Reply::Refused(Refusal::RolledBack));
@@ -257,7 +260,7 @@ impl Coordinator {
             }
             Request::Execute(batch) => self.execute(session, batch, context),
             Request::Undo { statement } => self.undo(session, statement, context),
-            Request::Commit => self.commit(session, context),
+            Request::Commit { .. } => self.commit(session, context),
             Request::Rollback => {
                 self.roll_back(session, context);
                 context.reply(session, Reply::Done);
@@ -311,6 +314,7 @@ impl Coordinator {
                     send_cancel(shard, transaction, pending.request, context);
                 }
             }
+            Phase::Schema if self.schema.withdraw(session, context) => {}
             Phase::Schema => {
                 let pending = entry.pending.take().expect("just looked");
                 self.requests.remove(&pending.request);

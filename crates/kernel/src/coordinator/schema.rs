@@ -4,6 +4,8 @@
 //! adopted it. A worker has adopted a version when none of its transactions uses an older definition of a table that
 //! changed, and the shards it owns have filled every building index (R27), or given it up for want of memory.
 //!
+//! A change that is killed is withdrawn, and answered when it is known whether that came in time.
+//!
 //! A session that asks for an index is to fill and publish it. If it ends before that, or does not wait for an answer, this
 //! worker has the index dropped.
 
@@ -14,7 +16,7 @@ use protocol::Refusal;
 use protocol::control::ControlOutcome;
 use protocol::message::{ChangeSchema, ChangeSchemaDone, SchemaAdopted};
 use protocol::request::{Reply, SessionId};
-use protocol::schema::SchemaChange;
+use protocol::schema::{SchemaChange, SchemaError};
 use types::{Address, SchemaVersion, WorkerId};
 
 use super::{Asked, Coordinator, Pending, Phase};
@@ -59,6 +61,26 @@ impl SchemaRequests {
             && context.node.mutation != Mutation::IndexNotGivenUp
         {
             self.ask(None, SchemaChange::GiveUpIndex { asked }, context);
+        }
+    }
+
+    /// The session does not want any more what it waits for. True if it is to wait all the same, to hear whether that is done: it may
+    /// be in the log already.
+    pub(super) fn withdraw(&mut self, session: SessionId, context: &mut Context<'_>) -> bool {
+        // The others have not been sent.
+        let Some(mut first) = self.asked.first_entry() else { return false };
+        let (asker, change) = first.get_mut();
+        if *asker != Some(session) {
+            return false;
+        }
+        match change {
+            // Whatever becomes of these, the index is dropped.
+            SchemaChange::CreateIndex { .. } | SchemaChange::PublishIndex { .. } => false,
+            change => {
+                *change = SchemaChange::Withdraw;
+                self.send(context);
+                true
+            }
         }
     }
 
@@ -133,6 +155,7 @@ impl Coordinator {
             ControlOutcome::Done(_) => {
                 Reply::Schema(std::sync::Arc::new(context.state.catalogue.clone()))
             }
+            ControlOutcome::Refused(SchemaError::Withdrawn) => Reply::Refused(Refusal::Cancelled),
             ControlOutcome::Refused(error) => {
                 self.schema.builds.retain(|_, begun| *begun != message.sequence);
                 Reply::Refused(Refusal::Schema(error.clone()))

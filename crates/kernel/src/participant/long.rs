@@ -18,7 +18,9 @@ use protocol::message::{Prepare, Record, RecordKind};
 use storage::{Pieces, RowHandle};
 use types::{TableId, Timestamp, TransactionId};
 
-use super::shard::{CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry};
+use super::shard::{
+    CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry, needs_memory,
+};
 use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
 use crate::worker::Context;
 
@@ -282,8 +284,8 @@ impl Shard {
                 self.resume(granted, context);
             }
         }
-        if self.has_upkeep {
-            self.has_upkeep = self.keep_house(context.node.horizon());
+        if std::mem::take(&mut self.has_upkeep) {
+            self.keep_house_or_end(context);
         }
         self.fill_some(context);
         self.go_on_later(context);
@@ -291,7 +293,16 @@ impl Shard {
 
     /// Some housekeeping, and behind what waits for this worker the rest.
     pub(super) fn upkeep(&mut self, context: &mut Context<'_>) {
-        self.has_upkeep |= self.keep_house(context.node.horizon());
+        self.keep_house_or_end(context);
         self.go_on_later(context);
+    }
+
+    fn keep_house_or_end(&mut self, context: &mut Context<'_>) {
+        self.has_upkeep |= self.keep_house(context.node.horizon());
+        if self.lacks_memory && self.is_learner {
+            let node = context.address.node;
+            let why = needs_memory(&context.node.pool);
+            context.outbox.ends = Some(format!("node {node} cannot come back: {why}"));
+        }
     }
 }

@@ -99,6 +99,8 @@ pub struct Shard {
     pub(super) goes_on: bool,
     /// The last piece of housekeeping left some to be done at once.
     pub(super) has_upkeep: bool,
+    /// A public index does not fit into this node's memory.
+    pub(super) lacks_memory: bool,
     /// Rows of decided transactions since then.
     pub(super) rows_committed: usize,
     /// Commits that may be asked for after a takeover.
@@ -308,6 +310,7 @@ impl Shard {
             endings: BTreeMap::new(),
             goes_on: false,
             has_upkeep: false,
+            lacks_memory: false,
             rows_committed: 0,
             commits: Commits::default(),
             applied: state.applied,
@@ -513,8 +516,10 @@ impl Shard {
                 if entries_left > 0 && !partition.is_built(index.id) {
                     match partition.build_step(index.id, entries_left) {
                         Ok(progress) => entries_left -= progress.rows,
-                        // Statements use it: it is tried again until there is room.
-                        Err(MemoryFull) if index.state == IndexState::Public => {}
+                        // A node that comes back is to have it.
+                        Err(MemoryFull) if index.state == IndexState::Public => {
+                            self.lacks_memory = true;
+                        }
                         Err(MemoryFull) => partition.give_up_build(index.id),
                     }
                 }
@@ -596,7 +601,7 @@ impl Shard {
     }
 }
 
-fn needs_memory(pool: &PagePool) -> String {
+pub(super) fn needs_memory(pool: &PagePool) -> String {
     format!(
         "its rows need more than the {} MiB of memory that it may take: give it more (--memory, or memory in the configuration)",
         pool.limit() >> 20

@@ -20,7 +20,7 @@
 //!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
-//! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t | give_up_index
+//! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t [as by_w] | give_up_index
 //! s1: report locks | holdings | sessions | deadlocks    asks all nodes
 //! s1: outcome t3.1 shard 0 asks all nodes what became of that transaction of node 3's, of its boot that is over if one is
 //! s1: stop n3              asks node 3's host to stop it
@@ -439,7 +439,7 @@ impl Player {
         let words: Vec<&str> = text.split_whitespace().collect();
         let change = |change| Request::ChangeSchema(change);
         let request = match words.as_slice() {
-            ["commit"] => Request::Commit,
+            ["commit"] => Request::Commit { durability: None },
             ["rollback"] => Request::Rollback,
             ["await_checkpoint"] => Request::AwaitCheckpoint,
             ["undo", statement] => Request::Undo { statement: number(statement) as u32 },
@@ -461,8 +461,10 @@ impl Player {
             ["publish", table] => {
                 change(SchemaChange::PublishIndex { table: self.table(table), index: IndexId(1) })
             }
-            ["unindex", table] => {
-                change(SchemaChange::DropIndex { table: self.table(table), index: IndexId(1) })
+            ["unindex", table, as_other @ ..] => {
+                let name = as_other.last().map_or(index_definition().name, |name| name.to_string());
+                let (table, index) = (self.table(table), IndexId(1));
+                change(SchemaChange::DropIndex { table, index, name })
             }
             ["give_up_index"] => Request::GiveUpIndex,
             ["rename", table, to] => change(SchemaChange::RenameTable {

@@ -338,9 +338,10 @@ impl Names {
             SchemaChange::PublishIndex { table, index } => {
                 format!("publish index {index} of {}", self.table(*table))
             }
-            SchemaChange::DropIndex { table, index } => {
+            SchemaChange::DropIndex { table, index, .. } => {
                 format!("drop index {index} of {}", self.table(*table))
             }
+            SchemaChange::Withdraw => "nothing any more".into(),
             SchemaChange::GiveUpIndex { asked } => format!("give up the index of #{asked}"),
             SchemaChange::RenameTable { id, name, .. } => {
                 // Its name may be the old one here and the new one elsewhere.

@@ -115,7 +115,8 @@ async fn change_index(
 ) -> Result<(), Refusal> {
     let table = actor.table(NAME);
     if let Some(there) = table.index_named(name) {
-        let drop = SchemaChange::DropIndex { table: table.id, index: there.id };
+        let name = name.to_string();
+        let drop = SchemaChange::DropIndex { table: table.id, index: there.id, name };
         session.change_schema(drop).await?;
         return Ok(());
     }

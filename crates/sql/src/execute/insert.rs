@@ -319,7 +319,7 @@ impl Session {
         if 0 < sequence.largest_explicit {
             let largest = std::mem::take(&mut sequence.largest_explicit);
             let moved = self.client.auto_increment_at_least(table, largest).await;
-            moved.map_err(|refusal| self.refused(refusal))?;
+            moved.map_err(|refusal| self.refused_aside(refusal))?;
             sequence.reserved.start = sequence.reserved.start.max(largest.saturating_add(1));
         }
         if sequence.pending.is_empty() {
@@ -333,7 +333,7 @@ impl Session {
         if sequence.reserved.end.saturating_sub(sequence.reserved.start) < rows_waiting {
             let count = rows_waiting + sequence.rows_after as u64;
             let first = self.client.auto_increment(table, count).await;
-            let first = first.map_err(|refusal| self.refused(refusal))?;
+            let first = first.map_err(|refusal| self.refused_aside(refusal))?;
             sequence.reserved = first..first.saturating_add(count);
         }
         let mut next = sequence.reserved.start;

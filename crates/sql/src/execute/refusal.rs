@@ -173,6 +173,8 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
             code::ER_GET_TEMPORARY_ERRMSG,
             format!("Got temporary error 707 'too many: {what}' from SKARV"),
         ),
+        // Whoever has withdrawn something hears that it was killed.
+        SchemaError::Withdrawn => SqlError::interrupted(),
         SchemaError::MemoryFull(table) => SqlError::table_full(&table_name(catalogue, table)),
     }
 }

@@ -178,7 +178,6 @@ impl Session {
             lock_ranges: batch.lock_ranges,
             refuse_changed: batch.refuse_changed,
             snapshot_age_max_ms: batch.snapshot_age_max_ms,
-            durability: batch.durability,
             piece: None,
         }
     }
@@ -343,7 +342,7 @@ impl Session {
                 && self.transaction.isolation == Isolation::RepeatableRead,
             is_waited_for: false,
             snapshot_age_max_ms: self.settings.snapshot_age_max_seconds.saturating_mul(1000),
-            durability: self.settings.durability,
+            durability: None,
         }
     }
 

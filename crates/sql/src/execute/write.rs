@@ -236,11 +236,14 @@ impl Session {
             failure.error =
                 SqlError::new(error.code(), error.message(&column.name, first_row_number));
         }
-        if let Some((physical, index)) = taken
-            && let Some(error) =
-                self.taken_key(&catalogue, physical, index, table, layout, rows).await
-        {
-            failure.error = error;
+        if let Some((physical, index)) = taken {
+            match self.taken_key(&catalogue, physical, index, table, layout, rows).await {
+                Ok(Some(error)) => failure.error = error,
+                Ok(None) => {}
+                // That the transaction is gone is worth more than which key was taken.
+                Err(refusal) if refusal.ends_transaction() => failure = self.refused(refusal),
+                Err(_) => {}
+            }
         }
         failure
     }
@@ -253,26 +256,27 @@ impl Session {
         table: &Arc<Table>,
         layout: &RowLayout,
         rows: &[Vec<u8>],
-    ) -> Option<SqlError> {
-        let (_, index) = client::duplicate_of(catalogue, physical, index)?;
-        let definition = table.index(index)?;
+    ) -> Result<Option<SqlError>, Refusal> {
+        let known = client::duplicate_of(catalogue, physical, index)
+            .and_then(|(_, index)| Some((index, table.index(index)?)));
+        let Some((index, definition)) = known else { return Ok(None) };
         let keys: Vec<Option<Vec<u8>>> = rows
             .iter()
             .map(|row| unique_key(table, definition, &RowView::new(layout, row)))
             .collect();
         let position = if rows.len() == 1 {
-            0
+            Some(0)
         } else {
             // Twice in the statement itself?
             let mut seen = std::collections::BTreeSet::new();
             let own = keys.iter().position(|key| key.as_ref().is_some_and(|key| !seen.insert(key)));
             match own {
-                Some(position) => position,
+                Some(position) => Some(position),
                 None => self.first_present(catalogue, physical, &keys).await?,
             }
         };
-        let view = RowView::new(layout, &rows[position]);
-        Some(duplicate_error(table, index, &view))
+        let view = position.map(|position| RowView::new(layout, &rows[position]));
+        Ok(view.map(|view| duplicate_error(table, index, &view)))
     }
 
     /// The first of the keys that is in the table.
@@ -281,8 +285,8 @@ impl Session {
         catalogue: &Catalogue,
         physical: TableId,
         keys: &[Option<Vec<u8>>],
-    ) -> Option<usize> {
-        let physical = catalogue.table_by_id(physical)?;
+    ) -> Result<Option<usize>, Refusal> {
+        let Some(physical) = catalogue.table_by_id(physical) else { return Ok(None) };
         let mut batch = client::Batch { commit: self.ends_with_statement(), ..Default::default() };
         let mut positions = Vec::new();
         for (position, key) in keys.iter().enumerate() {
@@ -299,12 +303,12 @@ impl Session {
                 },
             });
         }
-        let result = self.client.execute(batch).await.ok()?;
+        let result = self.client.execute(batch).await?;
         let found = result
             .results
             .iter()
-            .position(|results| matches!(results.as_slice(), [OpResult::Row(Some(_))]))?;
-        positions.get(found).copied()
+            .position(|results| matches!(results.as_slice(), [OpResult::Row(Some(_))]));
+        Ok(found.and_then(|found| positions.get(found).copied()))
     }
 }
 

@@ -68,10 +68,10 @@ impl Session {
         // A token is for what changes rows of a table that is there.
         let token = self.settings.commit_token.take();
         // The table gets its name when its rows are on the disks: a name outlives a failure of the power, whatever the level.
-        let level = self.settings.durability.replace(Durability::Always);
+        let level = self.client.set_durability(Some(Durability::Always));
         let filled = self.fill(&plan).await;
         self.settings.commit_token = token;
-        self.settings.durability = level;
+        self.client.set_durability(level);
         let filled = match filled {
             Ok(changed) => {
                 let name = create.name.name.clone();

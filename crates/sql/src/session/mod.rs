@@ -234,6 +234,7 @@ impl Session {
     /// Settings as of a new connection: the global values, the handshake's character set and database.
     fn set_defaults(&mut self) -> Result<(), SqlError> {
         self.settings = Settings::default();
+        self.client.set_durability(None);
         self.limits.take();
         for (name, value) in self.server.globals() {
             // Checked when it was set.
@@ -288,6 +289,11 @@ impl Session {
             failure.ends_transaction = true;
         }
         failure
+    }
+
+    /// What refused it belongs to another session of this one's: nothing of the statement is undone yet.
+    pub(crate) fn refused_aside(&self, refusal: Refusal) -> Failure {
+        Failure { is_undone: false, ..self.refused(refusal) }
     }
 
     pub fn kill_handle(&self) -> KillHandle {

@@ -102,9 +102,9 @@ impl Session {
                     self.succeed(plan, changed, watched.inner, more_results);
                     return Ok(Outcome::Done);
                 }
-                Err(failure) => {
+                Err(mut failure) => {
                     let was_own = self.ends_with_statement();
-                    self.fail_statement(&failure).await;
+                    self.fail_statement(&mut failure).await;
                     if failure.replan && !watched.begun {
                         return Ok(Outcome::Replan(params, failure.error));
                     }
@@ -215,8 +215,8 @@ impl Session {
     }
 
     /// A failure outside of a plan (DDL, COMMIT, SHOW).
-    pub(super) async fn fail(&mut self, failure: Failure) -> SqlError {
-        self.fail_statement(&failure).await;
+    pub(super) async fn fail(&mut self, mut failure: Failure) -> SqlError {
+        self.fail_statement(&mut failure).await;
         failure.error
     }
 }

@@ -333,7 +333,8 @@ impl Session {
             }
         }
         let index = index.id;
-        self.change(SchemaChange::DropIndex { table: table.id, index }).await?;
+        let name = name.to_string();
+        self.change(SchemaChange::DropIndex { table: table.id, index, name }).await?;
         // A unique key goes in steps (see `IndexState`); for the user it is gone when nobody makes entries any more.
         for _ in 0..DROP_WAIT_COUNT_MAX {
             let catalogue = self.catalogue();
@@ -341,7 +342,10 @@ impl Session {
             if left.is_none_or(|left| !left.state.has_entries_made()) {
                 break;
             }
-            self.check_killed()?;
+            if self.check_killed().is_err() {
+                // It is dropped all the same.
+                break;
+            }
             self.client.client().sleep_ms(DROP_WAIT_MS).await;
         }
         Ok(())

@@ -34,12 +34,12 @@ impl Session {
             let plan = Binder::new(&catalogue, &environment, &*self, &kinds).values(exprs)?;
             let has_subqueries = plan.has_subqueries();
             let result = self.run_values(&plan, params.clone()).await;
-            let failure = match result {
+            let mut failure = match result {
                 Ok(values) => return Ok(values),
                 Err(failure) => failure,
             };
             if has_subqueries {
-                self.fail_statement(&failure).await;
+                self.fail_statement(&mut failure).await;
             }
             if !failure.replan {
                 return Err(failure.error);
@@ -296,7 +296,8 @@ impl Session {
                 text
             }
             _ => {
-                let (text, adjusted) = check_kept(variable, &value)?;
+                let default = self.default_text(variable);
+                let (text, adjusted) = check_kept(variable, &value.or_default(default))?;
                 if adjusted {
                     self.warn_adjusted(name, &value);
                 }
@@ -352,7 +353,9 @@ impl Session {
         if matches!(variable.kind, Kind::Computed(_)) {
             return self.assign_live(variable, &value);
         }
-        let (text, adjusted) = check_kept(variable, &value)?;
+        let global = self.server.global(variable.name);
+        let default = self.default_text(variable).map(|default| global.unwrap_or(default));
+        let (text, adjusted) = check_kept(variable, &value.or_default(default))?;
         if adjusted {
             self.warn_adjusted(variable.name, &value);
         }
@@ -360,11 +363,19 @@ impl Session {
         Ok(())
     }
 
+    /// What a variable is where nobody has set it, if the cluster's configuration says.
+    fn default_text(&self, variable: &Variable) -> Option<String> {
+        let config = &self.client.client().state().config;
+        (variable.name == "skarv_durability").then(|| config.durability.name().to_string())
+    }
+
     fn keep(&mut self, variable: &'static Variable, text: String) {
         match variable.name {
             "autocommit" => self.settings.autocommit = text == "ON",
             "sql_notes" => self.settings.sql_notes = text == "ON",
-            "skarv_durability" => self.settings.durability = Durability::of_name(&text),
+            "skarv_durability" => {
+                self.client.set_durability(Durability::of_name(&text));
+            }
             "skarv_strict_snapshot" => self.settings.strict_snapshot = text == "ON",
             "skarv_snapshot_age_max" => {
                 self.settings.snapshot_age_max_seconds = text.parse().unwrap_or(300);
@@ -576,6 +587,9 @@ impl Session {
                     }
                 }
             }
+        }
+        if let Some(default) = self.default_text(variable) {
+            return default;
         }
         match variable.kind {
             Kind::Bool(default) => on_off(default),

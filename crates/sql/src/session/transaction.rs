@@ -177,22 +177,19 @@ impl Session {
         result
     }
 
-    /// Ends a statement that failed: undone by the engine already, or here.
-    pub async fn fail_statement(&mut self, failure: &Failure) {
-        if self.ends_with_statement() {
-            self.client.rollback().await;
-            self.end_transaction();
-            return;
+    /// Ends a statement that failed: undone by the engine already, or here. What cannot be undone alone is undone with all the
+    /// rest, which the client must hear rather than what was wrong with the statement.
+    pub async fn fail_statement(&mut self, failure: &mut Failure) {
+        if !self.ends_with_statement() && !failure.ends_transaction {
+            if failure.is_undone {
+                return;
+            }
+            match self.client.undo_statement().await {
+                Ok(()) => return,
+                Err(refusal) => *failure = self.refused(refusal),
+            }
         }
-        if failure.ends_transaction {
-            self.client.rollback().await;
-            self.end_transaction();
-            return;
-        }
-        if !failure.is_undone && self.client.undo_statement().await.is_err() {
-            // What cannot be undone alone is undone with all the rest.
-            self.client.rollback().await;
-            self.end_transaction();
-        }
+        self.client.rollback().await;
+        self.end_transaction();
     }
 }

@@ -4,7 +4,6 @@
 //! touch are in the table below. A variable is *live* when the engine acts on it ([`Settings`] has a field), *kept* when
 //! only its value is remembered and shown. A name that is not in the table is refused (1193), as MySQL does.
 
-use client::Durability;
 use std::collections::BTreeMap;
 
 use types::{Collation, Value};
@@ -220,6 +219,7 @@ pub static VARIABLES: &[Variable] = &[
         read_only: false,
         kind: Computed(false),
     },
+    // DEFAULT is what the cluster is configured with.
     v("skarv_durability", Both, Word(&["durable_when_alone", "memory", "always"])),
     v("skarv_snapshot_age_max", Both, int(300, 1, 4_000_000)),
     v("skarv_strict_snapshot", Both, Bool(false)),
@@ -483,8 +483,6 @@ pub struct Settings {
     pub kept: BTreeMap<&'static str, String>,
     /// skarv_commit_token: what the next transaction is called.
     pub commit_token: Option<String>,
-    /// skarv_durability, if the session or its node has set it: when a commit is told.
-    pub durability: Option<Durability>,
     /// skarv_strict_snapshot: at REPEATABLE READ the first to change a row wins.
     pub strict_snapshot: bool,
     /// skarv_snapshot_age_max: how old the snapshots that the session takes may get.
@@ -513,7 +511,6 @@ impl Default for Settings {
             sql_notes: true,
             timestamp_micros: None,
             kept: BTreeMap::new(),
-            durability: None,
             strict_snapshot: false,
             snapshot_age_max_seconds: 300,
             kept_version: 1,
@@ -553,6 +550,13 @@ pub enum NewValue {
 }
 
 impl NewValue {
+    /// Where DEFAULT is said and is this.
+    pub fn or_default(&self, default: Option<String>) -> NewValue {
+        match (self, default) {
+            (NewValue::Default, Some(default)) => NewValue::Word(default),
+            _ => self.clone(),
+        }
+    }
     /// The text of a word or of a character value; numbers as digits.
     pub fn text(&self) -> Option<String> {
         match self {
