@@ -3,6 +3,8 @@
 import random
 import socket
 
+from isolation_client import Session
+
 CONNECTIONS = 300
 SEED = 20_261_121
 
@@ -88,3 +90,16 @@ def test_idle_connections(environment):
         for client in idle:
             client.close()
     assert cluster.sql(2, "SELECT 1", tcp=True) == [["1"]]
+
+
+def test_definition_too_large(environment):
+    """A definition of more than a mebibyte is refused, and is in nobody's way."""
+    cluster = environment.cluster("data", "--workers", "1")
+    session, other = (Session(cluster.sockets()[0], name) for name in ("large", "other"))
+    assert session.execute("CREATE DATABASE d").error is None
+    comment = "x" * 1_000
+    columns = ", ".join(f"c{number} INT COMMENT '{comment}'" for number in range(1_100))
+    refused = session.execute(f"CREATE TABLE d.large (id INT PRIMARY KEY, {columns})")
+    assert refused.error == 1297 and "bytes of a definition" in refused.message, refused
+    assert other.execute("CREATE TABLE d.t (id INT PRIMARY KEY)").error is None
+    assert [row[0] for row in other.execute("SHOW TABLES FROM d").rows] == ["t"]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use protocol::Refusal;
 use protocol::op::{Batch, Columns, Lock, Op, OpKind, OpResult, ReadAt, Scan, ScanOutput};
 use protocol::request::Request;
-use protocol::schema::SchemaChange;
+use protocol::schema::{SchemaChange, SchemaError};
 use types::wire::Bytes;
 use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
 
@@ -83,7 +83,13 @@ impl Session {
     /// Takes the index one state on.
     async fn publish(&mut self, table: &Table, index: &Index) -> Result<Arc<Catalogue>, Refusal> {
         let publish = SchemaChange::PublishIndex { table: table.id, index: index.id };
-        self.change_schema(publish).await
+        match self.change_schema(publish).await {
+            // Somebody has dropped it.
+            Err(Refusal::Schema(SchemaError::UnknownIndex(_))) => {
+                Err(Refusal::SchemaChanged { table: table.id })
+            }
+            outcome => outcome,
+        }
     }
 
     async fn fill_entries(&mut self, table: &Arc<Table>, index: &Index) -> Result<(), Refusal> {

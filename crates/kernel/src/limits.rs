@@ -186,6 +186,9 @@ pub const UPKEEP_ROWS_MAX: usize = 64;
 /// A record of a copy has so many rows, or, but for the last of them, so many bytes.
 pub const FILL_ROWS_MAX: usize = 64;
 pub const FILL_BYTES_MAX: usize = 64 << 10;
+/// A learner takes no more of what it is filled with while so many bytes of its log wait for its disk: when it counts, commits may wait for
+/// that.
+pub const FILL_BACKLOG_MAX: u64 = 32 << 20;
 /// So many pieces, each of as many rows as a record of a copy, are offered in a record: a millisecond of hashing on both sides.
 pub const OFFER_PIECES_MAX: usize = 16;
 /// A record of decisions has so many.

@@ -23,8 +23,8 @@ use types::{
 };
 
 use crate::limits::{
-    CONTROL_LOG_BYTES_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, RECORD_ROWS_MAX,
-    SILENCE_HEARTBEATS,
+    CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN,
+    RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
@@ -255,6 +255,7 @@ pub struct NodeShared {
     contention: Contention,
     record_rows_max: AtomicUsize,
     fill_rows_max: AtomicUsize,
+    fill_backlog_max: AtomicU64,
     control_log_bytes_max: AtomicU64,
     log_growth_min: AtomicU64,
     /// When something was heard of each other node last.
@@ -383,6 +384,7 @@ impl NodeShared {
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
             fill_rows_max: AtomicUsize::new(FILL_ROWS_MAX),
+            fill_backlog_max: AtomicU64::new(FILL_BACKLOG_MAX),
             control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
             log_growth_min: AtomicU64::new(LOG_GROWTH_MIN),
             heard,
@@ -586,6 +588,15 @@ impl NodeShared {
     /// For the simulator, where tables are small: several pieces all the same.
     pub fn set_fill_rows_max(&self, count: usize) {
         self.fill_rows_max.store(count, Ordering::Relaxed);
+    }
+
+    /// What may wait for a learner's disk while it is filled, as its store counts it.
+    pub(crate) fn fill_backlog_max(&self) -> u64 {
+        self.fill_backlog_max.load(Ordering::Relaxed)
+    }
+    /// For the simulator, where tables are small: the disk is behind all the same.
+    pub fn set_fill_backlog_max(&self, backlog: u64) {
+        self.fill_backlog_max.store(backlog, Ordering::Relaxed);
     }
 
     /// Bytes of applied entries of the control plane after which a voter makes a snapshot of its state.

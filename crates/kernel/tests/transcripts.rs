@@ -205,6 +205,7 @@ transcripts! {
         whole_transactions_only;
     rejoin:
         answer_to_the_boot_before
+        disk_catches_up
         disk_holds_a_checkpoint
         unsent_row_is_not_copied
         age_of_the_prepared

@@ -54,6 +54,8 @@ pub struct Options {
     pub has_disks: bool,
     /// A learner is offered and copied so many rows at a time.
     pub fill_rows_max: Option<usize>,
+    /// Entries of its log that may wait for a learner's disk while it is filled.
+    pub fill_backlog_max: Option<u64>,
     /// A part's log may grow by so many entries until a local checkpoint is begun.
     pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
@@ -272,6 +274,7 @@ impl Options {
             crash: None,
             has_disks: false,
             fill_rows_max: None,
+            fill_backlog_max: None,
             log_growth_max: None,
             power_failures: Vec::new(),
             only_deletes: false,
@@ -359,6 +362,7 @@ impl Options {
         if options.has_disks && random.chance(500) {
             options.log_growth_max = Some(random.logarithmic(1, 3_000));
         }
+        options.fill_backlog_max = random.chance(500).then(|| random.below(8));
         options
     }
 
@@ -427,6 +431,7 @@ impl Options {
             self.power_failures.push(at);
         }
         self.fill_rows_max = random.chance(700).then(|| random.between(1, 8) as usize);
+        self.fill_backlog_max = random.chance(500).then(|| random.below(8));
         self.with_work(&["bank", "unique"], 1)
     }
 

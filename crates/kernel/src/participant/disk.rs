@@ -79,6 +79,26 @@ impl Shard {
         }
     }
 
+    /// As a learner: is its disk far behind what it is filled with? It acknowledges no more of that then, so it is filled no faster than
+    /// its disk takes it, and counts when that is nearly up to date: from then on commits may wait for it.
+    pub(super) fn must_catch_up(&self, record: &Record, context: &Context<'_>) -> bool {
+        let fills = matches!(
+            record.kind,
+            RecordKind::Copy { .. } | RecordKind::Offer { .. } | RecordKind::Verify { .. }
+        );
+        let Some(store) = context.node.store.as_ref().filter(|_| self.is_learner && fills) else {
+            return false;
+        };
+        let owner = context.state.owner(self.id, context.address.node).worker;
+        let waiting = store.end(owner).saturating_sub(store.durable(owner));
+        let waiting_max = context.node.fill_backlog_max();
+        if waiting > waiting_max / 2 {
+            // No checkpoint is closed that would ask for it.
+            store.flush(owner);
+        }
+        waiting > waiting_max
+    }
+
     fn note_open(&mut self, record: &Record, place: u64) {
         match &record.kind {
             // The copies of its rows are all that the log has of what it did before.

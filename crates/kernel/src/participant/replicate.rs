@@ -92,7 +92,8 @@ impl Shard {
             }
             let (from, mut next) = entry.remove();
             let mutant = context.node.mutation == Mutation::NewTablesSkipped;
-            if !self.knows_tables(&next.record) && !mutant {
+            let is_known = self.knows_tables(&next.record) || mutant;
+            if !is_known || self.must_catch_up(&next.record, context) {
                 self.early.insert(next.position, (from, next));
                 break;
             }

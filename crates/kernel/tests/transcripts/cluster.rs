@@ -54,6 +54,8 @@ pub struct Setup {
     pub record_rows_max: Option<u16>,
     /// Rows that a learner is offered or copied at a time.
     pub fill_rows_max: Option<u16>,
+    /// Entries of its log that may wait for a learner's disk while it is filled.
+    pub fill_backlog_max: Option<u16>,
     /// Voters keep a snapshot instead of more bytes of entries.
     pub control_log_bytes_max: Option<u16>,
     /// Scripts that are not about heartbeats have none but the first.
@@ -222,6 +224,9 @@ impl Cluster {
         let boot = Boot { node: id, incarnation, home, journal, store };
         let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
         let shared = shared.expect("the disk gives back what it was given");
+        if let Some(backlog) = self.setup.fill_backlog_max {
+            shared.set_fill_backlog_max(u64::from(backlog));
+        }
         if let Some(count) = self.setup.fill_rows_max {
             shared.set_fill_rows_max(usize::from(count));
         }
