@@ -66,6 +66,12 @@ impl Checkpoints {
     /// Finds those that the manifest names, and removes files that it does not name. A part that is not new has a manifest.
     pub fn open(files: Arc<dyn Files>, store: u64, is_new: bool) -> Result<Checkpoints, DiskError> {
         let manifest = match Manifest::read(files.as_ref())? {
+            Some(manifest) if manifest.is_first_not_accepted() => {
+                let sequence = manifest.sequence + 1;
+                let without = Manifest { sequence, checkpoints: Vec::new(), ..manifest };
+                without.write(files.as_ref()).map_err(io_error(manifest::KIND))?;
+                without
+            }
             Some(manifest) => {
                 manifest.write_again(files.as_ref()).map_err(io_error(manifest::KIND))?;
                 manifest

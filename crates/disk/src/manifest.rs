@@ -32,6 +32,13 @@ fn name(sequence: u64) -> String {
 }
 
 impl Manifest {
+    /// Is there one checkpoint, of which nobody has said that it can be begun with? The log has all since its beginning then, and what
+    /// the others have may end before what is in this checkpoint: it would be in the way, and the log before it must stay. (The sequence
+    /// is its number until the manifest is written again, which accepting it does.)
+    pub fn is_first_not_accepted(&self) -> bool {
+        matches!(&self.checkpoints[..], [only] if only.number == self.sequence)
+    }
+
     /// The newest whole one; none in an empty directory.
     pub fn read(files: &dyn Files) -> Result<Option<Manifest>, DiskError> {
         let slots = list(files, KIND)?;

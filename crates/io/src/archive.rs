@@ -146,9 +146,9 @@ impl Writing<'_> {
         let disk = &shared.store.as_ref().expect("a node without rows archives nothing").disk;
         let (store, begin) = (disk.store(part), disk.log_begin(part));
         let place = archive.place(part, store);
-        if place.is_some_and(|place| place < begin) {
+        if place.unwrap_or(0) < begin {
             shared.log.warn(&format!(
-                "the archive of part {part} has a gap: the log before place {begin} has gone; only moments behind a backup that is made \
+                "the archive of part {part} lacks something: the log before place {begin} has gone; only moments behind a backup that is made \
                  from now on can be restored"
             ));
         }

@@ -87,7 +87,10 @@ impl FileStore {
             spares_max: SPARES_MAX,
             checkpoint_bytes_per_second: CHECKPOINT_BYTES_PER_SECOND,
             seed: random::nonzero_u64(),
-            kept_from: Box::new(move |part, store| archive.as_ref()?.place(part, store)),
+            // What cannot be looked at may lack anything.
+            kept_from: Box::new(move |part, store| {
+                Some(archive.as_ref()?.place(part, store).unwrap_or(0))
+            }),
         };
         match Disk::open(&options) {
             Ok(disk) => Ok(FileStore { disk, path, damage: Mutex::default() }),

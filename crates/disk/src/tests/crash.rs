@@ -112,9 +112,12 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             }
             part.checkpoints.end(log_from, (count as u64).to_le_bytes().to_vec()).unwrap();
             let number = part.checkpoints.newest().unwrap();
+            // The first one counts when it is accepted; until then the log has everything.
+            let is_first = checkpoint.is_none();
             checkpoint = Some((number, count));
-            note(files, count, checkpoint);
+            note(files, count, checkpoint.filter(|_| !is_first));
             part.checkpoints.accept(number).unwrap();
+            note(files, count, checkpoint);
             if hasty == Hasty::RemovesKept && round + 1 == ROUNDS {
                 files.remove(&numbered(KIND, quiet.expect("just written or kept"))).unwrap();
             }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::Checkpoints;
 use crate::files::{Directory, Files};
+use crate::manifest::Manifest;
 use crate::segment::pack;
 use crate::{Disk, Options, Room};
 
@@ -174,6 +175,11 @@ fn what_is_missing_is_damage() {
         disk.add_block(1, vec![1; 10_000]);
         disk.end_checkpoint(1, disk.end(1), b"contents".to_vec());
         wait_until("the checkpoint is durable", || disk.checkpoint_written(1).is_some());
+        disk.accept_checkpoint(1, disk.checkpoint_written(1).unwrap());
+        let part = Directory::new(&dir.path().join("part-1"));
+        wait_until("it is accepted", || {
+            !Manifest::read(&part).unwrap().unwrap().is_first_not_accepted()
+        });
         drop(disk);
         dir
     };
@@ -226,6 +232,7 @@ fn sections_are_closed() {
         part.add_block(pack(b"rows").unwrap()).unwrap();
     }
     part.end(0, Vec::new()).unwrap();
+    part.accept(part.newest().unwrap()).unwrap();
     assert!(open_files() < 10, "{}", open_files());
     let part = Checkpoints::open(files, 77, false).unwrap();
     let mut blocks = 0;
