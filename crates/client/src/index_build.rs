@@ -57,13 +57,12 @@ impl Session {
             Ok(catalogue) => Ok(catalogue),
             Err(refusal) => {
                 self.rollback().await;
-                let drop = SchemaChange::DropIndex {
-                    table: table.id,
-                    index: added.id,
-                    name: added.name.clone(),
-                };
-                if self.change_schema(drop).await.is_err() {
-                    // Somebody else has dropped it, or its table, or nobody can be asked now.
+                // Who has dropped it may have made another one of its name.
+                let is_gone = matches!(refusal, Refusal::SchemaChanged { .. });
+                let (index, name) = (added.id, added.name);
+                let drop = SchemaChange::DropIndex { table: table.id, index, name };
+                if is_gone || self.change_schema(drop).await.is_err() {
+                    // Nobody can be asked now.
                     self.client().post(self.id(), Request::GiveUpIndex);
                 }
                 Err(refusal)
@@ -82,7 +81,7 @@ impl Session {
 
     /// Takes the index one state on.
     async fn publish(&mut self, table: &Table, index: &Index) -> Result<Arc<Catalogue>, Refusal> {
-        let publish = SchemaChange::PublishIndex { table: table.id, index: index.id };
+        let publish = SchemaChange::PublishIndex { table: table.id, index: index.id, asked: 0 };
         match self.change_schema(publish).await {
             // Somebody has dropped it.
             Err(Refusal::Schema(SchemaError::UnknownIndex(_))) => {

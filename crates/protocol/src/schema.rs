@@ -32,11 +32,13 @@ pub enum SchemaChange {
         table: TableId,
         index: Index,
     },
-    /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`. For who has asked
-    /// for the index: its number may have been another's.
+    /// Takes an index one state on: from `DeleteOnly` to `Building`, or, once it is filled, from there to `Public`. Only if it is
+    /// the one that the requester asked for in its request of the number `asked`: its own number may have been another's. The coordinator
+    /// sets that.
     PublishIndex {
         table: TableId,
         index: IndexId,
+        asked: u64,
     },
     /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it. Its name, because its
     /// number may have been another's.
@@ -66,7 +68,7 @@ wire_enum!(SchemaChange {
     3 => DropTable { id },
     4 => TruncateTable { id },
     5 => CreateIndex { table, index },
-    6 => PublishIndex { table, index },
+    6 => PublishIndex { table, index, asked },
     7 => DropIndex { table, index, name },
     8 => RenameTable { id, database, name },
     9 => GiveUpIndex { asked },

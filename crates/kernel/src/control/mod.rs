@@ -390,7 +390,7 @@ impl Control {
         self.promote(context);
     }
 
-    /// Learners that hold everything count from now on, if they and all others hear each other and their indexes are filled.
+    /// Learners that hold everything count from now on, if they and all others hear each other.
     fn promote(&mut self, context: &mut Context<'_>) {
         let mut counting = Vec::new();
         for group in self.state.groups.values() {
@@ -398,10 +398,7 @@ impl Control {
                 let (node, incarnation) = (learner.node, learner.incarnation);
                 let holds =
                     |shard| self.ready.get(&incarnation).is_some_and(|ready| ready.contains(shard));
-                // Its indexes are filled, too: it has adopted the schema.
-                let adopted = self.nodes_adopted.get(&node).map(|adopted| adopted.version);
                 if group.primaries.keys().all(holds)
-                    && adopted >= Some(self.state.catalogue.version)
                     && self.leases.is_connected(node, &self.state, context)
                 {
                     counting.push((node, incarnation));
@@ -555,11 +552,15 @@ impl Control {
             && self.state.incarnations.get(&from.node) == Some(&record.incarnation)
             && record.sequence >= sequence
         {
-            if record.sequence == sequence && !self.owes(from, sequence) {
+            // Whoever does not want it any more need not wait until all have adopted it.
+            let is_withdrawn = matches!(message.change, SchemaChange::Withdraw);
+            if record.sequence == sequence && (is_withdrawn || !self.owes(from, sequence)) {
                 // Applied under a leader before this one, or its answer was lost with it.
                 match record.outcome {
-                    ControlOutcome::Done(version) => self.answers.push((from, sequence, version)),
-                    ControlOutcome::Refused(_) => {
+                    ControlOutcome::Done(version) if !is_withdrawn => {
+                        self.answers.push((from, sequence, version));
+                    }
+                    _ => {
                         let outcome = record.outcome.clone();
                         self.send_done(from, sequence, outcome, context);
                     }
@@ -729,7 +730,7 @@ impl Control {
     /// An index that some node has no room for stays as it is, until whoever asked for it drops it. Asked when all have adopted the
     /// definition that it is in.
     fn why_not_publish(&self, change: &SchemaChange) -> Option<SchemaError> {
-        let SchemaChange::PublishIndex { table, index } = change else { return None };
+        let SchemaChange::PublishIndex { table, index, .. } = change else { return None };
         let mut given_up = self.nodes_adopted.values().flat_map(|adopted| &adopted.given_up);
         given_up.any(|other| *other == (*table, *index)).then_some(SchemaError::MemoryFull(*table))
     }

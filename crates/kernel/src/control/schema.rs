@@ -66,13 +66,9 @@ pub(super) fn change(
             let index = create_index(catalogue, *table, index, version)?;
             state.index_builds.insert((*table, index), request.clone());
         }
-        SchemaChange::PublishIndex { table, index } => {
-            let SchemaRequest { requester, incarnation, .. } = *request;
-            let build = state.index_builds.get(&(*table, *index));
-            let is_own = |build: &SchemaRequest| {
-                (build.requester, build.incarnation) == (requester, incarnation)
-            };
-            if !build.is_some_and(is_own) {
+        SchemaChange::PublishIndex { table, index, asked } => {
+            let begun = SchemaRequest { sequence: *asked, ..request.clone() };
+            if state.index_builds.get(&(*table, *index)) != Some(&begun) {
                 return Err(SchemaError::UnknownIndex(index.to_string()));
             }
             let mut table = (*known(catalogue, *table)?).clone();

@@ -84,10 +84,21 @@ impl SchemaRequests {
         }
     }
 
-    fn ask(&mut self, session: Option<SessionId>, change: SchemaChange, context: &mut Context<'_>) {
+    fn ask(
+        &mut self,
+        session: Option<SessionId>,
+        mut change: SchemaChange,
+        context: &mut Context<'_>,
+    ) {
         self.sequence_last += 1;
-        if let (Some(session), SchemaChange::CreateIndex { .. }) = (session, &change) {
-            self.builds.insert(session, self.sequence_last);
+        match (session, &mut change) {
+            (Some(session), SchemaChange::CreateIndex { .. }) => {
+                self.builds.insert(session, self.sequence_last);
+            }
+            (Some(session), SchemaChange::PublishIndex { asked, .. }) => {
+                *asked = self.builds.get(&session).copied().unwrap_or_default();
+            }
+            _ => {}
         }
         self.asked.insert(self.sequence_last, (session, change));
         self.resend_at = context.now + RESEND_INTERVAL_US;

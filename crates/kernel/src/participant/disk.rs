@@ -16,7 +16,7 @@ use types::wire::Wire;
 use types::{IndexId, LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
 use super::learner::{committed_in_log, newest_in_log};
-use super::shard::{Shard, TransactionState};
+use super::shard::{Shard, TableReplica, TransactionState};
 use crate::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_ROWS_MAX};
 use crate::local_checkpoint::RowsCopied;
 use crate::node::Mutation;
@@ -35,6 +35,9 @@ pub(super) struct DiskLog {
     written: Timestamp,
     /// The records that say so and are not known to be held by all, with the places on the disk behind them.
     written_at: BTreeMap<Timestamp, u64>,
+    /// What was durable when that was looked at last, and whether it was more than the time before.
+    durable_seen: u64,
+    has_moved: bool,
     closed: Option<Closed>,
 }
 
@@ -79,16 +82,24 @@ impl Shard {
         }
     }
 
-    /// As a learner: is its disk far behind what it is filled with? It acknowledges no more of that then, so it is filled no faster than
-    /// its disk takes it, and counts when that is nearly up to date: from then on commits may wait for it.
-    pub(super) fn must_catch_up(&self, record: &Record, context: &Context<'_>) -> bool {
-        let fills = matches!(
-            record.kind,
-            RecordKind::Copy { .. } | RecordKind::Offer { .. } | RecordKind::Verify { .. }
-        );
-        let Some(store) = context.node.store.as_ref().filter(|_| self.is_learner && fills) else {
-            return false;
+    /// As a learner: is its disk far behind what it is filled with, or are the indexes of a table to be verified? It acknowledges no more
+    /// of that then. So it is filled no faster than its disk takes it, and counts when that is nearly up to date: from then on commits
+    /// may wait for it.
+    pub(super) fn must_catch_up(&mut self, record: &Record, context: &Context<'_>) -> bool {
+        let table = match record.kind {
+            RecordKind::Copy { table, .. }
+            | RecordKind::Offer { table, .. }
+            | RecordKind::Verify { table, .. } => table,
+            _ => return false,
         };
+        if !self.is_learner {
+            return false;
+        }
+        let is_verified = matches!(record.kind, RecordKind::Verify { .. });
+        if is_verified && !self.tables.get(&table).is_none_or(TableReplica::indexes_built) {
+            return true;
+        }
+        let Some(store) = &context.node.store else { return false };
         let owner = context.state.owner(self.id, context.address.node).worker;
         let waiting = store.end(owner).saturating_sub(store.durable(owner));
         let waiting_max = context.node.fill_backlog_max();
@@ -96,7 +107,15 @@ impl Shard {
             // No checkpoint is closed that would ask for it.
             store.flush(owner);
         }
-        waiting > waiting_max
+        // Beside a load that takes all of its disk it gets on all the same.
+        waiting > waiting_max && !std::mem::take(&mut self.disk.has_moved)
+    }
+
+    /// Looks now and then whether the disk takes anything.
+    pub(super) fn watch_disk(&mut self, context: &Context<'_>) {
+        let Some(store) = context.node.store.as_ref().filter(|_| self.is_learner) else { return };
+        let durable = store.durable(context.state.owner(self.id, context.address.node).worker);
+        self.disk.has_moved = durable != std::mem::replace(&mut self.disk.durable_seen, durable);
     }
 
     fn note_open(&mut self, record: &Record, place: u64) {

@@ -88,6 +88,9 @@ pub(super) enum Stage {
     Offering,
     Copying,
     Verifying,
+    /// All is sent; the last of it is not acknowledged.
+    Verified,
+    /// It counts.
     Sent,
 }
 
@@ -163,6 +166,8 @@ impl Shard {
                 Stage::Deciding => self.commit_index >= filling.marker,
                 Stage::Offering => !filling.offering.awaits_answers(),
                 Stage::Copying | Stage::Verifying => true,
+                // It acknowledges the last of it when its disk has nearly all, and its indexes are filled.
+                Stage::Verified => filling.under_way.is_empty(),
                 Stage::Sent => false,
             };
             may_go_on && filling.under_way.len() < in_flight_max
@@ -196,17 +201,13 @@ impl Shard {
             self.offer_some(context);
             return;
         }
-        let Some((table, after)) = self.place_to_fill() else {
-            let counts = stage == Stage::Verifying;
-            if counts && !filling.under_way.is_empty() {
-                // It acknowledges the last of it when its disk has nearly all of it.
-                return;
-            }
+        let place = self.place_to_fill().filter(|_| stage != Stage::Verified);
+        let Some((table, after)) = place else {
             let node = filling.node;
             let position = self.position;
             let filling = self.filling.as_mut().expect("just looked");
             (filling.table, filling.after) = (None, None);
-            if counts {
+            if stage == Stage::Verified {
                 // R7: from here on nothing is decided without it.
                 filling.stage = Stage::Sent;
                 filling.sent_to = position;
@@ -223,7 +224,10 @@ impl Shard {
                     self.backups.push(node);
                 }
             } else {
-                filling.stage = Stage::Verifying;
+                filling.stage = match stage {
+                    Stage::Verifying => Stage::Verified,
+                    _ => Stage::Verifying,
+                };
                 self.go_on_later(context);
             }
             return;
@@ -242,7 +246,9 @@ impl Shard {
                 up_to: chunk.up_to.map(Bytes),
                 sum: chunk.sum,
             },
-            Stage::Deciding | Stage::Offering | Stage::Sent => unreachable!("dealt with above"),
+            Stage::Deciding | Stage::Offering | Stage::Verified | Stage::Sent => {
+                unreachable!("dealt with above")
+            }
         };
         self.send_filling(kind, context);
     }

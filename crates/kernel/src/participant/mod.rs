@@ -200,6 +200,7 @@ pub fn on_tick(context: &mut Context<'_>) {
         shard.answer_leased(context);
         shard.begin_sealed(context);
         shard.on_takeover_tick(context);
+        shard.watch_disk(context);
         shard.take_early(context);
         shard.on_join_tick(context);
         shard.upkeep(context);

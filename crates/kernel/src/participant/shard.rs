@@ -125,6 +125,15 @@ pub struct TableReplica {
     pub layout: RowLayout,
 }
 
+impl TableReplica {
+    /// Are all rows in all indexes, but those that were given up?
+    pub(super) fn indexes_built(&self) -> bool {
+        let partition = &self.partition;
+        let mut indexes = partition.table().indexes.iter().map(|index| index.id);
+        indexes.all(|index| partition.is_built(index) || partition.is_given_up(index))
+    }
+}
+
 /// A transaction that holds locks or has written here.
 pub(super) struct ShardTransaction {
     pub writes: Pieces<WriteEntry>,
@@ -528,10 +537,8 @@ impl Shard {
         versions_left == 0 || entries_left == 0
     }
 
-    /// Are all rows in all indexes, but those that were given up?
     pub(super) fn indexes_built(&self) -> bool {
-        let mut indexes = self.indexes();
-        indexes.all(|(partition, index)| partition.is_built(index) || partition.is_given_up(index))
+        self.tables.values().all(TableReplica::indexes_built)
     }
 
     /// The indexes for which there was no room.

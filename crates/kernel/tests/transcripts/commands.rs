@@ -460,7 +460,8 @@ impl Player {
                 index: index_definition(),
             }),
             ["publish", table] => {
-                change(SchemaChange::PublishIndex { table: self.table(table), index: IndexId(1) })
+                let (table, index) = (self.table(table), IndexId(1));
+                change(SchemaChange::PublishIndex { table, index, asked: 0 })
             }
             ["unindex", table, as_other @ ..] => {
                 let name = as_other.last().map_or(index_definition().name, |name| name.to_string());

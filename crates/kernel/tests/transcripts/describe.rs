@@ -335,7 +335,7 @@ impl Names {
             SchemaChange::CreateIndex { table, index } => {
                 format!("create index {} on {}", index.name, self.table(*table))
             }
-            SchemaChange::PublishIndex { table, index } => {
+            SchemaChange::PublishIndex { table, index, .. } => {
                 format!("publish index {index} of {}", self.table(*table))
             }
             SchemaChange::DropIndex { table, index, .. } => {
