@@ -293,6 +293,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
         | Mutation::InDoubtRolledBack
         | Mutation::OutcomeNotAsked
         | Mutation::PreparedNotClosed
+        | Mutation::DecisionsNotTold
         | Mutation::WorkerBehind => 400,
         _ => 60,
     };
