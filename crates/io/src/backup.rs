@@ -312,18 +312,19 @@ fn copy_part(
 
 type Checkpoint = Option<(u64, CheckpointContents)>;
 
-/// The oldest local checkpoint, for the newest may not be relied on yet; and from where on the log belongs with it.
+/// The oldest local checkpoint, for the newest may not be relied on yet; and from where on the log belongs with it. The first one may not
+/// either, while the log has everything.
 fn oldest(store: &Disk, part: u16, at: types::Timestamp) -> Result<(Checkpoint, u64), CopyError> {
+    if store.log_begin(part) == 0 {
+        return Ok((None, 0));
+    }
     for found in store.checkpoints(part).into_iter().rev() {
         let contents = CheckpointContents::from_bytes(&found.contents)?;
         if contents.newest <= at {
             return Ok((Some((found.number, contents)), found.log_from));
         }
     }
-    match store.log_begin(part) {
-        0 => Ok((None, 0)),
-        _ => Err(CopyError::TooLate),
-    }
+    Err(CopyError::TooLate)
 }
 
 /// A file that is being written, not faster than it may be.
