@@ -392,6 +392,12 @@ impl Channels {
         let channel = self.channels.get(&(peer, self.linked(peer)));
         channel.is_some_and(|channel| channel.handed < channel.unacked.len())
     }
+    /// Has half as much piled up for this boot of a peer as may? Then what may be lost, or is said again, is not added.
+    pub fn is_half_full(&self, peer: Address, boot: Option<Incarnation>) -> bool {
+        let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();
+        let bytes = self.channels.get(&(peer, boot)).map_or(0, bytes);
+        bytes > self.config.unacked_bytes_max / 2
+    }
     /// Does too much pile up for some peer, with what this step has added?
     pub fn is_piling_up(&self) -> bool {
         let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();

@@ -266,6 +266,12 @@ impl Context<'_> {
         }
     }
 
+    /// Has half as much piled up as may, for whom such a message is?
+    pub(crate) fn is_half_full(&self, to: Address, strangers_too: bool) -> bool {
+        let boot = self.boot_to_reach(to, strangers_too);
+        boot.is_some_and(|boot| self.channels.is_half_full(to, boot))
+    }
+
     /// Whom is a message to this worker for? The boot of its node that takes part, or a stranger at the other end of the link that
     /// may hear it: another boot of the node must not. None, if nobody there is to hear it; without a boot, if none is known.
     #[expect(clippy::option_option, reason = "nobody, and somebody unknown")]

@@ -610,8 +610,9 @@ impl Control {
         self.adopted_next = context.now + RESEND_INTERVAL_US;
         self.nodes_adopted.insert(context.address.node, self.adopted.clone());
         for voter in context.node.config.voters() {
-            if voter != context.address.node && self.adopted.version > SchemaVersion(0) {
-                let address = Address { node: voter, worker: WorkerId(0) };
+            let address = Address { node: voter, worker: WorkerId(0) };
+            let is_told = voter != context.address.node && self.adopted.version > SchemaVersion(0);
+            if is_told && !context.is_half_full(address, false) {
                 context.send(address, Message::SchemaAdopted(self.adopted.clone()));
             }
         }
@@ -936,8 +937,13 @@ impl Control {
 fn send_raft(messages: Vec<(u64, Vec<u8>)>, context: &mut Context<'_>) {
     for (to, payload) in messages {
         let node = NodeId(u16::try_from(to).expect("voters are node ids"));
+        let address = Address { node, worker: WorkerId(0) };
+        if context.is_half_full(address, true) {
+            // A voter that is away for days would hold up all who write in the end. Raft asks again when it is back.
+            continue;
+        }
         let message = RaftMessage { home: context.node.home, payload: Bytes(payload) };
-        context.send(Address { node, worker: WorkerId(0) }, Message::Raft(message));
+        context.send(address, Message::Raft(message));
     }
 }
 
