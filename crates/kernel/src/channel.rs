@@ -394,14 +394,13 @@ impl Channels {
     }
     /// Has half as much piled up for this boot of a peer as may? Then what may be lost, or is said again, is not added.
     pub fn is_half_full(&self, peer: Address, boot: Option<Incarnation>) -> bool {
-        let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();
-        let bytes = self.channels.get(&(peer, boot)).map_or(0, bytes);
-        bytes > self.config.unacked_bytes_max / 2
+        let channel = self.channels.get(&(peer, boot));
+        channel.map_or(0, Channel::kept_bytes) > self.config.unacked_bytes_max / 2
     }
     /// Does too much pile up for some peer, with what this step has added?
     pub fn is_piling_up(&self) -> bool {
-        let bytes = |channel: &Channel| channel.unacked_bytes + channel.pending.len();
-        self.channels.values().any(|channel| bytes(channel) > self.config.unacked_bytes_max)
+        let mut channels = self.channels.values();
+        channels.any(|channel| channel.kept_bytes() > self.config.unacked_bytes_max)
     }
 }
 
@@ -431,6 +430,10 @@ impl Identity {
 }
 
 impl Channel {
+    /// What is kept for the peer, with what this step has added.
+    fn kept_bytes(&self) -> usize {
+        self.unacked_bytes + self.pending.len()
+    }
     /// The peer has everything up to a sequence.
     fn on_acknowledged(&mut self, now: Time, sequence: u64) {
         self.round_trips.on_acknowledged(now, sequence, self.received_bytes);

@@ -409,7 +409,12 @@ fn a_silent_peer_is_named() {
     send(&mut a, 3, 0);
     let sent = flush(&mut a);
     assert_eq!(a.overloaded(), None);
+    let boot = a.linked(address(3));
+    assert!(!a.is_half_full(address(3), boot));
     a.config.unacked_bytes_max = frames_size(&sent[..1]);
+    // Before it is too much, and of this boot only: what is kept for one that is over says nothing of the next.
+    assert!(a.is_half_full(address(3), boot) && !a.is_piling_up());
+    assert!(!a.is_half_full(address(3), Some(Incarnation(99))));
     send(&mut a, 3, 1);
     let more = flush(&mut a);
     assert_eq!(a.overloaded(), Some(address(3)));
@@ -421,6 +426,7 @@ fn a_silent_peer_is_named() {
     }
     flush(&mut a);
     assert_eq!(a.overloaded(), None);
+    assert!(!a.is_half_full(address(3), boot));
 }
 
 /// An idle channel says nothing after its last acknowledgement: a bare acknowledgement is no message to be sent again.
