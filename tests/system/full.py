@@ -168,21 +168,27 @@ def test_memory(environment):
         cluster.desc(table)
 
 
+def fill_memory(session, batch, row, least):
+    """Inserts rows, so many a statement and each of so many bytes at least, until the memory is full. The number of rows, and what inserts
+    as many as a statement has, from a number on."""
+    count = 0
+
+    def insert(first):
+        return session.execute(f"INSERT INTO d.t VALUES {', '.join(row(id) for id in range(first, first + batch))}")
+
+    while (answer := insert(count)).error is None:
+        count += batch
+        assert count * least < 64 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    return count, insert
+
+
 def test_memory_emptied_at_once(environment):
     """A memory full of short rows: one statement deletes all of them, is rolled back, and deletes them for good."""
     cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, k INT NOT NULL, v VARCHAR(100), KEY (k))")
     session, other = (Session(path, "writer") for path in cluster.sockets())
-    batch, count = 1_000, 0
-
-    def insert():
-        rows = ", ".join(f"({id}, {id * 7919 % 65536}, '{id:020}')" for id in range(count, count + batch))
-        return session.execute(f"INSERT INTO d.t VALUES {rows}")
-
-    while (answer := insert()).error is None:
-        count += batch
-        assert count * 40 < 64 * MIB, "it is never refused"
-    assert answer.error == 1114, answer
+    count, insert = fill_memory(session, 1_000, lambda id: f"({id}, {id * 7919 % 65536}, '{id:020}')", 40)
     assert other.execute("START TRANSACTION").error is None
     deleted = other.execute("DELETE FROM d.t")
     assert (deleted.error, deleted.changed) == (None, count), deleted
@@ -191,8 +197,7 @@ def test_memory_emptied_at_once(environment):
     deleted = session.execute("DELETE FROM d.t")
     assert (deleted.error, deleted.changed) == (None, count), deleted
     assert int(other.execute("SELECT COUNT(*) FROM d.t").rows[0][0]) == 0
-    count = 0
-    wait_for("rows are written again", lambda: insert().error is None)
+    wait_for("rows are written again", lambda: insert(0).error is None)
     cluster.desc("d.t")
     print(f"    {deleted.changed} rows were deleted at once", flush=True)
 
@@ -203,16 +208,7 @@ def test_memory_index(environment):
     cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(300))")
     session, other = (Session(path, "writer") for path in cluster.sockets())
-    batch, count = 500, 0
-
-    def insert():
-        rows = ", ".join(f"({id}, '{id:0300}')" for id in range(count, count + batch))
-        return session.execute(f"INSERT INTO d.t VALUES {rows}")
-
-    while (answer := insert()).error is None:
-        count += batch
-        assert count * 300 < 64 * MIB, "it is never refused"
-    assert answer.error == 1114, answer
+    count, insert = fill_memory(session, 500, lambda id: f"({id}, '{id:0300}')", 300)
     assert session.execute(f"DELETE FROM d.t WHERE id < {count // 20}").error is None
     indexes = "CREATE INDEX by_v ON d.t (v)", "CREATE UNIQUE INDEX by_v ON d.t (v)", "ALTER TABLE d.t ADD INDEX by_v (v), ADD INDEX more (id, v)"
     for statement in indexes:
@@ -224,7 +220,7 @@ def test_memory_index(environment):
         left = [row[2] for row in other.execute("SHOW INDEX FROM d.t").rows]
         assert left == ["PRIMARY"], left
     # What the indexes have taken serves rows again.
-    added = insert()
+    added = insert(count)
     assert added.error is None, added
     cluster.desc("d.t")
     assert session.execute(f"DELETE FROM d.t WHERE id < {count * 2 // 3}").error is None
