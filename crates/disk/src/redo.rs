@@ -36,6 +36,9 @@ const NOT_DURABLE_MAX: u64 = 1 << 40;
 pub const PIECE_HEADER_SIZE: usize = 24;
 /// Pieces begin at multiples of this.
 const ALIGNMENT: usize = 8;
+/// Bytes of a file that are read at once where its records are visited: some pieces, and no more than a processor keeps close. Tests
+/// have pieces that are larger, and some that end in it.
+const WINDOW: usize = if cfg!(test) { 100 } else { 4 << 20 };
 pub const RECORD_HEADER_SIZE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,7 +272,8 @@ impl Redo {
         while let Some(header) = behind.pop_front() {
             self.redo.push_back((header.number, header.first));
             self.read(header.number, &mut bytes)?;
-            let (stopped_at, offset) = walk(&bytes, &header, &mut |_| Ok(()))?;
+            let (stopped_at, offset) =
+                walk(&bytes, PIECES_AT, header.salt, header.first, &mut |_| Ok(()))?;
             end = stopped_at;
             last = Some((header, offset));
             let goes_on = |next: &FileHeader| next.number == header.number + 1 && next.first == end;
@@ -299,7 +303,7 @@ impl Redo {
         }
         let mut durable = header.first;
         let walked = |visit: &mut dyn FnMut(Piece<'_>)| {
-            walk(bytes, header, &mut |piece| {
+            walk(bytes, PIECES_AT, header.salt, header.first, &mut |piece| {
                 visit(piece);
                 Ok(())
             })
@@ -382,21 +386,35 @@ impl Redo {
             if next <= from || self.found <= *first {
                 continue;
             }
-            self.read(*number, &mut bytes)?;
             let name = numbered(KIND, *number);
-            let Some(header) = FileHeader::decode(&bytes, self.store) else {
+            let Some(header) = self.header(*number)? else {
                 return damaged(&name, "its header cannot be read any more");
             };
-            let (end, _) = walk(&bytes, &header, &mut |piece| {
-                each_record(
-                    &piece,
-                    &mut |place, record| match from < place && place <= self.found {
-                        true => visit(place, record),
-                        false => Ok(()),
-                    },
-                )
-                .map_err(DiskError::Visitor)
-            })?;
+            let (mut end, mut at, mut window) = (header.first, PIECES_AT, WINDOW);
+            loop {
+                let read = self.files.read_into(&name, at as u64, window, &mut bytes);
+                read.map_err(io_error(&name))?;
+                let (place, size) = walk(&bytes, 0, header.salt, end, &mut |piece| {
+                    let visit =
+                        &mut |place, record: &[u8]| match from < place && place <= self.found {
+                            true => visit(place, record),
+                            false => Ok(()),
+                        };
+                    each_record(&piece, visit).map_err(DiskError::Visitor)
+                })?;
+                (end, at) = (place, at + size);
+                let is_all = bytes.len() < window;
+                // Where nothing was whole, the log of this file ends, or the piece is larger than the window.
+                let is_next = size == 0 && u64_at(&bytes, 8) == Some(end);
+                let next_size = match is_next {
+                    true => piece_size(u32_at(&bytes, 0).unwrap_or(0) as usize),
+                    false => 0,
+                };
+                if is_all || size == 0 && next_size <= window {
+                    break;
+                }
+                window = next_size.max(WINDOW);
+            }
             if end < next {
                 return damaged(
                     &name,
@@ -686,13 +704,15 @@ fn goes_on(list: &[(u64, u64)], number: u64, next: u64) -> bool {
 }
 
 /// Visits the pieces of a file that follow each other; where they end, in the log and in the file.
+/// Goes through the whole pieces from byte `at` on, of which the first begins at `place`. Returns the place and the byte behind them.
 fn walk(
     bytes: &[u8],
-    header: &FileHeader,
+    mut at: usize,
+    salt: u64,
+    mut place: u64,
     visit: &mut dyn FnMut(Piece<'_>) -> Result<(), DiskError>,
 ) -> Result<(u64, usize), DiskError> {
-    let (mut place, mut at) = (header.first, PIECES_AT);
-    while let Some(piece) = Piece::at(bytes, at, header.salt).filter(|piece| piece.place == place) {
+    while let Some(piece) = Piece::at(bytes, at, salt).filter(|piece| piece.place == place) {
         (place, at) = (place + piece.records.len() as u64, at + piece.size());
         visit(piece)?;
     }

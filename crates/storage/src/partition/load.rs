@@ -4,8 +4,6 @@
 //! row must be found by its key, for the log may have another version of it, the hash index is made, in its final size. The ordered
 //! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes.
 
-use std::cmp::Ordering;
-
 use types::Timestamp;
 use types::hash::hash64;
 
@@ -212,43 +210,55 @@ impl Partition {
 #[derive(Default)]
 struct SortedKeys {
     entries: Vec<SortedKey>,
-    /// The keys that are longer than what the entries have of them.
+    /// The keys that are longer than what the entries have of them, each behind its length.
     bytes: Vec<u8>,
 }
 
 struct SortedKey {
-    /// Of the key, as a number, with zeros behind it. Most are no longer, and of those that are most differ here.
-    first: u128,
-    length: u32,
+    /// The first bytes of the key, as numbers, with zeros behind them. Most keys are no longer, and of those that are most differ here.
+    first: [u64; 2],
     head: u32,
-    /// In the bytes, of a longer one.
-    start: usize,
+    /// The length of a key of up to [`FIRST`] bytes; of a longer one that, and where it is in the bytes.
+    length_or_place: u32,
 }
+const _: () = assert!(size_of::<SortedKey>() == 24);
 
 const FIRST: usize = 16;
 
 impl SortedKeys {
     fn add(&mut self, key: &[u8], head: u32) {
-        let start = self.bytes.len();
         let mut first = [0; FIRST];
         let count = key.len().min(FIRST);
         first[..count].copy_from_slice(&key[..count]);
-        if FIRST < key.len() {
-            self.bytes.extend_from_slice(key);
-        }
-        let length = u32::try_from(key.len()).expect("a key is bounded by KEY_SIZE_MAX");
-        self.entries.push(SortedKey { first: u128::from_be_bytes(first), length, head, start });
+        let first = u128::from_be_bytes(first);
+        let first = [(first >> 64) as u64, first as u64];
+        let length_or_place = match key.len() <= FIRST {
+            true => key.len(),
+            false => {
+                let place = self.bytes.len();
+                let length = u32::try_from(key.len()).expect("a key is bounded by KEY_SIZE_MAX");
+                self.bytes.extend_from_slice(&length.to_ne_bytes());
+                self.bytes.extend_from_slice(key);
+                FIRST + 1 + place
+            }
+        };
+        let length_or_place =
+            u32::try_from(length_or_place).expect("no more than SORTED_BYTES_MAX and a key");
+        self.entries.push(SortedKey { first, head, length_or_place });
     }
     fn size(&self) -> usize {
         self.bytes.len() + self.entries.len() * size_of::<SortedKey>()
     }
     fn sort(&mut self) {
         let SortedKeys { entries, bytes } = self;
-        // Of most indexes, and of the primary key's most rows, the keys are in order for long stretches, which this sort uses.
-        entries.sort_by(|a, b| match a.first.cmp(&b.first) {
-            Ordering::Equal => a.whole(bytes).cmp(b.whole(bytes)).then(a.length.cmp(&b.length)),
-            decided => decided,
-        });
+        // By numbers alone: that the processor does without guessing.
+        entries.sort_unstable_by_key(SortedKey::first);
+        // Where the first bytes are the same, a key that is no longer than they are is not behind one that is.
+        for same in entries.chunk_by_mut(|a, b| a.first == b.first).filter(|same| 1 < same.len()) {
+            same.sort_unstable_by(|a, b| {
+                (a.whole(bytes), a.length_or_place).cmp(&(b.whole(bytes), b.length_or_place))
+            });
+        }
     }
     fn clear(&mut self) {
         self.entries.clear();
@@ -257,17 +267,23 @@ impl SortedKeys {
 }
 
 impl SortedKey {
+    fn first(&self) -> u128 {
+        u128::from(self.first[0]) << 64 | u128::from(self.first[1])
+    }
     /// A long key; of a short one nothing.
     fn whole<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        match self.length as usize {
-            0..=FIRST => &[],
-            length => &bytes[self.start..self.start + length],
-        }
+        let Some(place) = (self.length_or_place as usize).checked_sub(FIRST + 1) else {
+            return &[];
+        };
+        let (length, rest) = bytes[place..].split_first_chunk().expect("put there with the key");
+        &rest[..u32::from_ne_bytes(*length) as usize]
     }
     fn write(&self, bytes: &[u8], key: &mut Vec<u8>) {
         key.clear();
-        match self.length as usize {
-            length @ 0..=FIRST => key.extend_from_slice(&self.first.to_be_bytes()[..length]),
+        match self.length_or_place as usize {
+            length @ 0..=FIRST => {
+                key.extend_from_slice(&self.first().to_be_bytes()[..length]);
+            }
             _ => key.extend_from_slice(self.whole(bytes)),
         }
     }
