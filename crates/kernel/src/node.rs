@@ -240,7 +240,11 @@ pub struct NodeShared {
     /// Of its disk, when it started.
     pub(crate) parts: u16,
     /// By worker: its part of the disk does not keep up.
-    disk_behind: Vec<AtomicBool>,
+    parts_behind: Vec<AtomicBool>,
+    /// Of which nodes that is known.
+    disks_behind: BTreeMap<NodeId, AtomicBool>,
+    is_any_disk_behind: AtomicBool,
+    log_backlog_max: AtomicU64,
     /// What the disk of each node has room for, as it has said last: a [`Room`]; and whether one of them is short of it.
     rooms: BTreeMap<NodeId, AtomicU8>,
     is_short_of_room: AtomicBool,
@@ -346,6 +350,8 @@ impl NodeShared {
         let of_workers = || (0..workers).map(|_| Lag::default()).collect();
         let lags = others.clone().map(|other| (other.id, of_workers())).collect();
         let heard = others.map(|other| (other.id, Heard::default())).collect();
+        let disks_behind =
+            config.nodes.iter().map(|node| (node.id, AtomicBool::new(false))).collect();
         let rooms = config.nodes.iter().map(|node| (node.id, AtomicU8::new(0))).collect();
         let (mut disk, mut booted, mut parts) = (Found::default(), 0, 0);
         if let Some(store) = &store {
@@ -373,7 +379,10 @@ impl NodeShared {
             disk,
             booted,
             parts,
-            disk_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            parts_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            disks_behind,
+            is_any_disk_behind: AtomicBool::new(false),
+            log_backlog_max: AtomicU64::new(LOG_BACKLOG_MAX),
             rooms,
             is_short_of_room: AtomicBool::new(false),
             to_load: parking_lot::Mutex::default(),
@@ -668,11 +677,38 @@ impl NodeShared {
         let Some(store) = &self.store else { return };
         let waiting = store.end(worker).saturating_sub(store.durable(worker));
         // A full one is no reason to wait: what would be written is refused.
-        let is_behind = waiting > LOG_BACKLOG_MAX && self.room_of(self.node) < Room::Nothing;
-        self.disk_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
+        let waiting_max = self.log_backlog_max.load(Ordering::Relaxed);
+        let is_behind = waiting > waiting_max && self.room_of(self.node) < Room::Nothing;
+        self.parts_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
+        let is_any = self.parts_behind.iter().any(|behind| behind.load(Ordering::Relaxed));
+        self.learn_disk_behind(self.node, is_any);
     }
-    pub(crate) fn is_disk_behind(&self) -> bool {
-        self.disk_behind.iter().any(|behind| behind.load(Ordering::Relaxed))
+    /// A node says whether its disk keeps up with what its log is given.
+    pub(crate) fn learn_disk_behind(&self, node: NodeId, is_behind: bool) {
+        let Some(known) = self.disks_behind.get(&node) else { return };
+        if known.swap(is_behind, Ordering::Relaxed) != is_behind {
+            let is_any = self.disks_behind.values().any(|behind| behind.load(Ordering::Relaxed));
+            self.is_any_disk_behind.store(is_any, Ordering::Relaxed);
+        }
+    }
+    pub(crate) fn is_disk_behind(&self, node: NodeId) -> bool {
+        self.disks_behind.get(&node).is_some_and(|behind| behind.load(Ordering::Relaxed))
+    }
+    /// The first node that counts, or this one, whose disk does not keep up. What waits for it is memory of that node.
+    pub(crate) fn disk_behind(&self, state: &ControlState) -> Option<NodeId> {
+        if !self.is_any_disk_behind.load(Ordering::Relaxed) {
+            return None;
+        }
+        let counts = |node: NodeId| {
+            let group = state.group_of_node(node).map(|group| state.group(group));
+            node == self.node || group.is_some_and(|group| group.active().any(|of| of == node))
+        };
+        self.disks_behind.keys().copied().find(|node| self.is_disk_behind(*node) && counts(*node))
+    }
+
+    /// Entries of the log of a part, in bytes, that may wait for the disk before that is behind.
+    pub fn set_log_backlog_max(&self, backlog: u64) {
+        self.log_backlog_max.store(backlog, Ordering::Relaxed);
     }
 
     /// Looks what its own disk has room for. True if that has changed.

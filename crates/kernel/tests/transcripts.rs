@@ -51,6 +51,7 @@ transcripts! {
         duplicates_are_dropped
         frames_out_of_order
         lost_frame_is_sent_again
+        disk_behind
         overloaded
         sent_again_after_a_while;
     commit:

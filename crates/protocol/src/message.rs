@@ -298,8 +298,10 @@ pub struct Alive {
     /// The sender was asked to stop, and is about to.
     pub is_stopping: bool,
     pub room: Room,
+    /// Much of its log waits for its disk.
+    pub is_disk_behind: bool,
 }
-wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping, room });
+wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping, room, is_disk_behind });
 
 /// What a node's disk has for its log (R21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -217,6 +217,7 @@ fn messages() -> Vec<Message> {
             round_trips: vec![RoundTrip { node: NodeId(4), microseconds: 1_500 }],
             is_stopping: true,
             room: Room::Reserve,
+            is_disk_behind: true,
         }),
         Message::LeaseGranted(LeaseGranted { incarnation: Incarnation(9), at: 77 }),
         Message::StopNode(StopNode { restart: true }),

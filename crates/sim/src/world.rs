@@ -26,7 +26,7 @@ use client::task::{Executor, TaskId};
 use kernel::{
     Boot, Input, Kernel, KernelConfig, LocalMessage, MemoryStore, NodeShared, Outbox, Store, Time,
 };
-use protocol::control::{ClusterConfig, NodeConfig};
+use protocol::control::{ClusterConfig, HEARTBEAT_MS_DEFAULT, NodeConfig};
 use protocol::envelope::{decode_header, decode_message};
 use protocol::message::Room;
 use protocol::request::{Request, SessionId};
@@ -877,6 +877,11 @@ fn boot(
     shared.set_record_rows_max(options.record_rows_max);
     if let Some(backlog) = options.fill_backlog_max {
         shared.set_fill_backlog_max(backlog);
+        if options.heartbeat_ms == HEARTBEAT_MS_DEFAULT {
+            // A member may be further behind than a learner is filled, and here often is. That it has caught up may be lost, and then
+            // is said again with the next heartbeat.
+            shared.set_log_backlog_max(backlog + 8);
+        }
     }
     if let Some(count) = options.fill_rows_max {
         shared.set_fill_rows_max(count);

@@ -50,6 +50,7 @@ pub(super) struct Leases {
     alive_sent: Time,
     /// What was said then of this node's disk.
     room_told: Room,
+    behind_told: bool,
     /// The last tick, and since when no two of them were far apart.
     ticked_at: Time,
     awake_since: Time,
@@ -126,7 +127,8 @@ impl Leases {
             true => node.heartbeat_us().min(LEASE_ASK_INTERVAL_US),
             false => node.heartbeat_us(),
         };
-        let has_news = self.room_told != node.room_of(node.node);
+        let has_news = self.room_told != node.room_of(node.node)
+            || self.behind_told != node.is_disk_behind(node.node);
         if self.alive_sent == 0 || has_news || context.now >= self.alive_sent + interval {
             self.send_alive(context);
         }
@@ -140,10 +142,11 @@ impl Leases {
         let stalled = context.node.stalled(context.now);
         let round_trips = context.node.round_trips(context.now);
         let room = context.node.room_of(context.node.node);
-        self.room_told = room;
+        let is_disk_behind = context.node.is_disk_behind(context.node.node);
+        (self.room_told, self.behind_told) = (room, is_disk_behind);
         let at = context.now;
-        let message =
-            Message::Alive(Alive { at, unheard, stalled, round_trips, is_stopping, room });
+        let alive = Alive { at, unheard, stalled, round_trips, is_stopping, room, is_disk_behind };
+        let message = Message::Alive(alive);
         for node in others(context) {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -306,6 +309,7 @@ impl Leases {
     ) {
         let node = from.address.node;
         context.node.learn_room(node, message.room);
+        context.node.learn_disk_behind(node, message.is_disk_behind);
         if message.unheard.contains(&context.node.node) {
             // It is to hear this one soon, if it can.
             self.alive_sent = 0;

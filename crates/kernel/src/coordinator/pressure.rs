@@ -1,6 +1,7 @@
-//! Back-pressure: no new writes while a peer, or this node's disk, does not keep up; and nothing new while shards are handed over.
+//! Back-pressure: no new writes while a peer, or the disk of a node that counts, does not keep up; and nothing new while shards are handed over.
 //!
-//! What a channel keeps for a peer that does not acknowledge is memory of this node. Transactions that begin by writing or
+//! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
+//! disk's node. Transactions that begin by writing or
 //! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
 //! because its end frees locks; that adds a transaction a session at most. Plain reads go on, but those that a handover held back,
 //! which keep their place.
@@ -60,8 +61,8 @@ impl Coordinator {
             return false;
         }
         let overloaded = context.channels.overloaded();
-        let is_behind = context.node.is_disk_behind();
-        if overloaded.is_none() && !is_behind && self.held_back.batches.is_empty() {
+        let behind = context.node.disk_behind(context.state);
+        if overloaded.is_none() && behind.is_none() && self.held_back.batches.is_empty() {
             return false;
         }
         let waits = batch.ops.iter().any(|op| !is_plain_read(&op.kind));
@@ -71,9 +72,10 @@ impl Coordinator {
                 peer.node
             ));
         }
-        if waits && is_behind {
-            let what = "this node's disk does not keep up, or is full: transactions that write wait to begin";
-            context.outbox.log.push(what.into());
+        if waits && let Some(node) = behind {
+            context.outbox.log.push(format!(
+                "the disk of node {node} does not keep up: transactions that write wait to begin"
+            ));
         }
         waits
     }
@@ -85,7 +87,7 @@ impl Coordinator {
         }
         while !self.held_back.batches.is_empty()
             && !context.channels.is_piling_up()
-            && !context.node.is_disk_behind()
+            && context.node.disk_behind(context.state).is_none()
         {
             let Some((session, batch)) = self.held_back.batches.pop_front() else { return };
             self.execute(session, batch, context);

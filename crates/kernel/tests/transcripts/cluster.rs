@@ -56,6 +56,7 @@ pub struct Setup {
     pub fill_rows_max: Option<u16>,
     /// Entries of its log that may wait for a learner's disk while it is filled.
     pub fill_backlog_max: Option<u16>,
+    pub log_backlog_max: Option<u16>,
     /// Voters keep a snapshot instead of more bytes of entries.
     pub control_log_bytes_max: Option<u16>,
     /// Scripts that are not about heartbeats have none but the first.
@@ -226,6 +227,9 @@ impl Cluster {
         let shared = shared.expect("the disk gives back what it was given");
         if let Some(backlog) = self.setup.fill_backlog_max {
             shared.set_fill_backlog_max(u64::from(backlog));
+        }
+        if let Some(backlog) = self.setup.log_backlog_max {
+            shared.set_log_backlog_max(u64::from(backlog));
         }
         if let Some(count) = self.setup.fill_rows_max {
             shared.set_fill_rows_max(usize::from(count));

@@ -7,6 +7,7 @@
 //!         [log=1]          a part's log grows by so many entries until a local checkpoint is begun
 //!         [rows=2]         rows of a record, more are a long transaction
 //!         [behind=2]       entries of its log that wait for its disk while a learner takes more
+//!         [waiting=2]      entries of its log that wait for a node's disk until that does not keep up
 //!         [fill=2]         rows that a learner is offered or copied at a time
 //!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
@@ -752,6 +753,7 @@ fn setup(words: &[&str]) -> Setup {
         log_growth_max: None,
         fill_rows_max: None,
         fill_backlog_max: None,
+        log_backlog_max: None,
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");
@@ -767,6 +769,7 @@ fn setup(words: &[&str]) -> Setup {
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),
             "behind" => setup.fill_backlog_max = Some(count()),
+            "waiting" => setup.log_backlog_max = Some(count()),
             "fill" => setup.fill_rows_max = Some(count()),
             "disks" => setup.has_disks = count() > 0,
             "log" => setup.log_growth_max = Some(count()),
