@@ -26,7 +26,8 @@ use crate::{clock, random};
 
 const FILE_BYTES: u64 = 256 << 20;
 const POLL: Duration = Duration::from_millis(200);
-/// While nothing is committed, a mark says so this often.
+/// While nothing is committed, a mark says so this often. Otherwise one is behind whatever was copied: so it is known from when on
+/// something newer was there, though no checkpoint of it may be done for long.
 pub const MARK_INTERVAL_US: u64 = 5_000_000;
 /// After a failure.
 const RETRY: Duration = Duration::from_secs(5);
@@ -125,6 +126,8 @@ struct Writing<'a> {
     file: OpenFile,
     /// What the last mark in this file said.
     marked: Marked,
+    /// Since the last mark something of the log was.
+    has_copied: bool,
     /// What was written and is not durable.
     is_behind: bool,
 }
@@ -167,6 +170,7 @@ impl Writing<'_> {
                     durable,
                     file,
                     marked,
+                    has_copied: false,
                     is_behind: true,
                 })
             }
@@ -187,11 +191,13 @@ impl Writing<'_> {
             let is_member = state.is_active(shared.node.node, shared.node.incarnation);
             drop(shared);
             self.copy()?;
-            let is_due = self.marked.at < at
+            let is_due = self.has_copied
+                || self.marked.at < at
                 || self.marked.when + MARK_INTERVAL_US <= clock::now()
                 || self.marked.history != Some(version_of(&state));
             if is_member && at > Timestamp::ZERO && is_due {
                 self.mark(at, unix_micros, &state)?;
+                self.has_copied = false;
             }
             if self.is_behind {
                 self.file.writer.sync()?;
@@ -218,6 +224,7 @@ impl Writing<'_> {
                 Ok(())
             })?;
             if !entries.is_empty() {
+                self.has_copied = true;
                 self.add(&CopyBlock::Entries(entries))?;
             }
             if !more {

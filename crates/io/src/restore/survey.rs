@@ -22,6 +22,9 @@ use crate::clock::format_unix_micros;
 /// Marks follow each other in half a second under load, and in this while nothing is committed; and what a slow disk may take.
 const SILENCE_MAX_US: i64 = MARK_INTERVAL_US as i64 + 2_000_000;
 
+/// Newer commits may be there for so long before a checkpoint that has them is done: half a second as a rule, and what slow disks take.
+const BEHIND_MAX_US: i64 = 3_000_000;
+
 /// A part's log, without rows.
 #[derive(Default)]
 pub(super) struct PartSurvey {
@@ -31,15 +34,41 @@ pub(super) struct PartSurvey {
     pub survey: Survey,
     /// The log up to here was seen.
     place: u64,
-    marks: Vec<ArchiveMark>,
+    marks: Vec<Mark>,
     /// At these places its node was a member, and its disk had everything that was committed up to these timestamps.
     attested: Vec<(u64, Timestamp)>,
     /// The replica that began there has got the last of its rows from another one here.
     filled: BTreeMap<(ShardId, u64), u64>,
+    newest: Newest,
     /// Timestamps that some shard's log is closed at: a look at them before a closer one.
     closed: BTreeSet<Timestamp>,
     /// Why nothing is known behind `place`, if that is not because the archive ends.
     damage: Vec<String>,
+}
+
+/// A mark, and the newest commit that the log has before it.
+struct Mark {
+    mark: ArchiveMark,
+    newest: Timestamp,
+}
+
+/// The newest commit of the newest lineage.
+#[derive(Default)]
+struct Newest {
+    lineage: Lineage,
+    ts: Timestamp,
+}
+
+impl Newest {
+    fn add(&mut self, lineage: Lineage, ts: Timestamp) {
+        if self.lineage < lineage {
+            // What came behind the end of the one before never was.
+            *self = Newest { lineage, ts: Timestamp::ZERO };
+        }
+        if self.lineage == lineage {
+            self.ts = self.ts.max(ts);
+        }
+    }
 }
 
 impl PartSurvey {
@@ -145,12 +174,19 @@ impl PartSurvey {
                 }
                 CopyBlock::Mark(mark) => {
                     self.attested.push((place, mark.at));
-                    self.marks.push(mark);
+                    self.add_mark(mark);
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    fn add_mark(&mut self, mark: ArchiveMark) {
+        if let Some(history) = &mark.history {
+            self.newest.add(history.lineage, Timestamp::ZERO);
+        }
+        self.marks.push(Mark { mark, newest: self.newest.ts });
     }
 
     fn add_all(&mut self, entries: &[(u64, Bytes)], path: &Path) -> Result<(), String> {
@@ -171,7 +207,10 @@ impl PartSurvey {
             DiskEntry::Begun { shard, .. } => {
                 self.filled.insert((*shard, place), place);
             }
-            DiskEntry::Record { shard, record, .. } => match &record.kind {
+            DiskEntry::Stamped { lineage, ts, .. } => self.newest.add(*lineage, *ts),
+            DiskEntry::Record { shard, lineage, record, .. } => match &record.kind {
+                RecordKind::Commit { ts: Some(ts), .. }
+                | RecordKind::Decision { commit: Some(ts) } => self.newest.add(*lineage, *ts),
                 RecordKind::Copy { .. } => {
                     let begun = self.filled.range((*shard, 0)..=(*shard, place)).next_back();
                     let begun = begun.map_or(0, |((_, begun), _)| *begun);
@@ -211,7 +250,7 @@ impl PartSurvey {
 
     /// Until when its archive says something.
     fn reach(&self, backup: &BackupContents) -> i64 {
-        self.marks.last().map_or(backup.unix_micros, |mark| mark.unix_micros)
+        self.marks.last().map_or(backup.unix_micros, |last| last.mark.unix_micros)
     }
 }
 
@@ -226,7 +265,7 @@ pub(super) struct Moment<'a> {
 impl PartSurvey {
     fn moments<'a>(&'a self, backup: &'a BackupContents) -> impl Iterator<Item = Moment<'a>> {
         let mut history = &backup.history;
-        let moments = self.marks.iter().map(move |mark| {
+        let moments = self.marks.iter().map(move |Mark { mark, .. }| {
             history = mark.history.as_ref().unwrap_or(history);
             Moment { at: mark.at, unix_micros: mark.unix_micros, history }
         });
@@ -272,12 +311,25 @@ pub(super) fn latest<'a>(
     };
     let chosen = before.values().rev().find(has_all);
     let chosen = *chosen.ok_or("the archives of the parts have no moment in common")?;
-    // Marks that are missing say that something is, and what was committed meanwhile nobody knows.
-    if chosen.unix_micros + SILENCE_MAX_US < until {
-        let next = behind.values().find(has_all).map(|next| format_unix_micros(next.unix_micros));
+    // Marks that are missing say that something is, and what was committed meanwhile nobody knows. Those that are there say when there was
+    // something newer: without a checkpoint of that, because a disk held it up, the moment is another than the one that was asked for.
+    let earliest = |is_it: &dyn Fn(&&Mark) -> bool| {
+        let of_parts = parts.iter().filter_map(|part| part.marks.iter().find(is_it));
+        of_parts.map(|mark| mark.mark.unix_micros).min()
+    };
+    let done_from = earliest(&|mark| mark.mark.at == chosen.at).unwrap_or(chosen.unix_micros);
+    let newer_from = earliest(&|mark| chosen.at < mark.newest).map(|from| from.max(done_from));
+    let silent = (chosen.unix_micros, chosen.unix_micros + SILENCE_MAX_US);
+    let held_up = newer_from.map_or(silent, |from| (from, from + BEHIND_MAX_US));
+    let is_held_up = held_up.1 < silent.1;
+    let (from, to) = if is_held_up { held_up } else { silent };
+    if to < until {
+        let is_other = |moment: &&Moment<'a>| !is_held_up || chosen.at < moment.at;
+        let next = behind.values().filter(is_other).find(has_all);
+        let next = next.map(|next| format_unix_micros(next.unix_micros));
         return Err(format!(
             "the archive has nothing between {} and {}: give a moment before or behind it",
-            format_unix_micros(chosen.unix_micros),
+            format_unix_micros(from),
             next.unwrap_or_else(|| "its end".into())
         ));
     }
@@ -369,7 +421,7 @@ mod tests {
             at: Timestamp(*at),
             history: None,
         };
-        part.marks = marks.iter().map(mark).collect();
+        part.marks = marks.iter().map(mark).map(|mark| Mark { newest: mark.at, mark }).collect();
         part
     }
 
@@ -414,6 +466,52 @@ mod tests {
             take(&parts, 172).unwrap_err().split(':').next(),
             Some("the archive ends at 1970-01-01T00")
         );
+    }
+
+    /// While a disk holds up the checkpoints, marks go on as they do while nothing is committed: what is newer in the log tells.
+    #[test]
+    fn a_checkpoint_that_is_held_up_is_no_moment() {
+        let backup = BackupContents {
+            cluster: ClusterId(1),
+            id: 1,
+            run: 1,
+            at: Timestamp(10),
+            unix_micros: 100 * SECOND,
+            history: history(),
+            parts: Vec::new(),
+        };
+        let commit = |lineage: u64, ts: u64| {
+            let (ts, lineage) = (Some(Timestamp(ts)), Lineage(lineage));
+            let kind = RecordKind::Commit { ts, participants: Vec::new(), joined: Vec::new() };
+            let DiskEntry::Record { shard, position, record, .. } = record(kind) else {
+                unreachable!("it is a record")
+            };
+            DiskEntry::Record { shard, lineage, position, record }
+        };
+        let mut part = PartSurvey::new(vec![SHARD]);
+        let mark = |part: &mut PartSurvey, seconds: i64, at: u64, lineage: Option<u64>| {
+            let history = lineage.map(|of| History { lineage: Lineage(of), ..history() });
+            let (unix_micros, at) = (seconds * SECOND, Timestamp(at));
+            part.attested.push((part.place + 1, at));
+            part.add_mark(ArchiveMark { unix_micros, at, history });
+        };
+        part.add(10, &closed(20));
+        // Nothing is committed for a minute, then something; its checkpoint is done half a minute later.
+        (100..=160).step_by(5).for_each(|second| mark(&mut part, second, 20, None));
+        part.add(20, &commit(1, 30));
+        (161..=191).step_by(5).for_each(|second| mark(&mut part, second, 20, None));
+        part.add(30, &closed(30));
+        (192..=212).step_by(5).for_each(|second| mark(&mut part, second, 30, None));
+        // It is lost in a restart, which nothing is committed behind.
+        part.add(40, &commit(1, 50));
+        mark(&mut part, 213, 30, None);
+        (220..=300).step_by(5).for_each(|second| mark(&mut part, second, 30, Some(2)));
+        let parts = [part];
+        let take = |until: i64| latest(&parts, until * SECOND, &backup).map(|moment| moment.at.0);
+        assert_eq!((take(158), take(163), take(193), take(212)), (Ok(20), Ok(20), Ok(30), Ok(30)));
+        let said = take(180).unwrap_err();
+        assert!(said.contains("nothing between 1970-01-01T00:02:41"), "{said}");
+        assert!(said.contains("and 1970-01-01T00:03:12"), "{said}");
     }
 
     /// The end of an archive is where something is damaged or missing; files of others, and such as have got no further than their names,
