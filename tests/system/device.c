@@ -1,5 +1,6 @@
 /* A device that fails, for a process that is started with this by LD_PRELOAD. In the directory that SKARV_FAILING_DEVICE names, the
- * files "read", "write" and "sync" each hold a part of a path: while such a file is there, that fails with EIO on files of such a path. */
+ * files "read", "write" and "sync" each hold a part of a path: while such a file is there, that fails with EIO on files of such a path;
+ * while "hang" is there, a sync of them does not end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int fails(const char *what, int fd)
+static int is_meant(const char *what, int fd)
 {
     char path[4096], wanted[4096], name[4096];
     const char *directory = getenv("SKARV_FAILING_DEVICE");
@@ -26,10 +27,21 @@ static int fails(const char *what, int fd)
     if (count <= 0 || length <= 0)
         return 0;
     wanted[count] = name[length] = 0;
-    if (strstr(name, wanted) == NULL)
+    return strstr(name, wanted) != NULL;
+}
+
+static int fails(const char *what, int fd)
+{
+    if (!is_meant(what, fd))
         return 0;
     errno = EIO;
     return 1;
+}
+
+static void hangs(int fd)
+{
+    while (is_meant("hang", fd))
+        usleep(10000);
 }
 
 #define REAL(function) __typeof__(&function) real = (__typeof__(&function))dlsym(RTLD_NEXT, #function)
@@ -47,10 +59,12 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at)
 int fdatasync(int fd)
 {
     REAL(fdatasync);
+    hangs(fd);
     return fails("sync", fd) ? -1 : real(fd);
 }
 int fsync(int fd)
 {
     REAL(fsync);
+    hangs(fd);
     return fails("sync", fd) ? -1 : real(fd);
 }

@@ -4,7 +4,10 @@ it has can be read."""
 
 import contextlib
 import os
+import re
 import subprocess
+import threading
+import time
 
 from cluster import wait_for
 from full import log_of
@@ -33,7 +36,7 @@ class Device:
         os.rename(os.path.join(self.dir, "new"), os.path.join(self.dir, what))
 
     def heal(self):
-        for what in ("read", "write", "sync"):
+        for what in ("read", "write", "sync", "hang"):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(self.dir, what))
 
@@ -154,3 +157,53 @@ def test_read(environment):
     said = [line for line in log_of(cluster, 3).splitlines() if "are damaged" in line]
     assert said and "Input/output error" in said[-1], said
     cluster.desc("d.a")
+
+
+def memory_of(cluster, id):
+    """What a node's process takes, in MiB."""
+    with open(f"/proc/{cluster.node(id)['pid']}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) // 1024
+
+
+def test_hangs(environment):
+    """The device of a node that only replicates hangs: at the default level commits go on, until so much waits for it that writes wait, too,
+    instead of filling that node's memory. Reads are answered, a backup that waits for the device can be aborted, and all goes on as
+    soon as the device does."""
+    device = Device(environment)
+    cluster = environment.new_cluster("data")
+    with device.under():
+        cluster.up("--workers", "1", "--memory", "256M")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c LONGTEXT); "
+                   "INSERT INTO d.t VALUES " + ",".join(f"({id}, '')" for id in range(10)))
+    at_rest = memory_of(cluster, 3)
+    device.fail("hang", "node3.rows/part-0/redo-")
+    done, goes_on = [], threading.Event()
+
+    def update():
+        session = Session(cluster.sockets()[0], "writer")
+        while not goes_on.is_set():
+            count = len(done)
+            answer = session.execute(f"UPDATE d.t SET c = REPEAT('{count // 10 % 10}', 200000) WHERE id = {count % 10}")
+            assert answer.error is None, answer
+            done.append(count)
+
+    writer = threading.Thread(target=update)
+    writer.start()
+    wait_for("writes wait", lambda: "the disk of node 3 does not keep up" in log_of(cluster, 2), 60)
+    count = len(done)
+    assert 200 << 20 < count * 200_000, count
+    time.sleep(1)
+    assert len(done) <= count + 1, (count, len(done))
+    grown = memory_of(cluster, 3) - at_rest
+    assert grown < 450, f"{grown} MiB for 256 MiB that wait"
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t WHERE LENGTH(c) = 200000") == [["10"]]
+    assert cluster.mgm("START BACKUP NOWAIT").returncode == 0
+    assert "running" in cluster.mgm("BACKUP STATUS").stdout
+    assert cluster.mgm("ABORT BACKUP").returncode == 0
+    wait_for("it is aborted", lambda: "aborted" in cluster.mgm("BACKUP STATUS").stdout, 10)
+    device.heal()
+    wait_for("writes go on", lambda: len(done) > count + 100)
+    goes_on.set()
+    writer.join(30)
+    assert cluster.mgm("START BACKUP").returncode == 0
+    cluster.desc("d.t")

@@ -42,6 +42,8 @@ pub struct BackupRun {
     pub is_aborted: Cell<bool>,
 }
 
+const ABORTED: &str = "it was aborted";
+
 enum Attempt {
     Done,
     /// With another checkpoint it may succeed.
@@ -71,10 +73,13 @@ impl Session {
         progress: &BackupRun,
     ) -> Result<Attempt, String> {
         let before = self.client().catalogue().version;
-        let at = self.await_checkpoint().await.map_err(|refusal| match refusal {
-            Refusal::Unavailable(why) => why,
-            other => format!("{other:?}"),
-        })?;
+        let is_aborted = || progress.is_aborted.get();
+        let at =
+            self.await_checkpoint_unless(&is_aborted).await.map_err(|refusal| match refusal {
+                Refusal::Unavailable(why) => why,
+                other => format!("{other:?}"),
+            })?;
+        let Some(at) = at else { return Err(ABORTED.into()) };
         let client = self.client().clone();
         let state = client.state();
         if state.catalogue.version != before {
@@ -112,14 +117,16 @@ impl Session {
     /// Has all nodes drop what they have, and waits until they are done with that.
     async fn abort_all(&mut self, nodes: &[NodeId], run: u64) {
         for node in nodes {
-            for _ in 0..UNREACHABLE_MAX {
+            let mut unreachable = 0;
+            while unreachable < UNREACHABLE_MAX {
                 let query = ReportRequest::Backup(BackupRequest::Abort { run });
                 match self.ask(*node, query).await {
-                    Some(report) if report.state == BackupState::Running => {
-                        self.client().clone().sleep_ms(POLL_MS).await;
-                    }
-                    _ => break,
+                    // As long as that takes: it makes no other one meanwhile.
+                    Some(report) if report.state == BackupState::Running => unreachable = 0,
+                    Some(_) => break,
+                    None => unreachable += 1,
                 }
+                self.client().clone().sleep_ms(POLL_MS).await;
             }
         }
     }
@@ -154,7 +161,7 @@ impl Session {
         loop {
             self.client().clone().sleep_ms(POLL_MS).await;
             if progress.is_aborted.get() {
-                return Err("it was aborted".into());
+                return Err(ABORTED.into());
             }
             let mut is_done = true;
             for node in nodes {

@@ -1,6 +1,9 @@
 //! A session: one transaction at a time, one request at a time.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use protocol::Refusal;
 use protocol::control::Durability;
@@ -18,6 +21,9 @@ const LONG_TRANSACTION: usize = 4_096;
 const REST_FACTOR: u64 = 2;
 /// It rests no longer than this at a time, in microseconds.
 const REST_MAX: u64 = 2_000;
+
+/// How often somebody who waits looks whether it is given up, in milliseconds.
+const GIVEN_UP_POLL_MS: u64 = 100;
 
 pub struct Session {
     client: Client,
@@ -204,13 +210,28 @@ impl Session {
         }
     }
 
-    /// Waits until everything that was committed before this is on the disks of all members. Returns a timestamp that has it.
-    pub async fn await_checkpoint(&mut self) -> Result<Timestamp, Refusal> {
-        match self.request(Request::AwaitCheckpoint).await {
-            Reply::Checkpointed(at) => Ok(at),
-            Reply::Refused(refusal) => Err(refusal),
-            reply => unreachable!("{reply:?} to a checkpoint"),
+    /// Waits until everything that was committed before this is on the disks of all members, which takes as long as the slowest of them.
+    /// Returns a timestamp that has it; none if it was given up before.
+    pub async fn await_checkpoint_unless(
+        &mut self,
+        is_given_up: &dyn Fn() -> bool,
+    ) -> Result<Option<Timestamp>, Refusal> {
+        let client = self.client.clone();
+        let mut asked = pin!(self.request(Request::AwaitCheckpoint));
+        while !is_given_up() {
+            let mut pause = pin!(client.sleep_ms(GIVEN_UP_POLL_MS));
+            let reply = std::future::poll_fn(|context| match asked.as_mut().poll(context) {
+                Poll::Ready(reply) => Poll::Ready(Some(reply)),
+                Poll::Pending => pause.as_mut().poll(context).map(|()| None),
+            });
+            match reply.await {
+                None => {}
+                Some(Reply::Checkpointed(at)) => return Ok(Some(at)),
+                Some(Reply::Refused(refusal)) => return Err(refusal),
+                Some(reply) => unreachable!("{reply:?} to a checkpoint"),
+            }
         }
+        Ok(None)
     }
 
     /// Has the host of a node stop it, in good order; returns when it is told.

@@ -1,9 +1,9 @@
 //! The few things that are done with files, so that tests can do them elsewhere.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -45,6 +45,27 @@ pub fn is_no_room(error: &Error) -> bool {
 /// The error of a sync.
 pub fn not_of_room(error: Error) -> Error {
     if is_no_room(&error) { Error::other(format!("a sync failed: {error}")) } else { error }
+}
+
+/// Makes a directory, and those above it that are missing, with these permissions. That they are there is durable, too: a file that was
+/// synced is found only where its directories are.
+pub fn make_dir(path: &Path, mode: u32) -> Result<()> {
+    let missing = path.ancestors().skip(1).take_while(|dir| !dir.exists()).count();
+    DirBuilder::new().recursive(true).mode(mode).create(path)?;
+    // Its own entry in any case: whoever made it may have been killed before this.
+    for dir in path.ancestors().take(1 + missing) {
+        let parent = dir.parent().map(|parent| match parent.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => parent,
+        });
+        match parent.map(|parent| File::open(parent)?.sync_all()) {
+            // Who may make something in a directory may not be let to read it.
+            Some(Err(error)) if error.kind() == ErrorKind::PermissionDenied => {}
+            Some(synced) => synced.map_err(not_of_room)?,
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// In a directory of the system.

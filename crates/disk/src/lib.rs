@@ -31,6 +31,7 @@ mod store;
 mod tests;
 
 pub use checkpoints::CheckpointFound;
+pub use files::make_dir;
 pub use store::{Disk, Follower, Held, Options};
 
 /// What a log can still be given, before the device has no room for it.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::ops::Range;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -11,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
-use crate::files::{Directory, Files, is_no_room};
+use crate::files::{Directory, Files, is_no_room, make_dir};
 use crate::idle::IdleCompressor;
 use crate::pieces::Pieces;
 use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written};
@@ -155,9 +154,7 @@ impl Disk {
             return Err(DiskError::Damaged { file: dir, what });
         }
         // Whoever may not read the rows may not read these files.
-        let make = |path: &std::path::Path| {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-        };
+        let make = |path: &std::path::Path| make_dir(path, 0o700);
         make(&options.dir).map_err(io)?;
         let open = |part: u16| {
             let name = format!("part-{part}");

@@ -21,6 +21,7 @@ use types::wire::{Bytes, Wire};
 use types::{ClusterId, Lineage, NodeId, SchemaVersion, Timestamp, WorkerId};
 
 use crate::backup::ENTRIES_BYTES;
+use crate::files::make_dir;
 use crate::server::Shared;
 use crate::{clock, random};
 
@@ -273,7 +274,7 @@ impl OpenFile {
     /// When this fails it leaves nothing.
     fn create(archive: &Archive, part: u16, store: u64, from: u64) -> Result<OpenFile, DiskError> {
         let dir = &archive.dir;
-        std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error.to_string()))?;
+        make_dir(dir).map_err(|error| failed(dir, &error.to_string()))?;
         let prefix = archive.prefix(part, store);
         let name = |number: u32| format!("{prefix}{from:020}-{number:04}.archive");
         // It may have been begun here before, and have got no further.

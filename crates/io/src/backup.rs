@@ -7,7 +7,6 @@
 //! name when it is whole.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -216,8 +215,8 @@ fn copy_all(node: NodeId, store: &Disk, plan: &BackupPlan, run: &Run, log: &Node
 /// Nobody's files are overwritten.
 fn make_dir(node: NodeId, dir: &Path) -> Result<(), String> {
     let shown = dir.display();
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-    made.map_err(|error| format!("cannot make the directory {shown}: {error}"))?;
+    disk::make_dir(dir, 0o700)
+        .map_err(|error| format!("cannot make the directory {shown}: {error}"))?;
     let there = files_of(node, dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
     // What a process has left that died over it is nobody's: the same names are used again.
     match there.iter().all(|path| path.extension().is_some_and(|ending| ending == "unfinished")) {

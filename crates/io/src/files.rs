@@ -12,13 +12,21 @@ use types::NodeId;
 
 use crate::options::StartError;
 
+/// Permissions of a directory whose files see to their own: what the process is set to leave of all.
+const DIR_MODE: u32 = 0o777;
+
+/// The directory is there, durably, whatever becomes of the machine.
+pub fn make_dir(dir: &Path) -> std::io::Result<()> {
+    disk::make_dir(dir, DIR_MODE)
+}
+
 /// Makes the directory and locks the node in it. The lock ends with the process, or when the file is dropped.
 pub fn lock_node(dir: &Path, node: NodeId) -> Result<File, StartError> {
     let refused = |error: std::io::Error| StartError::Directory {
         path: dir.into(),
         reason: error.to_string(),
     };
-    fs::create_dir_all(dir).map_err(refused)?;
+    make_dir(dir).map_err(refused)?;
     let path = dir.join(format!("node{node}.lock"));
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = options.map_err(refused)?;

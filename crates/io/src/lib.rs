@@ -47,6 +47,7 @@ mod stream;
 mod tool;
 mod worker;
 
+pub use files::make_dir;
 pub use options::{NodeOptions, StartError};
 pub use panic::{EXIT_CODE_DAMAGED, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
 pub use secure::make_keys;

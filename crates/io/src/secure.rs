@@ -32,7 +32,7 @@ use rustls::{
 };
 use types::{ClusterId, NodeId};
 
-use crate::files::write_private;
+use crate::files::{make_dir, write_private};
 use crate::hello::{self, First};
 use crate::limits::{HELLO_SIZE_MAX, SECURED_BUFFER_SIZE};
 use crate::options::StartError;
@@ -92,7 +92,7 @@ pub fn make_keys(
     cluster: ClusterId,
     nodes: impl IntoIterator<Item = NodeId>,
 ) -> Result<Vec<PathBuf>, StartError> {
-    fs::create_dir_all(dir)
+    make_dir(dir)
         .map_err(|error| StartError::Directory { path: dir.into(), reason: error.to_string() })?;
     let mut made = Vec::new();
     let authority = Files::new(dir, NodeId(0));

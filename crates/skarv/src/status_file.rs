@@ -118,7 +118,8 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
     let temporary = path.with_file_name(name);
     let result = fs::File::create(&temporary)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| fs::File::open(path.parent().expect("it is in a directory"))?.sync_all());
     result.map_err(|error| {
         // A half-written temporary file is of no use to anybody; that it may remain is harmless.
         let _ = fs::remove_file(&temporary);

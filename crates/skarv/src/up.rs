@@ -41,7 +41,7 @@ pub fn run(options: &UpOptions) -> ExitCode {
 
 fn supervise(options: &UpOptions, console: &mut Console) -> Result<(), String> {
     let shown = options.directory.dir.display();
-    fs::create_dir_all(&options.directory.dir)
+    io::make_dir(&options.directory.dir)
         .map_err(|error| format!("cannot make {shown}: {error}"))?;
     let dir = options.directory.dir.canonicalize();
     let dir = dir.map_err(|error| format!("cannot use {shown}: {error}"))?;

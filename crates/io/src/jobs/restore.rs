@@ -175,7 +175,9 @@ impl Jobs {
                 })?;
             }
         }
-        session.await_checkpoint().await.map_err(|refusal| words(refusal, client))?;
+        let is_given_up = || pipeline.go_on().is_err();
+        let durable = session.await_checkpoint_unless(&is_given_up).await;
+        durable.map_err(|refusal| words(refusal, client))?;
         pipeline.go_on()?;
         restore.phase.set(NAMING);
         let ids: BTreeSet<TableId> = made.tables.iter().map(|table| table.to.id).collect();
