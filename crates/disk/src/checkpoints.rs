@@ -67,6 +67,8 @@ impl Checkpoints {
     pub fn open(files: Arc<dyn Files>, store: u64, is_new: bool) -> Result<Checkpoints, DiskError> {
         let manifest = match Manifest::read(files.as_ref())? {
             Some(manifest) if manifest.is_first_not_accepted() => {
+                // The other slot goes when the next one is written: this one may be nowhere but in the system's memory.
+                manifest.write_again(files.as_ref()).map_err(io_error(manifest::KIND))?;
                 let sequence = manifest.sequence + 1;
                 let without = Manifest { sequence, checkpoints: Vec::new(), ..manifest };
                 without.write(files.as_ref()).map_err(io_error(manifest::KIND))?;

@@ -120,6 +120,8 @@ impl LocalCheckpoints {
             if closed_at.is_none() {
                 *closed_at = participant::closed_behind(contents, context);
             }
+            // In this order: one that is not being written any more is written, or was given up.
+            let is_writing = store.is_writing_checkpoint(part);
             let written = store.checkpoint_written(part);
             if let Some(number) = written.filter(|number| *before < Some(*number))
                 && (closed_at.is_some_and(|at| at <= context.node.checkpointed())
@@ -130,7 +132,7 @@ impl LocalCheckpoints {
                 self.sections = Some(by_number(std::mem::take(&mut contents.sections)));
                 self.ended = None;
                 self.has_told_no_room = false;
-            } else if written == *before && !store.is_writing_checkpoint(part) {
+            } else if written == *before && !is_writing {
                 self.ended = None;
                 self.on_no_room(context);
             }

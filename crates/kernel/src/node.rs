@@ -4,7 +4,7 @@
 //! simulator one thread steps all kernels, so no lock is ever contended and nothing here makes a run differ.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::Refusal;
@@ -243,7 +243,7 @@ pub struct NodeShared {
     parts_behind: Vec<AtomicBool>,
     /// Of which nodes that is known.
     disks_behind: BTreeMap<NodeId, AtomicBool>,
-    is_any_disk_behind: AtomicBool,
+    disks_behind_count: AtomicU32,
     log_backlog_max: AtomicU64,
     /// What the disk of each node has room for, as it has said last: a [`Room`]; and whether one of them is short of it.
     rooms: BTreeMap<NodeId, AtomicU8>,
@@ -381,7 +381,7 @@ impl NodeShared {
             parts,
             parts_behind: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             disks_behind,
-            is_any_disk_behind: AtomicBool::new(false),
+            disks_behind_count: AtomicU32::new(0),
             log_backlog_max: AtomicU64::new(LOG_BACKLOG_MAX),
             rooms,
             is_short_of_room: AtomicBool::new(false),
@@ -686,9 +686,10 @@ impl NodeShared {
     /// A node says whether its disk keeps up with what its log is given.
     pub(crate) fn learn_disk_behind(&self, node: NodeId, is_behind: bool) {
         let Some(known) = self.disks_behind.get(&node) else { return };
-        if known.swap(is_behind, Ordering::Relaxed) != is_behind {
-            let is_any = self.disks_behind.values().any(|behind| behind.load(Ordering::Relaxed));
-            self.is_any_disk_behind.store(is_any, Ordering::Relaxed);
+        match (known.swap(is_behind, Ordering::Relaxed), is_behind) {
+            (false, true) => _ = self.disks_behind_count.fetch_add(1, Ordering::Relaxed),
+            (true, false) => _ = self.disks_behind_count.fetch_sub(1, Ordering::Relaxed),
+            _ => {}
         }
     }
     pub(crate) fn is_disk_behind(&self, node: NodeId) -> bool {
@@ -696,7 +697,7 @@ impl NodeShared {
     }
     /// The first node that counts, or this one, whose disk does not keep up. What waits for it is memory of that node.
     pub(crate) fn disk_behind(&self, state: &ControlState) -> Option<NodeId> {
-        if !self.is_any_disk_behind.load(Ordering::Relaxed) {
+        if self.disks_behind_count.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let counts = |node: NodeId| {

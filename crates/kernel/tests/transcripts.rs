@@ -253,6 +253,7 @@ transcripts! {
         index_half_built
         learner_is_no_heir
         lossy
+        lossy_cut_back
         lossy_cut_off
         lossy_does_not_help
         lossy_is_for_one_restart

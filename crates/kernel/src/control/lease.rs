@@ -119,6 +119,12 @@ impl Leases {
             false => Some(self.unleased_since.unwrap_or(context.now)),
         };
         node.set_cut_off(self.unleased_since.map(|since| since + CUT_OFF_AFTER_US));
+        for other in others(context) {
+            // What waits for its disk grows no more, and it may never say so: the last one of a group is not excluded.
+            if node.is_disk_behind(other) && self.is_silent(other, context) {
+                node.learn_disk_behind(other, false);
+            }
+        }
         let is_in = state.incarnations.get(&node.node) == Some(&node.incarnation);
         let must_ask = !is_in || state.is_formed() && !node.has_lease(context.now);
         // It counts once all have said that they hear it.

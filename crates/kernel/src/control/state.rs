@@ -169,6 +169,10 @@ fn begin_restart(
         }
         (None, None) => return,
     };
+    // Behind a timestamp that a lossy restart goes back to nothing of the lineages before is left either, for all restarts to come.
+    for end in state.restarts.values_mut() {
+        *end = (*end).min(at);
+    }
     state.restarts.insert(state.lineage, at);
     state.lineage = Lineage(state.lineage.0 + 1);
     let (begun, epoch) = (state.applied, epoch + 1);
