@@ -45,6 +45,8 @@ pub(crate) struct Found {
     pub told: DiskFound,
     /// Where on the disk the log of each shard is closed.
     closed: BTreeMap<ShardId, BTreeMap<Timestamp, u64>>,
+    /// Parts whose log has all of their rows, for each of their replicas began with nothing in it: what checkpoints have was before that.
+    filled: BTreeSet<WorkerId>,
 }
 
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
@@ -53,7 +55,9 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
     let mut done: Vec<CheckpointMark> = Vec::new();
     let mut rested = None;
     let mut survey = Survey::default();
+    let mut shards_of: BTreeMap<WorkerId, BTreeSet<ShardId>> = BTreeMap::new();
     for part in (0..store.parts()).map(WorkerId) {
+        let of_part = shards_of.entry(part).or_default();
         store.read_log(part, 0, &mut |place, bytes| {
             let entry = DiskEntry::without_rows(bytes)
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
@@ -63,6 +67,7 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
                 DiskEntry::Checkpointed { mark } => done.push(*mark),
                 _ => {}
             }
+            of_part.extend(entry.shard());
             survey.add(place, &entry);
             Ok(())
         })?;
@@ -74,13 +79,18 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();
     let mut points = all.fold(first, |points, other| &points & &other);
+    let is_filled = |shard: &ShardId| logs[shard].begun > 0;
+    shards_of.retain(|_, shards| !shards.is_empty() && shards.iter().all(is_filled));
+    let filled: BTreeSet<WorkerId> = shards_of.into_keys().collect();
     let closed = logs.into_iter().map(|(shard, log)| (shard, log.places)).collect();
-    let mut found = Found { told: DiskFound::default(), closed };
+    let mut found = Found { told: DiskFound::default(), closed, filled };
     for part in (0..store.parts()).map(WorkerId).filter(|part| store.begin(*part) > 0) {
         // The log before that has gone: only from what took its place on can it be begun with.
-        let checkpoints = checkpoints(store, part)?;
-        points.retain(|point| checkpoints.iter().any(|(_, of)| found.fits(of, point.at)));
         boots.clear();
+        if !found.filled.contains(&part) {
+            let checkpoints = checkpoints(store, part)?;
+            points.retain(|point| checkpoints.iter().any(|(_, of)| found.fits(of, point.at)));
+        }
     }
     done.retain(|mark| points.contains(&DiskPoint { at: mark.at, lineage: mark.lineage }));
     let (points, done) = (newest(points.into_iter().collect()), newest(done));
@@ -266,7 +276,8 @@ impl NodeShared {
                 })?;
             }
         }
-        let log_from = newest.map_or(0, |(found, _)| found.log_from);
+        let all_of_log = if self.disk.filled.contains(&part) { store.begin(part) } else { 0 };
+        let log_from = newest.map_or(all_of_log, |(found, _)| found.log_from);
         if log_from < store.begin(part) {
             return Err(format!("part {part}: no checkpoint is old enough for what its log lacks"));
         }

@@ -248,6 +248,7 @@ transcripts! {
         locks_of_all_nodes;
     restart:
         damage_while_loading
+        filled_behind_a_checkpoint
         ended_as_planned
         group_lost
         index_half_built
