@@ -153,7 +153,7 @@ fn line(level: &str, text: &str) -> String {
 
 /// Writes to standard error what whoever reads it has room for: a pipe that nobody empties must not hold a worker, and the file has
 /// it all. A pipe that is ready takes this much at least without waiting (POSIX PIPE_BUF).
-fn say(text: &[u8]) {
+pub fn say(text: &[u8]) {
     const PIPE_BUF: usize = 4096;
     let stderr = std::io::stderr();
     for piece in text.chunks(PIPE_BUF) {

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Once};
 
-use crate::log::NodeLog;
+use crate::log::{NodeLog, say};
 
 /// What the process ends with when a worker has panicked.
 pub const EXIT_CODE_PANIC: i32 = 70;
@@ -22,7 +22,7 @@ pub const EXIT_CODE_DISK: i32 = 73;
 /// Ends the process at once: nothing that is on its way to a client may go out any more.
 pub fn end_process(log: &NodeLog, reason: &str, code: i32) -> ! {
     log.panic(reason);
-    eprintln!("skarv: error: {reason}");
+    say(format!("skarv: error: {reason}\n").as_bytes());
     std::process::exit(code)
 }
 
@@ -43,7 +43,7 @@ pub fn this_thread_is_fail_stop(log: Arc<NodeLog>) {
             let name = std::thread::current().name().unwrap_or("?").to_string();
             let text = format!("{name} panicked, the node ends: {info}\n{backtrace}");
             log.panic(&text);
-            eprintln!("{text}");
+            say(format!("{text}\n").as_bytes());
             std::process::exit(EXIT_CODE_PANIC);
         }));
     });

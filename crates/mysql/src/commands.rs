@@ -55,6 +55,9 @@ pub(crate) struct Task<H: Host> {
     long_data_size: usize,
 }
 
+/// A client that changes its user is to have proved it after so long.
+const LOGIN_AGAIN_SECONDS: u64 = 10;
+
 /// The wire's side of a prepared statement.
 #[derive(Default)]
 struct Statement {
@@ -288,12 +291,12 @@ impl<H: Host> Task<H> {
                 self.on_long_data(session, statement_id, parameter_index, data);
             }
             Command::StatementClose { statement_id } => {
-                self.drop_long_data(statement_id);
+                self.take_long_data(statement_id);
                 self.statements.remove(&statement_id);
                 session.close_statement(statement_id);
             }
             Command::StatementReset { statement_id } => {
-                self.drop_long_data(statement_id);
+                self.take_long_data(statement_id);
                 let result = session.reset_statement(statement_id);
                 self.answer(session, sink, result);
             }
@@ -357,8 +360,13 @@ impl<H: Host> Task<H> {
         response: HandshakeResponse,
         payload: &mut Vec<u8>,
     ) -> Result<(), End> {
-        self.log_in(&response, payload).await.map_err(|error| self.end_login(error))?;
+        // Before the client is asked anything: it may never answer, and what it has locked would stay.
         self.forget_statements();
+        session.reset().await;
+        self.shared.idle_timeout_seconds.set(Some(LOGIN_AGAIN_SECONDS));
+        let logged_in = self.log_in(&response, payload).await;
+        self.shared.idle_timeout_seconds.set(None);
+        logged_in.map_err(|error| self.end_login(error))?;
         let info = self.connection_info(response);
         match session.change_user(info).await {
             Ok(()) => {
@@ -395,13 +403,16 @@ impl<H: Host> Task<H> {
         statement.long_data.entry(parameter_index).or_default().extend_from_slice(data);
     }
 
-    fn drop_long_data(&mut self, statement_id: u32) {
-        let Some(statement) = self.statements.get_mut(&statement_id) else { return };
-        let dropped = std::mem::take(&mut statement.long_data);
-        let size: usize = dropped.values().map(Vec::len).sum();
-        statement.long_data_refused = false;
+    /// What was sent for the statement, and whether some of it was refused: from now on there is nothing.
+    fn take_long_data(&mut self, statement_id: u32) -> (BTreeMap<u16, Vec<u8>>, bool) {
+        let Some(statement) = self.statements.get_mut(&statement_id) else {
+            return (BTreeMap::new(), false);
+        };
+        let taken = std::mem::take(&mut statement.long_data);
+        let size: usize = taken.values().map(Vec::len).sum();
         self.long_data_size =
             self.long_data_size.checked_sub(size).expect("every byte was counted once");
+        (taken, std::mem::take(&mut statement.long_data_refused))
     }
 
     async fn on_execute(
@@ -411,6 +422,8 @@ impl<H: Host> Task<H> {
         statement_id: u32,
         body: &[u8],
     ) -> Result<(), End> {
+        // Also when this fails: sent again it would go behind what is there.
+        let (long_data, is_refused) = self.take_long_data(statement_id);
         let known = session.param_count(statement_id).zip(self.statements.get_mut(&statement_id));
         let Some((count, statement)) = known else {
             let message = format!(
@@ -419,9 +432,8 @@ impl<H: Host> Task<H> {
             sink.put_error(code::ER_UNKNOWN_STMT_HANDLER, &message);
             return Ok(());
         };
-        let Statement { types, long_data, long_data_refused } = statement;
-        if *long_data_refused {
-            self.drop_long_data(statement_id);
+        let types = &mut statement.types;
+        if is_refused {
             sink.put_error(
                 code::ER_UNKNOWN_ERROR,
                 "Parameter of prepared statement which is set through mysql_send_long_data() is \
@@ -458,9 +470,6 @@ impl<H: Host> Task<H> {
                     return Ok(());
                 }
             }
-        }
-        if !long_data.is_empty() {
-            self.drop_long_data(statement_id);
         }
         sink.binary = true;
         session.execute(statement_id, values, sink).await;

@@ -161,7 +161,17 @@ pub struct Server {
     /// One a worker (workers beyond share).
     plan_caches: Vec<Mutex<PlanCache>>,
     globals_version: AtomicU64,
+    prepared_count: Arc<AtomicU64>,
     state: Mutex<State>,
+}
+
+/// One of the prepared statements of all sessions.
+pub struct CountedPrepared(Arc<AtomicU64>);
+
+impl Drop for CountedPrepared {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 type Notify = Box<dyn Fn(WorkerId) + Send + Sync>;
@@ -186,6 +196,7 @@ impl Server {
             notify: OnceLock::new(),
             plan_caches: (0..PLAN_CACHE_COUNT).map(|_| Mutex::new(PlanCache::new())).collect(),
             globals_version: AtomicU64::new(1),
+            prepared_count: Arc::default(),
             state: Mutex::new(State::default()),
         })
     }
@@ -298,6 +309,13 @@ impl Server {
         self.globals_version.fetch_add(1, Ordering::Release);
     }
     /// Grows with every change of a global variable.
+    /// Counts one more prepared statement; None: there are as many as there may be.
+    pub(crate) fn count_prepared(&self, count_max: u64) -> Option<CountedPrepared> {
+        let before = self.prepared_count.fetch_add(1, Ordering::Relaxed);
+        let counted = CountedPrepared(Arc::clone(&self.prepared_count));
+        (before < count_max).then_some(counted)
+    }
+
     pub(crate) fn globals_version(&self) -> u64 {
         self.globals_version.load(Ordering::Acquire)
     }

@@ -231,6 +231,22 @@ fn long_data_is_bounded() {
     assert_eq!(peer.read_all()[3].len(), 2 + 3 + 993);
 }
 
+/// Long data is of one execution, also of one that fails: who sends it again does not add to it.
+#[test]
+fn long_data_is_of_one_execution() {
+    let mut peer = Peer::logged_in(0);
+    peer.command(b"\x16SELECT ?, ?");
+    peer.read_all();
+    peer.command(b"\x18\x01\0\0\0\0\0abc");
+    peer.command(
+        b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x05\0\0\0\0\0\0\0\xf8\x7f",
+    );
+    assert_eq!(peer.read_error().0, 1367, "not a number");
+    peer.command(b"\x18\x01\0\0\0\0\0de");
+    peer.command(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x01\0\x07");
+    assert_eq!(peer.read_all()[4], b"\0\0\x02de\x07\0\0\0\0\0\0\0");
+}
+
 /// Another user on the same connection, right and wrong; the statements of the old one are gone.
 #[test]
 fn change_user() {

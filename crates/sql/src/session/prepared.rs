@@ -15,11 +15,11 @@ use crate::bind::Environment;
 use crate::error::{SqlError, code};
 use crate::parser::{self, ast};
 use crate::plan::{ParamKind, Plan};
-use crate::server::Counters;
+use crate::server::{CountedPrepared, Counters};
 use crate::{ColumnInfo, ResultSink};
 
-/// Statements one session may keep; the server's `max_prepared_stmt_count` is for all sessions.
-const PREPARED_COUNT_MAX: usize = 16_382;
+/// What `max_prepared_stmt_count` is until somebody sets it.
+const PREPARED_COUNT_MAX: u64 = 16_382;
 
 pub struct Prepared {
     statement: Arc<ast::Statement>,
@@ -29,6 +29,8 @@ pub struct Prepared {
     /// The current database of PREPARE: names without one mean it for ever.
     database: Option<String>,
     plan: Option<(Arc<Plan>, Arc<Environment>)>,
+    /// Among those of all sessions of this node, as long as it is there.
+    _counted: CountedPrepared,
 }
 
 impl Session {
@@ -82,15 +84,16 @@ impl Session {
         let param_count = u16::try_from(param_count).map_err(|_| {
             SqlError::new(1390, "Prepared statement contains too many placeholders")
         })?;
-        if PREPARED_COUNT_MAX <= self.prepared.len() {
-            return Err(SqlError::new(
+        let count_max = self.prepared_count_max();
+        let counted = self.server.count_prepared(count_max).ok_or_else(|| {
+            SqlError::new(
                 code::ER_MAX_PREPARED_STMT_COUNT_REACHED,
                 format!(
                     "Can't create more than max_prepared_stmt_count statements (current value: \
-                     {PREPARED_COUNT_MAX})"
+                     {count_max})"
                 ),
-            ));
-        }
+            )
+        })?;
         let database = self.environment.database.clone();
         let mut prepared = Prepared {
             statement: Arc::new(statement),
@@ -98,6 +101,7 @@ impl Session {
             param_count,
             database,
             plan: None,
+            _counted: counted,
         };
         let mut columns = Vec::new();
         if has_plan(&prepared.statement) {
@@ -112,6 +116,12 @@ impl Session {
         let id = self.next_prepared_id();
         self.prepared.insert(id, prepared);
         Ok(PreparedInfo { id, params, columns, warnings: self.warning_count() })
+    }
+
+    /// As `max_prepared_stmt_count` says: statements of all sessions of the node.
+    fn prepared_count_max(&self) -> u64 {
+        let set = self.server.global("max_prepared_stmt_count");
+        set.and_then(|value| value.parse().ok()).unwrap_or(PREPARED_COUNT_MAX)
     }
 
     fn next_prepared_id(&mut self) -> u32 {
