@@ -1,7 +1,9 @@
 """Strangers at every door: bytes that make no sense must not harm those who talk sense."""
 
+import os
 import random
 import socket
+import subprocess
 
 from isolation_client import Session
 
@@ -103,3 +105,35 @@ def test_definition_too_large(environment):
     assert refused.error == 1297 and "bytes of a definition" in refused.message, refused
     assert other.execute("CREATE TABLE d.t (id INT PRIMARY KEY)").error is None
     assert [row[0] for row in other.execute("SHOW TABLES FROM d").rows] == ["t"]
+
+
+def test_long_rows(environment):
+    """Rows of dozens of megabytes go between the nodes: a constant of a statement is sent once, and rows that are too many for one answer are
+    asked for one after the other. Nothing is refused as too long a frame, which would come again as long as the nodes live."""
+    cluster = environment.cluster("data", "--workers", "1", "--memory", "1500M")
+    megabytes, count = 30, 8
+
+    def sql(statements):
+        command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.sockets()[0]}", "--batch", "--skip-column-names",
+                   "--max-allowed-packet=1G"]
+        result = subprocess.run(command, input=statements, capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stderr[:300]
+        return [line.split("\t") for line in result.stdout.splitlines()]
+
+    sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT, c LONGTEXT); "
+        f"INSERT INTO d.t VALUES {','.join(f'({id}, 0, NULL)' for id in range(count))}")
+    # In the filter, too, and for several rows at once.
+    long = "x" * (megabytes << 20)
+    assert sql(f"UPDATE d.t SET c = '{long}' WHERE id IN (0, 1, 2, 3); SELECT ROW_COUNT()") == [["4"]]
+    for id in range(4, count):
+        assert sql(f"UPDATE d.t SET c = '{long}' WHERE id = {id}; SELECT ROW_COUNT()") == [["1"]]
+    every = ", ".join(map(str, range(count)))
+    wanted = [[str(id), str(len(long))] for id in range(count)]
+    for lock in ("", " FOR UPDATE"):
+        assert sorted(sql(f"SELECT id, LENGTH(c) FROM d.t WHERE id IN ({every}){lock}")) == wanted
+    assert sql(f"UPDATE d.t SET n = n + 1 WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
+    assert sql(f"DELETE FROM d.t WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
+    for id in (2, 3):
+        with open(os.path.join(cluster.dir, f"node{id}.log")) as file:
+            said = file.read()
+        assert "announces" not in said and said.count(" up (incarnation") == 2, said

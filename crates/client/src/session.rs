@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use protocol::Refusal;
 use protocol::control::Durability;
-use protocol::op::{Batch, BatchResult};
+use protocol::op::{Batch, BatchResult, Op, OpKind, OpResult};
 use protocol::report::{Report, ReportRequest};
 use protocol::request::{Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
@@ -96,8 +96,41 @@ impl Session {
         reply
     }
 
-    /// Runs the operations: all or, when refused, none of the statement they belong to.
-    pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+    /// Runs the operations: all or, when refused, none of the statement they belong to. Reads of rows that are too long for one answer
+    /// are asked for one after the other.
+    pub async fn execute(&mut self, batch: Batch) -> Result<BatchResult, Refusal> {
+        let mut reads = Vec::new();
+        let are_reads = || batch.ops.iter().filter(|op| matches!(op.kind, OpKind::Read { .. }));
+        if !batch.commit && are_reads().nth(1).is_some() {
+            let numbered = batch.ops.iter().enumerate();
+            let read = numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }));
+            reads = read.map(|(position, op)| (position, op.clone())).collect();
+        }
+        if reads.is_empty() {
+            return self.execute_once(batch).await;
+        }
+        let mut batch = batch;
+        let ops = std::mem::take(&mut batch.ops);
+        let again = batch.clone();
+        let mut result = self.execute_once(Batch { ops, ..batch }).await?;
+        loop {
+            let is_left = |(position, _): &(usize, Op)| {
+                matches!(result.results[*position][..], [OpResult::Later])
+            };
+            reads.retain(is_left);
+            if reads.is_empty() {
+                return Ok(result);
+            }
+            let ops = reads.iter().map(|(_, op)| op.clone()).collect();
+            let more = self.execute_once(Batch { ops, ..again.clone() }).await?;
+            for ((position, _), read) in reads.iter().zip(more.results) {
+                result.results[*position] = read;
+            }
+            result.warnings.extend(more.warnings);
+        }
+    }
+
+    async fn execute_once(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
         batch.durability = self.durability;
         let commit = batch.commit;

@@ -16,8 +16,10 @@ pub const CLIENT_READ_PER_TURN: usize = 1024 * 1024;
 /// Readiness events taken from the kernel at once.
 pub const EVENTS_MAX: usize = 512;
 
-/// The longest frame between nodes: a batch of 64 MiB (MySQL's longest packet) with its keys and envelope.
-pub const FRAME_SIZE_MAX: usize = 96 << 20;
+/// The longest frame between nodes: a statement of 64 MiB (MySQL's longest packet), of which a filter and an assignment may be, and its
+/// parameters of 64 MiB, with as much again that was sent before them; or rows of an answer, of which the last is of 64 MiB. Who makes
+/// operations for many rows counts what each of them carries.
+pub const FRAME_SIZE_MAX: usize = 320 << 20;
 
 /// The longest first message of a link; refusals carry a text.
 pub const HELLO_SIZE_MAX: usize = 256;

@@ -165,6 +165,8 @@ pub const SCAN_ROWS_VISITED_MAX: u32 = 4_096;
 pub const SCAN_ROWS_LOCKED_MAX: u32 = 64;
 /// Bytes of rows in one scan answer.
 pub const SCAN_BYTES_MAX: usize = 1 << 20;
+/// Bytes of rows that reads by key answer together: the one that passes it is the last.
+pub const READ_BYTES_MAX: usize = 8 << 20;
 /// Groups of a partial aggregate in one scan answer.
 pub const SCAN_GROUPS_MAX: usize = 16_384;
 

@@ -98,7 +98,7 @@ wire_struct!(Op { table, version, kind });
 
 #[derive(Clone, Debug)]
 pub enum OpKind {
-    /// Reads one row by its encoded primary key. Result: [`OpResult::Row`].
+    /// Reads one row by its encoded primary key. Result: [`OpResult::Row`], or [`OpResult::Later`].
     Read { key: Bytes, lock: Lock, filter: Option<Expr>, columns: Columns },
     /// Adds a row; refused with `DuplicateKey` when its key is taken. Result: [`OpResult::Done`].
     Insert { key: Bytes, row: Bytes },
@@ -247,6 +247,9 @@ pub enum OpResult {
     Deleted(bool),
     Rows(RowBatch),
     Groups(GroupBatch),
+    /// A read that was not done, because those before it are large enough for an answer: it is to be asked for again. Never in a batch
+    /// that commits, nor of its first read.
+    Later,
 }
 wire_enum!(OpResult {
     0 => Row(row),
@@ -255,6 +258,7 @@ wire_enum!(OpResult {
     3 => Deleted(deleted),
     4 => Rows(batch),
     5 => Groups(batch),
+    6 => Later,
 });
 
 /// Rows of one shard, in index order.

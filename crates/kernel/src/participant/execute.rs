@@ -25,6 +25,7 @@ use types::{
 
 use super::parked::{Parked, WaitsFor, needs_transaction};
 use super::shard::{Answer, Shard, ShardTransaction, TransactionState, WriteEntry};
+use crate::limits::READ_BYTES_MAX;
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -33,6 +34,8 @@ use crate::worker::Context;
 pub(super) struct Progress {
     pub op_next: usize,
     pub results: BatchResult,
+    /// Of the rows that were read by their keys.
+    pub read_bytes: usize,
     /// Inside a scan under locks: what it has found, and where it stands.
     pub scan: Option<super::scan::ScanProgress>,
     /// What it found refuses it; that may be old, and waits for a lease.
@@ -218,7 +221,14 @@ impl Shard {
         evaluation.convert.strict = execute.strict;
         evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
         while let Some((position, op)) = execute.ops.get(progress.op_next) {
-            let result = self.run_op(execute, op, progress, &mut evaluation, context)?;
+            let is_read = matches!(op.kind, OpKind::Read { .. });
+            let result = match is_read && READ_BYTES_MAX < progress.read_bytes && !execute.commit {
+                true => OpResult::Later,
+                false => self.run_op(execute, op, progress, &mut evaluation, context)?,
+            };
+            if let OpResult::Row(Some(row)) = &result {
+                progress.read_bytes += row.len();
+            }
             progress.results.results.push(vec![result]);
             progress.results.positions.push(*position);
             progress.op_next += 1;

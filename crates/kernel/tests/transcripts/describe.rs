@@ -631,6 +631,7 @@ fn one_result(result: &OpResult) -> String {
             format!("[{}]", rows.join(" "))
         }
         OpResult::Groups(batch) => format!("{} groups", batch.groups.len()),
+        OpResult::Later => "later".into(),
     }
 }
 

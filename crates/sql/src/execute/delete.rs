@@ -6,7 +6,7 @@ use types::convert::SqlWarning;
 use types::wire::Bytes;
 
 use super::keys::{self, Keys};
-use super::rows::keys_at_once;
+use super::rows::{constant_bytes, keys_at_once, ops_that_fit, sent_params};
 use super::write::ROWS_PER_BATCH;
 use super::{Changed, Failure, Run, take_warnings};
 use crate::plan::DeletePlan;
@@ -56,9 +56,13 @@ impl Session {
             Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
+        let filter = plan.target.access.residual.as_ref();
+        if ops_that_fit(filter.map_or(0, constant_bytes)) < keys.len() {
+            return Ok(None);
+        }
         let mut batch = self.batch(run);
         batch.commit = self.commits_with_last_request();
-        batch.params.clone_from(&run.params);
+        batch.params = sent_params(run, filter.into_iter());
         batch.ops = keys
             .into_iter()
             .map(|key| Op {

@@ -14,6 +14,7 @@ use super::keys::{self, Keys};
 use super::write::BATCH_SIZE_MAX;
 use super::{Failure, Run, take_warnings};
 use crate::SqlError;
+use crate::bind::rewrite::{for_each_child, for_each_param};
 use crate::plan::{AccessPlan, PathKind};
 use crate::session::Session;
 use crate::session::variables::Isolation;
@@ -57,6 +58,8 @@ pub enum Rows {
         /// So many the next time, and at most.
         count: usize,
         count_max: usize,
+        /// They may be, so that some of a batch are read later.
+        are_long: bool,
     },
     Scan(Box<ScanCursor>),
 }
@@ -65,6 +68,40 @@ pub enum Rows {
 pub fn keys_at_once(table: &Table) -> usize {
     let row_size_max: u64 = table.columns.iter().map(|column| column.column_type.bytes_max()).sum();
     if row_size_max <= SHORT_ROW_SIZE_MAX { KEYS_PER_BATCH } else { KEYS_OF_LONG_ROWS }
+}
+
+/// How many operations go in one message that have constants of so many bytes each.
+pub fn ops_that_fit(constant_bytes: usize) -> usize {
+    (BATCH_SIZE_MAX / constant_bytes.max(1)).max(1)
+}
+
+/// Bytes of the longer constants of an expression.
+pub fn constant_bytes(expr: &Expr) -> usize {
+    let mut bytes = match expr {
+        Expr::Const(Value::Text(text, _)) => text.len(),
+        Expr::Const(Value::Bytes(bytes)) => bytes.len(),
+        _ => 0,
+    };
+    for_each_child(expr, &mut |child| bytes += constant_bytes(child));
+    bytes
+}
+
+/// The statement's parameters as far as these expressions need them: others may be long, and stay here.
+pub fn sent_params<'a>(run: &Run<'_>, exprs: impl Iterator<Item = &'a Expr>) -> Vec<Value> {
+    let mut sent = Vec::new();
+    if run.params.is_empty() {
+        return sent;
+    }
+    for expr in exprs {
+        for_each_param(expr, &mut |number| {
+            let number = usize::from(number);
+            if sent.len() <= number {
+                sent.resize(number + 1, Value::Null);
+            }
+            sent[number].clone_from(&run.params[number]);
+        });
+    }
+    sent
 }
 
 /// How the rows are found after looking at the values.
@@ -140,21 +177,23 @@ impl Session {
         let slow = locks_slowly(run, wanted);
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
+        let are_long = keys_at_once(wanted.table) == KEYS_OF_LONG_ROWS;
         let rows = match found {
             Found::Nothing => Rows::None,
-            Found::Keys(keys, filter) if keys.len() <= count => {
+            // Several long rows may be too many for one answer.
+            Found::Keys(keys, filter) if keys.len() <= count && (!are_long || keys.len() == 1) => {
                 let mut batch = self.batch(run);
                 batch.commit = wanted.commit;
                 Rows::Ready(self.read_keys(run, wanted, keys, filter, batch, warnings).await?)
             }
             Found::Keys(keys, filter) => {
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max }
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max, are_long }
             }
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, wanted, entries, warnings).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
                 let filter = wanted.access.filter.clone();
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max }
+                Rows::Keys { keys: keys.into_iter(), filter, count, count_max, are_long }
             }
             Found::Scan(scan) => {
                 let mut options = self.scan_options(run, wanted.ordered);
@@ -202,16 +241,18 @@ impl Session {
                         return Ok(Some(batch));
                     }
                 }
-                Rows::Keys { keys, filter, count, count_max } => {
-                    let next: Vec<Vec<u8>> = keys.by_ref().take(*count).collect();
+                Rows::Keys { keys, filter, count, count_max, are_long } => {
+                    let filter_bytes = filter.as_ref().map_or(0, constant_bytes);
+                    let some = (*count).min(ops_that_fit(filter_bytes));
+                    let next: Vec<Vec<u8>> = keys.by_ref().take(some).collect();
                     if next.is_empty() {
                         *rows = Rows::None;
                         continue;
                     }
                     let filter = filter.clone();
                     let mut batch = self.batch(run);
-                    batch.reads_on = keys.len() > 0;
                     let key_count = next.len();
+                    batch.reads_on = keys.len() > 0 || *are_long && key_count > 1;
                     let batch = self.read_keys(run, wanted, next, filter, batch, warnings).await?;
                     // As many as have been no more than a batch's bytes.
                     let fit = BATCH_SIZE_MAX * key_count / batch.rows.len().max(1);
@@ -242,7 +283,7 @@ impl Session {
         mut batch: Batch,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<RowBatch, Failure> {
-        batch.params.clone_from(&run.params);
+        batch.params = sent_params(run, filter.iter());
         batch.ops.reserve(keys.len());
         for key in keys {
             batch.ops.push(Op {

@@ -10,7 +10,7 @@ use types::wire::Bytes;
 use types::{Expr, RowView, Table, Value};
 
 use super::keys::{self, Keys};
-use super::rows::{keys_at_once, owned_row};
+use super::rows::{constant_bytes, keys_at_once, ops_that_fit, owned_row, sent_params};
 use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null,
     store_value,
@@ -149,10 +149,17 @@ impl Session {
             };
             shipped.push(client::Assignment { column: assignment.column, value });
         }
+        let exprs = || {
+            let values = shipped.iter().map(|assignment| &assignment.value);
+            values.chain(plan.target.access.residual.as_ref())
+        };
+        if ops_that_fit(exprs().map(constant_bytes).sum()) < keys.len() {
+            return Ok(None);
+        }
         let mut batch = self.batch(run);
         batch.strict = storing.mode == types::convert::StoreMode::Strict;
         batch.commit = self.commits_with_last_request();
-        batch.params.clone_from(&run.params);
+        batch.params = sent_params(run, exprs());
         batch.ops = keys
             .into_iter()
             .map(|key| Op {

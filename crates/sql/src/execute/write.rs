@@ -299,7 +299,7 @@ impl Session {
                     key: Bytes(key.clone()),
                     lock: Lock::None,
                     filter: None,
-                    columns: Columns::All,
+                    columns: Columns::Only(Vec::new()),
                 },
             });
         }
