@@ -238,9 +238,7 @@ fn long_data_is_of_one_execution() {
     peer.command(b"\x16SELECT ?, ?");
     peer.read_all();
     peer.command(b"\x18\x01\0\0\0\0\0abc");
-    peer.command(
-        b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x05\0\0\0\0\0\0\0\xf8\x7f",
-    );
+    peer.command(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x05\0\0\0\0\0\0\0\xf8\x7f");
     assert_eq!(peer.read_error().0, 1367, "not a number");
     peer.command(b"\x18\x01\0\0\0\0\0de");
     peer.command(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfc\0\x01\0\x07");
