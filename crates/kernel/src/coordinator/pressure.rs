@@ -1,10 +1,10 @@
-//! Back-pressure: no new writes while a peer, or the disk of a node that counts, does not keep up; and nothing new while shards are handed over.
+//! Back-pressure: no new writes while a peer, or the disk of a node that counts, does not keep up; and nothing new while shards are
+//! handed over.
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
-//! disk's node. Transactions that begin by writing or
-//! locking would add to it, so they wait, in the order they came, until the channel has drained. What is under way goes on,
-//! because its end frees locks; that adds a transaction a session at most. Plain reads go on, but those that a handover held back,
-//! which keep their place.
+//! disk's node. Transactions that begin by writing or locking would add to it, so they wait, in the order they came, until that has
+//! drained. What is under way goes on, because its end frees locks; that adds a transaction a session at most. Plain reads go on, but
+//! those that a handover held back, which keep their place.
 
 use std::collections::VecDeque;
 
