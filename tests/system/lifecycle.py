@@ -207,18 +207,56 @@ def test_data_node_dies(environment):
 
 
 def test_supervisor_dies(environment):
-    """Without its supervisor a cluster works on; `up` refuses its directory and `down` stops its nodes."""
-    cluster = environment.cluster("data", "--data-nodes", 1)
+    """Without its supervisor a cluster works on; `up` refuses its directory, and `down` stops its nodes as planned: nothing is lost."""
+    cluster = environment.cluster("data")
     supervisor = cluster.status()["supervisor_pid"]
     os.kill(supervisor, signal.SIGKILL)
     wait_for("the supervisor is gone", lambda: not arguments_of(supervisor)[0:1] or arguments_of(supervisor) == [""])
     assert cluster.sql(2, "SELECT 1") == [["1"]]
     result = environment.run("up", "--dir", cluster.dir, "--port", 0)
     assert result.returncode == 1 and "still run" in result.stderr, result
-    down = cluster.down()
-    assert down.returncode == 0 and cluster.running() == [], down
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)")
+    for id in range(3):
+        # Told at a level that does not wait for the disks, a moment before.
+        cluster.sql(2, f"INSERT INTO d.t VALUES ({id})")
+        down = cluster.down()
+        assert down.returncode == 0 and cluster.running() == [], down
+        cluster.up()
+        assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [[str(id + 1)]]
+        assert cluster.sql(2, "SELECT NOTHING_LOST FROM skarv.restart_info LIMIT 1") == [["YES"]]
+        supervisor = cluster.status()["supervisor_pid"]
+        os.kill(supervisor, signal.SIGKILL)
+        wait_for("the supervisor is gone", lambda: not arguments_of(supervisor)[0:1] or arguments_of(supervisor) == [""])
+
+
+def test_rows_without_configuration(environment):
+    """`up` in a directory whose config.json is gone removes nothing."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)")
+    assert cluster.down().returncode == 0
+    path = os.path.join(cluster.dir, "config.json")
+    os.rename(path, path + ".away")
+    refused = environment.run("up", "--dir", cluster.dir, "--port", 0)
+    assert refused.returncode == 1 and "node2.rows" in refused.stderr and "--initial" in refused.stderr, refused
+    os.rename(path + ".away", path)
     cluster.up()
-    assert cluster.sql(2, "SELECT 1") == [["1"]]
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [["1"]]
+
+
+def test_control_files_gone(environment):
+    """Voters that have lost their control files do not begin anew on disks that are full."""
+    cluster = environment.cluster("data", "--data-nodes", 1)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)")
+    assert cluster.down().returncode == 0
+    path = os.path.join(cluster.dir, "node1.control")
+    os.rename(path, path + ".away")
+    refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 8)
+    assert refused.returncode != 0, refused
+    with open(os.path.join(cluster.dir, "node1.log")) as file:
+        assert "has rows of a cluster on its disk, of which no voter knows" in file.read()
+    os.replace(path + ".away", path)
+    cluster.up()
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [["1"]]
 
 
 def test_server_by_hand(environment):

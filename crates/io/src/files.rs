@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use mysql::tls::{CertificatePem, generate_certificate, server_config};
+use mysql::tls::{CertificatePem, certificate_of_key, generate_certificate, server_config};
 use rustix::fs::{FlockOperation, flock};
 use types::NodeId;
 
@@ -48,9 +48,14 @@ pub fn tls_config(
 ) -> Result<Arc<rustls::ServerConfig>, StartError> {
     let certificate_path = dir.join(format!("node{node}-cert.pem"));
     let key_path = dir.join(format!("node{node}-key.pem"));
-    if !certificate_path.exists() && !key_path.exists() {
-        let names = ["localhost", hostname, "127.0.0.1", "::1"].map(String::from);
-        let refused = |reason: String| StartError::Tls { path: certificate_path.clone(), reason };
+    let names = ["localhost", hostname, "127.0.0.1", "::1"].map(String::from);
+    let refused = |reason: String| StartError::Tls { path: certificate_path.clone(), reason };
+    if !certificate_path.exists() && key_path.exists() {
+        // Whoever made the key was killed before this.
+        let key = fs::read(&key_path).map_err(|error| refused(error.to_string()))?;
+        let made = certificate_of_key(&names, &key).map_err(|error| refused(error.to_string()))?;
+        write_private(&certificate_path, &made).map_err(|error| refused(error.to_string()))?;
+    } else if !certificate_path.exists() {
         let made = generate_certificate(&names).map_err(|error| refused(error.to_string()))?;
         write_private(&key_path, &made.private_key).map_err(|error| refused(error.to_string()))?;
         write_private(&certificate_path, &made.certificate)
@@ -96,7 +101,7 @@ mod tests {
         assert!(lock_node(&dir.path().join("deep/er"), NodeId(2)).is_ok());
     }
 
-    /// The certificate is made once and kept; half of the pair is refused, not replaced.
+    /// The certificate is made once and kept; if it alone is missing it is made anew for the key, which is never replaced.
     #[test]
     fn certificates_are_made_once() {
         let dir = tempfile::tempdir().unwrap();
@@ -107,7 +112,10 @@ mod tests {
         tls_config(dir.path(), NodeId(2), "box").unwrap();
         assert_eq!(fs::read(&key).unwrap(), made);
         fs::remove_file(dir.path().join("node2-cert.pem")).unwrap();
+        tls_config(dir.path(), NodeId(2), "box").unwrap();
+        assert_eq!(fs::read(&key).unwrap(), made);
+        fs::remove_file(key).unwrap();
         let reason = tls_config(dir.path(), NodeId(2), "box").unwrap_err().to_string();
-        assert!(reason.contains("node2-cert.pem"), "{reason}");
+        assert!(reason.contains("node2-key.pem"), "{reason}");
     }
 }

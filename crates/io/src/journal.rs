@@ -365,8 +365,9 @@ fn records_of(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, usize), String> {
             Some(_) if is_length && end == rest.len() => break,
             _ => {
                 return Err(format!(
-                    "the record at byte {at} is damaged; move the file away to start without it: the node then holds rows \
-                     again, and is no voter any more"
+                    "the record at byte {at} is damaged; move the file away to start without it, if most of the other voters \
+                     have theirs: the node then holds rows again, and is no voter any more; without them nobody knows the \
+                     cluster's rows"
                 ));
             }
         }

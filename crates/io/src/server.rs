@@ -340,8 +340,9 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         inboxes.push(Inbox::new(waker));
     }
     if options.initial {
-        FileJournal::remove(&options.dir, options.node)?;
+        // In this order: without its journal a node does not know that rows which are left belong to a cluster.
         FileStore::remove(&options.dir, options.node)?;
+        FileJournal::remove(&options.dir, options.node)?;
     }
     let journal = Arc::new(FileJournal::open(&options.dir, options.node)?);
     let archive = options.archive.clone().map(|dir| Archive {

@@ -36,6 +36,19 @@ pub fn generate_certificate(names: &[String]) -> Result<CertificatePem, TlsError
     })
 }
 
+/// Another one for a key that is there.
+pub fn certificate_of_key(names: &[String], private_key: &[u8]) -> Result<Vec<u8>, TlsError> {
+    let made = || {
+        let text = String::from_utf8_lossy(private_key);
+        let key = rcgen::KeyPair::from_pem(&text)?;
+        rcgen::CertificateParams::new(names.to_vec())?.self_signed(&key)
+    };
+    let made = made().map_err(|error| {
+        TlsError(format!("cannot make a certificate for the private key that is there: {error}"))
+    })?;
+    Ok(made.pem().into_bytes())
+}
+
 /// A configuration for TLS 1.2 and 1.3 that asks clients for no certificate.
 pub fn server_config(pem: &CertificatePem) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = CertificateDer::pem_slice_iter(&pem.certificate)

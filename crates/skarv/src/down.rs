@@ -8,11 +8,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::DownOptions;
+use crate::config::Role;
+use crate::manage;
 use crate::process::{self, Signal, Watched};
-use crate::status_file::{State, Status};
+use crate::status_file::{NOT_RESTED, State, Status};
 
 /// More than a supervisor gives its nodes.
-const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(30);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(45);
+/// What the disks have to take what was committed last.
+const REST_TIMEOUT: Duration = Duration::from_secs(10);
 const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,19 +49,27 @@ fn down(given: &Path) -> Result<String, String> {
                 dir.join("supervisor.log").display()
             ));
         }
+        if Status::read(&dir)?.is_some_and(|status| status.has_not_rested) {
+            return Err(format!("the cluster in {shown} is {NOT_RESTED}"));
+        }
         return Ok(format!("stopped the cluster in {shown}: {running} nodes and their supervisor"));
     }
     let nodes = running(&status, &dir);
     if nodes.is_empty() {
         return Ok(format!("the cluster in {shown} is not running: nothing to stop"));
     }
+    let has_rested = rest(&status, &nodes, &dir);
     stop_nodes(&nodes, &dir)?;
     status.state = State::Stopped;
     status.supervisor_pid = None;
     for node in &mut status.nodes {
         node.pid = None;
     }
+    status.has_not_rested = !has_rested;
     status.write()?;
+    if !has_rested {
+        return Err(format!("the cluster in {shown} is {NOT_RESTED}"));
+    }
     Ok(format!(
         "stopped {} nodes of the cluster in {shown}; their supervisor was gone",
         nodes.len()
@@ -68,6 +80,23 @@ fn down(given: &Path) -> Result<String, String> {
 fn running(status: &Status, dir: &Path) -> Vec<(u16, u32)> {
     let nodes = status.nodes.iter().filter_map(|node| Some((node.id, node.pid?)));
     nodes.filter(|(id, pid)| process::is_node(*pid, dir, *id)).collect()
+}
+
+/// As a supervisor does: the nodes close their connections, and the disks take what was committed. True if they have.
+fn rest(status: &Status, nodes: &[(u16, u32)], dir: &Path) -> bool {
+    let data = status.nodes.iter().filter(|node| node.roles.contains(&Role::Data));
+    let mut left: Vec<(u16, u32, &Path)> = data
+        .filter_map(|node| {
+            let (id, pid) = nodes.iter().find(|(id, _)| *id == node.id)?;
+            Some((*id, *pid, node.management_socket.as_path()))
+        })
+        .collect();
+    process::wait_while(REST_TIMEOUT, || {
+        left.retain(|(id, pid, socket)| {
+            !manage::has_rested(socket) && process::is_node(*pid, dir, *id)
+        });
+        !left.is_empty()
+    })
 }
 
 fn stop_nodes(nodes: &[(u16, u32)], dir: &Path) -> Result<(), String> {

@@ -23,6 +23,12 @@ pub fn request_at_once(socket: &Path, request: &Value) -> Result<Value, Manageme
     management_request(socket, request, TIMEOUT_AT_ONCE)
 }
 
+/// Asks a data node to close its connections and to wait for the disks; or, asked again, whether they have what was committed.
+pub fn has_rested(socket: &Path) -> bool {
+    let answer = request_at_once(socket, &json!({"command": "rest"}));
+    answer.is_ok_and(|answer| answer["rested"] == json!(true))
+}
+
 /// The nodes of a directory, as far as it tells.
 pub struct Nodes {
     pub dir: PathBuf,

@@ -45,6 +45,9 @@ pub struct Plan {
 pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
     let path = Config::path_in(dir);
     let old = if path.exists() { Some(Config::read(&path)?) } else { None };
+    if old.is_none() && !options.initial {
+        refuse_rows_of_others(dir)?;
+    }
     let shape = shape(options, old.as_ref(), dir)?;
     let mut notes = Vec::new();
     let (shape, moved) = with_free_links(shape)?;
@@ -77,6 +80,28 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
         config::check_socket_path(&io::NodeOptions::default_link_socket(dir, id))?;
     }
     Ok(Plan { config, restarted: old.is_some() && !options.initial, notes })
+}
+
+/// Nodes that were started by hand, or whose `config.json` is gone, have their rows here: they are not to go for want of a word.
+fn refuse_rows_of_others(dir: &Path) -> Result<(), String> {
+    let shown = dir.display();
+    let entries =
+        std::fs::read_dir(dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_of_node = |name: &String| {
+        let ends = name.ends_with(".control") || name.ends_with(".rows");
+        name.starts_with("node") && ends
+    };
+    let mut found: Vec<String> = names.filter(is_of_node).collect();
+    found.sort();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "{shown} has no config.json, and rows or control files of nodes: {}. Put config.json back to start with them, start \
+             the nodes as before (`skarv server`), or give another --dir; `--initial` removes them and begins anew",
+            found.join(", ")
+        )),
+    }
 }
 
 fn shape(options: &UpOptions, old: Option<&Config>, dir: &Path) -> Result<Shape, String> {
@@ -262,6 +287,18 @@ mod tests {
             panic!("it is up");
         };
         options
+    }
+
+    /// A directory with rows and no configuration is not taken for an empty one.
+    #[test]
+    fn rows_without_a_configuration_are_left() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(make(&options("--data-nodes 1 --port 0"), dir.path()).is_ok());
+        std::fs::create_dir(dir.path().join("node2.rows")).expect("it is ours");
+        let refused =
+            make(&options("--data-nodes 1 --port 0"), dir.path()).expect_err("rows are there");
+        assert!(refused.contains("node2.rows") && refused.contains("--initial"), "{refused}");
+        assert!(make(&options("--data-nodes 1 --port 0 --initial"), dir.path()).is_ok());
     }
 
     /// Data nodes, replicas and workers asked for, and the configuration that comes of it.

@@ -22,8 +22,14 @@ pub struct Status {
     /// The process that `skarv up` is, or left behind; null when the cluster is stopped.
     pub supervisor_pid: Option<u32>,
     pub replicas: u16,
+    /// It was stopped, and [`NOT_RESTED`].
+    #[serde(default)]
+    pub has_not_rested: bool,
     pub nodes: Vec<NodeStatus>,
 }
+
+/// What may be lost of a cluster that was stopped like this, `skarv.restart_info` says when it has started again.
+pub const NOT_RESTED: &str = "stopped before all disks held what was committed last";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -89,6 +95,7 @@ impl Status {
             state: State::Starting,
             supervisor_pid: None,
             replicas: config.replicas,
+            has_not_rested: false,
             nodes: config.nodes.iter().map(node).collect(),
         }
     }

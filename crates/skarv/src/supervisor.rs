@@ -28,7 +28,7 @@ use crate::config::{Config, Role};
 use crate::console::Console;
 use crate::process::{self, Signal};
 use crate::server::{EXIT_CODE_LINK_PORT_TAKEN, EXIT_CODE_RESTART, EXIT_CODE_STOPPED};
-use crate::status_file::{State, Status};
+use crate::status_file::{NOT_RESTED, State, Status};
 use crate::{manage, plan, requests, up};
 
 /// How often nodes that start are asked whether they are ready.
@@ -185,8 +185,9 @@ impl<'a> Supervisor<'a> {
                 restart_at: None,
                 restart_pause: RESTART_PAUSE_MIN,
             });
+            // Who finds them when this process is gone must know all of them.
+            self.write_status();
         }
-        self.write_status();
         self.wait_ready(deadline)
     }
 
@@ -537,10 +538,8 @@ impl<'a> Supervisor<'a> {
             .collect();
         while !left.is_empty() {
             left.retain(|index| {
-                let socket = &self.status.nodes[*index].management_socket;
-                let answer = manage::request_at_once(socket, &json!({"command": "rest"}));
                 // One that has ended has nothing to wait for.
-                answer.map_or(true, |answer| answer["rested"] != json!(true))
+                !manage::has_rested(&self.status.nodes[*index].management_socket)
                     && self.nodes[*index].reap().is_none()
             });
             if left.is_empty() || deadline <= Instant::now() {
@@ -552,7 +551,8 @@ impl<'a> Supervisor<'a> {
             }
         }
         if !left.is_empty() {
-            self.console.warn("stopped before all disks held what was committed last");
+            self.console.warn(NOT_RESTED);
+            self.status.has_not_rested = true;
         }
     }
 

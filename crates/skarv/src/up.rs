@@ -134,7 +134,7 @@ fn detach(dir: &Path) -> Result<ExitCode, String> {
     command.args(arguments).arg("--supervisor").stdin(Stdio::null()).stdout(Stdio::piped());
     // Whoever reads this command's standard error to its end must not wait for the supervisor's; and should the
     // supervisor panic, its message has a place. Whether the directory can be used, it finds out and says itself.
-    let log = fs::create_dir_all(dir).and_then(|()| {
+    let log = io::make_dir(dir).and_then(|()| {
         OpenOptions::new().create(true).append(true).open(dir.join("supervisor.log"))
     });
     command.stderr(log.map_or(Stdio::null(), Stdio::from));

@@ -500,6 +500,12 @@ impl Control {
         message: &RegisterNode,
         context: &mut Context<'_>,
     ) {
+        if self.state.groups.is_empty() && !message.disk.points.is_empty() {
+            let what = "has rows of a cluster on its disk, of which no voter knows, so nothing is begun: bring the voters' control \
+                        files back, or begin anew without those rows (--initial)";
+            self.tell_once(node, what, context);
+            return;
+        }
         let point = match message.loaded {
             Loaded::NotYet => self.restarts.point_to_load(node, &self.state),
             Loaded::Loading => return,
