@@ -88,10 +88,13 @@ fn refuse_rows_of_others(dir: &Path) -> Result<(), String> {
     let entries =
         std::fs::read_dir(dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_of_node = |name: &String| {
-        let ends = name.ends_with(".control") || name.ends_with(".rows");
-        name.starts_with("node") && ends
+    // A device of its own may have been mounted for them, and be empty.
+    let has_rows = |name: &String| {
+        let inside = std::fs::read_dir(dir.join(name)).into_iter().flatten().flatten();
+        name.ends_with(".rows") && inside.into_iter().any(|file| file.file_name() != "lost+found")
     };
+    let is_of_node =
+        |name: &String| name.starts_with("node") && (name.ends_with(".control") || has_rows(name));
     let mut found: Vec<String> = names.filter(is_of_node).collect();
     found.sort();
     match found.is_empty() {
@@ -294,7 +297,10 @@ mod tests {
     fn rows_without_a_configuration_are_left() {
         let dir = tempfile::tempdir().expect("a directory");
         assert!(make(&options("--data-nodes 1 --port 0"), dir.path()).is_ok());
-        std::fs::create_dir(dir.path().join("node2.rows")).expect("it is ours");
+        let rows = dir.path().join("node2.rows");
+        std::fs::create_dir_all(rows.join("lost+found")).expect("it is ours");
+        assert!(make(&options("--data-nodes 1 --port 0"), dir.path()).is_ok(), "a device");
+        std::fs::create_dir(rows.join("part-0")).expect("it is ours");
         let refused =
             make(&options("--data-nodes 1 --port 0"), dir.path()).expect_err("rows are there");
         assert!(refused.contains("node2.rows") && refused.contains("--initial"), "{refused}");
