@@ -206,12 +206,16 @@ def test_data_node_dies(environment):
     assert down.returncode == 0 and cluster.running() == [], down
 
 
-def test_supervisor_dies(environment):
-    """Without its supervisor a cluster works on; `up` refuses its directory, and `down` stops its nodes as planned: nothing is lost."""
-    cluster = environment.cluster("data")
+def kill_supervisor(cluster):
     supervisor = cluster.status()["supervisor_pid"]
     os.kill(supervisor, signal.SIGKILL)
     wait_for("the supervisor is gone", lambda: not arguments_of(supervisor)[0:1] or arguments_of(supervisor) == [""])
+
+
+def test_supervisor_dies(environment):
+    """Without its supervisor a cluster works on; `up` refuses its directory, and `down` stops its nodes as planned: nothing is lost."""
+    cluster = environment.cluster("data")
+    kill_supervisor(cluster)
     assert cluster.sql(2, "SELECT 1") == [["1"]]
     result = environment.run("up", "--dir", cluster.dir, "--port", 0)
     assert result.returncode == 1 and "still run" in result.stderr, result
@@ -224,9 +228,7 @@ def test_supervisor_dies(environment):
         cluster.up()
         assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [[str(id + 1)]]
         assert cluster.sql(2, "SELECT NOTHING_LOST FROM skarv.restart_info LIMIT 1") == [["YES"]]
-        supervisor = cluster.status()["supervisor_pid"]
-        os.kill(supervisor, signal.SIGKILL)
-        wait_for("the supervisor is gone", lambda: not arguments_of(supervisor)[0:1] or arguments_of(supervisor) == [""])
+        kill_supervisor(cluster)
 
 
 def test_rows_without_configuration(environment):

@@ -98,18 +98,16 @@ impl Session {
 
     /// Runs the operations: all or, when refused, none of the statement they belong to. Reads of rows that are too long for one answer
     /// are asked for one after the other.
-    pub async fn execute(&mut self, batch: Batch) -> Result<BatchResult, Refusal> {
-        let mut reads = Vec::new();
-        let are_reads = || batch.ops.iter().filter(|op| matches!(op.kind, OpKind::Read { .. }));
-        if !batch.commit && are_reads().nth(1).is_some() {
+    pub async fn execute(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+        let reads = || {
             let numbered = batch.ops.iter().enumerate();
-            let read = numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }));
-            reads = read.map(|(position, op)| (position, op.clone())).collect();
-        }
-        if reads.is_empty() {
+            numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }))
+        };
+        if batch.commit || reads().nth(1).is_none() {
             return self.execute_once(batch).await;
         }
-        let mut batch = batch;
+        let mut reads: Vec<(usize, Op)> =
+            reads().map(|(position, op)| (position, op.clone())).collect();
         let ops = std::mem::take(&mut batch.ops);
         let again = batch.clone();
         let mut result = self.execute_once(Batch { ops, ..batch }).await?;

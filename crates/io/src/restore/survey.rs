@@ -369,6 +369,18 @@ mod tests {
         History { lineage: Lineage(1), restarts, catalogue }
     }
 
+    fn backup() -> BackupContents {
+        BackupContents {
+            cluster: ClusterId(1),
+            id: 1,
+            run: 1,
+            at: Timestamp(10),
+            unix_micros: 100 * SECOND,
+            history: history(),
+            parts: Vec::new(),
+        }
+    }
+
     /// A part's log, with what its node attests at places.
     fn part(entries: &[(u64, DiskEntry)], attested: &[(u64, u64)]) -> PartSurvey {
         let mut part = PartSurvey::new(vec![SHARD]);
@@ -428,15 +440,7 @@ mod tests {
     /// What the marks leave out is refused, not answered with what was long before; the moments around it are named, and are restored.
     #[test]
     fn holes_are_named() {
-        let backup = BackupContents {
-            cluster: ClusterId(1),
-            id: 1,
-            run: 1,
-            at: Timestamp(10),
-            unix_micros: 100 * SECOND,
-            history: history(),
-            parts: Vec::new(),
-        };
+        let backup = backup();
         let log = [(10, closed(10)), (20, closed(20)), (30, closed(30)), (40, closed(40))];
         // The second node says nothing for a minute, in which the first goes on.
         let whole = [(100, 10), (105, 20), (130, 30), (165, 40), (170, 40)];
@@ -471,15 +475,7 @@ mod tests {
     /// While a disk holds up the checkpoints, marks go on as they do while nothing is committed: what is newer in the log tells.
     #[test]
     fn a_checkpoint_that_is_held_up_is_no_moment() {
-        let backup = BackupContents {
-            cluster: ClusterId(1),
-            id: 1,
-            run: 1,
-            at: Timestamp(10),
-            unix_micros: 100 * SECOND,
-            history: history(),
-            parts: Vec::new(),
-        };
+        let backup = backup();
         let commit = |lineage: u64, ts: u64| {
             let (ts, lineage) = (Some(Timestamp(ts)), Lineage(lineage));
             let kind = RecordKind::Commit { ts, participants: Vec::new(), joined: Vec::new() };
