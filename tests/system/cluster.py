@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -50,13 +51,11 @@ class Environment:
         return Cluster(self, name)
 
     def show_logs(self):
-        for cluster in self.clusters:
-            for name in sorted(os.listdir(cluster.dir)) if os.path.isdir(cluster.dir) else []:
-                if name.endswith(".log"):
-                    with open(os.path.join(cluster.dir, name), errors="replace") as file:
-                        lines = file.read().splitlines()[-15:]
-                    print(f"--- the end of {name}")
-                    print("\n".join(f"    {line[:400]}" for line in lines), flush=True)
+        """The ends of all logs below this test's directory, those of nodes that were started by hand, too."""
+        for path in sorted(pathlib.Path(self.dir).rglob("*.log")):
+            lines = path.read_text(errors="replace").splitlines()[-15:]
+            print(f"--- the end of {path.relative_to(self.dir)}")
+            print("\n".join(f"    {line[:400]}" for line in lines), flush=True)
 
     def close(self, failed):
         for cluster in self.clusters:
@@ -217,7 +216,7 @@ def free_ports(count):
 class ByHand:
     """Two data nodes and a voter, each started by hand from one configuration file, in a directory of its own."""
 
-    def __init__(self, environment):
+    def __init__(self, environment, **config):
         self.environment = environment
         first = free_ports(5)
         nodes = [{"id": 1, "roles": ["voter"], "address": f"127.0.0.1:{first}"}]
@@ -226,7 +225,7 @@ class ByHand:
                           "mysql": f"127.0.0.1:{first + id + 1}", "socket": "mysql.sock"})
         self.config = environment.path("cluster.config")
         with open(self.config, "w") as file:
-            json.dump({"cluster_id": "00000000000000aa", "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+            json.dump({"cluster_id": "00000000000000aa", "replicas": 2, "memory": "64M", **config, "nodes": nodes}, file)
         self.processes = {id: self.start(id) for id in (1, 2, 3)}
         for id in self.processes:
             self.wait_ready(id)

@@ -203,7 +203,8 @@ def test_progress(environment):
 def test_by_hand(environment):
     """Without a supervisor: a node that is started again from its directory says that it is over; without the directory it must be
     known to be, and is no voter any more."""
-    nodes = ByHand(environment)
+    # Silence is long, because a process must be started within it.
+    nodes = ByHand(environment, heartbeat_ms=1000)
     nodes.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1),(2),(3)")
     nodes.kill(3)
     nodes.restart(3)
