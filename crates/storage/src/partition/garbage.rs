@@ -4,6 +4,8 @@
 //! place, or its own when it is a deletion. One entry a row, so the queue never outgrows the rows; a partition without
 //! old versions has an empty one.
 
+use std::collections::BTreeSet;
+
 use types::Timestamp;
 
 use super::version::{self, Header, KEYS_DIFFER, PENDING, QUEUED, TOMBSTONE};
@@ -129,16 +131,52 @@ impl Partition {
         }
         let mut gone = 0;
         version = first;
+        // Looked up for each version that goes, where they are several: chains can be long on both sides.
+        let is_one = version::header(&self.heap, first).older == NIL;
+        let kept = (differ && !is_one).then(|| self.keys_of_chain(row.0));
         while version != NIL {
-            let (header, bytes) = version::header_and_row(&self.heap, version);
+            let header = version::header(&self.heap, version);
             if differ && !header.is(TOMBSTONE) {
-                let bytes = bytes.into_owned();
-                self.remove_keys(&bytes, row.0);
+                match &kept {
+                    Some(kept) => self.remove_keys_but(version, kept),
+                    None => self.remove_keys(version, row.0),
+                }
             }
             version::free(&mut self.heap, version);
             gone += 1;
             version = header.older;
         }
         gone
+    }
+
+    /// The keys that the versions from this one on have in each index; none of the primary one.
+    fn keys_of_chain(&self, mut version: u32) -> Vec<BTreeSet<Vec<u8>>> {
+        let mut keys = vec![BTreeSet::new(); self.indexes.len()];
+        let mut key = Vec::new();
+        while version != NIL {
+            let (header, row) = version::header_and_row(&self.heap, version);
+            if !header.is(TOMBSTONE) {
+                for (index, keys) in keys.iter_mut().enumerate().skip(1) {
+                    self.entry_key(index, &row, &mut key);
+                    if !keys.contains(&key) {
+                        keys.insert(key.clone());
+                    }
+                }
+            }
+            version = header.older;
+        }
+        keys
+    }
+
+    /// Removes the secondary entries of a version's row, but those that are kept.
+    fn remove_keys_but(&mut self, version: u32, kept: &[BTreeSet<Vec<u8>>]) {
+        let row = version::row(&self.heap, version).into_owned();
+        let mut key = Vec::new();
+        for (index, kept) in kept.iter().enumerate().skip(1) {
+            self.entry_key(index, &row, &mut key);
+            if !kept.contains(&key) {
+                self.indexes[index].tree.remove(&mut self.heap, &key);
+            }
+        }
     }
 }

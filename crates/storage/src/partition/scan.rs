@@ -12,6 +12,9 @@ use super::{Direction, KeyRange, OrderedIndex, Partition, Read, RowHandle, Visib
 use crate::arena::NIL;
 use crate::tree::Cursor;
 
+/// Entries that a scan passes over, because its reader sees nothing there, before it says where it is.
+const PASSED_OVER_MAX: usize = 32;
+
 /// An entry of an index. Some version of the row has, or had, this key; the reader's version may have another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<'s> {
@@ -102,13 +105,15 @@ impl<'a> Scan<'a> {
     }
 
     /// The next entry whose row the reader sees under this key. Rows that are not there, or not there under this key,
-    /// come as `Absent` when an active version was passed over to find that out; undecided ones always come.
+    /// come as `Absent` when an active version was passed over to find that out; undecided ones always come. So does one in many
+    /// of those that are not there: who scans can count them, and rest.
     pub fn next_visible(
         &mut self,
         at: Timestamp,
         reader: Option<TransactionId>,
     ) -> Option<ScanItem<'_, 'a>> {
         let partition = self.partition;
+        let mut passed_over = 0;
         let (row, read) = loop {
             let row = self.advance()?;
             let mut read = partition.read(row, at, reader);
@@ -123,7 +128,11 @@ impl<'a> Scan<'a> {
                     read.visible = Visible::Absent;
                 }
             }
-            if read.visible != Visible::Absent || read.passed.is_some() {
+            passed_over += 1;
+            if read.visible != Visible::Absent
+                || read.passed.is_some()
+                || passed_over == PASSED_OVER_MAX
+            {
                 break (row, read);
             }
         };

@@ -126,8 +126,7 @@ impl Partition {
         self.live_count -= u64::from(!head.is(TOMBSTONE));
         self.cut_behind(row, row.0);
         if !head.is(TOMBSTONE) {
-            let bytes = version::row(&self.heap, row.0).into_owned();
-            self.remove_keys(&bytes, NIL);
+            self.remove_keys(row.0, NIL);
         }
         self.remove_row(row);
     }
@@ -342,7 +341,7 @@ impl Partition {
 
     /// Drops the pending version, its index entries, and the row when nothing else is left of it.
     fn pop_pending(&mut self, row: RowHandle) {
-        let (head, bytes) = version::header_and_row(&self.heap, row.0);
+        let head = version::header(&self.heap, row.0);
         assert!(head.is(PENDING));
         self.saved = None;
         self.pending.leave(head.stamp);
@@ -351,8 +350,7 @@ impl Partition {
         let has_own_keys =
             head.older == NIL || older_deleted || head.is(KEYS_DIFFER) || self.is_building();
         if !head.is(TOMBSTONE) && has_own_keys {
-            let bytes = bytes.into_owned();
-            self.remove_keys(&bytes, head.older);
+            self.remove_keys(row.0, head.older);
         }
         if head.older == NIL {
             assert!(!head.is(QUEUED));
@@ -377,10 +375,14 @@ impl Partition {
     }
 
     /// Removes the secondary entries of a version's row, but those of the versions from `remaining` on.
-    pub(super) fn remove_keys(&mut self, row: &[u8], remaining: u32) {
+    pub(super) fn remove_keys(&mut self, version: u32, remaining: u32) {
+        if self.indexes.len() == 1 {
+            return;
+        }
+        let row = version::row(&self.heap, version).into_owned();
         let mut key = Vec::new();
         for index in 1..self.indexes.len() {
-            self.entry_key(index, row, &mut key);
+            self.entry_key(index, &row, &mut key);
             if !self.chain_has_key(remaining, index, &key) {
                 self.indexes[index].tree.remove(&mut self.heap, &key);
             }
@@ -408,6 +410,9 @@ impl Partition {
         }
     }
     fn compute_keys_old(&mut self, version: u32) {
+        if self.indexes.len() == 1 {
+            return;
+        }
         let row = version::row(&self.heap, version);
         for (index, old) in self.indexes.iter().zip(&mut self.scratch.keys_old).skip(1) {
             entry_key(&self.table, &self.layout, &index.definition, &row, old);
@@ -419,14 +424,15 @@ impl Partition {
     }
     /// Computes a version's KEYS_DIFFER from its row and the next older one.
     pub(super) fn refresh_keys_differ(&mut self, version: u32) {
-        let (header, row) = version::header_and_row(&self.heap, version);
+        let header = version::header(&self.heap, version);
         let mut flag = 0;
-        if header.older != NIL {
+        if header.older != NIL && self.indexes.len() > 1 {
             let (older, older_row) = version::header_and_row(&self.heap, header.older);
-            let (mut key, mut key_older) = (Vec::new(), Vec::new());
             if !older.is(TOMBSTONE) && header.is(TOMBSTONE) {
                 flag = self.deletion_differs();
             } else if !older.is(TOMBSTONE) {
+                let row = version::row(&self.heap, version);
+                let (mut key, mut key_older) = (Vec::new(), Vec::new());
                 for index in 1..self.indexes.len() {
                     self.entry_key(index, &row, &mut key);
                     self.entry_key(index, &older_row, &mut key_older);
