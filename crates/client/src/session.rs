@@ -104,13 +104,13 @@ impl Session {
             numbered.filter(|(_, op)| matches!(op.kind, OpKind::Read { .. }))
         };
         if batch.commit || reads().nth(1).is_none() {
-            return self.execute_once(batch).await;
+            return self.execute_some(batch).await;
         }
         let mut reads: Vec<(usize, Op)> =
             reads().map(|(position, op)| (position, op.clone())).collect();
         let ops = std::mem::take(&mut batch.ops);
         let again = batch.clone();
-        let mut result = self.execute_once(Batch { ops, ..batch }).await?;
+        let mut result = self.execute_some(Batch { ops, ..batch }).await?;
         loop {
             let is_left = |(position, _): &(usize, Op)| {
                 matches!(result.results[*position][..], [OpResult::Later])
@@ -120,7 +120,7 @@ impl Session {
                 return Ok(result);
             }
             let ops = reads.iter().map(|(_, op)| op.clone()).collect();
-            let more = self.execute_once(Batch { ops, ..again.clone() }).await?;
+            let more = self.execute_some(Batch { ops, ..again.clone() }).await?;
             for ((position, _), read) in reads.iter().zip(more.results) {
                 result.results[*position] = read;
             }
@@ -128,7 +128,8 @@ impl Session {
         }
     }
 
-    async fn execute_once(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
+    /// The same, but reads that are too many for one answer are left to the caller, as [`OpResult::Later`].
+    pub async fn execute_some(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
         batch.durability = self.durability;
         let commit = batch.commit;

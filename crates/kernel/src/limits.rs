@@ -163,10 +163,13 @@ pub const HELD_MESSAGES_MAX: usize = 65_536;
 pub const SCAN_ROWS_VISITED_MAX: u32 = 4_096;
 /// The same for a scan under locks, whose rows all cost a lock and mostly come back as writes: a tenth of a millisecond.
 pub const SCAN_ROWS_LOCKED_MAX: u32 = 64;
-/// Bytes of rows in one scan answer.
+/// Bytes of rows, or of groups, in one scan answer.
 pub const SCAN_BYTES_MAX: usize = 1 << 20;
-/// Bytes of rows that reads by key answer together: the one that passes it is the last.
-pub const READ_BYTES_MAX: usize = 8 << 20;
+/// Bytes of rows a scan looks at before it hands back what it has: a long row is copied for that.
+pub const SCAN_BYTES_LOOKED_AT_MAX: usize = 8 << 20;
+/// Bytes of rows that reads by key answer together: the one that passes it is the last. More than the SQL layer asks for at once where
+/// rows are short.
+pub const READ_BYTES_MAX: usize = 20 << 20;
 /// Groups of a partial aggregate in one scan answer.
 pub const SCAN_GROUPS_MAX: usize = 16_384;
 

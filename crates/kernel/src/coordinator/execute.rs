@@ -355,11 +355,9 @@ impl Coordinator {
         message: &TransactionUnknown,
         context: &mut Context<'_>,
     ) {
+        // Others may not have answered, nor even begun.
         let Some(session) = self.session_of(message.request, message.shard) else { return };
-        let pending = self.take_pending(session);
-        drop(pending);
-        self.roll_back(session, context);
-        self.finish(session, Reply::Refused(Refusal::RolledBack), context);
+        self.lose(session, Refusal::RolledBack, context);
     }
 
     /// Every shard has answered.

@@ -94,7 +94,7 @@ impl Coordinator {
     }
 
     /// Rolls back what is left of a transaction, and tells its session: now, or when it asks for something next.
-    fn lose(&mut self, session: SessionId, why: Refusal, context: &mut Context<'_>) {
+    pub(super) fn lose(&mut self, session: SessionId, why: Refusal, context: &mut Context<'_>) {
         let was_asked = self.sessions[&session].pending.is_some();
         if was_asked {
             self.take_pending(session);

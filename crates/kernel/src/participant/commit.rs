@@ -434,7 +434,19 @@ impl Shard {
         outcome: Outcome,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
-        let entry = self.transactions.remove(&transaction).expect("the caller looked");
+        let mut entry = self.transactions.remove(&transaction).expect("the caller looked");
+        // Nobody waits any more to hear that its statement is undone.
+        self.undoing.remove(&transaction);
+        if let Some(End::Commit(asked)) = entry.end.take() {
+            // Those that have joined it have coordinators of their own.
+            for (joined, answer) in asked.answers {
+                if let Answer::Execute { request, .. } = answer
+                    && joined != transaction
+                {
+                    self.send_unknown(joined, request, context);
+                }
+            }
+        }
         let rows = entry.into_rows();
         if rows.len() > 0 {
             NodeStatistics::add(&context.node.statistics.aborts, 1);

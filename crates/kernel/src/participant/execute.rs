@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use protocol::Message;
 use protocol::Refusal;
 use protocol::message::{
-    Committed, Execute, ExecuteOk, Holds, ReadView, Room, Undo as UndoMessage, UndoOk,
+    Committed, Execute, ExecuteOk, ExecuteRefused, Holds, ReadView, Room, Undo as UndoMessage,
+    UndoOk,
 };
 use protocol::op::{
     Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
@@ -23,6 +24,7 @@ use types::{
     ColumnType, Expr, RowLayout, RowView, Table, TableId, Timestamp, TransactionId, Value, ValueRef,
 };
 
+use super::long::Undoing;
 use super::parked::{Parked, WaitsFor, needs_transaction};
 use super::shard::{Answer, Shard, ShardTransaction, TransactionState, WriteEntry};
 use crate::limits::READ_BYTES_MAX;
@@ -571,26 +573,56 @@ impl Shard {
         Ok(())
     }
 
-    /// Undoes the transaction's writes of statements from this one on; its locks stay.
-    pub(super) fn undo_from(&mut self, transaction: TransactionId, statement: u32) {
-        let Some(entry) = self.transactions.get_mut(&transaction) else { return };
-        while entry.writes.last().is_some_and(|write| write.statement >= statement) {
+    /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many: true if that was all.
+    pub(super) fn undo_some(
+        &mut self,
+        transaction: TransactionId,
+        statement: u32,
+        count_max: usize,
+    ) -> bool {
+        let Some(entry) = self.transactions.get_mut(&transaction) else { return true };
+        for _ in 0..count_max {
+            if entry.writes.last().is_none_or(|write| write.statement < statement) {
+                return true;
+            }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);
             }
         }
+        entry.writes.last().is_none_or(|write| write.statement < statement)
+    }
+
+    /// The same in steps; behind the last one its coordinator hears of it.
+    pub(super) fn undo(
+        &mut self,
+        transaction: TransactionId,
+        undoing: Undoing,
+        context: &mut Context<'_>,
+    ) {
+        if !self.undo_some(transaction, undoing.statement, context.node.record_rows_max()) {
+            let before = self.undoing.insert(transaction, undoing);
+            assert!(before.is_none(), "it is asked for nothing else meanwhile");
+            return self.go_on_later(context);
+        }
+        let (request, shard) = (undoing.request, self.id);
+        let message = match undoing.refusal {
+            None => Message::UndoOk(UndoOk { transaction, request, shard }),
+            Some(refusal) => Message::ExecuteRefused(ExecuteRefused {
+                transaction,
+                request,
+                shard,
+                refusal,
+                holds: self.holds(transaction),
+            }),
+        };
+        context.send_for(self.id, transaction.coordinator, message);
     }
 
     pub(super) fn on_undo(&mut self, message: &UndoMessage, context: &mut Context<'_>) {
-        self.undo_from(message.transaction, message.statement);
-        let answer = Message::UndoOk(UndoOk {
-            transaction: message.transaction,
-            request: message.request,
-            shard: self.id,
-        });
-        context.send_for(self.id, message.transaction.coordinator, answer);
+        let UndoMessage { transaction, request, statement, .. } = *message;
+        self.undo(transaction, Undoing { statement, request, refusal: None }, context);
     }
 }
 

@@ -65,7 +65,7 @@ impl Shard {
         execute.statement = next_statement;
         let mut progress = Progress::default();
         if self.run_ops(execute, &mut progress, context).is_err() {
-            self.undo_from(leader, execute.statement);
+            self.undo_some(leader, execute.statement, usize::MAX);
             execute.transaction = transaction;
             execute.statement = statement;
             self.parked.insert(token, parked);

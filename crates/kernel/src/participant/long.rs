@@ -7,6 +7,7 @@
 //! ```text
 //!   primary   Active --Commit, Prepare--> Sending --Part, Part, ...--> the rest goes as if it were all
 //!             decided or rolled back --> ending: its rows some at a time, then its locks
+//!             Undo, a statement refused --> undoing: its rows some at a time, then its coordinator is told
 //!   backup    Part --> pending rows, like those of a PREPARE
 //!             decided --> ending, likewise
 //! ```
@@ -14,6 +15,7 @@
 //! it, and the timestamp that comes at last is above it (R11). Readers of rows whose markers are set wait until the
 //! transaction has ended here; its locks last as long.
 
+use protocol::Refusal;
 use protocol::message::{Prepare, Record, RecordKind};
 use storage::{Pieces, RowHandle};
 use types::{TableId, Timestamp, TransactionId};
@@ -28,6 +30,14 @@ use crate::worker::Context;
 pub(super) enum End {
     Commit(CommitAsked),
     Prepare(Prepare),
+}
+
+/// A statement, and those behind it, of which not all is undone yet.
+pub(super) struct Undoing {
+    pub statement: u32,
+    /// Who waits for it, and why it is undone if the transaction's coordinator does not know.
+    pub request: u64,
+    pub refusal: Option<Refusal>,
 }
 
 /// A transaction that is decided, with the rows that do not show it yet. When there are none left its locks go.
@@ -257,10 +267,14 @@ impl Shard {
         !self.sending.is_empty() && self.parts_in_flight < PARTS_IN_FLIGHT_MAX
     }
 
+    fn has_rows_to_end(&self) -> bool {
+        !self.endings.is_empty() || !self.undoing.is_empty()
+    }
+
     /// Asks to be taken up again, behind what waits for this worker now.
     pub(super) fn go_on_later(&mut self, context: &mut Context<'_>) {
         let has_more =
-            self.may_send_part() || !self.endings.is_empty() || self.has_upkeep || self.may_fill();
+            self.may_send_part() || self.has_rows_to_end() || self.has_upkeep || self.may_fill();
         if has_more && !self.goes_on {
             self.goes_on = true;
             context.go_on_later(self.id);
@@ -283,6 +297,9 @@ impl Shard {
                 let (granted, _) = self.end_some(transaction, ending, context);
                 self.resume(granted, context);
             }
+        }
+        for (transaction, undoing) in std::mem::take(&mut self.undoing) {
+            self.undo(transaction, undoing, context);
         }
         if std::mem::take(&mut self.has_upkeep) {
             self.keep_house_or_end(context);

@@ -1,13 +1,13 @@
 //! Operations that wait: for a row lock, or for the decision of a commit they met.
 
-use protocol::Message;
 use protocol::Refusal;
-use protocol::message::{Cancel, Execute, ExecuteRefused};
+use protocol::message::{Cancel, Execute};
 use protocol::op::{Lock, OpKind};
 use storage::LockTable;
 use types::TransactionId;
 
 use super::execute::Progress;
+use super::long::Undoing;
 use super::shard::Shard;
 use crate::node::Mutation;
 use crate::worker::{Context, Time};
@@ -111,17 +111,13 @@ impl Shard {
         refusal: Refusal,
         context: &mut Context<'_>,
     ) {
-        if context.node.mutation != Mutation::StatementNotUndone {
-            self.undo_from(execute.transaction, execute.statement);
-        }
-        let message = Message::ExecuteRefused(ExecuteRefused {
-            transaction: execute.transaction,
-            request: execute.request,
-            shard: self.id,
-            refusal,
-            holds: self.holds(execute.transaction),
-        });
-        context.send_for(self.id, execute.transaction.coordinator, message);
+        // Of no statement.
+        let none = u32::MAX;
+        let is_undone = context.node.mutation != Mutation::StatementNotUndone;
+        let statement = if is_undone { execute.statement } else { none };
+        let request = execute.request;
+        let undoing = Undoing { statement, request, refusal: Some(refusal) };
+        self.undo(execute.transaction, undoing, context);
     }
 
     pub(super) fn on_cancel(&mut self, message: &Cancel, context: &mut Context<'_>) {

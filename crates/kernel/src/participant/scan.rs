@@ -17,7 +17,10 @@ use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
 
 use super::execute::{Stop, mode_of, passes, project_into, projected_layout, read_timestamp};
 use super::shard::Shard;
-use crate::limits::{SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_LOCKED_MAX, SCAN_ROWS_VISITED_MAX};
+use crate::limits::{
+    SCAN_BYTES_LOOKED_AT_MAX, SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_LOCKED_MAX,
+    SCAN_ROWS_VISITED_MAX,
+};
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -26,6 +29,8 @@ pub(super) struct ScanProgress {
     range: usize,
     after: Option<Vec<u8>>,
     visited: u32,
+    /// Bytes of the rows that were looked at: a long one is copied for that, whatever is wanted of it.
+    looked_at: usize,
     found: u64,
     output: Output,
     shard: ShardId,
@@ -42,7 +47,7 @@ struct Found {
 
 enum Output {
     Rows(RowBatch),
-    Groups(BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>),
+    Groups { groups: BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>, size: usize },
 }
 
 impl Shard {
@@ -105,6 +110,12 @@ impl Shard {
             }
             progress.range += 1;
             progress.after = None;
+            // One in which nothing is found is work, too.
+            progress.visited += 1;
+            if progress.range < scan.ranges.len() && progress.is_full(scan) {
+                more = true;
+                break;
+            }
         }
         Ok(progress.finish(more, scan))
     }
@@ -133,6 +144,7 @@ impl Shard {
                 Visible::Row(row) => {
                     let view = RowView::new(&replica.layout, &row);
                     progress.visited += 1;
+                    progress.looked_at += row.len();
                     if passes(scan.filter.as_ref(), &view, evaluation)? {
                         progress.add(scan, &view, item.key, projection, evaluation)?;
                     }
@@ -186,6 +198,7 @@ impl Shard {
                 if has_row {
                     let replica = &self.tables[&table];
                     if let Some((_, row)) = self.latest(table, &key, owner) {
+                        progress.looked_at += row.len();
                         let view = RowView::new(&replica.layout, &row);
                         let current = replica.partition.entry_is_current(scan.index, &entry, &row);
                         if current && passes(scan.filter.as_ref(), &view, evaluation)? {
@@ -280,16 +293,18 @@ impl Shard {
         evaluation: &mut EvalContext<'_>,
     ) -> Result<Vec<Found>, Stop> {
         const CANDIDATES: usize = 32;
+        let mut looked_at = 0;
         let replica = &self.tables[&table];
         let after = progress.after.as_deref();
         let mut rows = replica.partition.scan(scan.index, range, direction(scan), after);
         let mut candidates = Vec::new();
-        while candidates.len() < CANDIDATES {
+        while candidates.len() < CANDIDATES && looked_at < SCAN_BYTES_MAX {
             let Some(item) = rows.next_visible(Timestamp::MAX, Some(owner)) else { break };
             let disputed = item.read.passed.is_some();
             let wanted = match &item.read.visible {
                 Visible::Row(row) => {
                     let view = RowView::new(&replica.layout, row);
+                    looked_at += row.len();
                     disputed || passes(scan.filter.as_ref(), &view, evaluation)?
                 }
                 Visible::Absent => disputed,
@@ -319,7 +334,7 @@ impl ScanProgress {
             ScanOutput::Rows { .. } => {
                 Output::Rows(RowBatch { shard: shard.id, ..RowBatch::default() })
             }
-            ScanOutput::Groups { .. } => Output::Groups(BTreeMap::new()),
+            ScanOutput::Groups { .. } => Output::Groups { groups: BTreeMap::new(), size: 0 },
         };
         let (range, after) = match &scan.resume {
             None => (0, None),
@@ -330,20 +345,31 @@ impl ScanProgress {
                 (range as usize, after.map(|key| key.0))
             }
         };
-        Ok(ScanProgress { range, after, visited: 0, found: 0, output, shard: shard.id })
+        Ok(ScanProgress {
+            range,
+            after,
+            visited: 0,
+            looked_at: 0,
+            found: 0,
+            output,
+            shard: shard.id,
+        })
     }
 
     fn is_full(&self, scan: &Scan) -> bool {
         let size = match &self.output {
             Output::Rows(batch) => batch.rows.len() + batch.keys.len(),
-            Output::Groups(groups) if groups.len() >= SCAN_GROUPS_MAX => SCAN_BYTES_MAX,
-            Output::Groups(_) => 0,
+            Output::Groups { groups, .. } if groups.len() >= SCAN_GROUPS_MAX => SCAN_BYTES_MAX,
+            Output::Groups { size, .. } => *size,
         };
         let visited_max = match scan.lock {
             Lock::None => SCAN_ROWS_VISITED_MAX,
             Lock::Shared | Lock::Exclusive => SCAN_ROWS_LOCKED_MAX,
         };
-        self.visited >= visited_max || size >= SCAN_BYTES_MAX || self.limit_reached(scan)
+        self.visited >= visited_max
+            || size >= SCAN_BYTES_MAX
+            || self.looked_at >= SCAN_BYTES_LOOKED_AT_MAX
+            || self.limit_reached(scan)
     }
 
     fn limit_reached(&self, scan: &Scan) -> bool {
@@ -372,7 +398,7 @@ impl ScanProgress {
                 batch.end_row(with_keys.then_some(entry));
                 Ok(())
             }
-            (Output::Groups(groups), ScanOutput::Groups { group_by, aggregates }) => {
+            (Output::Groups { groups, size }, ScanOutput::Groups { group_by, aggregates }) => {
                 let mut values = Vec::with_capacity(group_by.len());
                 let mut key = Vec::new();
                 for expr in group_by {
@@ -380,7 +406,10 @@ impl ScanProgress {
                     value.encode(&mut key);
                     values.push(value);
                 }
+                let key_size = key.len();
                 let (_, states) = groups.entry(key).or_insert_with(|| {
+                    // Once as the key and once as values.
+                    *size += 2 * key_size;
                     (values, aggregates.iter().map(AggregateState::new).collect())
                 });
                 for (aggregate, state) in aggregates.iter().zip(states) {
@@ -388,12 +417,14 @@ impl ScanProgress {
                         None => Value::Int(1),
                         Some(argument) => eval(argument, row, evaluation).map_err(Refusal::Eval)?,
                     };
+                    let before = state.size();
                     state.update(value.as_ref(), &mut evaluation.convert).map_err(Refusal::Eval)?;
+                    *size += state.size().saturating_sub(before) as usize;
                 }
                 Ok(())
             }
             (Output::Rows(_), ScanOutput::Groups { .. })
-            | (Output::Groups(_), ScanOutput::Rows { .. }) => {
+            | (Output::Groups { .. }, ScanOutput::Rows { .. }) => {
                 unreachable!("the output was made for this scan")
             }
         }
@@ -409,7 +440,7 @@ impl ScanProgress {
                 batch.next = next;
                 OpResult::Rows(batch)
             }
-            Output::Groups(groups) => {
+            Output::Groups { groups, .. } => {
                 let shard = self.shard;
                 OpResult::Groups(GroupBatch { shard, groups: groups.into_values().collect(), next })
             }

@@ -17,7 +17,7 @@ use types::{
 use super::commits::Commits;
 use super::disk::DiskLog;
 use super::learner::Filling;
-use super::long::{End, Ending};
+use super::long::{End, Ending, Undoing};
 use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
@@ -95,6 +95,8 @@ pub struct Shard {
     // On both.
     /// Long transactions that are decided, with the rows that do not show it yet.
     pub(super) endings: BTreeMap<TransactionId, Ending>,
+    /// Statements that are being undone, in steps.
+    pub(super) undoing: BTreeMap<TransactionId, Undoing>,
     /// The owner was asked to go on with long transactions and housekeeping.
     pub(super) goes_on: bool,
     /// The last piece of housekeeping left some to be done at once.
@@ -317,6 +319,7 @@ impl Shard {
             prepared: BTreeMap::new(),
             held_waiters: BTreeMap::new(),
             endings: BTreeMap::new(),
+            undoing: BTreeMap::new(),
             goes_on: false,
             has_upkeep: false,
             lacks_memory: false,

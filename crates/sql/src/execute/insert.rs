@@ -15,7 +15,7 @@ use types::{
     Catalogue, ColumnDefault, ColumnType, Expr, Index, IndexKind, RowView, Table, Value, ValueRef,
 };
 
-use super::rows::{owned_row, primary_key_in_entry};
+use super::rows::{keys_at_once, owned_row, primary_key_in_entry};
 use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, duplicate_error, encode, key_too_long,
     refuse_null, store_value, unique_key,
@@ -100,9 +100,13 @@ impl Session {
             InsertSource::Values(rows) => {
                 let mut first = 0;
                 while first < rows.len() {
-                    let last = rows.len().min(first + ROWS_PER_BATCH);
-                    let mut new_rows = Vec::with_capacity(last - first);
-                    for (position, values) in rows[first..last].iter().enumerate() {
+                    let most = rows.len().min(first + ROWS_PER_BATCH);
+                    let mut new_rows = Vec::with_capacity(most - first);
+                    let mut size = 0;
+                    for (position, values) in rows[first..most].iter().enumerate() {
+                        if BATCH_SIZE_MAX <= size {
+                            break;
+                        }
                         let number = (first + position + 1) as u64;
                         let row = self
                             .values_row(
@@ -116,8 +120,10 @@ impl Session {
                                 warnings,
                             )
                             .await?;
+                        size += row.iter().map(value_size).sum::<usize>();
                         new_rows.push(row);
                     }
+                    let last = first + new_rows.len();
                     let is_last = last == rows.len();
                     sequence.rows_after = rows.len() - last;
                     self.insert_rows(
@@ -147,8 +153,13 @@ impl Session {
                 let mut source = collector.rows.into_iter();
                 while done < total {
                     let mut new_rows = Vec::new();
-                    for values in source.by_ref().take(ROWS_PER_BATCH) {
+                    let mut size = 0;
+                    while new_rows.len() < ROWS_PER_BATCH
+                        && size < BATCH_SIZE_MAX
+                        && let Some(values) = source.next()
+                    {
                         pace.row().await;
+                        size += values.iter().map(value_size).sum::<usize>();
                         let number = (done + new_rows.len() + 1) as u64;
                         let given =
                             plan.columns.iter().map(|&column| usize::from(column)).zip(values);
@@ -399,7 +410,7 @@ impl Session {
             sequence.all_inserted();
             return Ok(());
         }
-        // Rounds of rows that share no key.
+        // Rounds of rows that share no key, and few where what they meet may be long.
         let catalogue = self.catalogue();
         let mut round: Vec<usize> = Vec::new();
         let mut keys: BTreeSet<(usize, Vec<u8>)> = BTreeSet::new();
@@ -410,7 +421,8 @@ impl Session {
                     unique_key(&plan.table, index, &view).map(|key| (number, key))
                 })
                 .collect();
-            if own.iter().any(|key| keys.contains(key)) {
+            let is_full = round.len() == keys_at_once(&plan.table);
+            if is_full || own.iter().any(|key| keys.contains(key)) {
                 self.insert_round(
                     run, plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed,
                     warnings,
@@ -495,19 +507,19 @@ impl Session {
         let conflicts = self.lock_keys(run, plan, catalogue, round, encoded, warnings).await?;
         let mut batch = self.batch(run);
         let mut written: Vec<Vec<u8>> = Vec::new();
+        let mut size = 0;
         // An old row that one row of the round has changed is not what was read: the next one that meets it must read again.
         let mut touched: BTreeSet<Vec<u8>> = BTreeSet::new();
         for (&position, conflicts) in round.iter().zip(conflicts) {
             let new = &encoded[position];
-            if conflicts.iter().any(|(key, _, _)| touched.contains(key)) {
-                self.flush(
-                    plan,
-                    std::mem::replace(&mut batch, self.batch(run)),
-                    &written,
-                    warnings,
-                )
-                .await?;
+            let is_touched = conflicts.iter().any(|(key, _, _)| touched.contains(key));
+            if is_touched || BATCH_SIZE_MAX <= size {
+                let batch = std::mem::replace(&mut batch, self.batch(run));
+                self.flush(plan, batch, &written, warnings).await?;
                 written.clear();
+                size = 0;
+            }
+            if is_touched {
                 touched.clear();
                 Box::pin(self.insert_round(
                     run,
@@ -526,6 +538,7 @@ impl Session {
             }
             let Some((first_key, first_index, first_row)) = conflicts.first() else {
                 batch.ops.extend(client::insert_ops(catalogue, table, new));
+                size += new.len();
                 written.push(new.clone());
                 changed.affected += 1;
                 sequence.inserted(position);
@@ -552,6 +565,7 @@ impl Session {
                         }
                     }
                     batch.ops.extend(client::insert_ops(catalogue, table, new));
+                    size += new.len();
                     written.push(new.clone());
                     changed.affected += 1;
                     sequence.inserted(position);
@@ -581,6 +595,7 @@ impl Session {
                             batch
                                 .ops
                                 .extend(client::replace_ops(catalogue, table, first_row, &row));
+                            size += row.len();
                             written.push(row);
                             touched.insert(first_key.clone());
                             changed.affected += 2;

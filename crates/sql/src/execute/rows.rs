@@ -1,5 +1,6 @@
 //! The rows of one table that a path finds: key reads, entries of a unique key and then key reads, or a scan.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use client::{
@@ -49,19 +50,48 @@ pub struct Wanted<'a> {
 pub enum Rows {
     /// Nothing more will come.
     None,
-    /// Rows read already.
-    Ready(RowBatch),
-    /// Keys still to be read, a batch at a time.
-    Keys {
-        keys: std::vec::IntoIter<Vec<u8>>,
-        filter: Option<Expr>,
-        /// So many the next time, and at most.
-        count: usize,
-        count_max: usize,
-        /// They may be, so that some of a batch are read later.
-        are_long: bool,
-    },
+    Keys(KeyReads),
     Scan(Box<ScanCursor>),
+}
+
+/// Rows that are read by their keys, a batch at a time, and come in the order of these.
+pub struct KeyReads {
+    slots: VecDeque<Slot>,
+    filter: Option<Expr>,
+    /// So many keys the next time, and at most.
+    count: usize,
+    count_max: usize,
+    /// They may be, so that some of a batch are read later.
+    are_long: bool,
+}
+
+enum Slot {
+    Key(Vec<u8>),
+    /// Read: its row, if there is one that passes.
+    Row(Option<Bytes>),
+}
+
+impl KeyReads {
+    /// The rows before the next key, or the first of them if they are many bytes: one that is long comes alone, as it is.
+    fn take_read(&mut self) -> RowBatch {
+        let mut rows = RowBatch::default();
+        while let Some(Slot::Row(row)) = self.slots.front_mut() {
+            let size = row.as_ref().map_or(0, |row| row.len());
+            if !rows.is_empty() && BATCH_SIZE_MAX < rows.rows.len() + size {
+                break;
+            }
+            match row.take() {
+                Some(row) if rows.is_empty() => {
+                    rows.rows = row;
+                    rows.end_row(None);
+                }
+                Some(row) => rows.push(&row, None),
+                None => {}
+            }
+            self.slots.pop_front();
+        }
+        rows
+    }
 }
 
 /// How many rows one message may ask for, or change, by their keys.
@@ -178,25 +208,31 @@ impl Session {
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
         let are_long = keys_at_once(wanted.table) == KEYS_OF_LONG_ROWS;
+        let key_reads = |keys: Vec<Vec<u8>>, filter| KeyReads {
+            slots: keys.into_iter().map(Slot::Key).collect(),
+            filter,
+            count,
+            count_max,
+            are_long,
+        };
         let rows = match found {
             Found::Nothing => Rows::None,
-            // Several long rows may be too many for one answer.
-            Found::Keys(keys, filter) if keys.len() <= count && (!are_long || keys.len() == 1) => {
-                let mut batch = self.batch(run);
-                batch.commit = wanted.commit;
-                Rows::Ready(self.read_keys(run, wanted, keys, filter, batch, warnings).await?)
-            }
             Found::Keys(keys, filter) => {
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max, are_long }
+                // Several long rows may be too many for one answer.
+                let is_one = keys.len() <= count && (!are_long || keys.len() == 1);
+                let mut reads = key_reads(keys, filter);
+                if is_one {
+                    self.read_keys(run, wanted, &mut reads, wanted.commit, warnings).await?;
+                }
+                Rows::Keys(reads)
             }
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, wanted, entries, warnings).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
-                let filter = wanted.access.filter.clone();
-                Rows::Keys { keys: keys.into_iter(), filter, count, count_max, are_long }
+                Rows::Keys(key_reads(keys, wanted.access.filter.clone()))
             }
             Found::Scan(scan) => {
-                let mut options = self.scan_options(run, wanted.ordered);
+                let mut options = self.scan_options(run, &scan, wanted.ordered);
                 options.piece = slow.then_some(ROWS_PER_PIECE as u64);
                 Rows::Scan(Box::new(self.client.scan(wanted.table, *scan, options)))
             }
@@ -204,11 +240,16 @@ impl Session {
         Ok((rows, unusable))
     }
 
-    pub fn scan_options(&self, run: &Run<'_>, ordered: bool) -> ScanOptions {
+    pub fn scan_options(&self, run: &Run<'_>, scan: &Scan, ordered: bool) -> ScanOptions {
         let batch = self.batch(run);
+        let mut exprs: Vec<&Expr> = scan.filter.iter().collect();
+        if let ScanOutput::Groups { group_by, aggregates } = &scan.output {
+            exprs.extend(group_by);
+            exprs.extend(aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref()));
+        }
         ScanOptions {
             ordered,
-            params: run.params.clone(),
+            params: sent_params(run, exprs.into_iter()),
             read_at: batch.read_at,
             strict: batch.strict,
             time_zone_offset_seconds: batch.time_zone_offset_seconds,
@@ -233,33 +274,19 @@ impl Session {
             self.check_killed()?;
             match rows {
                 Rows::None => return Ok(None),
-                Rows::Ready(_) => {
-                    let Rows::Ready(batch) = std::mem::replace(rows, Rows::None) else {
-                        unreachable!("matched just before");
-                    };
-                    if !batch.is_empty() {
-                        return Ok(Some(batch));
+                Rows::Keys(reads) => {
+                    let rows = reads.take_read();
+                    if !rows.is_empty() {
+                        // Work with a long one is work enough.
+                        if BATCH_SIZE_MAX < rows.rows.len() {
+                            client::task::yield_now().await;
+                        }
+                        return Ok(Some(rows));
                     }
-                }
-                Rows::Keys { keys, filter, count, count_max, are_long } => {
-                    let filter_bytes = filter.as_ref().map_or(0, constant_bytes);
-                    let some = (*count).min(ops_that_fit(filter_bytes));
-                    let next: Vec<Vec<u8>> = keys.by_ref().take(some).collect();
-                    if next.is_empty() {
-                        *rows = Rows::None;
-                        continue;
+                    if reads.slots.is_empty() {
+                        return Ok(None);
                     }
-                    let filter = filter.clone();
-                    let mut batch = self.batch(run);
-                    let key_count = next.len();
-                    batch.reads_on = keys.len() > 0 || *are_long && key_count > 1;
-                    let batch = self.read_keys(run, wanted, next, filter, batch, warnings).await?;
-                    // As many as have been no more than a batch's bytes.
-                    let fit = BATCH_SIZE_MAX * key_count / batch.rows.len().max(1);
-                    *count = fit.clamp(1, (2 * key_count).min(*count_max));
-                    if !batch.is_empty() {
-                        return Ok(Some(batch));
-                    }
+                    self.read_keys(run, wanted, reads, false, warnings).await?;
                 }
                 Rows::Scan(cursor) => {
                     let next = cursor.next(&mut self.client).await;
@@ -274,43 +301,58 @@ impl Session {
         }
     }
 
+    /// Reads the next keys. Those whose rows are too many for one answer are left for the next time.
     async fn read_keys(
         &mut self,
         run: &Run<'_>,
         wanted: &Wanted<'_>,
-        keys: Vec<Vec<u8>>,
-        filter: Option<Expr>,
-        mut batch: Batch,
+        reads: &mut KeyReads,
+        commit: bool,
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<RowBatch, Failure> {
-        batch.params = sent_params(run, filter.iter());
-        batch.ops.reserve(keys.len());
-        for key in keys {
+    ) -> Result<(), Failure> {
+        let filter_bytes = reads.filter.as_ref().map_or(0, constant_bytes);
+        let some = reads.count.min(ops_that_fit(filter_bytes));
+        let params = sent_params(run, reads.filter.iter());
+        let mut batch = Batch { params, commit, ..self.batch(run) };
+        let mut positions = Vec::new();
+        for (position, slot) in reads.slots.iter_mut().enumerate() {
+            let Slot::Key(key) = slot else { continue };
+            if positions.len() == some {
+                batch.reads_on = true;
+                break;
+            }
+            positions.push(position);
             batch.ops.push(Op {
                 table: wanted.table.id,
                 version: wanted.table.version,
                 kind: OpKind::Read {
-                    key: Bytes(key),
+                    key: Bytes(key.clone()),
                     lock: wanted.lock,
-                    filter: filter.clone(),
+                    filter: reads.filter.clone(),
                     columns: wanted.columns.clone(),
                 },
             });
         }
-        let results = self.execute_batch(batch, warnings).await?;
-        let mut rows = RowBatch::default();
-        for result in results.into_iter().flatten() {
+        batch.reads_on |= reads.are_long && positions.len() > 1;
+        let result =
+            self.client.execute_some(batch).await.map_err(|refusal| self.refused(refusal))?;
+        warnings.extend(result.warnings);
+        let (mut done, mut bytes) = (0, 0);
+        for (position, result) in positions.into_iter().zip(result.results.into_iter().flatten()) {
             match result {
-                OpResult::Row(Some(row)) if rows.is_empty() => {
-                    rows.ends.push(u32::try_from(row.len()).expect("rows are bounded"));
-                    rows.rows = row;
+                OpResult::Row(row) => {
+                    done += 1;
+                    bytes += row.as_ref().map_or(0, |row| row.len());
+                    reads.slots[position] = Slot::Row(row);
                 }
-                OpResult::Row(Some(row)) => rows.push(&row, None),
-                OpResult::Row(None) => {}
+                OpResult::Later => {}
                 other => unreachable!("{other:?} to a read"),
             }
         }
-        Ok(rows)
+        // As many as have been no more than a batch's bytes.
+        let fit = BATCH_SIZE_MAX * done / bytes.max(1);
+        reads.count = fit.clamp(1, (2 * done).clamp(1, reads.count_max));
+        Ok(())
     }
 
     /// The primary keys that entries of a unique key name.

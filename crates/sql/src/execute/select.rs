@@ -402,7 +402,7 @@ impl Session {
                 scan_of_keys(&wanted, keys, source.access.filter.clone(), output)
             }
         };
-        let options = self.scan_options(run, false);
+        let options = self.scan_options(run, &scan, false);
         let mut cursor = self.client.scan(&source.table, scan, options);
         loop {
             self.check_killed()?;

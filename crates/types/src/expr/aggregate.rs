@@ -384,6 +384,9 @@ impl AggregateState {
             Accumulator::Min(Value::Text(text, _))
             | Accumulator::Max(Value::Text(text, _))
             | Accumulator::Any(Some(Value::Text(text, _))) => text.len(),
+            Accumulator::Min(Value::Bytes(bytes))
+            | Accumulator::Max(Value::Bytes(bytes))
+            | Accumulator::Any(Some(Value::Bytes(bytes))) => bytes.len(),
             Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len),
             _ => 0,
         };
