@@ -108,31 +108,38 @@ def test_definition_too_large(environment):
 
 
 def test_long_rows(environment):
-    """Rows of dozens of megabytes go between the nodes: a constant of a statement is sent once, and rows that are too many for one answer are
-    asked for one after the other. Nothing is refused as too long a frame, which would come again as long as the nodes live."""
-    cluster = environment.cluster("data", "--workers", "1", "--memory", "1500M")
-    megabytes, count = 30, 8
+    """Statements about many rows of dozens of megabytes, from both nodes: a constant goes with them once, and rows that are too many for
+    one message, or for one piece of work, are read and written one after the other. No frame is refused as too long, which would come
+    again as long as the nodes live, and no node is silent for so long that the others exclude it."""
+    cluster = environment.cluster("data", "--workers", "1", "--memory", "2500M")
+    megabytes, count = 60, 8
 
-    def sql(statements):
-        command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.sockets()[0]}", "--batch", "--skip-column-names",
-                   "--max-allowed-packet=1G"]
-        result = subprocess.run(command, input=statements, capture_output=True, text=True, timeout=60)
-        assert result.returncode == 0, result.stderr[:300]
+    def sql(node, statements):
+        command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.node(node)['socket']}", "--batch",
+                   "--skip-column-names", "--max-allowed-packet=1G"]
+        result = subprocess.run(command, input=statements, capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0, f"{statements[:200]}: {result.stderr[-300:]}"
         return [line.split("\t") for line in result.stdout.splitlines()]
 
-    sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT, c LONGTEXT); "
-        f"INSERT INTO d.t VALUES {','.join(f'({id}, 0, NULL)' for id in range(count))}")
+    sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT, c LONGTEXT); "
+           f"INSERT INTO d.t VALUES {','.join(f'({id}, 0, NULL)' for id in range(count))}")
     # In the filter, too, and for several rows at once.
     long = "x" * (megabytes << 20)
-    assert sql(f"UPDATE d.t SET c = '{long}' WHERE id IN (0, 1, 2, 3); SELECT ROW_COUNT()") == [["4"]]
-    for id in range(4, count):
-        assert sql(f"UPDATE d.t SET c = '{long}' WHERE id = {id}; SELECT ROW_COUNT()") == [["1"]]
     every = ", ".join(map(str, range(count)))
+    assert sql(3, f"DELETE FROM d.t WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [["0"]]
+    assert sql(2, f"UPDATE d.t SET c = '{long}' WHERE id IN (0, 1, 2, 3); SELECT ROW_COUNT()") == [["4"]]
+    assert sql(3, f"UPDATE d.t SET c = '{long}' WHERE id > 3; SELECT ROW_COUNT()") == [[str(count - 4)]]
     wanted = [[str(id), str(len(long))] for id in range(count)]
-    for lock in ("", " FOR UPDATE"):
-        assert sorted(sql(f"SELECT id, LENGTH(c) FROM d.t WHERE id IN ({every}){lock}")) == wanted
-    assert sql(f"UPDATE d.t SET n = n + 1 WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
-    assert sql(f"DELETE FROM d.t WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
+    for node in (2, 3):
+        for rows in (f"WHERE id IN ({every})", f"WHERE id IN ({every}) FOR UPDATE", "WHERE n >= 0", "FOR UPDATE"):
+            assert sorted(sql(node, f"SELECT id, LENGTH(c) FROM d.t {rows}")) == wanted, (node, rows)
+        assert sql(node, "SELECT LENGTH(c), COUNT(*) FROM d.t GROUP BY c") == [[str(len(long)), str(count)]]
+        assert sorted(sql(node, "SELECT id, LENGTH(MAX(c)) FROM d.t GROUP BY id")) == wanted
+        assert sql(node, f"UPDATE d.t SET n = n + 1 WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
+        more = f"INSERT INTO d.t (id, n) VALUES {', '.join(f'({id}, 1)' for id in range(count))} ON DUPLICATE KEY UPDATE n = d.t.n + 1"
+        sql(node, f"{more}; BEGIN; UPDATE d.t SET n = n + 1; ROLLBACK")
+    assert sql(2, "SELECT n, COUNT(*) FROM d.t GROUP BY n") == [["4", str(count)]]
+    assert sql(3, f"DELETE FROM d.t WHERE id IN ({every}) AND c = '{long}'; SELECT ROW_COUNT()") == [[str(count)]]
     for id in (2, 3):
         with open(os.path.join(cluster.dir, f"node{id}.log")) as file:
             said = file.read()

@@ -87,6 +87,8 @@ pub struct Worker {
     lonely_from: Time,
     /// The last turn left something undone: no waiting.
     is_unfinished: bool,
+    /// The last turn took as long as a heartbeat should not wait.
+    was_long: bool,
     /// Items of the inbox wait for the next turn.
     has_items: bool,
     /// So long messages and frames are handled in the next turn.
@@ -185,6 +187,7 @@ impl Worker {
             is_ready: false,
             lonely_from: now + LONELY_AFTER,
             is_unfinished: false,
+            was_long: false,
             has_items: false,
             input_time: TURN_INPUT_MIN,
             next_link: 0,
@@ -213,10 +216,16 @@ impl Worker {
             }
             self.on_unread(&mut buffers.read);
             self.on_time(&mut buffers.arrivals);
+            if self.was_long || clock::now() - self.now > TURN_INPUT_MAX {
+                // What is next may be long, too: heartbeats go out before it.
+                self.flush_links();
+            }
             self.on_arrivals(&mut buffers.arrivals);
             let settles = clock::now();
             self.settle_and_flush();
-            self.input_time = (clock::now() - settles).clamp(TURN_INPUT_MIN, TURN_INPUT_MAX);
+            let settled_in = clock::now() - settles;
+            self.was_long = settled_in > TURN_INPUT_MAX;
+            self.input_time = settled_in.clamp(TURN_INPUT_MIN, TURN_INPUT_MAX);
             self.check_ready();
             self.check_shutdown();
         }
@@ -620,6 +629,10 @@ impl Worker {
             }
             let tasks_end = clock::now() + TURN_TASKS_MAX;
             let mut moved = self.executor.run_while(|| clock::now() < tasks_end);
+            if clock::now() > tasks_end + TURN_TASKS_MAX {
+                // One was long at one piece of work: what it asks for is another, and heartbeats go in between.
+                return false;
+            }
             let requests_end = clock::now() + TURN_TASKS_MAX;
             while let Some((session, request)) = self.client.take_request() {
                 moved = true;
