@@ -6,8 +6,11 @@ import re
 import signal
 import socket
 import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 from cluster import ByHand, Cluster, arguments_of, free_ports, is_ours, wait_for
+from isolation_client import Session
 
 
 def test_up_down_up(environment):
@@ -229,6 +232,51 @@ def test_supervisor_dies(environment):
         assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [[str(id + 1)]]
         assert cluster.sql(2, "SELECT NOTHING_LOST FROM skarv.restart_info LIMIT 1") == [["YES"]]
         kill_supervisor(cluster)
+
+
+def write_until(sockets, stop):
+    """Inserts into d.t through all of these sockets, an id each, until the connections close; `stop` is called after a second. How many
+    were acknowledged."""
+    acknowledged = [0] * len(sockets)
+
+    def write(number):
+        session = Session(sockets[number])
+        try:
+            while (answer := session.execute("INSERT INTO d.t VALUES (NULL)")).error is None:
+                acknowledged[number] += answer.changed
+            # Closed, shutting down, or in between.
+            assert answer.error in (1053, 2013, 3169), answer
+        except ConnectionError:
+            pass
+        finally:
+            session.close()
+
+    with ThreadPoolExecutor(len(sockets)) as threads:
+        writers = [threads.submit(write, number) for number in range(len(sockets))]
+        time.sleep(1)
+        stop()
+        for writer in writers:
+            writer.result()
+    assert all(acknowledged), acknowledged
+    return sum(acknowledged)
+
+
+def test_signalled_at_once(environment):
+    """A machine that is shut down signals all of its processes: what was acknowledged a moment before is there, at a level that does not
+    wait for the disks."""
+    cluster = environment.cluster("data")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY)")
+    written = 0
+    for has_supervisor in (True, False):
+        if not has_supervisor:
+            kill_supervisor(cluster)
+        cluster.note_pids()
+        running = cluster.running()
+        written += write_until(cluster.sockets(), lambda: [os.kill(pid, signal.SIGTERM) for pid in running])
+        wait_for("all have ended", lambda: cluster.running() == [], 15)
+        cluster.up()
+        assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [[str(written)]], has_supervisor
+        assert cluster.sql(2, "SELECT NOTHING_LOST FROM skarv.restart_info LIMIT 1") == [["YES"]], has_supervisor
 
 
 def test_rows_without_configuration(environment):

@@ -35,6 +35,10 @@ use crate::{clock, files, hello, panic, ports, random, signals};
 
 /// How long an end as planned waits for the disk to hold that it was one.
 const REST_NOTED_MAX: Duration = Duration::from_secs(2);
+/// A node that is signalled rests so long at least, for the others that rest, and at most.
+const REST_SIGNALLED_MIN: Duration = Duration::from_secs(2);
+const REST_SIGNALLED_MAX: Duration = Duration::from_secs(10);
+const REST_POLL: Duration = Duration::from_millis(20);
 
 /// What the workers of a node share, besides the kernels' own.
 pub struct Shared {
@@ -428,10 +432,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     }
     if shared.options.stop_on_signals {
         let stopped = Arc::clone(&shared);
-        signals::on_stop_signal(move || {
-            stopped.log.info("stop: asked for by a signal");
-            stopped.begin_shutdown();
-        })?;
+        signals::on_stop_signal(move |signals| stop_by_signal(&stopped, signals))?;
     }
     log_start(&shared);
     let mut sockets = Some(sockets);
@@ -452,6 +453,25 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         spawned.unwrap_or_else(|error| panic!("cannot start thread {index} of the node: {error}"));
     }
     Ok(NodeServer { shared })
+}
+
+/// A node that serves rests first: where all nodes of a box, or of a cluster, are signalled at once the disks have what was committed,
+/// and voters stay for those that rest. One that does already, or hands over, is not to do so any more.
+fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
+    shared.log.info("stop: asked for by a signal");
+    if shared.is_ready() && !shared.is_stopping() {
+        let began = Instant::now();
+        loop {
+            let (has_rested, passed) = (shared.rest(), began.elapsed());
+            if has_rested && passed >= REST_SIGNALLED_MIN || passed >= REST_SIGNALLED_MAX {
+                break;
+            }
+            if signals.wait(REST_POLL) {
+                break;
+            }
+        }
+    }
+    shared.begin_shutdown();
 }
 
 /// What was loaded of a part of the disk, for the log.

@@ -1,23 +1,31 @@
-//! SIGTERM and SIGINT: the first asks the node to end gracefully, the second ends the process at once.
+//! SIGTERM and SIGINT: the first asks the node to end gracefully, the second to wait for nothing any more, the third ends the process
+//! at once.
 //!
 //! A signal handler may do next to nothing, so it writes to an event descriptor that a thread waits on.
 
-use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 
 use crate::options::StartError;
 
 /// The descriptor the handler writes to; -1 before there is one. Never closed.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
-static SIGNALLED: AtomicBool = AtomicBool::new(false);
+static SIGNALLED: AtomicU32 = AtomicU32::new(0);
+/// The signal of this number ends the process.
+const LAST: u32 = 3;
+
+/// The signals that come.
+pub struct Signals {
+    event: OwnedFd,
+}
 
 extern "C" fn on_signal(signal: libc::c_int) {
-    if SIGNALLED.swap(true, Ordering::SeqCst) {
+    if SIGNALLED.fetch_add(1, Ordering::SeqCst) + 1 >= LAST {
         // SAFETY: _exit is async-signal-safe and does not return.
         #[allow(unsafe_code)]
         unsafe {
@@ -32,22 +40,43 @@ extern "C" fn on_signal(signal: libc::c_int) {
     }
 }
 
+impl Signals {
+    /// Waits for another one, at most so long; false if none has come.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let timeout = Timespec::try_from(timeout).expect("seconds, not centuries");
+        self.poll(Some(&timeout))
+    }
+
+    fn poll(&self, timeout: Option<&Timespec>) -> bool {
+        let mut events = [PollFd::new(&self.event, PollFlags::IN)];
+        loop {
+            match poll(&mut events, timeout) {
+                // Nothing is sure then.
+                Err(error) if error != Errno::INTR => return false,
+                Ok(0) => return false,
+                Ok(_) => break,
+                Err(_) => {}
+            }
+        }
+        let mut count = [0; 8];
+        rustix::io::read(&self.event, &mut count).is_ok()
+    }
+}
+
 /// Calls `stop` on a thread of its own at the first SIGTERM or SIGINT. Once a process.
-pub fn on_stop_signal(stop: impl FnOnce() + Send + 'static) -> Result<(), StartError> {
+pub fn on_stop_signal(stop: impl FnOnce(&Signals) + Send + 'static) -> Result<(), StartError> {
     static TAKEN: OnceLock<()> = OnceLock::new();
     if TAKEN.set(()).is_err() {
         return Err(StartError::Config("only one node of a process can stop on signals".into()));
     }
     let system = |reason: String| StartError::System { action: "watch signals", reason };
-    let event: OwnedFd =
-        eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| system(error.to_string()))?;
+    let event = eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| system(error.to_string()))?;
     EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
     let watch = move || {
         // Dropping it would leave the handler a descriptor that may be somebody else's by then.
-        let mut event = std::mem::ManuallyDrop::new(File::from(event));
-        let mut count = [0; 8];
-        if event.read_exact(&mut count).is_ok() {
-            stop();
+        let signals = std::mem::ManuallyDrop::new(Signals { event });
+        if signals.poll(None) {
+            stop(&signals);
         }
     };
     std::thread::Builder::new()
