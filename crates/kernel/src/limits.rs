@@ -41,7 +41,7 @@ pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
 
-/// A node that loads its rows ends while so many bytes of its memory are free: more than a row takes.
+/// A node that loads its rows ends while so many bytes of its memory are free beside what the next row takes.
 pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: it takes as long to read again as the process to start.

@@ -79,7 +79,8 @@ transcripts! {
         stamps_of_two_workers
         two_shards
         two_shards_sequencer_elsewhere
-        vote_waits_for_record;
+        vote_waits_for_record
+        undone_in_steps;
     control:
         answers_of_earlier_boots
         copies_of_a_new_leader

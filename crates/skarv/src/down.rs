@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::DownOptions;
-use crate::config::Role;
 use crate::manage;
 use crate::process::{self, Signal, Watched};
 use crate::status_file::{NOT_RESTED, State, Status};
@@ -84,8 +83,8 @@ fn running(status: &Status, dir: &Path) -> Vec<(u16, u32)> {
 
 /// As a supervisor does: the nodes close their connections, and the disks take what was committed. True if they have.
 fn rest(status: &Status, nodes: &[(u16, u32)], dir: &Path) -> bool {
-    let data = status.nodes.iter().filter(|node| node.roles.contains(&Role::Data));
-    let mut left: Vec<(u16, u32, &Path)> = data
+    let all = status.nodes.iter();
+    let mut left: Vec<(u16, u32, &Path)> = all
         .filter_map(|node| {
             let (id, pid) = nodes.iter().find(|(id, _)| *id == node.id)?;
             Some((*id, *pid, node.management_socket.as_path()))

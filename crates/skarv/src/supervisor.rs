@@ -534,7 +534,6 @@ impl<'a> Supervisor<'a> {
         let deadline = Instant::now() + REST_TIMEOUT;
         let mut left: Vec<usize> = (0..self.nodes.len())
             .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some())
-            .filter(|index| self.status.nodes[*index].roles.contains(&Role::Data))
             .collect();
         while !left.is_empty() {
             left.retain(|index| {

@@ -406,7 +406,7 @@ impl Shard {
             RowView::check(&replica.layout, row).map_err(|error| {
                 format!("shard {}, table {table}: a row on the disk: {error}", self.id)
             })?;
-            if self.pool.left() < LOADING_LEFT_MIN {
+            if self.pool.left() < LOADING_LEFT_MIN + row.len() as u64 {
                 return Err(needs_memory(&self.pool));
             }
         }
