@@ -15,6 +15,9 @@ use types::{ShardId, Table, Value};
 
 use crate::session::Session;
 
+/// Bytes of rows that are merged at once, but for the last: each shard may have sent a long one.
+const MERGED_BYTES_MAX: usize = 1 << 20;
+
 /// How a scan's batches are sent.
 #[derive(Clone, Debug, Default)]
 pub struct ScanOptions {
@@ -254,7 +257,7 @@ impl ScanCursor {
     /// Rows in key order, as long as every shard that may have a smaller one has shown its next.
     fn take_merged(&mut self) -> Option<RowBatch> {
         let mut merged = RowBatch::default();
-        while (merged.len() as u64) < self.remaining {
+        while (merged.len() as u64) < self.remaining && merged.rows.len() < MERGED_BYTES_MAX {
             if self.shards.iter().any(ShardRows::is_starved) {
                 break;
             }

@@ -41,8 +41,8 @@ pub const RECONNECT_AFTER_MAX: u64 = 1_000_000;
 pub const CONNECT_TIMEOUT: u64 = 3_000_000;
 
 /// Bytes queued for one link. The channel gives it a window of 64 MiB, and the chunk that reaches it, which is a MiB and a
-/// frame of 96 MiB at most. More means that the peer acknowledges what it does not read.
-pub const LINK_QUEUE_BYTES_MAX: usize = 384 << 20;
+/// frame of 320 MiB at most. More means that the peer acknowledges what it does not read.
+pub const LINK_QUEUE_BYTES_MAX: usize = 448 << 20;
 
 /// Chunks a `writev` takes: more than a turn of 64 requests makes.
 pub const WRITEV_CHUNKS_MAX: usize = 64;

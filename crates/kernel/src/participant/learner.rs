@@ -100,7 +100,7 @@ pub(super) struct Chunk {
     /// What is pending of them: in a record of their own, as one row of each may be as large as a record can be.
     pub pending: Vec<CopiedRow>,
     pub sum: RowsSum,
-    bytes: usize,
+    pub bytes: usize,
     /// Timestamp of their newest version, deletions and rows that are left out among them.
     pub newest: Timestamp,
     /// The key of the last, unless these were the last.

@@ -32,7 +32,7 @@ use types::{IndexId, LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
 use super::learner::{AddRow, Stage, committed_in_log};
 use super::shard::Shard;
-use crate::limits::OFFER_PIECES_MAX;
+use crate::limits::{FILL_BYTES_MAX, OFFER_PIECES_MAX};
 use crate::node::{Mutation, NodeStatistics};
 use crate::worker::Context;
 
@@ -118,10 +118,16 @@ impl Shard {
         let mut complete_from = context.node.horizon();
         let (mut pieces, mut pending) = (Vec::new(), Vec::new());
         let mut behind = after.clone();
+        let mut bytes = 0;
         for _ in 0..count {
+            // Rows that are long are hashed one or a few at a time.
+            if OFFER_PIECES_MAX * FILL_BYTES_MAX < bytes {
+                break;
+            }
             let chunk = self.chunk_to_fill(table, behind.as_deref(), None, context);
             complete_from = complete_from.max(chunk.newest);
             behind = chunk.up_to;
+            bytes += chunk.bytes;
             pieces.push(OfferedPiece { up_to: behind.clone().map(Bytes), sum: chunk.sum });
             pending.push((chunk.pending, chunk.newest));
             if behind.is_none() {

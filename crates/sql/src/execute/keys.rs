@@ -20,6 +20,8 @@ use crate::plan::{IndexPath, PartBound, PathKind, RangeBound};
 
 /// Most keys or ranges one path may become; beyond, the rows are scanned.
 const KEY_COUNT_MAX: usize = 65_536;
+/// Bytes of the bounds of ranges, which each shard is sent with each piece of the scan; beyond, the rows are scanned.
+const RANGE_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Debug, PartialEq)]
 pub enum Keys {
@@ -120,7 +122,12 @@ pub fn resolve(
     }
     let mut ranges = Vec::new();
     let mut usable = true;
+    let mut bytes = 0;
     for_each_combination(&parts, &mut |values| {
+        if !usable {
+            return Ok(());
+        }
+        let counted = ranges.len();
         if path.ranges.is_empty() {
             let prefix = key::index_key_prefix(table, index, values).map_err(|_| too_long())?;
             ranges.push(if values.is_empty() { KeyRange::all() } else { KeyRange::prefix(prefix) });
@@ -132,6 +139,8 @@ pub fn resolve(
                 Ranged::Unusable => usable = false,
             }
         }
+        bytes += ranges[counted..].iter().map(range_size).sum::<usize>();
+        usable &= bytes <= RANGE_BYTES_MAX;
         Ok(())
     })?;
     if !usable {
@@ -144,6 +153,15 @@ pub fn resolve(
         ranges = disjoint(ranges);
     }
     Ok(Keys::Ranges(ranges))
+}
+
+/// Bytes of its bounds.
+fn range_size(range: &KeyRange) -> usize {
+    let size = |bound: &Bound<Vec<u8>>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.len(),
+        Bound::Unbounded => 0,
+    };
+    size(&range.lower) + size(&range.upper)
 }
 
 /// The ranges in order, those that meet made one. Every one of them includes its lower end and not its upper.
