@@ -230,3 +230,8 @@ pub const LOST_TOLD_MAX: usize = 1_000;
 
 /// Nodes that have not answered a report by then count as unreachable.
 pub const REPORT_TIMEOUT_US: u64 = 2_000_000;
+/// The same where all rows of a table are summed up for it: a hundred million of them.
+pub const REPORT_SUMS_TIMEOUT_US: u64 = 60_000_000;
+/// Rows that are summed up in one step, or bytes of them: half a millisecond.
+pub const SUMMED_ROWS_MAX: usize = 1_024;
+pub const SUMMED_BYTES_MAX: usize = 1 << 20;

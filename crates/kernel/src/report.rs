@@ -1,6 +1,6 @@
 //! What the node tells about itself, and gathering it from all nodes for a session that asks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 
 use protocol::Message;
@@ -14,7 +14,9 @@ use types::{Address, CommitId, NodeId, ShardId, TableId, View, WorkerId};
 
 use crate::coordinator::Coordinator;
 use crate::deadlock::Deadlock;
-use crate::limits::{LOCKS_PER_REPORT, REPORT_TIMEOUT_US};
+use crate::limits::{
+    LOCKS_PER_REPORT, REPORT_SUMS_TIMEOUT_US, REPORT_TIMEOUT_US, SUMMED_BYTES_MAX, SUMMED_ROWS_MAX,
+};
 use crate::node::Mutation;
 use crate::participant::owned_shards;
 use crate::worker::{Context, Time};
@@ -23,6 +25,19 @@ pub struct Reports {
     started: Time,
     request_last: u64,
     gathering: BTreeMap<u64, Gathering>,
+    /// Tables that others want to hear of: their rows are summed up some at a time.
+    describing: VecDeque<Describing>,
+}
+
+struct Describing {
+    asked_by: Address,
+    request: u64,
+    table: TableId,
+    /// Shards that are not done. In the first of them, the key behind which the sum goes on, and what it is so far.
+    left: VecDeque<ShardId>,
+    after: Option<Vec<u8>>,
+    sum: u128,
+    partitions: Vec<PartitionReport>,
 }
 
 struct Gathering {
@@ -41,7 +56,12 @@ pub(crate) struct Blocks<'a> {
 
 impl Reports {
     pub(crate) fn new(started: Time) -> Reports {
-        Reports { started, request_last: 0, gathering: BTreeMap::new() }
+        Reports {
+            started,
+            request_last: 0,
+            gathering: BTreeMap::new(),
+            describing: VecDeque::new(),
+        }
     }
 
     /// Asks one node or all.
@@ -66,9 +86,13 @@ impl Reports {
                 (0..workers).map(|worker| Address { node: config.id, worker: WorkerId(worker) })
             })
             .collect();
+        let timeout = match query {
+            ReportRequest::Partitions { .. } => REPORT_SUMS_TIMEOUT_US,
+            _ => REPORT_TIMEOUT_US,
+        };
         let gathering = Gathering {
             session,
-            deadline: context.now + REPORT_TIMEOUT_US,
+            deadline: context.now + timeout,
             answers: addresses.iter().map(|address| (*address, None)).collect(),
         };
         self.gathering.insert(request, gathering);
@@ -117,6 +141,42 @@ impl Reports {
         }
     }
 
+    /// Somebody wants to hear of a table's partitions on this node.
+    pub(crate) fn describe(
+        &mut self,
+        asked_by: Address,
+        request: u64,
+        table: TableId,
+        context: &mut Context<'_>,
+    ) {
+        if self.describing.is_empty() {
+            context.describe_later();
+        }
+        self.describing.push_back(Describing {
+            asked_by,
+            request,
+            table,
+            left: context.node.local_shards().into_iter().collect(),
+            after: None,
+            sum: 0,
+            partitions: Vec::new(),
+        });
+    }
+
+    /// A step of it: some rows.
+    pub(crate) fn describe_some(&mut self, context: &mut Context<'_>) {
+        let Some(describing) = self.describing.front_mut() else { return };
+        if describing.take_some(context) {
+            let Describing { asked_by, request, partitions, .. } =
+                self.describing.pop_front().expect("just seen");
+            let answer = ReportAnswer { request, report: Report::Partitions(partitions) };
+            context.send(asked_by, Message::ReportAnswer(answer));
+        }
+        if !self.describing.is_empty() {
+            context.describe_later();
+        }
+    }
+
     fn finish(&mut self, request: u64, context: &mut Context<'_>) {
         let complete = self.gathering[&request].answers.values().all(Option::is_some);
         if complete {
@@ -129,6 +189,36 @@ impl Reports {
     }
 }
 
+impl Describing {
+    /// Sums up some rows more. True if those were the last.
+    fn take_some(&mut self, context: &Context<'_>) -> bool {
+        let Some(id) = self.left.front().copied() else { return true };
+        if let Some(shard) = context.node.shard(id)
+            && let Some(replica) = shard.tables().get(&self.table)
+        {
+            let (rows, bytes) = (SUMMED_ROWS_MAX, SUMMED_BYTES_MAX);
+            let after = self.after.take();
+            let (sum, behind) = replica.partition.checksum_behind(after.as_deref(), rows, bytes);
+            self.sum = self.sum.wrapping_add(sum);
+            self.after = behind;
+            if self.after.is_some() {
+                return false;
+            }
+            self.partitions.push(PartitionReport {
+                shard: id,
+                node: context.address.node,
+                primary: shard.is_primary(),
+                rows: replica.partition.row_count(),
+                bytes: replica.partition.memory_bytes(),
+                checksum: (self.sum as u64) ^ ((self.sum >> 64) as u64),
+            });
+        }
+        (self.after, self.sum) = (None, 0);
+        self.left.pop_front();
+        self.left.is_empty()
+    }
+}
+
 pub(crate) fn on_report_request(
     from: Address,
     message: &ReportQuery,
@@ -137,7 +227,7 @@ pub(crate) fn on_report_request(
 ) {
     let report = match &message.query {
         ReportRequest::Memory => Report::Memory(memory(context)),
-        ReportRequest::Partitions { table } => Report::Partitions(partitions(*table, context)),
+        ReportRequest::Partitions { .. } => unreachable!("the table is described in steps"),
         ReportRequest::Status => {
             Report::Status(status(blocks.reports, blocks.control_leader, context))
         }
@@ -223,25 +313,6 @@ fn memory(context: &Context<'_>) -> MemoryReport {
         limit_bytes: context.node.pool.limit(),
         tables: tables.into_values().collect(),
     }
-}
-
-fn partitions(table: TableId, context: &Context<'_>) -> Vec<PartitionReport> {
-    let mut partitions = Vec::new();
-    for id in context.node.local_shards() {
-        let Some(shard) = context.node.shard(id) else { continue };
-        if let Some(replica) = shard.tables().get(&table) {
-            let checksum = replica.partition.checksum();
-            partitions.push(PartitionReport {
-                shard: id,
-                node: context.address.node,
-                primary: shard.is_primary(),
-                rows: replica.partition.row_count(),
-                bytes: replica.partition.memory_bytes(),
-                checksum: (checksum as u64) ^ ((checksum >> 64) as u64),
-            });
-        }
-    }
-    partitions
 }
 
 fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> NodeStatus {

@@ -7,7 +7,8 @@ use protocol::Message;
 use protocol::Refusal;
 use protocol::control::ControlState;
 use protocol::envelope::{Header, NO_GROUP, decode_header, decode_message};
-use protocol::message::{Excluded, Handover, HandoverStep, Room, StopNode};
+use protocol::message::{Excluded, Handover, HandoverStep, ReportQuery, Room, StopNode};
+use protocol::report::ReportRequest;
 use protocol::request::{Reply, Request, SessionId};
 use types::{Address, GroupId, Incarnation, NodeId, ShardId, TransactionId, View, WorkerId};
 
@@ -108,6 +109,8 @@ enum LocalContent {
     GoOn(ShardId),
     /// The local checkpoint waits for its next step.
     Checkpoint,
+    /// Rows of a table wait to be summed up.
+    Describe,
     /// These requests have got their snapshots.
     Begin(Vec<(SessionId, u64)>),
 }
@@ -243,6 +246,12 @@ impl Context<'_> {
     pub(crate) fn checkpoint_later(&mut self) {
         let message =
             LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Checkpoint };
+        self.outbox.local.push((self.address.worker, message));
+    }
+
+    /// Has this worker go on with the sums that others wait for, behind the work that waits for it now.
+    pub(crate) fn describe_later(&mut self) {
+        let message = LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Describe };
         self.outbox.local.push((self.address.worker, message));
     }
 
@@ -469,6 +478,9 @@ impl Kernel {
                 }
                 LocalContent::Checkpoint => {
                     self.local_checkpoints.on_go_on(&mut context!(self, now, outbox));
+                }
+                LocalContent::Describe => {
+                    self.reports.describe_some(&mut context!(self, now, outbox));
                 }
                 LocalContent::GoOn(shard) => {
                     let mut context = context!(self, now, outbox);
@@ -927,6 +939,10 @@ impl Kernel {
             Message::DeadlockQuery(m) => self.coordinator.on_deadlock_query(from, &m, context),
             Message::DeadlockAnswer(m) => self.deadlock.on_deadlock_answer(&m),
 
+            Message::ReportRequest(ReportQuery {
+                request,
+                query: ReportRequest::Partitions { table },
+            }) => self.reports.describe(from, request, table, context),
             Message::ReportRequest(m) => {
                 let blocks = report::Blocks {
                     reports: &self.reports,

@@ -10,6 +10,8 @@ use crate::status_file::Status;
 
 /// A node answers after at most 2 s, also when others do not.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Where it looks at rows for that, after a minute.
+const TIMEOUT_OF_SUMS: Duration = Duration::from_secs(65);
 const TIMEOUT_AT_ONCE: Duration = Duration::from_millis(200);
 /// A node that has much to do may let questions be for a while.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -71,7 +73,7 @@ impl Nodes {
         candidates.sort();
         let mut problem = None;
         for (_, id, socket) in candidates {
-            match request(socket, query) {
+            match management_request(socket, query, TIMEOUT_OF_SUMS) {
                 Ok(answer) => return Ok(answer),
                 Err(ManagementError::Refused(text)) => return Err(text),
                 Err(error) => problem = Some(format!("node {id}: {error}")),

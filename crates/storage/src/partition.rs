@@ -416,22 +416,36 @@ impl Partition {
     /// A sum over the newest committed versions of all live rows, the same for the same rows in any order and with any
     /// history.
     pub fn checksum(&self) -> u128 {
+        self.checksum_behind(None, usize::MAX, usize::MAX).0
+    }
+
+    /// The part of it of the rows behind this primary key, about so many, or about so many bytes; and the key of the last, if there are
+    /// more. The parts add up to the sum, wrapping.
+    pub fn checksum_behind(
+        &self,
+        after: Option<&[u8]>,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> (u128, Option<Vec<u8>>) {
         let mut sum = 0u128;
-        let mut bytes = Vec::new();
-        self.hash.for_each(&self.heap.arena, |head| {
-            let Some(Committed { ts, row: Some(row) }) =
-                self.committed_at(RowHandle(head), Timestamp::MAX)
-            else {
-                return;
-            };
-            let key = version::key(&self.heap, head);
-            write_row(ts, &key, &row, &mut bytes);
-            let low = hash64(&bytes);
-            // A second hash of the same bytes: eight more in front make it another function.
-            bytes.splice(..0, low.to_le_bytes());
-            sum = sum.wrapping_add(u128::from(hash64(&bytes)) << 64 | u128::from(low));
-        });
-        sum
+        let (mut bytes, mut summed) = (Vec::new(), 0);
+        let mut scan = self.scan(IndexId(0), &KeyRange::all(), Direction::Forward, after);
+        let mut visited = 0;
+        while let Some(Candidate { key, row }) = scan.next_candidate() {
+            visited += 1;
+            if let Some(Committed { ts, row: Some(row) }) = self.committed_at(row, Timestamp::MAX) {
+                write_row(ts, key, &row, &mut bytes);
+                summed += bytes.len();
+                let low = hash64(&bytes);
+                // A second hash of the same bytes: eight more make it another function.
+                bytes.extend_from_slice(&low.to_le_bytes());
+                sum = sum.wrapping_add(u128::from(hash64(&bytes)) << 64 | u128::from(low));
+            }
+            if visited >= rows_max || summed >= bytes_max {
+                return (sum, Some(key.to_vec()));
+            }
+        }
+        (sum, None)
     }
 
     fn index_position(&self, index: IndexId) -> usize {

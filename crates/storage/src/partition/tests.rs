@@ -938,6 +938,16 @@ fn loaded_rows_are_those_that_were_written() {
             partition.check_indexes().expect("every row is in every index");
         }
         assert_eq!(loaded.checksum(), written.checksum());
+        let (mut sum, mut after) = (0u128, None);
+        loop {
+            let (rows_max, bytes_max) = [(7, usize::MAX), (usize::MAX, 500)][seed as usize % 2];
+            let part = loaded.checksum_behind(after.as_deref(), rows_max, bytes_max);
+            (sum, after) = (sum.wrapping_add(part.0), part.1);
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(sum, loaded.checksum());
         assert_eq!(loaded.row_count(), written.row_count());
         assert!(loaded.memory_bytes() <= written.memory_bytes() + 8 * PAGE_SIZE as u64);
         for id in 0..count + 20 {
