@@ -446,6 +446,12 @@ impl LockTable {
         self.find_owner(owner).map_or(0, |entry| self.owners[entry as usize].held.len())
     }
 
+    /// Can others wait for an owner that waits itself? Not if that wait is all it has.
+    pub fn may_be_waited_for(&self, owner: TransactionId) -> bool {
+        let mut own = self.waits.values().filter(|(_, other)| *other == owner);
+        self.held_by(owner) > 0 || !self.ranges.is_empty() || own.nth(1).is_some()
+    }
+
     fn find(&self, hash: u64, table: TableId, key: &[u8]) -> Option<u32> {
         let is_it = |&id: &u32| {
             let lock = &self.locks[id as usize];

@@ -165,6 +165,10 @@ impl Shard {
     /// The circle within the shard that this wait closes, if it does. The lock table knows who waits for whom here; circles
     /// over several shards are found by the deadlock block.
     pub(super) fn deadlock(&self, token: u64, waiter: TransactionId) -> Option<Circle> {
+        // A crowd of statements that wait for one row and have nothing else closes none, however large it is.
+        if !self.locks.may_be_waited_for(waiter) {
+            return None;
+        }
         // Is there a circle at all? Few edges tell. Which is the shortest, so that no bystander in a queue goes? All do.
         self.circle(token, waiter, LockTable::next_blocking)?;
         self.circle(token, waiter, LockTable::holders_blocking)
