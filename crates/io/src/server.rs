@@ -25,7 +25,7 @@ use crate::backup::FileBackups;
 use crate::door::{BoundSockets, MysqlSockets};
 use crate::inbox::{Inbox, Item};
 use crate::journal::FileJournal;
-use crate::limits::STACK_SIZE;
+use crate::limits::{SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, STACK_SIZE};
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
@@ -35,9 +35,10 @@ use crate::{clock, files, hello, panic, ports, random, signals};
 
 /// How long an end as planned waits for the disk to hold that it was one.
 const REST_NOTED_MAX: Duration = Duration::from_secs(2);
-/// A node that is signalled rests so long at least, for the others that rest, and at most.
-const REST_SIGNALLED_MIN: Duration = Duration::from_secs(2);
-const REST_SIGNALLED_MAX: Duration = Duration::from_secs(10);
+/// A node that is signalled rests so long at least, for others that rest as soon as their statements have ended, and at most.
+const REST_SIGNALLED_MIN: Duration =
+    Duration::from_micros(SHUTDOWN_GRACE + SHUTDOWN_ROLLBACK + 500_000);
+const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
 const REST_POLL: Duration = Duration::from_millis(20);
 
 /// What the workers of a node share, besides the kernels' own.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::DownOptions;
+use crate::config::Role;
 use crate::manage;
 use crate::process::{self, Signal, Watched};
 use crate::status_file::{NOT_RESTED, State, Status};
@@ -83,13 +84,18 @@ fn running(status: &Status, dir: &Path) -> Vec<(u16, u32)> {
 
 /// As a supervisor does: the nodes close their connections, and the disks take what was committed. True if they have.
 fn rest(status: &Status, nodes: &[(u16, u32)], dir: &Path) -> bool {
-    let all = status.nodes.iter();
-    let mut left: Vec<(u16, u32, &Path)> = all
-        .filter_map(|node| {
-            let (id, pid) = nodes.iter().find(|(id, _)| *id == node.id)?;
-            Some((*id, *pid, node.management_socket.as_path()))
-        })
-        .collect();
+    let running = status.nodes.iter().filter_map(|node| {
+        let (_, pid) = nodes.iter().find(|(id, _)| *id == node.id)?;
+        Some((node, *pid))
+    });
+    let (data, others): (Vec<_>, Vec<_>) =
+        running.partition(|(node, _)| node.roles.contains(&Role::Data));
+    for (node, _) in others {
+        // A voter has nothing to wait for, and does not when it is signalled.
+        manage::has_rested(&node.management_socket);
+    }
+    let mut left: Vec<(u16, u32, &Path)> =
+        data.iter().map(|(node, pid)| (node.id, *pid, node.management_socket.as_path())).collect();
     process::wait_while(REST_TIMEOUT, || {
         left.retain(|(id, pid, socket)| {
             !manage::has_rested(socket) && process::is_node(*pid, dir, *id)

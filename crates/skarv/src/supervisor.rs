@@ -532,9 +532,14 @@ impl<'a> Supervisor<'a> {
     /// nothing is lost. A second signal, or a node that does not get there, ends the wait.
     fn rest(&mut self) {
         let deadline = Instant::now() + REST_TIMEOUT;
-        let mut left: Vec<usize> = (0..self.nodes.len())
-            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some())
-            .collect();
+        let running = (0..self.nodes.len())
+            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some());
+        let (mut left, others): (Vec<usize>, Vec<usize>) =
+            running.partition(|index| self.status.nodes[*index].roles.contains(&Role::Data));
+        for index in others {
+            // A voter has nothing to wait for, and does not when it is signalled.
+            manage::has_rested(&self.status.nodes[index].management_socket);
+        }
         while !left.is_empty() {
             left.retain(|index| {
                 // One that has ended has nothing to wait for.

@@ -448,8 +448,11 @@ impl LockTable {
 
     /// Can others wait for an owner that waits itself? Not if that wait is all it has.
     pub fn may_be_waited_for(&self, owner: TransactionId) -> bool {
-        let mut own = self.waits.values().filter(|(_, other)| *other == owner);
-        self.held_by(owner) > 0 || !self.ranges.is_empty() || own.nth(1).is_some()
+        let has_more = |entry: u32| {
+            let Owner { held, waits, .. } = &self.owners[entry as usize];
+            !held.is_empty() || waits.len() > 1
+        };
+        !self.ranges.is_empty() || self.find_owner(owner).is_some_and(has_more)
     }
 
     fn find(&self, hash: u64, table: TableId, key: &[u8]) -> Option<u32> {

@@ -27,7 +27,7 @@ use types::{
 use super::long::Undoing;
 use super::parked::{Parked, WaitsFor, needs_transaction};
 use super::shard::{Answer, Shard, ShardTransaction, TransactionState, WriteEntry};
-use crate::limits::READ_BYTES_MAX;
+use crate::limits::{READ_BYTES_MAX, RECORD_BYTES_MAX};
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -573,7 +573,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many: true if that was all.
+    /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many, or than a
+    /// record has bytes: true if that was all.
     pub(super) fn undo_some(
         &mut self,
         transaction: TransactionId,
@@ -581,14 +582,19 @@ impl Shard {
         count_max: usize,
     ) -> bool {
         let Some(entry) = self.transactions.get_mut(&transaction) else { return true };
+        let mut bytes = 0;
         for _ in 0..count_max {
             if entry.writes.last().is_none_or(|write| write.statement < statement) {
                 return true;
             }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
+            bytes += write.bytes;
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);
+            }
+            if RECORD_BYTES_MAX < bytes {
+                break;
             }
         }
         entry.writes.last().is_none_or(|write| write.statement < statement)

@@ -29,6 +29,8 @@ pub(super) struct ScanProgress {
     range: usize,
     after: Option<Vec<u8>>,
     visited: u32,
+    /// Ranges that it is done with.
+    ended: u32,
     /// Bytes of the rows that were looked at: a long one is copied for that, whatever is wanted of it.
     looked_at: usize,
     found: u64,
@@ -110,8 +112,9 @@ impl Shard {
             }
             progress.range += 1;
             progress.after = None;
-            // One in which nothing is found is work, too.
-            progress.visited += 1;
+            // One in which nothing is found is work, too, and a lock where ranges are locked.
+            progress.ended += 1;
+            progress.visited += u32::from(execute.lock_ranges && scan.lock != Lock::None);
             if progress.range < scan.ranges.len() && progress.is_full(scan) {
                 more = true;
                 break;
@@ -288,15 +291,15 @@ impl Shard {
         table: TableId,
         scan: &Scan,
         range: &StorageRange,
-        progress: &ScanProgress,
+        progress: &mut ScanProgress,
         owner: types::TransactionId,
         evaluation: &mut EvalContext<'_>,
     ) -> Result<Vec<Found>, Stop> {
         const CANDIDATES: usize = 32;
         let mut looked_at = 0;
         let replica = &self.tables[&table];
-        let after = progress.after.as_deref();
-        let mut rows = replica.partition.scan(scan.index, range, direction(scan), after);
+        let after = progress.after.clone();
+        let mut rows = replica.partition.scan(scan.index, range, direction(scan), after.as_deref());
         let mut candidates = Vec::new();
         while candidates.len() < CANDIDATES && looked_at < SCAN_BYTES_MAX {
             let Some(item) = rows.next_visible(Timestamp::MAX, Some(owner)) else { break };
@@ -305,6 +308,7 @@ impl Shard {
                 Visible::Row(row) => {
                     let view = RowView::new(&replica.layout, row);
                     looked_at += row.len();
+                    progress.looked_at += row.len();
                     disputed || passes(scan.filter.as_ref(), &view, evaluation)?
                 }
                 Visible::Absent => disputed,
@@ -349,6 +353,7 @@ impl ScanProgress {
             range,
             after,
             visited: 0,
+            ended: 0,
             looked_at: 0,
             found: 0,
             output,
@@ -367,6 +372,7 @@ impl ScanProgress {
             Lock::Shared | Lock::Exclusive => SCAN_ROWS_LOCKED_MAX,
         };
         self.visited >= visited_max
+            || self.ended >= SCAN_ROWS_VISITED_MAX
             || size >= SCAN_BYTES_MAX
             || self.looked_at >= SCAN_BYTES_LOOKED_AT_MAX
             || self.limit_reached(scan)

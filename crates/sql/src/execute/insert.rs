@@ -520,7 +520,7 @@ impl Session {
                 size = 0;
             }
             if is_touched {
-                touched.clear();
+                touched.extend(conflicts.iter().map(|(key, _, _)| key.clone()));
                 Box::pin(self.insert_round(
                     run,
                     plan,

@@ -21,7 +21,7 @@ use crate::plan::{IndexPath, PartBound, PathKind, RangeBound};
 /// Most keys or ranges one path may become; beyond, the rows are scanned.
 const KEY_COUNT_MAX: usize = 65_536;
 /// Bytes of the bounds of ranges, which each shard is sent with each piece of the scan; beyond, the rows are scanned.
-const RANGE_BYTES_MAX: usize = 4 << 20;
+pub const RANGE_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Debug, PartialEq)]
 pub enum Keys {

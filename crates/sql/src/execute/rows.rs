@@ -334,6 +334,8 @@ impl Session {
             });
         }
         batch.reads_on |= reads.are_long && positions.len() > 1;
+        // Not all fit into one message: the statement ends its transaction behind the last.
+        batch.commit &= !batch.reads_on;
         let result =
             self.client.execute_some(batch).await.map_err(|refusal| self.refused(refusal))?;
         warnings.extend(result.warnings);
@@ -351,7 +353,7 @@ impl Session {
         }
         // As many as have been no more than a batch's bytes.
         let fit = BATCH_SIZE_MAX * done / bytes.max(1);
-        reads.count = fit.clamp(1, (2 * done).clamp(1, reads.count_max));
+        reads.count = fit.min(2 * done).clamp(1, reads.count_max);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use types::expr::{AggregateState, Columns, EvalContext, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
 use super::evaluate::{evaluate, shifted};
-use super::keys::{SingleKey, put_single_key};
+use super::keys::{RANGE_BYTES_MAX, SingleKey, put_single_key};
 use super::rows::{Found, Wanted};
 use super::sort::{Seen, Sorter, row_key};
 use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size};
@@ -390,34 +390,34 @@ impl Session {
             aggregates: grouping.aggregates.clone(),
         };
         let (found, _) = self.find(run, &wanted, warnings)?;
-        let scan = match found {
+        let scans = match found {
             Found::Nothing => return Ok(groups),
-            Found::Scan(scan) => Scan { output, ..*scan },
-            Found::Keys(keys, filter) => scan_of_keys(&wanted, keys, filter, output),
+            Found::Scan(scan) => vec![Scan { output, ..*scan }],
+            Found::Keys(keys, filter) => scans_of_keys(&wanted, keys, &filter, &output),
             Found::Entries(entries) => {
                 let keys = self.read_entries(run, &wanted, entries, warnings).await?;
-                if keys.is_empty() {
-                    return Ok(groups);
-                }
-                scan_of_keys(&wanted, keys, source.access.filter.clone(), output)
+                scans_of_keys(&wanted, keys, &source.access.filter, &output)
             }
         };
-        let options = self.scan_options(run, &scan, false);
-        let mut cursor = self.client.scan(&source.table, scan, options);
-        loop {
-            self.check_killed()?;
-            let next = cursor.next(&mut self.client).await;
-            warnings.extend(cursor.warnings());
-            match next.map_err(|refusal| self.refused(refusal))? {
-                Some(ScanBatch::Groups(batch)) => {
-                    for (values, states) in batch.groups {
-                        groups.merge(run, values, states, warnings)?;
+        for scan in scans {
+            let options = self.scan_options(run, &scan, false);
+            let mut cursor = self.client.scan(&source.table, scan, options);
+            loop {
+                self.check_killed()?;
+                let next = cursor.next(&mut self.client).await;
+                warnings.extend(cursor.warnings());
+                match next.map_err(|refusal| self.refused(refusal))? {
+                    Some(ScanBatch::Groups(batch)) => {
+                        for (values, states) in batch.groups {
+                            groups.merge(run, values, states, warnings)?;
+                        }
                     }
+                    Some(ScanBatch::Rows(_)) => unreachable!("groups were asked for"),
+                    None => break,
                 }
-                Some(ScanBatch::Rows(_)) => unreachable!("groups were asked for"),
-                None => return Ok(groups),
             }
         }
+        Ok(groups)
     }
 
     /// Groups made here of rows that were fetched.
@@ -606,31 +606,35 @@ fn send_directly(
     }
 }
 
-/// Some keys of the primary key's index as ranges of one key each.
-fn scan_of_keys(
+/// Some keys of the primary key's index as ranges of one key each, in as many scans as messages take.
+fn scans_of_keys(
     wanted: &Wanted<'_>,
     keys: Vec<Vec<u8>>,
-    filter: Option<types::Expr>,
-    output: ScanOutput,
-) -> Scan {
-    let ranges = keys
-        .into_iter()
-        .map(|key| KeyRange {
-            lower: KeyBound::Included(key.clone()),
-            upper: KeyBound::Included(key),
-        })
-        .collect();
-    Scan {
-        index: wanted.table.primary_key().id,
-        ranges,
-        reverse: false,
-        filter,
-        output,
-        limit: None,
-        lock: wanted.lock,
-        resume: None,
-        shard: None,
+    filter: &Option<types::Expr>,
+    output: &ScanOutput,
+) -> Vec<Scan> {
+    let mut scans: Vec<Scan> = Vec::new();
+    let mut bytes = 0;
+    for key in keys {
+        if scans.is_empty() || RANGE_BYTES_MAX < bytes {
+            bytes = 0;
+            scans.push(Scan {
+                index: wanted.table.primary_key().id,
+                ranges: Vec::new(),
+                reverse: false,
+                filter: filter.clone(),
+                output: output.clone(),
+                limit: None,
+                lock: wanted.lock,
+                resume: None,
+                shard: None,
+            });
+        }
+        bytes += 2 * key.len();
+        let (lower, upper) = (KeyBound::Included(key.clone()), KeyBound::Included(key));
+        scans.last_mut().expect("just made").ranges.push(KeyRange { lower, upper });
     }
+    scans
 }
 
 /// LIMIT's numbers: not negative, not NULL.

@@ -137,10 +137,10 @@ impl Partition {
         while version != NIL {
             let header = version::header(&self.heap, version);
             if differ && !header.is(TOMBSTONE) {
-                match &kept {
-                    Some(kept) => self.remove_keys_but(version, kept),
-                    None => self.remove_keys(version, row.0),
-                }
+                self.remove_keys(version, |partition, index, key| match &kept {
+                    Some(kept) => kept[index].contains(key),
+                    None => partition.chain_has_key(row.0, index, key),
+                });
             }
             version::free(&mut self.heap, version);
             gone += 1;
@@ -166,17 +166,5 @@ impl Partition {
             version = header.older;
         }
         keys
-    }
-
-    /// Removes the secondary entries of a version's row, but those that are kept.
-    fn remove_keys_but(&mut self, version: u32, kept: &[BTreeSet<Vec<u8>>]) {
-        let row = version::row(&self.heap, version).into_owned();
-        let mut key = Vec::new();
-        for (index, kept) in kept.iter().enumerate().skip(1) {
-            self.entry_key(index, &row, &mut key);
-            if !kept.contains(&key) {
-                self.indexes[index].tree.remove(&mut self.heap, &key);
-            }
-        }
     }
 }

@@ -803,7 +803,6 @@ fn hot_row_under_a_snapshot() {
     partition.check_indexes().expect("sound indexes");
 }
 
-/// The ranges of a prefix, the last ones included.
 /// Two snapshots far apart, and a key that never comes again: all that goes at once is looked up in what stays, not one by one.
 #[test]
 fn long_chains_are_cut_behind_long_chains() {
@@ -846,6 +845,7 @@ fn what_is_not_there_is_passed_over_in_pieces() {
     assert!(found == 1 && (20..40).contains(&rests), "{found} found, {rests} rests");
 }
 
+/// The ranges of a prefix, the last ones included.
 #[test]
 fn prefix_ranges() {
     let upper = |prefix: &[u8]| KeyRange::prefix(prefix).upper;

@@ -126,7 +126,7 @@ impl Partition {
         self.live_count -= u64::from(!head.is(TOMBSTONE));
         self.cut_behind(row, row.0);
         if !head.is(TOMBSTONE) {
-            self.remove_keys(row.0, NIL);
+            self.remove_keys(row.0, |_, _, _| false);
         }
         self.remove_row(row);
     }
@@ -350,7 +350,9 @@ impl Partition {
         let has_own_keys =
             head.older == NIL || older_deleted || head.is(KEYS_DIFFER) || self.is_building();
         if !head.is(TOMBSTONE) && has_own_keys {
-            self.remove_keys(row.0, head.older);
+            self.remove_keys(row.0, |partition, index, key| {
+                partition.chain_has_key(head.older, index, key)
+            });
         }
         if head.older == NIL {
             assert!(!head.is(QUEUED));
@@ -374,8 +376,12 @@ impl Partition {
         version::free(&mut self.heap, row.0);
     }
 
-    /// Removes the secondary entries of a version's row, but those of the versions from `remaining` on.
-    pub(super) fn remove_keys(&mut self, version: u32, remaining: u32) {
+    /// Removes the secondary entries of a version's row, but those that stay, by index and key.
+    pub(super) fn remove_keys(
+        &mut self,
+        version: u32,
+        stays: impl Fn(&Partition, usize, &[u8]) -> bool,
+    ) {
         if self.indexes.len() == 1 {
             return;
         }
@@ -383,7 +389,7 @@ impl Partition {
         let mut key = Vec::new();
         for index in 1..self.indexes.len() {
             self.entry_key(index, &row, &mut key);
-            if !self.chain_has_key(remaining, index, &key) {
+            if !stays(self, index, &key) {
                 self.indexes[index].tree.remove(&mut self.heap, &key);
             }
         }
