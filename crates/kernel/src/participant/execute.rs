@@ -582,22 +582,19 @@ impl Shard {
         count_max: usize,
     ) -> bool {
         let Some(entry) = self.transactions.get_mut(&transaction) else { return true };
-        let mut bytes = 0;
-        for _ in 0..count_max {
-            if entry.writes.last().is_none_or(|write| write.statement < statement) {
-                return true;
+        let (mut count, mut bytes) = (0, 0);
+        while entry.writes.last().is_some_and(|write| write.statement >= statement) {
+            if count == count_max || RECORD_BYTES_MAX < bytes {
+                return false;
             }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
-            bytes += write.bytes;
+            (count, bytes) = (count + 1, bytes + write.bytes);
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);
             }
-            if RECORD_BYTES_MAX < bytes {
-                break;
-            }
         }
-        entry.writes.last().is_none_or(|write| write.statement < statement)
+        true
     }
 
     /// The same in steps; behind the last one its coordinator hears of it.

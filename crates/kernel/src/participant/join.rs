@@ -65,7 +65,8 @@ impl Shard {
         execute.statement = next_statement;
         let mut progress = Progress::default();
         if self.run_ops(execute, &mut progress, context).is_err() {
-            self.undo_some(leader, execute.statement, usize::MAX);
+            let is_undone = self.undo_some(leader, execute.statement, 1);
+            assert!(is_undone, "one operation writes one row");
             execute.transaction = transaction;
             execute.statement = statement;
             self.parked.insert(token, parked);
