@@ -11,10 +11,27 @@ pub fn hash64(bytes: &[u8]) -> u64 {
         let word = u64::from_le_bytes(chunk.try_into().expect("chunks of 8"));
         state = fold(state ^ word, K);
     }
-    let mut tail = [0u8; 8];
-    let rest = chunks.remainder();
-    tail[..rest.len()].copy_from_slice(rest);
-    fold(fold(state ^ u64::from_le_bytes(tail), 0xd6e8_feb8_6659_fd93), K)
+    fold(fold(state ^ first_word(chunks.remainder()), 0xd6e8_feb8_6659_fd93), K)
+}
+
+/// The first eight bytes as a little-endian number, with zeros behind fewer. It never goes through memory: bytes that were just stored
+/// one by one cannot be loaded as a word before all that came earlier is done, and then what waits for memory waits one by one.
+#[inline]
+pub fn first_word(bytes: &[u8]) -> u64 {
+    let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+    match bytes.len() {
+        0 => 0,
+        // Of one to three bytes the first, the middle and the last are all.
+        length @ 1..4 => byte(0) | byte(length / 2) | byte(length - 1),
+        // Two halves that may overlap: what both have is the same.
+        length @ 4..8 => {
+            let first = bytes.first_chunk().expect("four bytes");
+            let last = bytes.last_chunk().expect("four bytes");
+            let behind = u64::from(u32::from_le_bytes(*last)) << (8 * (length - 4));
+            u64::from(u32::from_le_bytes(*first)) | behind
+        }
+        _ => u64::from_le_bytes(*bytes.first_chunk().expect("eight bytes")),
+    }
 }
 
 fn fold(a: u64, b: u64) -> u64 {
@@ -45,6 +62,18 @@ mod tests {
             assert_eq!(hash64(bytes), hash, "{bytes:?}");
         }
         assert_eq!(bucket_of(0x844a_bc80_94d5_f4ef), crate::BucketId(0x844));
+    }
+
+    /// Of any length, the first word is what a copy of its bytes into zeros is.
+    #[test]
+    fn the_first_word_has_zeros_behind() {
+        let bytes: Vec<u8> = (0xf0..=0xff).collect();
+        for length in 0..=bytes.len() {
+            let mut copy = [0; 8];
+            let count = length.min(8);
+            copy[..count].copy_from_slice(&bytes[..count]);
+            assert_eq!(first_word(&bytes[..length]), u64::from_le_bytes(copy), "{length}");
+        }
     }
 
     /// Consecutive integer keys spread over the buckets: none gets more than three times its share.

@@ -5,7 +5,7 @@
 //! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes.
 
 use types::Timestamp;
-use types::hash::hash64;
+use types::hash::{first_word, hash64};
 
 use super::version::{self, Header};
 use super::{Partition, RowChange, entry_key};
@@ -227,11 +227,8 @@ const FIRST: usize = 16;
 
 impl SortedKeys {
     fn add(&mut self, key: &[u8], head: u32) {
-        let mut first = [0; FIRST];
-        let count = key.len().min(FIRST);
-        first[..count].copy_from_slice(&key[..count]);
-        let first = u128::from_be_bytes(first);
-        let first = [(first >> 64) as u64, first as u64];
+        let behind = key.get(8..).unwrap_or(&[]);
+        let first = [first_word(key).swap_bytes(), first_word(behind).swap_bytes()];
         let length_or_place = match key.len() <= FIRST {
             true => key.len(),
             false => {
