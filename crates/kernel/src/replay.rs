@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::disk::{CheckpointBlock, DiskEntry};
-use protocol::message::{CopiedRow, CopiedVersion, Record, RecordKind, Write};
+use protocol::disk::{CheckpointBlock, CheckpointRow, DiskEntry};
+use protocol::message::{CopiedVersion, Record, RecordKind, Write};
 use storage::RowChange;
 use types::{Lineage, LogPosition, ShardId, TableId, Timestamp, TransactionId};
 
@@ -23,11 +23,14 @@ pub trait Rows {
         ts: Timestamp,
     ) -> Result<(), String>;
     /// Rows of a checkpoint: each comes once, and before any change.
-    fn add(&mut self, shard: ShardId, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
-        for row in rows {
-            if let CopiedVersion::Committed(ts, value) = &row.version {
-                self.change(shard, table, &row.key, RowChange::Put(value), *ts)?;
-            }
+    fn add(
+        &mut self,
+        shard: ShardId,
+        table: TableId,
+        rows: &[CheckpointRow<'_>],
+    ) -> Result<(), String> {
+        for CheckpointRow { key, ts, row } in rows {
+            self.change(shard, table, key, RowChange::Put(row), *ts)?;
         }
         Ok(())
     }
@@ -118,7 +121,7 @@ impl Replay {
 
     pub fn take_block(
         &mut self,
-        block: CheckpointBlock,
+        block: CheckpointBlock<'_>,
         into: &mut dyn Rows,
     ) -> Result<(), String> {
         let CheckpointBlock { shard, table, rows } = block;

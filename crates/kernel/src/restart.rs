@@ -15,12 +15,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use protocol::disk::{CheckpointBlock, CheckpointContents, CheckpointSection, DiskEntry};
-use protocol::message::{
-    CheckpointMark, CopiedRow, CopiedVersion, DiskFound, DiskPoint, RecordKind, Write,
+use protocol::disk::{
+    CheckpointBlock, CheckpointContents, CheckpointRow, CheckpointSection, DiskEntry,
 };
+use protocol::message::{CheckpointMark, DiskFound, DiskPoint, RecordKind, Write};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded};
-use storage::RowChange;
+use storage::{RowChange, Sorting};
 use types::wire::Wire;
 use types::{
     CommitId, Incarnation, Lineage, LogPosition, NodeId, ShardId, TableId, Timestamp,
@@ -288,8 +288,9 @@ impl NodeShared {
             loading.loaded.entry_bytes += bytes.len() as u64;
             replay.take(place, entry, &mut loading)
         })?;
+        let mut sorting = Sorting::default();
         for (shard, position) in replay.end(&mut loading) {
-            loading.with(shard, |shard| shard.end_loading(position, at))?;
+            loading.with(shard, |shard| shard.end_loading(position, at, &mut sorting))?;
         }
         Ok(loading.loaded)
     }
@@ -353,13 +354,10 @@ pub struct PartLoaded {
 }
 
 impl PartLoaded {
-    fn add_block(&mut self, block: &CheckpointBlock) {
-        for row in &block.rows {
-            if let CopiedVersion::Committed(_, value) = &row.version {
-                self.rows += 1;
-                self.row_bytes += (row.key.0.len() + value.0.len()) as u64;
-            }
-        }
+    fn add_block(&mut self, block: &CheckpointBlock<'_>) {
+        self.rows += block.rows.len() as u64;
+        let size = |row: &CheckpointRow<'_>| (row.key.len() + row.row.len()) as u64;
+        self.row_bytes += block.rows.iter().map(size).sum::<u64>();
     }
 
     fn lose(
@@ -443,7 +441,12 @@ impl Rows for Loading<'_> {
     fn commit(&mut self, shard: ShardId, writes: &[Write], ts: Timestamp) -> Result<(), String> {
         self.with(shard, |shard| shard.load_writes(writes, ts))
     }
-    fn add(&mut self, shard: ShardId, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
+    fn add(
+        &mut self,
+        shard: ShardId,
+        table: TableId,
+        rows: &[CheckpointRow<'_>],
+    ) -> Result<(), String> {
         self.with(shard, |shard| shard.load_rows(table, rows))
     }
     fn clear(&mut self, shard: ShardId) -> Result<(), String> {

@@ -29,6 +29,9 @@ const LOAD_MAX: usize = 8;
 /// And below which it shrinks.
 const LOAD_MIN: usize = 4;
 
+/// Buckets that are fetched into the cache at a time.
+const TOUCHED: usize = 32;
+
 /// The most blocks one insertion can take: an overflow bucket, and for the split a bucket and an overflow bucket each side.
 pub(crate) const BLOCKS_PER_INSERT: usize = 4;
 
@@ -133,8 +136,11 @@ impl HashIndex {
     /// fetched once.
     pub fn insert_reserved(&mut self, arena: &mut Arena, entries: &mut [(u64, u32)]) {
         entries.sort_unstable_by_key(|(hash, _)| self.bucket_of(*hash));
-        for &(hash, reference) in &*entries {
-            self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);
+        for some in entries.chunks(TOUCHED) {
+            self.touch(arena, some.iter().map(|(hash, _)| *hash));
+            for &(hash, reference) in some {
+                self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);
+            }
         }
         self.entry_count += entries.len();
         assert!(self.entry_count <= self.bucket_count * LOAD_MAX);

@@ -30,7 +30,8 @@ mod tree;
 pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
 pub use partition::{
     BuildProgress, Candidate, Committed, Direction, KeyRange, LoadError, Partition, PendingRow,
-    Read, RowChange, RowHandle, RowState, Scan, ScanItem, Undo, Visible, WriteOutcome, hash_row,
+    Read, RowChange, RowHandle, RowState, Scan, ScanItem, Sorting, Undo, Visible, WriteOutcome,
+    hash_row,
 };
 pub use pending::{Pending, Phase};
 pub use pieces::Pieces;

@@ -41,7 +41,7 @@ use crate::pending::{Pending, PendingStates, Phase};
 use crate::pool::PagePool;
 use crate::tree::Tree;
 
-pub use load::LoadError;
+pub use load::{LoadError, Sorting};
 pub use scan::{Candidate, Scan, ScanItem};
 use version::{PENDING, TOMBSTONE};
 

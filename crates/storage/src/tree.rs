@@ -72,6 +72,7 @@ impl Tree {
         self.height + 2 + chains
     }
 
+    #[cfg(test)]
     pub fn get(&self, heap: &Heap, key: &[u8]) -> Option<u32> {
         let leaf = self.leaf_of(heap, key)?;
         let node = heap.arena.block(leaf);
@@ -81,23 +82,29 @@ impl Tree {
 
     /// Adds a key; false when it is there, with that value, already.
     pub fn insert(&mut self, heap: &mut Heap, key: &[u8], value: u32) -> bool {
+        match self.insert_new(heap, key, value) {
+            Ok(()) => true,
+            Err(found) => {
+                assert!(found == value, "one key, two rows");
+                false
+            }
+        }
+    }
+    /// Adds a key, or returns the value that it has.
+    pub fn insert_new(&mut self, heap: &mut Heap, key: &[u8], value: u32) -> Result<(), u32> {
         self.plant(heap);
         let mut path = Path::new();
         let leaf = self.descend(heap, key, &mut path);
         let node = heap.arena.block(leaf);
-        match search(heap, node, key) {
-            Ok(index) => {
-                assert!(value_of(node, index) == value, "one key, two rows");
-                false
-            }
-            Err(index) => {
-                let chain = store_chain(heap, key);
-                let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
-                self.insert_at(heap, &mut path, leaf, index, Entry { inline, value, chain });
-                self.entry_count += 1;
-                true
-            }
-        }
+        let index = match search(heap, node, key) {
+            Ok(index) => return Err(value_of(node, index)),
+            Err(index) => index,
+        };
+        let chain = store_chain(heap, key);
+        let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
+        self.insert_at(heap, &mut path, leaf, index, Entry { inline, value, chain });
+        self.entry_count += 1;
+        Ok(())
     }
 
     /// Begins to add keys behind all others. Until [`Tree::end_appending`] nothing else is done with the tree.

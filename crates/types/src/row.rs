@@ -344,6 +344,10 @@ impl<'a> RowView<'a> {
         let row = RowView::open(layout, bytes)?;
         let mut end_last = 0;
         for (index, column) in layout.columns[..row.column_count].iter().enumerate() {
+            if matches!(column.column_type, ColumnType::Int { .. }) && !row.is_null(index) {
+                // Whatever its bytes are, they are a number of its width.
+                continue;
+            }
             let value = if column.size.is_some() {
                 decode_fixed(&column.column_type, row.fixed_bytes(column))
             } else {

@@ -64,6 +64,11 @@ impl<'a> Reader<'a> {
             _ => Err(WireError::Truncated),
         }
     }
+    /// A byte string, where it lies.
+    pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
+        let count = self.length(1)?;
+        self.take(count)
+    }
     /// Runs `body` one level deeper.
     pub fn nested<T>(
         &mut self,
@@ -173,8 +178,7 @@ impl Wire for Bytes {
         encode_bytes(&self.0, out);
     }
     fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
-        let count = input.length(1)?;
-        Ok(Bytes(input.take(count)?.to_vec()))
+        Ok(Bytes(input.bytes()?.to_vec()))
     }
 }
 

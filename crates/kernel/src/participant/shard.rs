@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::control::ControlState;
-use protocol::message::{CopiedRow, CopiedVersion, Record, RecordKind, Replicate, WaitEdge, Write};
+use protocol::disk::CheckpointRow;
+use protocol::message::{Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
 use storage::{
-    LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle, Undo,
+    LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle, Sorting,
+    Undo,
 };
 use types::{
     Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
@@ -352,12 +354,14 @@ impl Shard {
     }
 
     /// In a cluster restart: committed rows out of a checkpoint, which come once. Of a table that was dropped since, nothing is left.
-    pub(crate) fn load_rows(&mut self, table: TableId, rows: &[CopiedRow]) -> Result<(), String> {
-        for row in rows {
-            if let CopiedVersion::Committed(ts, value) = &row.version
-                && let Some(replica) = self.loads_into(table, Some(value))?
-            {
-                replica.partition.load_new(&row.key, value, *ts);
+    pub(crate) fn load_rows(
+        &mut self,
+        table: TableId,
+        rows: &[CheckpointRow<'_>],
+    ) -> Result<(), String> {
+        for CheckpointRow { key, ts, row } in rows {
+            if let Some(replica) = self.loads_into(table, Some(row))? {
+                replica.partition.load_new(key, row, *ts);
             }
         }
         Ok(())
@@ -418,9 +422,10 @@ impl Shard {
         &mut self,
         position: LogPosition,
         at: Timestamp,
+        sorting: &mut Sorting,
     ) -> Result<(), String> {
         for (table, replica) in &mut self.tables {
-            replica.partition.end_loading().map_err(|error| match error {
+            replica.partition.end_loading(sorting).map_err(|error| match error {
                 LoadError::MemoryFull => needs_memory(&self.pool),
                 LoadError::Twice(key) => {
                     let key = key.escape_ascii();

@@ -2,7 +2,11 @@
 //!
 //! A row that loads has one version, and no index leads to it. The rows of a checkpoint are only listed, for each comes once. When a
 //! row must be found by its key, for the log may have another version of it, the hash index is made, in its final size. The ordered
-//! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes.
+//! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes. The rows of a
+//! checkpoint come in the order of the primary index, so for that only the others are sorted.
+//!
+//! What takes long here is to wait for memory. So rows are visited in the order in which they lie, some are fetched at once before the
+//! first of them is looked at, and what is sorted uses the same memory again.
 
 use types::Timestamp;
 use types::hash::{first_word, hash64};
@@ -10,16 +14,24 @@ use types::hash::{first_word, hash64};
 use super::version::{self, Header};
 use super::{Partition, RowChange, entry_key};
 use crate::arena::NIL;
+use crate::heap::Heap;
 use crate::pool::Admission;
+use crate::tree::{Appending, Tree};
 
 /// Bytes of keys that are sorted at a time. Those of a larger partition come in several times, in order each time.
 const SORTED_BYTES_MAX: usize = 128 << 20;
 
 /// Rows that are sorted by their places in the hash index at a time.
-const HASHED_AT_ONCE: usize = 1 << 20;
+const HASHED_AT_ONCE: usize = 1 << 18;
 
 /// What the hash index is made for while the log adds rows: to grow it looks at rows again, and to become smaller it does not.
 const GROWTH: usize = 2;
+
+/// So many rows are removed before the others are looked through, at least. Tests have few.
+const REMOVED_MIN: usize = if cfg!(test) { 8 } else { 1024 };
+
+/// Rows that are fetched into the cache at a time.
+const TOUCHED: usize = 32;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum LoadError {
@@ -30,19 +42,52 @@ pub enum LoadError {
 }
 
 /// What has been loaded so far.
+#[derive(Default)]
 pub(super) struct Loading {
-    /// The rows in the order in which they came; as it was before one was removed.
+    /// The rows in the order in which they came, and some that are removed.
     rows: Vec<u32>,
-    has_removed: bool,
+    /// Each row that was removed, and how many rows had come by then: it may be another one's place since.
+    removed: Vec<(u32, usize)>,
+    /// The first so many rows came in the order of their keys; the key of the last of them.
+    ordered: usize,
+    last: Vec<u8>,
     is_hashed: bool,
+}
+
+impl Loading {
+    /// Looks through all rows, so there are many removed ones, or no more to come.
+    fn forget_removed(&mut self) {
+        let mut removed = std::mem::take(&mut self.removed);
+        if removed.is_empty() {
+            return;
+        }
+        removed.sort_unstable();
+        let (mut place, ordered) = (0, self.ordered);
+        self.rows.retain(|&head| {
+            let behind = (head, place + 1);
+            let at = removed.partition_point(|one| *one < behind);
+            let stays = removed.get(at).is_none_or(|(removed, _)| *removed != head);
+            self.ordered -= usize::from(!stays && place < ordered);
+            place += 1;
+            stays
+        });
+    }
 }
 
 impl Partition {
     /// A row that is not there yet, and that only [`Partition::load`] names again. The partition is empty, or loads.
     pub fn load_new(&mut self, key: &[u8], row: &[u8], ts: Timestamp) {
         let head = self.load_head(key, row, ts);
-        if self.loading().is_hashed {
-            self.hash_row(hash64(key), head);
+        let loading = self.loading();
+        if loading.is_hashed {
+            return self.hash_row(hash64(key), head);
+        }
+        if loading.ordered + 1 == loading.rows.len()
+            && (loading.ordered == 0 || *loading.last < *key)
+        {
+            loading.ordered += 1;
+            loading.last.clear();
+            loading.last.extend_from_slice(key);
         }
     }
 
@@ -84,7 +129,11 @@ impl Partition {
                         self.hash.remove(&mut self.heap.arena, hash, row.0);
                         version::free(&mut self.heap, row.0);
                         self.live_count -= 1;
-                        self.loading().has_removed = true;
+                        let loading = self.loading();
+                        loading.removed.push((row.0, loading.rows.len()));
+                        if REMOVED_MIN.max(loading.rows.len() / 2) <= loading.removed.len() {
+                            loading.forget_removed();
+                        }
                     }
                 }
             }
@@ -92,28 +141,26 @@ impl Partition {
     }
 
     /// All are there: makes the indexes. Refused, the partition is good for nothing but to be dropped.
-    pub fn end_loading(&mut self) -> Result<(), LoadError> {
-        self.end_loading_by(SORTED_BYTES_MAX)
+    pub fn end_loading(&mut self, sorting: &mut Sorting) -> Result<(), LoadError> {
+        self.end_loading_by(sorting, SORTED_BYTES_MAX)
     }
 
-    pub(super) fn end_loading_by(&mut self, sorted_bytes_max: usize) -> Result<(), LoadError> {
+    pub(super) fn end_loading_by(
+        &mut self,
+        sorting: &mut Sorting,
+        sorted_bytes_max: usize,
+    ) -> Result<(), LoadError> {
         if self.loading.is_none() {
             return Ok(());
         }
         self.hash_loaded(1);
         self.hash.fit(&mut self.heap.arena);
         let mut loading = self.loading.take().expect("just seen");
-        if loading.has_removed {
-            loading.rows.clear();
-            self.hash.for_each(&self.heap.arena, |head| loading.rows.push(head));
-            // As they lie in memory, so about as they came: most tables came in the order of some index.
-            loading.rows.sort_unstable();
-        }
-        let mut sorted = SortedKeys::default();
-        let count_max = sorted_bytes_max / size_of::<SortedKey>() + 1;
-        sorted.entries.reserve_exact(loading.rows.len().min(count_max));
+        loading.forget_removed();
         for position in 0..self.indexes.len() {
-            self.index_loaded(position, &loading.rows, &mut sorted, sorted_bytes_max)?;
+            let ordered = if position == 0 { loading.ordered } else { 0 };
+            let (ordered, others) = loading.rows.split_at(ordered);
+            self.index_loaded(position, ordered, others, sorting, sorted_bytes_max)?;
         }
         Ok(())
     }
@@ -122,7 +169,7 @@ impl Partition {
         let is_empty = self.hash.entry_count() == 0;
         self.loading.get_or_insert_with(|| {
             assert!(is_empty, "rows are loaded into an empty partition");
-            Loading { rows: Vec::new(), has_removed: false, is_hashed: false }
+            Loading::default()
         })
     }
 
@@ -135,9 +182,13 @@ impl Partition {
         self.hash.reserve(&mut self.heap.arena, rows.len() * growth);
         let mut entries = Vec::with_capacity(rows.len().min(HASHED_AT_ONCE));
         for some in rows.chunks(HASHED_AT_ONCE) {
-            let hashed = some.iter().map(|head| (hash64(&version::key(&self.heap, *head)), *head));
             entries.clear();
-            entries.extend(hashed);
+            for touched in some.chunks(TOUCHED) {
+                self.heap.touch(touched);
+                let hashed =
+                    touched.iter().map(|head| (hash64(&version::key(&self.heap, *head)), *head));
+                entries.extend(hashed);
+            }
             self.hash.insert_reserved(&mut self.heap.arena, &mut entries);
         }
         self.loading().rows = rows;
@@ -147,21 +198,29 @@ impl Partition {
             .insert(&mut self.heap, hash, head, |heap, head| hash64(&version::key(heap, head)));
     }
 
-    /// Puts the rows into an ordered index.
+    /// Puts the rows into an ordered index: those that are in the order of their primary keys, if it is that, and the others.
     fn index_loaded(
         &mut self,
         position: usize,
-        rows: &[u32],
-        sorted: &mut SortedKeys,
+        ordered: &[u32],
+        others: &[u32],
+        sorted: &mut Sorting,
         sorted_bytes_max: usize,
     ) -> Result<(), LoadError> {
-        let (mut key, mut last) = (Vec::new(), Vec::new());
-        let mut left = rows;
-        while !left.is_empty() {
+        let mut key = Vec::new();
+        let mut ordered = Ordered::new(ordered, &self.heap);
+        let mut filling = Filling::default();
+        let mut left = others;
+        loop {
             sorted.clear();
+            let count_max = sorted_bytes_max / size_of::<SortedKey>() + 1;
+            sorted.entries.reserve_exact(left.len().min(count_max));
             while let Some((&head, behind)) = left.split_first()
                 && (sorted.entries.is_empty() || sorted.size() < sorted_bytes_max)
             {
+                if sorted.entries.len().is_multiple_of(TOUCHED) {
+                    self.heap.touch(&left[..left.len().min(TOUCHED)]);
+                }
                 left = behind;
                 if position == 0 {
                     sorted.add(&version::key(&self.heap, head), head);
@@ -174,41 +233,105 @@ impl Partition {
             }
             sorted.sort();
             let (tree, heap) = (&mut self.indexes[position].tree, &mut self.heap);
-            let mut appending = None;
             for entry in &sorted.entries {
                 entry.write(&sorted.bytes, &mut key);
-                let is_behind = tree.entry_count() == 0 || last < key;
-                if !is_behind {
-                    if let Some(appending) = appending.take() {
-                        tree.end_appending(heap, &appending);
-                    }
-                    if tree.get(heap, &key).is_some() {
-                        return Err(LoadError::Twice(key));
-                    }
+                while let Some(head) = ordered.next_before(Some(&key)) {
+                    filling.put(tree, heap, &ordered.key, head)?;
+                    ordered.pass(heap);
                 }
-                let blocks = tree.blocks_per_insert(key.len());
-                let admitted = heap.arena.admit(blocks, Admission::Loading);
-                admitted.map_err(|_| LoadError::MemoryFull)?;
-                if is_behind {
-                    let appending = appending.get_or_insert_with(|| tree.begin_appending(heap));
-                    tree.append(heap, appending, &key, entry.head);
-                    std::mem::swap(&mut last, &mut key);
-                } else {
-                    tree.insert(heap, &key, entry.head);
-                }
-                heap.arena.settle();
+                filling.put(tree, heap, &key, entry.head)?;
             }
-            if let Some(appending) = appending {
-                tree.end_appending(heap, &appending);
+            while let Some(head) = ordered.next_before(None) {
+                filling.put(tree, heap, &ordered.key, head)?;
+                ordered.pass(heap);
+            }
+            filling.end(tree, heap);
+            if left.is_empty() {
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 
-/// Keys, each with the row it leads to.
+/// Rows in the order of their keys, with the key of the first of them.
+struct Ordered<'a> {
+    rows: &'a [u32],
+    key: Vec<u8>,
+}
+
+impl Ordered<'_> {
+    fn new<'a>(rows: &'a [u32], heap: &Heap) -> Ordered<'a> {
+        heap.touch(&rows[..rows.len() % TOUCHED]);
+        let mut ordered = Ordered { rows, key: Vec::new() };
+        ordered.read(heap);
+        ordered
+    }
+    /// The first of the rows, if it is before this key.
+    fn next_before(&self, key: Option<&[u8]>) -> Option<u32> {
+        let head = *self.rows.first()?;
+        key.is_none_or(|key| *self.key < *key).then_some(head)
+    }
+    fn pass(&mut self, heap: &Heap) {
+        self.rows = &self.rows[1..];
+        self.read(heap);
+    }
+    fn read(&mut self, heap: &Heap) {
+        if self.rows.len().is_multiple_of(TOUCHED) {
+            heap.touch(&self.rows[..self.rows.len().min(TOUCHED)]);
+        }
+        if let Some(&head) = self.rows.first() {
+            self.key.clear();
+            self.key.extend_from_slice(&version::key(heap, head));
+        }
+    }
+}
+
+/// How an index is filled: its entries are appended while each is behind all others, and inserted otherwise.
 #[derive(Default)]
-struct SortedKeys {
+struct Filling {
+    appending: Option<Appending>,
+    /// The greatest entry.
+    last: Vec<u8>,
+}
+
+impl Filling {
+    fn put(
+        &mut self,
+        tree: &mut Tree,
+        heap: &mut Heap,
+        key: &[u8],
+        head: u32,
+    ) -> Result<(), LoadError> {
+        let is_behind = tree.entry_count() == 0 || *self.last < *key;
+        if !is_behind {
+            self.end(tree, heap);
+        }
+        let blocks = tree.blocks_per_insert(key.len());
+        heap.arena.admit(blocks, Admission::Loading).map_err(|_| LoadError::MemoryFull)?;
+        let mut put = Ok(());
+        if is_behind {
+            let appending = self.appending.get_or_insert_with(|| tree.begin_appending(heap));
+            tree.append(heap, appending, key, head);
+            self.last.clear();
+            self.last.extend_from_slice(key);
+        } else {
+            put = tree.insert_new(heap, key, head).map_err(|_| LoadError::Twice(key.to_vec()));
+        }
+        heap.arena.settle();
+        put
+    }
+    /// The index has all that was put into it.
+    fn end(&mut self, tree: &mut Tree, heap: &mut Heap) {
+        if let Some(appending) = self.appending.take() {
+            tree.end_appending(heap, &appending);
+        }
+    }
+}
+
+/// The keys of an index, each with the row it leads to. One is used for all indexes that a thread makes: the system
+/// clears memory that is new, and that can take longer than sorting in it.
+#[derive(Default)]
+pub struct Sorting {
     entries: Vec<SortedKey>,
     /// The keys that are longer than what the entries have of them, each behind its length.
     bytes: Vec<u8>,
@@ -225,7 +348,7 @@ const _: () = assert!(size_of::<SortedKey>() == 24);
 
 const FIRST: usize = 16;
 
-impl SortedKeys {
+impl Sorting {
     fn add(&mut self, key: &[u8], head: u32) {
         let behind = key.get(8..).unwrap_or(&[]);
         let first = [first_word(key).swap_bytes(), first_word(behind).swap_bytes()];
@@ -247,7 +370,7 @@ impl SortedKeys {
         self.bytes.len() + self.entries.len() * size_of::<SortedKey>()
     }
     fn sort(&mut self) {
-        let SortedKeys { entries, bytes } = self;
+        let Sorting { entries, bytes } = self;
         // By numbers alone: that the processor does without guessing.
         entries.sort_unstable_by_key(SortedKey::first);
         // Where the first bytes are the same, a key that is no longer than they are is not behind one that is.

@@ -893,6 +893,7 @@ fn overhead_is_within_budget() {
 /// that writes would have left, in all indexes; and writes go on with them.
 #[test]
 fn loaded_rows_are_those_that_were_written() {
+    let mut sorting = Sorting::default();
     for seed in 0..24u64 {
         let mut random = Random(seed);
         let table = table(vec![index(1, &[(K, false)]), index(2, &[(S, true), (K, false)])]);
@@ -933,7 +934,9 @@ fn loaded_rows_are_those_that_were_written() {
             loaded.load(&key_of_id(&table, id), change, Timestamp(ts));
             written.apply_committed(&key_of_id(&table, id), change, Timestamp(ts), Timestamp::MAX);
         }
-        loaded.end_loading_by([1, 5000, usize::MAX][seed as usize / 4 % 3]).expect("sound rows");
+        loaded
+            .end_loading_by(&mut sorting, [1, 5000, usize::MAX][seed as usize / 4 % 3])
+            .expect("sound rows");
         for partition in [&loaded, &written] {
             partition.check_indexes().expect("every row is in every index");
         }
@@ -968,13 +971,14 @@ fn loaded_rows_are_those_that_were_written() {
 fn rows_that_cannot_be_loaded_are_refused() {
     let table = table(vec![index(1, &[(K, false)])]);
     let row = |id: i64| make_row(&table, id, Some(7), None, &[1; 200]);
+    let mut sorting = Sorting::default();
     for sorted_bytes_max in [1, usize::MAX] {
         let pool = PagePool::new(1 << 30);
         let mut partition = Partition::new(Arc::clone(&table), Arc::clone(&pool));
         for id in [1, 2, 3, 2] {
             partition.load_new(&key_of_id(&table, id), &row(id), Timestamp(id as u64));
         }
-        let refused = partition.end_loading_by(sorted_bytes_max);
+        let refused = partition.end_loading_by(&mut sorting, sorted_bytes_max);
         assert_eq!(refused, Err(LoadError::Twice(key_of_id(&table, 2))));
         drop(partition);
         assert_eq!(pool.used(), 0);
@@ -984,7 +988,7 @@ fn rows_that_cannot_be_loaded_are_refused() {
     for id in 0..60 * PAGE_SIZE as i64 / 270 {
         partition.load_new(&key_of_id(&table, id), &row(id), Timestamp(1));
     }
-    assert_eq!(partition.end_loading(), Err(LoadError::MemoryFull));
+    assert_eq!(partition.end_loading(&mut sorting), Err(LoadError::MemoryFull));
     drop(partition);
     assert_eq!(pool.used(), 0);
     // Given up before anything is indexed.
