@@ -637,7 +637,13 @@ fn log_start(shared: &Shared) {
         options.node_addresses[&options.node],
     ));
     let began = clock::now();
-    shared.node.pool.fill();
+    let parts = shared.worker_count();
+    std::thread::scope(|scope| {
+        for part in 1..parts {
+            scope.spawn(move || shared.node.pool.fill(part, parts));
+        }
+        shared.node.pool.fill(0, parts);
+    });
     let took = (clock::now() - began) / 1_000;
     shared.log.info(&format!("the memory for rows is taken, which took {took} ms"));
     if shared.link_keys.is_none() {
