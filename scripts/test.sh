@@ -2,7 +2,7 @@
 # Installs what is needed, builds, and runs every test: style, unit and model tests, simulated clusters, and real
 # processes with real clients. Each runner prints its own closing line; the last line sums them up.
 #
-#   test.sh            everything; half an hour to three quarters on two cores from nothing, a few minutes when built
+#   test.sh            everything; three quarters of an hour on two cores from nothing, a few minutes when built
 #   test.sh --full     the system tests in their long form
 #
 #   SKARV_TEST_SEEDS   simulated clusters (default 500)
@@ -69,7 +69,7 @@ if [[ -x $skarv ]]; then
     run "simulated power cuts" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 10 --power
     run "simulated disk faults" "$skarv" sim --seeds $((seeds * 4 / 5)) --seconds 10 --disks
     run "simulated failures" "$skarv" sim --seeds $((seeds * 3 / 5)) --seconds 60 --failures
-    run "system tests" python3 tests/system/run.py --binary "$skarv" "${full[@]}"
+    run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 2 "${full[@]}"
 fi
 
 echo

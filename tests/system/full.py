@@ -202,6 +202,55 @@ def test_memory_emptied_at_once(environment):
     print(f"    {deleted.changed} rows were deleted at once", flush=True)
 
 
+def resident(cluster):
+    """Bytes of memory that the cluster's data nodes have from the system."""
+    pids = [node["pid"] for node in cluster.status()["nodes"] if node["socket"]]
+    lines = [line for pid in pids for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS:")]
+    assert len(lines) == len(pids), lines
+    return sum(int(line.split()[1]) * 1024 for line in lines)
+
+
+def test_memory_of_a_transaction(environment):
+    """What a transaction keeps to be undone is memory for rows: one that writes a long row again and again, or many short ones, is refused
+    with 1114, and only the statement is undone. Ended, it leaves everything free, and no more memory was taken from the system."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v MEDIUMTEXT); INSERT INTO d.t VALUES (1, ''); "
+                   "CREATE TABLE d.u (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL, v VARCHAR(100)); INSERT INTO d.u (k, v) VALUES (0, 'v')")
+    before = resident(cluster)
+    session, other = (Session(path, "writer") for path in cluster.sockets())
+    for end, reader in (("ROLLBACK", other), ("COMMIT", session)):
+        assert session.execute("START TRANSACTION").error is None
+        count = 0
+        while (answer := session.execute(f"UPDATE d.t SET v = REPEAT(CHAR({65 + count % 26}), 1000000 + {count})")).error is None:
+            count += 1
+            assert count < 64, "it is never refused"
+        assert answer.error == 1114, answer
+        assert 16 < count, f"refused after {count} MB of 64"
+        assert int(session.execute("SELECT LENGTH(v) FROM d.t").rows[0][0]) == 1_000_000 + count - 1
+        assert session.execute(end).error is None
+        left = 1_000_000 + count - 1 if end == "COMMIT" else 0
+        assert int(reader.execute("SELECT LENGTH(v) FROM d.t").rows[0][0]) == left
+    assert session.execute("DELETE FROM d.t").error is None
+    while int(session.execute("SELECT COUNT(*) FROM d.u").rows[0][0]) < 65_536:
+        wait_for("what was kept is free", lambda: session.execute("INSERT INTO d.u (k, v) SELECT k, v FROM d.u").error is None)
+    assert session.execute("START TRANSACTION").error is None
+    count = 0
+    while (answer := session.execute("UPDATE d.u SET k = k + 1")).error is None:
+        count += 1
+        assert count < 64, "it is never refused"
+    assert answer.error == 1114 and 0 < count, (answer, count)
+    assert session.execute("SELECT MIN(k), MAX(k), COUNT(*) FROM d.u").rows == [[str(count).encode(), str(count).encode(), b"65536"]]
+    deleted = session.execute("DELETE FROM d.u WHERE id % 2 = 0")
+    assert deleted.error is None and 0 < deleted.changed, deleted
+    assert session.execute("ROLLBACK").error is None
+    assert other.execute("SELECT MIN(k), MAX(k), COUNT(*) FROM d.u").rows == [[b"0", b"0", b"65536"]]
+    for table in ("d.t", "d.u"):
+        cluster.desc(table)
+    more = (resident(cluster) - before) / MIB
+    print(f"    {count} times 65536 rows are kept; {more:.0f} MiB more than before", flush=True)
+    assert more < 48, more
+
+
 def test_memory_index(environment):
     """An index that does not fit: the statement fails with 1114 and leaves nothing behind, for an ordinary index and a unique one; other
     definitions change, and the same index is made when there is room."""

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """System tests: real processes, real sockets, real clients.
 
-    run.py [--binary FILE] [--full] [--only PATTERN] [--keep] [--list]
+    run.py [--binary FILE] [--full] [--only PATTERN] [--jobs N] [--keep] [--list]
 
 --binary  the program (default: target/release/skarv, below $CARGO_TARGET_DIR where that is set)
 --full    the long form of the tests that have one: larger tables, more threads, more time
 --only    tests whose name matches this shell pattern, such as 'lifecycle.*'
+--jobs    so many tests at once (default 1); those that judge how fast something is, or load the machine, run alone behind the others
 --keep    leaves the directories of failed tests, and says where
 
 Every test uses directories and ports of its own and stops what it started, so that several runs do not disturb each
@@ -14,7 +15,11 @@ scripts/install-packages.sh installs.
 """
 
 import argparse
+import concurrent.futures
+import contextlib
 import fnmatch
+import io
+import multiprocessing
 import os
 import signal
 import sys
@@ -51,6 +56,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
            rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
+# Most tests wait most of the time. These do not, or a neighbour that works would be in what they judge.
+ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "judged_load.*", "load.*"]
+
 
 def tests():
     """Every function test_* of every module, in the order they are written."""
@@ -63,7 +71,55 @@ def tests():
 def end(number, frame):
     """What was started is stopped also when this program is; a second signal does not disturb that."""
     signal.signal(number, signal.SIG_IGN)
+    for child in multiprocessing.active_children():
+        child.terminate()
     sys.exit(128 + number)
+
+
+def run_test(name, binary, options):
+    """Runs one test and says how it ended. Returns whether it passed."""
+    environment = Environment(ROOT, binary, options.full, options.keep)
+    started = time.monotonic()
+    outcome = "interrupted"
+    try:
+        dict(tests())[name](environment)
+        outcome = "ok"
+        print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
+    except Exception:
+        outcome = "failed"
+        print(f"FAILED {name} after {time.monotonic() - started:.1f} s", flush=True)
+        print(traceback.format_exc().rstrip(), flush=True)
+        environment.show_logs()
+    finally:
+        environment.close(failed=outcome != "ok")
+    return outcome == "ok"
+
+
+def run_test_beside_others(name, binary, options):
+    """The same in a process of its own. Returns what is to be said of it, too, which is said at once."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        passed = run_test(name, binary, options)
+    return passed, said.getvalue()
+
+
+def run_tests(names, binary, options):
+    """Runs the tests and yields each name with whether it passed."""
+    def is_alone(name):
+        return options.jobs == 1 or any(fnmatch.fnmatch(name, pattern) for pattern in ALONE)
+
+    beside = [name for name in names if not is_alone(name)]
+    if beside:
+        context = multiprocessing.get_context("fork")
+        with concurrent.futures.ProcessPoolExecutor(options.jobs, context) as pool:
+            running = {pool.submit(run_test_beside_others, name, binary, options): name for name in beside}
+            for ended in concurrent.futures.as_completed(running):
+                passed, said = ended.result()
+                print(said, end="", flush=True)
+                yield running[ended], passed
+    for name in names:
+        if is_alone(name):
+            yield name, run_test(name, binary, options)
 
 
 def main():
@@ -72,12 +128,13 @@ def main():
     parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", default="*")
+    parser.add_argument("--jobs", type=int, default=1, choices=range(1, 65), metavar="N")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    selected = [(name, function) for name, function in tests() if fnmatch.fnmatch(name, options.only)]
+    selected = {name: function for name, function in tests() if fnmatch.fnmatch(name, options.only)}
     if options.list:
-        for name, function in selected:
+        for name, function in selected.items():
             print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
         return 0
     signal.signal(signal.SIGTERM, end)
@@ -87,23 +144,11 @@ def main():
         print("0 passed, 1 failed")
         return 1
     passed, failed = 0, []
-    for name, function in selected:
-        environment = Environment(ROOT, binary, options.full, options.keep)
-        started = time.monotonic()
-        outcome = "interrupted"
-        try:
-            function(environment)
-            outcome = "ok"
+    for name, has_passed in run_tests(list(selected), binary, options):
+        if has_passed:
             passed += 1
-            print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
-        except Exception:
-            outcome = "failed"
+        else:
             failed.append(name)
-            print(f"FAILED {name} after {time.monotonic() - started:.1f} s", flush=True)
-            print(traceback.format_exc().rstrip(), flush=True)
-            environment.show_logs()
-        finally:
-            environment.close(failed=outcome != "ok")
     if failed:
         print(f"failed: {', '.join(failed)}")
     print(f"{passed} passed, {len(failed)} failed")

@@ -127,6 +127,16 @@ pub struct Undo {
     before: Before,
 }
 
+impl Undo {
+    /// Bytes of a row that it has.
+    pub fn kept_bytes(&self) -> usize {
+        match &self.before {
+            Before::Pending { row: Some(row), .. } => row.len(),
+            Before::Pending { row: None, .. } | Before::NotPending => 0,
+        }
+    }
+}
+
 #[derive(Debug)]
 enum Before {
     /// The write made the pending version.

@@ -170,6 +170,21 @@ impl PagePool {
             spare.pages.push(bytes);
         }
     }
+    /// Gives up the memory of promised pages: somebody has as much elsewhere.
+    fn trade_promised(&self, count: u64) {
+        let given_up = {
+            let mut spare = self.spare();
+            spare.taken += count as usize;
+            let kept = spare.pages.len().saturating_sub(count as usize);
+            spare.pages.split_off(kept)
+        };
+        drop(given_up);
+    }
+    /// They may be taken again; the memory comes from the allocator then.
+    fn trade_back(&self, count: u64) {
+        self.release_promised(count);
+        self.spare().taken -= count as usize;
+    }
     fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
         // A thread that panicked between push and pop leaves a usable list: it holds whole pages only.
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
@@ -185,6 +200,57 @@ fn new_page() -> Box<PageBytes> {
 impl std::fmt::Debug for PagePool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PagePool({} of {} bytes)", self.used(), self.limit())
+    }
+}
+
+/// Memory of the allocator that counts as the pool's: for each whole page of it the pool has one less. Less than a page is free, so that
+/// short transactions, who are many, need not ask.
+#[derive(Default)]
+pub struct Charge {
+    bytes: u64,
+    pages: u64,
+    /// There is one when there are pages.
+    pool: Option<Arc<PagePool>>,
+}
+
+impl Charge {
+    /// So many bytes more. Refused, nothing has changed; what is not `refusable` passes the limit.
+    pub fn add(
+        &mut self,
+        pool: &Arc<PagePool>,
+        bytes: usize,
+        refusable: bool,
+    ) -> Result<(), MemoryFull> {
+        let more = ((self.bytes + bytes as u64) / PAGE_SIZE as u64).saturating_sub(self.pages);
+        if 0 < more {
+            let admission = if refusable { Admission::Ordinary } else { Admission::Reserved };
+            pool.promise(more, admission)?;
+            pool.trade_promised(more);
+            self.pages += more;
+            self.pool.get_or_insert_with(|| Arc::clone(pool));
+        }
+        self.bytes += bytes as u64;
+        Ok(())
+    }
+    /// So many less. Pages go back when so much more is free that they are not asked for again at once.
+    pub fn remove(&mut self, bytes: usize) {
+        self.bytes -= bytes as u64;
+        let needed = self.bytes / PAGE_SIZE as u64 + 1;
+        if needed < self.pages {
+            self.give_back(self.pages - needed);
+        }
+    }
+    fn give_back(&mut self, pages: u64) {
+        self.pages -= pages;
+        self.pool.as_ref().expect("pages are some pool's").trade_back(pages);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if 0 < self.pages {
+            self.give_back(self.pages);
+        }
     }
 }
 
@@ -257,6 +323,33 @@ mod tests {
         assert_eq!(spare_count(), 7, "with the thirteen that are out it is the limit");
         drop((early, pages));
         assert_eq!((pool.used(), spare_count()), (0, 20));
+    }
+
+    /// What is charged takes room and memory from the pool, and both are there again afterwards.
+    #[test]
+    fn what_is_charged_is_the_pools() {
+        let pool = PagePool::new(20 * PAGE_SIZE as u64);
+        pool.fill(0, 1);
+        let state = || (pool.used() / PAGE_SIZE as u64, pool.spare().pages.len());
+        let (mut one, mut other) = (Charge::default(), Charge::default());
+        assert_eq!(one.add(&pool, PAGE_SIZE - 1, true), Ok(()));
+        assert_eq!(state(), (0, 20), "less than a page");
+        assert_eq!(one.add(&pool, 1, true), Ok(()));
+        assert_eq!(one.add(&pool, 15 * PAGE_SIZE, true), Ok(()));
+        assert_eq!(state(), (16, 4));
+        assert_eq!(other.add(&pool, 3 * PAGE_SIZE, true), Err(MemoryFull));
+        assert_eq!(other.add(&pool, 2 * PAGE_SIZE, true), Ok(()));
+        assert_eq!(one.add(&pool, PAGE_SIZE, true), Err(MemoryFull));
+        assert_eq!(one.add(&pool, 5 * PAGE_SIZE, false), Ok(()), "a deletion");
+        assert_eq!(state(), (23, 0));
+        one.remove(19 * PAGE_SIZE);
+        assert_eq!(state(), (5, 0), "one of two pages is asked for again soon");
+        let page = pool.try_allocate().expect("there is room");
+        drop((one, other, page));
+        assert_eq!(state(), (0, 1));
+        let pages: Vec<_> = (0..18).map(|_| pool.try_allocate().expect("there is room")).collect();
+        drop(pages);
+        assert_eq!(state(), (0, 18), "it is filled again by those who use it");
     }
 
     /// Threads that race for the last pages never pass the limit, and all of them come back.

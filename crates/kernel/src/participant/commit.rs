@@ -18,7 +18,7 @@ use protocol::message::{
     Commit, CommitOk, Committed, Decide, ExecuteOk, Forgotten, Holds, Prepare, PrepareOk, Record,
     RecordKind, TransactionUnknown, Write,
 };
-use storage::{PendingRow, Pieces};
+use storage::{Charge, PendingRow, Pieces};
 use types::wire::Bytes;
 use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
@@ -66,7 +66,7 @@ impl Shard {
         if entry.writes.is_empty() && participants.is_empty() {
             self.transactions.remove(&transaction);
             self.send_answer(transaction, answer, Committed::No, context);
-            let rows = EndingRows::Written(Pieces::new());
+            let rows = EndingRows::Written(Pieces::new(), Charge::default());
             return self.end_rows(transaction, rows, Outcome::Undone, context);
         }
         let mut asked = CommitAsked { participants, answers: vec![(transaction, answer)] };

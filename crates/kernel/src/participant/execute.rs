@@ -561,15 +561,21 @@ impl Shard {
             .map_err(|storage::MemoryFull| Refusal::MemoryFull { table })?;
         let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
         assert_eq!(transaction.state, TransactionState::Active, "no write after the commit began");
-        transaction.bytes += bytes;
-        transaction.writes.push(WriteEntry {
+        let write = WriteEntry {
             bytes,
             table,
             row: outcome.row,
             statement: execute.statement,
             first: outcome.first,
             undo: outcome.undo,
-        });
+        };
+        let refusable = matches!(change, RowChange::Put(_));
+        if transaction.kept.add(&self.pool, write.kept_bytes(), refusable).is_err() {
+            replica.partition.undo(write.undo);
+            return Err(Refusal::MemoryFull { table }.into());
+        }
+        transaction.bytes += bytes;
+        transaction.writes.push(write);
         Ok(())
     }
 
@@ -589,6 +595,7 @@ impl Shard {
             }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
+            entry.kept.remove(write.kept_bytes());
             (count, bytes) = (count + 1, bytes + write.bytes);
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);

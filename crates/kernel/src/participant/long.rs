@@ -17,7 +17,7 @@
 
 use protocol::Refusal;
 use protocol::message::{Prepare, Record, RecordKind};
-use storage::{Pieces, RowHandle};
+use storage::{Charge, Pieces, RowHandle};
 use types::{TableId, Timestamp, TransactionId};
 
 use super::shard::{
@@ -47,8 +47,8 @@ pub(super) struct Ending {
 }
 
 pub(super) enum EndingRows {
-    /// On the primary.
-    Written(Pieces<WriteEntry>),
+    /// On the primary, with what they take.
+    Written(Pieces<WriteEntry>, Charge),
     /// On a backup.
     Applied(Pieces<(TableId, RowHandle)>),
 }
@@ -65,7 +65,7 @@ pub(super) enum Outcome {
 impl EndingRows {
     pub(super) fn len(&self) -> usize {
         match self {
-            EndingRows::Written(writes) => writes.len(),
+            EndingRows::Written(writes, _) => writes.len(),
             EndingRows::Applied(rows) => rows.len(),
         }
     }
@@ -74,7 +74,7 @@ impl EndingRows {
 impl ShardTransaction {
     pub(super) fn into_rows(self) -> EndingRows {
         match self.applied.is_empty() {
-            true => EndingRows::Written(self.writes),
+            true => EndingRows::Written(self.writes, self.kept),
             false => EndingRows::Applied(self.applied),
         }
     }
@@ -208,8 +208,10 @@ impl Shard {
         let horizon = context.node.horizon();
         for _ in 0..context.node.record_rows_max() {
             let (table, row, undo) = match &mut ending.rows {
-                EndingRows::Written(writes) => match writes.pop() {
-                    Some(WriteEntry { table, row, undo, first, .. }) => {
+                EndingRows::Written(writes, kept) => match writes.pop() {
+                    Some(write) => {
+                        kept.remove(write.kept_bytes());
+                        let WriteEntry { table, row, undo, first, .. } = write;
                         let undone = matches!(ending.outcome, Outcome::Undone);
                         if !first && !undone {
                             continue;

@@ -8,8 +8,8 @@ use protocol::disk::CheckpointRow;
 use protocol::message::{Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
 use storage::{
-    LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle, Sorting,
-    Undo,
+    Charge, LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle,
+    Sorting, Undo,
 };
 use types::{
     Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
@@ -23,7 +23,7 @@ use super::long::{End, Ending, Undoing};
 use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::limits::{KEPT_PER_WRITE, LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -42,7 +42,7 @@ pub struct Shard {
     pub(super) is_pair: bool,
     /// Boots that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
     pub(super) excluded: BTreeSet<Incarnation>,
-    pool: Arc<PagePool>,
+    pub(super) pool: Arc<PagePool>,
 
     // Rows.
     /// The catalogue that `tables` were made by, and the first table id that it does not know yet.
@@ -141,6 +141,8 @@ impl TableReplica {
 /// A transaction that holds locks or has written here.
 pub(super) struct ShardTransaction {
     pub writes: Pieces<WriteEntry>,
+    /// What they take, with the locks of their rows.
+    pub kept: Charge,
     /// Bytes of keys and rows in `writes`, without those that were sent.
     pub bytes: usize,
     /// So many of `writes`, from the first, have their markers and went ahead in parts.
@@ -188,6 +190,7 @@ impl ShardTransaction {
     pub fn new() -> ShardTransaction {
         ShardTransaction {
             writes: Pieces::new(),
+            kept: Charge::default(),
             bytes: 0,
             sent: 0,
             state: TransactionState::Active,
@@ -228,6 +231,13 @@ pub(super) struct WriteEntry {
     /// Of its key and row.
     pub bytes: usize,
     pub undo: Undo,
+}
+
+impl WriteEntry {
+    /// Bytes that its transaction keeps for it.
+    pub fn kept_bytes(&self) -> usize {
+        KEPT_PER_WRITE + self.undo.kept_bytes()
+    }
 }
 
 /// A record on its way to the backups.
