@@ -15,11 +15,11 @@ scripts/install-packages.sh installs.
 """
 
 import argparse
-import concurrent.futures
 import contextlib
 import fnmatch
 import io
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -57,7 +57,7 @@ MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_l
            rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # Most tests wait most of the time. These do not, or a neighbour that works would be in what they judge.
-ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "judged_load.*", "load.*"]
+ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "isolation_locks.*", "judged_load.*", "load.*", "rolling.*"]
 
 
 def tests():
@@ -69,10 +69,14 @@ def tests():
 
 
 def end(number, frame):
-    """What was started is stopped also when this program is; a second signal does not disturb that."""
-    signal.signal(number, signal.SIG_IGN)
-    for child in multiprocessing.active_children():
+    """What was started is stopped also when this program is; another signal does not disturb that."""
+    for other in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(other, signal.SIG_IGN)
+    children = multiprocessing.active_children()
+    for child in children:
         child.terminate()
+    for child in children:
+        child.join()
     sys.exit(128 + number)
 
 
@@ -95,12 +99,17 @@ def run_test(name, binary, options):
     return outcome == "ok"
 
 
-def run_test_beside_others(name, binary, options):
-    """The same in a process of its own. Returns what is to be said of it, too, which is said at once."""
-    said = io.StringIO()
+def run_test_beside_others(name, binary, options, to):
+    """The same in a process of its own, which tells whether it passed and what is to be said of it."""
+    # Who ends it is the process that started it, which has the signal of a terminal, too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    said, passed = io.StringIO(), False
     with contextlib.redirect_stdout(said):
-        passed = run_test(name, binary, options)
-    return passed, said.getvalue()
+        try:
+            passed = run_test(name, binary, options)
+        except Exception:
+            print(f"FAILED {name} around the test\n{traceback.format_exc().rstrip()}")
+    to.send((passed, said.getvalue()))
 
 
 def run_tests(names, binary, options):
@@ -108,15 +117,28 @@ def run_tests(names, binary, options):
     def is_alone(name):
         return options.jobs == 1 or any(fnmatch.fnmatch(name, pattern) for pattern in ALONE)
 
-    beside = [name for name in names if not is_alone(name)]
-    if beside:
-        context = multiprocessing.get_context("fork")
-        with concurrent.futures.ProcessPoolExecutor(options.jobs, context) as pool:
-            running = {pool.submit(run_test_beside_others, name, binary, options): name for name in beside}
-            for ended in concurrent.futures.as_completed(running):
-                passed, said = ended.result()
-                print(said, end="", flush=True)
-                yield running[ended], passed
+    waiting = [name for name in reversed(names) if not is_alone(name)]
+    context = multiprocessing.get_context("fork")
+    running = {}
+    while waiting or running:
+        while waiting and len(running) < options.jobs:
+            name = waiting.pop()
+            heard, to = context.Pipe(duplex=False)
+            process = context.Process(target=run_test_beside_others, args=(name, binary, options, to))
+            process.start()
+            # Only the process has this end now: what is heard ends with it.
+            to.close()
+            running[heard] = name, process
+        for heard in multiprocessing.connection.wait(list(running)):
+            name, process = running.pop(heard)
+            try:
+                passed, said = heard.recv()
+            except EOFError:
+                passed, said = False, None
+            heard.close()
+            process.join()
+            print(said or f"FAILED {name}: its process ended with {process.exitcode}\n", end="", flush=True)
+            yield name, passed
     for name in names:
         if is_alone(name):
             yield name, run_test(name, binary, options)
@@ -137,7 +159,8 @@ def main():
         for name, function in selected.items():
             print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
         return 0
-    signal.signal(signal.SIGTERM, end)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
     binary = os.path.abspath(options.binary)
     if not os.access(binary, os.X_OK):
         print(f"there is no {binary}: build it with 'cargo build --release -p skarv' or give --binary")

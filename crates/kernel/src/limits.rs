@@ -41,7 +41,7 @@ pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
 
-/// Bytes of memory that a transaction's write of a short row takes until it ends: its place in the list, how it is undone, the row's lock.
+/// Bytes of memory that a transaction's write takes until it ends, beside key and row: its place in the list, how it is undone, the lock.
 /// (155 to 250 when measured by the process's memory.)
 pub const KEPT_PER_WRITE: usize = 256;
 

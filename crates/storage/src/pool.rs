@@ -1,8 +1,8 @@
 //! The node's memory for rows and indexes: one pool of pages that all partitions of all threads take from.
 //!
 //! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
-//! is. A pool that was filled has all its pages from the beginning and keeps them; another takes them from the allocator
-//! when they are wanted, and gives back all but a few. A tenth of the limit is
+//! is. A pool that was filled has all its pages from the beginning and keeps them, but for what transactions keep beside them
+//! ([`Charge`]); another takes them from the allocator when they are wanted, and gives back all but a few. A tenth of the limit is
 //! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left). Deletions, the way out
 //! of a full memory, and what must not fail any more (commit, rollback, a replica's apply, clean-up) take from it, and pass the
 //! limit when even that is gone: refusing there would lose an admitted transaction. A deletion takes 24 bytes until nobody can
@@ -94,14 +94,7 @@ impl PagePool {
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
         let end_of = |part: usize| limit / parts * part + limit % parts * part / parts;
         let mut pages = Vec::with_capacity(end_of(part + 1) - end_of(part));
-        for _ in end_of(part)..end_of(part + 1) {
-            let mut bytes = new_page();
-            for at in (0..PAGE_SIZE).step_by(SYSTEM_PAGE_SIZE) {
-                // Memory is there when something was written to it; a zero that the compiler knows is left out.
-                bytes[at] = std::hint::black_box(0);
-            }
-            pages.push(bytes);
-        }
+        pages.extend((end_of(part)..end_of(part + 1)).map(|_| filled_page()));
         let mut spare = self.spare();
         spare.count_max = limit;
         // Pages that somebody has by now count as filled.
@@ -180,15 +173,36 @@ impl PagePool {
         };
         drop(given_up);
     }
-    /// They may be taken again; the memory comes from the allocator then.
+    /// They may be taken again. A pool that was filled has their memory again, too.
     fn trade_back(&self, count: u64) {
         self.release_promised(count);
-        self.spare().taken -= count as usize;
+        let limit = usize::try_from(self.page_count_max).expect("less than the address space");
+        let missing = {
+            let mut spare = self.spare();
+            spare.taken -= count as usize;
+            let is_filled = spare.count_max == limit;
+            let missing = limit.saturating_sub(spare.pages.len() + spare.taken);
+            if is_filled { missing.min(count as usize) } else { 0 }
+        };
+        for _ in 0..missing {
+            let page = filled_page();
+            self.spare().pages.push(page);
+        }
     }
     fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
         // A thread that panicked between push and pop leaves a usable list: it holds whole pages only.
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A page of memory that is there: something was written to it.
+fn filled_page() -> Box<PageBytes> {
+    let mut bytes = new_page();
+    for at in (0..PAGE_SIZE).step_by(SYSTEM_PAGE_SIZE) {
+        // A zero that the compiler knows is left out.
+        bytes[at] = std::hint::black_box(0);
+    }
+    bytes
 }
 
 fn new_page() -> Box<PageBytes> {
@@ -223,7 +237,8 @@ impl Charge {
     ) -> Result<(), MemoryFull> {
         let more = ((self.bytes + bytes as u64) / PAGE_SIZE as u64).saturating_sub(self.pages);
         if 0 < more {
-            let admission = if refusable { Admission::Ordinary } else { Admission::Reserved };
+            // Rows may be written into room that others have left while no more pages are to be had.
+            let admission = if refusable { Admission::Reusing } else { Admission::Freeing };
             pool.promise(more, admission)?;
             pool.trade_promised(more);
             self.pages += more;
@@ -343,13 +358,14 @@ mod tests {
         assert_eq!(one.add(&pool, 5 * PAGE_SIZE, false), Ok(()), "a deletion");
         assert_eq!(state(), (23, 0));
         one.remove(19 * PAGE_SIZE);
-        assert_eq!(state(), (5, 0), "one of two pages is asked for again soon");
-        let page = pool.try_allocate().expect("there is room");
-        drop((one, other, page));
-        assert_eq!(state(), (0, 1));
-        let pages: Vec<_> = (0..18).map(|_| pool.try_allocate().expect("there is room")).collect();
-        drop(pages);
-        assert_eq!(state(), (0, 18), "it is filled again by those who use it");
+        assert_eq!(state(), (5, 15), "one page more than it needs, which is asked for again soon");
+        drop((one, other));
+        assert_eq!(state(), (0, 20));
+        let pool = PagePool::new(20 * PAGE_SIZE as u64);
+        let mut one = Charge::default();
+        assert_eq!(one.add(&pool, 3 * PAGE_SIZE, true), Ok(()));
+        drop(one);
+        assert_eq!((pool.used(), pool.spare().pages.len()), (0, 0), "it was not filled before");
     }
 
     /// Threads that race for the last pages never pass the limit, and all of them come back.

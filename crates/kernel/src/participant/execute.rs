@@ -27,7 +27,7 @@ use types::{
 use super::long::Undoing;
 use super::parked::{Parked, WaitsFor, needs_transaction};
 use super::shard::{Answer, Shard, ShardTransaction, TransactionState, WriteEntry};
-use crate::limits::{READ_BYTES_MAX, RECORD_BYTES_MAX};
+use crate::limits::{KEPT_PER_WRITE, READ_BYTES_MAX, RECORD_BYTES_MAX};
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -567,10 +567,11 @@ impl Shard {
             row: outcome.row,
             statement: execute.statement,
             first: outcome.first,
+            kept: KEPT_PER_WRITE + key.len() + outcome.undo.kept_bytes(),
             undo: outcome.undo,
         };
         let refusable = matches!(change, RowChange::Put(_));
-        if transaction.kept.add(&self.pool, write.kept_bytes(), refusable).is_err() {
+        if transaction.kept.add(&self.pool, write.kept, refusable).is_err() {
             replica.partition.undo(write.undo);
             return Err(Refusal::MemoryFull { table }.into());
         }
@@ -595,7 +596,7 @@ impl Shard {
             }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
-            entry.kept.remove(write.kept_bytes());
+            entry.kept.remove(write.kept);
             (count, bytes) = (count + 1, bytes + write.bytes);
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);

@@ -210,7 +210,7 @@ impl Shard {
             let (table, row, undo) = match &mut ending.rows {
                 EndingRows::Written(writes, kept) => match writes.pop() {
                     Some(write) => {
-                        kept.remove(write.kept_bytes());
+                        kept.remove(write.kept);
                         let WriteEntry { table, row, undo, first, .. } = write;
                         let undone = matches!(ending.outcome, Outcome::Undone);
                         if !first && !undone {

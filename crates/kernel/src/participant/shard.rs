@@ -23,7 +23,7 @@ use super::long::{End, Ending, Undoing};
 use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
-use crate::limits::{KEPT_PER_WRITE, LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -231,13 +231,8 @@ pub(super) struct WriteEntry {
     /// Of its key and row.
     pub bytes: usize,
     pub undo: Undo,
-}
-
-impl WriteEntry {
     /// Bytes that its transaction keeps for it.
-    pub fn kept_bytes(&self) -> usize {
-        KEPT_PER_WRITE + self.undo.kept_bytes()
-    }
+    pub kept: usize,
 }
 
 /// A record on its way to the backups.
