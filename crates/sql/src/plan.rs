@@ -359,7 +359,7 @@ pub struct UpdatePlan {
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub shipped: Option<Vec<client::Assignment>>,
     pub ignore: bool,
-    /// An assigned column is part of the index that finds the rows: all are collected before the first changes.
+    /// A column that is written is part of the index that finds the rows, or of the primary key: all are read before the first changes.
     pub moves_in_index: bool,
 }
 

@@ -19,7 +19,7 @@ mod tests;
 mod text;
 mod time;
 
-pub use compare::{compare, group_key, sort_compare};
+pub use compare::{compare, group_key, plain_integer, sort_compare};
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
 pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};

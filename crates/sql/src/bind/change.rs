@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, IndexKind, Table};
+use types::{Expr, IndexKind, IndexPart, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
@@ -201,11 +201,13 @@ impl Binder<'_> {
             update.limit.as_ref(),
         )?;
         let table = &target.table;
-        let assigned: Vec<u16> = assignments.iter().map(|own| own.column).collect();
+        let is_written = |part: &IndexPart| {
+            table.columns[usize::from(part.column)].on_update_now
+                || assignments.iter().any(|own| own.column == part.column)
+        };
+        // Keys that a list names are read some at a time, too, and what cannot use its index walks the primary one.
         let index = &table.indexes[target.access.path.index];
-        let moves_in_index = target.access.path.kind == PathKind::Range
-            && (index.parts.iter().any(|part| assigned.contains(&part.column))
-                || table.primary_key().parts.iter().any(|part| assigned.contains(&part.column)));
+        let moves_in_index = index.parts.iter().chain(&table.primary_key().parts).any(is_written);
         let shipped =
             if is_key_change(&target) { shipped_assignments(table, &assignments) } else { None };
         Ok(UpdatePlan { target, assignments, shipped, ignore: update.ignore, moves_in_index })

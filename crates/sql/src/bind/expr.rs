@@ -121,10 +121,16 @@ impl Binder<'_> {
                 for (when, then) in branches {
                     bound.push((self.pure(when, scope)?, self.pure(then, scope)?));
                 }
-                let otherwise = match otherwise {
+                let mut otherwise = match otherwise {
                     Some(otherwise) => Some(Box::new(self.pure(otherwise, scope)?)),
                     None => None,
                 };
+                let mut results: Vec<&mut Expr> = bound
+                    .iter_mut()
+                    .map(|(_, then)| then)
+                    .chain(otherwise.as_deref_mut())
+                    .collect();
+                self.agree_on_text(&mut results, scope);
                 Ok(Expr::Case { operand, branches: bound, otherwise })
             }
             ast::Expr::Cast { operand, target } => {
@@ -230,6 +236,27 @@ impl Binder<'_> {
         }
     }
 
+    /// Results of IF, CASE and their kin, of which one is the value: where some are texts all are, so that 0 is not the empty text.
+    pub fn agree_on_text(&mut self, results: &mut [&mut Expr], scope: &Scope<'_>) {
+        let columns = scope.result_types();
+        let types: Vec<ResultType> =
+            results.iter().map(|result| self.type_of(result, &columns)).collect();
+        let is_text =
+            |own: &ResultType| own.column_type.as_ref().is_some_and(ColumnType::is_string);
+        let is_other = |own: &ResultType| {
+            own.column_type.as_ref().is_some_and(|own| !own.is_string() && !own.is_binary())
+        };
+        let Some(text) = types.iter().find(|own| is_text(own)) else { return };
+        let collation = text.column_type.as_ref().and_then(ColumnType::collation);
+        let collation = collation.expect("a character type has one");
+        for (result, _) in results.iter_mut().zip(&types).filter(|(_, own)| is_other(own)) {
+            self.as_text(result, scope);
+            let value = std::mem::replace(*result, Expr::Const(Value::Null));
+            let target = ColumnType::Text { bytes_max: u32::MAX, collation };
+            **result = Expr::Cast(Box::new(value), target);
+        }
+    }
+
     pub fn exprs(&mut self, list: &[ast::Expr], scope: &Scope<'_>) -> Result<Vec<Expr>, SqlError> {
         list.iter().map(|expr| self.expr(expr, scope)).collect()
     }
@@ -322,9 +349,15 @@ impl Binder<'_> {
 
     fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         let table = scope.table.expect("VALUES() is bound in the scope of a table");
-        let column_type = Some(table.columns[column].column_type.clone());
+        let column_type = table.columns[column].column_type.clone();
+        let is_timestamp = matches!(column_type, ColumnType::Timestamp { .. });
         let column = u16::try_from(column).expect("tables have few columns");
-        Ok(Expr::Param(self.slot(Slot::NewValue { column }, column_type)?))
+        let value = Expr::Param(self.slot(Slot::NewValue { column }, Some(column_type))?);
+        // It is as the row will hold it, in UTC.
+        Ok(match is_timestamp {
+            true => Expr::Function(Function::UtcToLocal, vec![value]),
+            false => value,
+        })
     }
 
     fn user_variable(&mut self, name: &str) -> Result<Expr, SqlError> {

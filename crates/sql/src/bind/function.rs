@@ -326,11 +326,13 @@ impl Binder<'_> {
             }
             "IF" => {
                 count(3, 3)?;
-                let bound = vec![
+                let mut bound = vec![
                     self.expr(&arguments[0], scope)?,
                     self.pure(&arguments[1], scope)?,
                     self.pure(&arguments[2], scope)?,
                 ];
+                let mut results: Vec<&mut Expr> = bound[1..].iter_mut().collect();
+                self.agree_on_text(&mut results, scope);
                 Ok(Expr::Function(Function::If, bound))
             }
             "ANY_VALUE" => {
@@ -373,6 +375,10 @@ impl Binder<'_> {
                 let mut bound = self.exprs(arguments, scope)?;
                 if function.reads_text() {
                     self.as_texts(&mut bound, scope);
+                }
+                if matches!(function, Function::IfNull | Function::Coalesce) {
+                    let mut results: Vec<&mut Expr> = bound.iter_mut().collect();
+                    self.agree_on_text(&mut results, scope);
                 }
                 Ok(Expr::Function(*function, bound))
             }

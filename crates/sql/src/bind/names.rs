@@ -77,7 +77,7 @@ pub struct Scope<'a> {
     pub table: Option<&'a ScopeTable>,
     /// As errors name the clause: "field list", "where clause", "order clause", "group statement", "having clause".
     pub place: &'static str,
-    /// Aliases looked up before columns (HAVING, ORDER BY), or after them (GROUP BY).
+    /// Aliases looked up before columns (HAVING), or after them (GROUP BY, expressions of ORDER BY, arguments of aggregates).
     pub aliases: &'a [Alias<'a>],
     pub aliases_first: bool,
     /// Present where aggregates are allowed.
@@ -113,7 +113,8 @@ impl<'a> Scope<'a> {
             table: self.table,
             place: self.place,
             aliases: self.aliases,
-            aliases_first: self.aliases_first,
+            // What an aggregate adds up is the rows'.
+            aliases_first: false,
             groups: None,
             only_columns: None,
             new_values: self.new_values,

@@ -334,7 +334,6 @@ impl Binder<'_> {
         let scope = Scope {
             table: scope_table,
             aliases,
-            aliases_first: true,
             groups: Some(groups),
             ..Scope::empty("order clause")
         };

@@ -236,16 +236,21 @@ impl Session {
                             run.params[usize::from(*number)].clone()
                         }
                         expr if rewrite::has_columns(expr) => {
-                            // Columns named in VALUES are those given before, else their defaults.
+                            // Columns named in VALUES are those given before, as they are stored, else their defaults.
                             let mut row = Vec::with_capacity(table.columns.len());
+                            let lenient = Storing::new(false, true);
                             for (other, definition) in table.columns.iter().enumerate() {
                                 let own = given.iter().find(|(column, _)| *column == other);
+                                let unsaid = &mut Vec::new();
                                 row.push(match own {
-                                    Some((_, value)) => value.clone(),
-                                    None => {
-                                        let lenient = Storing::new(false, true);
-                                        default_value(definition, lenient, run, &mut Vec::new())?
+                                    Some((_, Value::Null)) => Value::Null,
+                                    Some((_, value)) => {
+                                        let value = value.as_ref();
+                                        store_value(
+                                            value, definition, lenient, run, number, unsaid,
+                                        )?
                                     }
+                                    None => default_value(definition, lenient, run, unsaid)?,
                                 });
                             }
                             self.value_of(run, bound, &row, warnings).await?

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use client::KeyRange;
-use types::convert::{ConvertContext, StoreMode, store, to_decimal, to_f64};
+use types::convert::{ConvertContext, StoreMode, plain_integer, store, to_decimal, to_f64};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::value::int_range;
 use types::{ColumnType, Decimal, Expr, Index, Table, Value, ValueRef, key};
@@ -400,6 +400,10 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
             ValueRef::UInt(number) => {
                 fit_integer(i128::from(number), *unsigned, int_range(*width, *unsigned))
             }
+            ValueRef::Text(text, _) => match plain_integer(text.as_bytes()) {
+                Some(number) => fit_integer(number, *unsigned, int_range(*width, *unsigned)),
+                None => Fit::Unusable,
+            },
             _ => match number_of(value) {
                 Some(number) => {
                     fit_decimal_as_integer(number, *unsigned, int_range(*width, *unsigned))
@@ -424,11 +428,13 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
             match value {
                 ValueRef::Text(text, _) => {
                     let collation = column_type.collation().expect("a character type has one");
-                    // CHAR is kept without trailing spaces; with a PAD SPACE collation they do not count anyway.
+                    // CHAR is kept without trailing spaces, and so are its keys. With a PAD SPACE collation they do not count anyway,
+                    // with another no key says where they would be.
                     let text = match column_type {
                         ColumnType::Char { .. } if collation.is_pad_space() => {
                             text.trim_end_matches(' ')
                         }
+                        ColumnType::Char { .. } if text.ends_with(' ') => return Fit::Unusable,
                         _ => text,
                     };
                     Fit::Exact(Value::Text(text.into(), collation))
@@ -520,9 +526,7 @@ fn number_of(value: ValueRef<'_>) -> Option<Decimal> {
             Decimal::from_f64(number)
         }
         ValueRef::Text(text, _) if text.len() <= 15 => {
-            let digits = text.strip_prefix('-').unwrap_or(text);
-            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            if plain { Decimal::parse(text) } else { None }
+            plain_integer(text.as_bytes()).and_then(|_| Decimal::parse(text))
         }
         _ => None,
     }

@@ -16,7 +16,7 @@ use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings,
 use crate::SqlError;
 use crate::error::code;
 use crate::information_schema;
-use crate::plan::{Grouping, Plan, SelectPlan, Source, TableSource};
+use crate::plan::{Grouping, Plan, PlanKind, SelectPlan, Source, TableSource};
 use crate::result::{ColumnInfo, ResultSink};
 use crate::session::Session;
 
@@ -180,9 +180,12 @@ impl Session {
         Ok(output.sent)
     }
 
-    /// (offset, count) of LIMIT, or of sql_select_limit.
+    /// (offset, count) of LIMIT, or of sql_select_limit, which is for rows that a client gets.
     pub fn limit_of(&self, run: &Run<'_>, plan: &SelectPlan) -> Result<(u64, u64), SqlError> {
-        let Some(limit) = &plan.limit else { return Ok((0, self.settings.select_limit)) };
+        let Some(limit) = &plan.limit else {
+            let is_sent = matches!(run.plan.kind, PlanKind::Select(_));
+            return Ok((0, if is_sent { self.settings.select_limit } else { u64::MAX }));
+        };
         let count = limit_value(run, &limit.count)?;
         let offset = match &limit.offset {
             Some(offset) => limit_value(run, offset)?,

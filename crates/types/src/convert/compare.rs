@@ -69,13 +69,20 @@ fn compare_integer_text(
     text: ValueRef<'_>,
     cx: &mut ConvertContext,
 ) -> Ordering {
-    let bytes = to_bytes(text);
-    let digits = bytes.strip_prefix(b"-").unwrap_or(&bytes);
-    if !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
-        let number = super::to_integer(text, cx);
+    if let Some(number) = plain_integer(&to_bytes(text)) {
         return super::to_integer(integer, cx).cmp(&number);
     }
     to_f64(integer, cx).partial_cmp(&to_f64(text, cx)).unwrap_or(Ordering::Equal)
+}
+
+/// Text that is nothing but an integer, of up to 38 digits. As doubles, ids of nineteen would equal their neighbours.
+pub fn plain_integer(text: &[u8]) -> Option<i128> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if !(1..=38).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = digits.iter().fold(0, |number, &digit| 10 * number + i128::from(digit - b'0'));
+    Some(if digits.len() < text.len() { -number } else { number })
 }
 
 fn compare_temporal(
