@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -194,10 +195,18 @@ def wait_for(what, condition, seconds=30):
         time.sleep(0.05)
 
 
+# Where the next free ports are looked for, by process: another that was forked from this one looks elsewhere.
+next_ports = {}
+
+
 def free_ports(count):
-    """So many neighbouring free ports, below those the system gives to outgoing connections."""
-    base = 12000 + os.getpid() % 1000 * 15
-    for first in range(base, 32000, count):
+    """So many neighbouring free ports, below those the system gives to outgoing connections; never the same again, also if nobody
+    listens there yet."""
+    for _ in range(10_000):
+        first = next_ports.get(os.getpid(), 32_000)
+        if first + count > 32_000:
+            first = random.SystemRandom().randrange(12_000, 31_000)
+        next_ports[os.getpid()] = first + count
         sockets = []
         try:
             for port in range(first, first + count):
