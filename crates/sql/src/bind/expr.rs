@@ -130,7 +130,7 @@ impl Binder<'_> {
                     .map(|(_, then)| then)
                     .chain(otherwise.as_deref_mut())
                     .collect();
-                self.agree_on_text(&mut results, scope);
+                self.agree_on_kind(&mut results, scope);
                 Ok(Expr::Case { operand, branches: bound, otherwise })
             }
             ast::Expr::Cast { operand, target } => {
@@ -138,7 +138,11 @@ impl Binder<'_> {
                 let operand = if target.is_string() || target.is_binary() {
                     self.text_expr(operand, scope)?
                 } else {
-                    self.expr(operand, scope)?
+                    let mut operand = self.expr(operand, scope)?;
+                    if is_number(&target) {
+                        as_number(&mut operand);
+                    }
+                    operand
                 };
                 Ok(Expr::Cast(Box::new(operand), target))
             }
@@ -236,8 +240,9 @@ impl Binder<'_> {
         }
     }
 
-    /// Results of IF, CASE and their kin, of which one is the value: where some are texts all are, so that 0 is not the empty text.
-    pub fn agree_on_text(&mut self, results: &mut [&mut Expr], scope: &Scope<'_>) {
+    /// Results of IF, CASE and their kin, of which one is the value: where some are texts all are, so that 0 is not the empty text, and
+    /// where all are numbers and some are doubles, all are, so that those that are equal are one group.
+    pub fn agree_on_kind(&mut self, results: &mut [&mut Expr], scope: &Scope<'_>) {
         let columns = scope.result_types();
         let types: Vec<ResultType> =
             results.iter().map(|result| self.type_of(result, &columns)).collect();
@@ -246,7 +251,19 @@ impl Binder<'_> {
         let is_other = |own: &ResultType| {
             own.column_type.as_ref().is_some_and(|own| !own.is_string() && !own.is_binary())
         };
-        let Some(text) = types.iter().find(|own| is_text(own)) else { return };
+        let is_float = |own: &ColumnType| matches!(own, ColumnType::Float | ColumnType::Double);
+        let known = || types.iter().filter_map(|own| own.column_type.as_ref());
+        let Some(text) = types.iter().find(|own| is_text(own)) else {
+            if known().any(is_float) && known().all(is_number) {
+                for (result, own) in results.iter_mut().zip(&types) {
+                    if own.column_type.as_ref().is_some_and(|own| *own != ColumnType::Double) {
+                        let value = std::mem::replace(*result, Expr::Const(Value::Null));
+                        **result = Expr::Cast(Box::new(value), ColumnType::Double);
+                    }
+                }
+            }
+            return;
+        };
         let collation = text.column_type.as_ref().and_then(ColumnType::collation);
         let collation = collation.expect("a character type has one");
         for (result, _) in results.iter_mut().zip(&types).filter(|(_, own)| is_other(own)) {
@@ -777,6 +794,16 @@ pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
         A::DayHour => IntervalUnit::DayHour,
         A::YearMonth => IntervalUnit::YearMonth,
     }
+}
+
+fn is_number(own: &ColumnType) -> bool {
+    matches!(
+        own,
+        ColumnType::Int { .. }
+            | ColumnType::Decimal { .. }
+            | ColumnType::Float
+            | ColumnType::Double
+    )
 }
 
 /// A hexadecimal or bit literal is a number where a number is wanted.

@@ -332,9 +332,17 @@ impl Binder<'_> {
                     self.pure(&arguments[2], scope)?,
                 ];
                 let mut results: Vec<&mut Expr> = bound[1..].iter_mut().collect();
-                self.agree_on_text(&mut results, scope);
+                self.agree_on_kind(&mut results, scope);
                 Ok(Expr::Function(Function::If, bound))
             }
+            "FORMAT" if arguments.len() == 3 => match &arguments[2] {
+                ast::Expr::Literal(ast::Literal::String(locale))
+                    if locale.eq_ignore_ascii_case(b"en_US") =>
+                {
+                    self.function(name, &arguments[..2], scope)
+                }
+                _ => Err(SqlError::not_supported("FORMAT with a locale that is not en_US")),
+            },
             "ANY_VALUE" => {
                 count(1, 1)?;
                 if scope.groups.is_none() {
@@ -378,7 +386,7 @@ impl Binder<'_> {
                 }
                 if matches!(function, Function::IfNull | Function::Coalesce) {
                     let mut results: Vec<&mut Expr> = bound.iter_mut().collect();
-                    self.agree_on_text(&mut results, scope);
+                    self.agree_on_kind(&mut results, scope);
                 }
                 Ok(Expr::Function(*function, bound))
             }

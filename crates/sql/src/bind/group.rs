@@ -47,6 +47,13 @@ impl Binder<'_> {
         let inner = scope.without_groups();
         let mut bound = self.exprs(arguments, &inner)?;
         if name == "GROUP_CONCAT" {
+            let columns = inner.result_types();
+            for argument in &bound {
+                let own = self.type_of(argument, &columns).column_type;
+                if own.is_some_and(|own| own.is_binary()) {
+                    return Err(SqlError::not_supported("GROUP_CONCAT of binary values"));
+                }
+            }
             self.as_texts(&mut bound, &inner);
         }
         let argument = match bound.len() {

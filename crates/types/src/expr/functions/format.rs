@@ -88,6 +88,9 @@ pub(super) fn format_datetime(value: DateTime, pattern: &str) -> Option<String> 
 /// None where the date has no such part: the name of month 0, the week of a zero date.
 fn format_parts(date: Date, time: Time, pattern: &str) -> Option<String> {
     let mut out = String::new();
+    if time.is_negative() {
+        out.push('-');
+    }
     let mut characters = pattern.chars();
     while let Some(c) = characters.next() {
         if c != '%' {
@@ -216,20 +219,18 @@ fn parse_pattern(text: &str, pattern: &str) -> Option<Found> {
     let mut codes = pattern.chars();
     while let Some(c) = codes.next() {
         if c.is_whitespace() {
-            rest = rest.trim_start();
             continue;
         }
-        if c != '%' {
-            rest = rest.trim_start();
-            rest = rest.strip_prefix(c)?;
-            continue;
-        }
-        let code = codes.next()?;
         rest = rest.trim_start();
         if rest.is_empty() {
             // Text may end before the pattern does: the missing parts are zero.
             break;
         }
+        if c != '%' {
+            rest = rest.strip_prefix(c)?;
+            continue;
+        }
+        let code = codes.next()?;
         parse_part(&mut rest, code, &mut found)?;
     }
     found.complete = rest.trim_start().is_empty();

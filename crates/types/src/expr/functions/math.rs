@@ -282,7 +282,7 @@ fn round_integer(value: i128, digits: i64, cut: bool) -> i128 {
     if cut || rest * 2 < unit { base } else { base + unit * value.signum() }
 }
 
-fn round_double(value: f64, digits: i32, cut: bool) -> f64 {
+pub(super) fn round_double(value: f64, digits: i32, cut: bool) -> f64 {
     let to_whole = |x: f64| if cut { x.trunc() } else { x.round_ties_even() };
     let power = 10f64.powi(digits.abs());
     if digits < 0 {

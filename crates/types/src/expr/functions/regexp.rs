@@ -4,7 +4,7 @@
 //! patterns with those are refused (error 3685) where MySQL's ICU would run them. The rest of the syntax is the same
 //! for what is commonly written.
 
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
 
 use super::super::{EvalError, Function};
 use super::Call;
@@ -61,6 +61,40 @@ impl RegexCache {
     }
 }
 
+/// What a match is replaced by, as ICU reads it: `$1` is a group, with as many digits as there are groups for, and whatever is behind a
+/// backslash is itself.
+fn replace_by(found: &Captures<'_>, replacement: &str, out: &mut String) -> Result<(), EvalError> {
+    let mut rest = replacement.chars().peekable();
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\\' => out.extend(rest.next()),
+            '$' => {
+                let mut group: Option<usize> = None;
+                while let Some(digit) = rest.peek().and_then(|letter| letter.to_digit(10)) {
+                    let longer = 10 * group.unwrap_or(0) + digit as usize;
+                    if found.len() <= longer {
+                        break;
+                    }
+                    group = Some(longer);
+                    rest.next();
+                }
+                let Some(group) = group else {
+                    return Err(match rest.peek() {
+                        Some(letter) if letter.is_ascii_digit() => EvalError::raised(
+                            3686,
+                            "Index out of bounds in regular expression search.",
+                        ),
+                        _ => EvalError::raised(3887, "A capture group has an invalid name."),
+                    });
+                };
+                out.push_str(found.get(group).map_or("", |found| found.as_str()));
+            }
+            _ => out.push(letter),
+        }
+    }
+    Ok(())
+}
+
 impl Call<'_, '_, '_> {
     pub(super) fn regexp(&mut self) -> Result<Value, EvalError> {
         let has_flags = self.function == Function::RegexpLike && self.has(2);
@@ -94,7 +128,7 @@ impl Call<'_, '_, '_> {
                 for found in regex.captures_iter(&subject) {
                     let whole = found.get(0).expect("group 0 is the match");
                     out.push_str(&subject[end..whole.start()]);
-                    found.expand(&replacement, &mut out);
+                    replace_by(&found, &replacement, &mut out)?;
                     end = whole.end();
                     too_long = out.len() > max;
                     if too_long {

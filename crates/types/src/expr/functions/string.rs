@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use super::super::Function;
 use super::Call;
+use super::math::round_double;
 use crate::convert::{compare, to_bytes, to_text};
 use crate::decimal::SCALE_MAX;
-use crate::{Collation, Value, ValueRef};
+use crate::{Collation, Decimal, Value, ValueRef};
 
 /// The byte offset of the character at `index`, or the end.
 fn offset_of(text: &str, index: usize) -> usize {
@@ -341,10 +342,17 @@ impl Call<'_, '_, '_> {
         Value::Int(0)
     }
 
-    /// FORMAT(number, digits): thousands separated by commas. Locales other than en_US are not known: they print the same.
+    /// FORMAT(number, digits): thousands separated by commas. What is no exact number is rounded as a double.
     fn format_number(&mut self) -> Value {
         let digits = self.int(1).clamp(0, i64::from(SCALE_MAX)) as u8;
-        let number = self.decimal(0);
+        let number = match self.values[0] {
+            ValueRef::Int(_) | ValueRef::UInt(_) | ValueRef::Decimal(_) => self.decimal(0),
+            _ => {
+                let rounded = round_double(self.f64(0), i32::from(digits), false);
+                let Some(number) = Decimal::from_f64(rounded) else { return Value::Null };
+                number
+            }
+        };
         let Some(rounded) = number.rescale(digits) else { return Value::Null };
         let shown = rounded.to_string();
         let (sign, unsigned) = match shown.strip_prefix('-') {

@@ -327,6 +327,9 @@ fn like_and_regexp() {
         REGEXP_SUBSTR('abc def', '[a-z]+$') -> def
         REGEXP_INSTR('äbc', 'c') -> 3
         REGEXP_REPLACE('a1b22', '[0-9]+', '#') -> a#b#
+        REGEXP_REPLACE('2024-01-05', '([0-9]+)-([0-9]+)-([0-9]+)', '$3_$2_$1') -> 05_01_2024
+        REGEXP_REPLACE('abc', '(b)', '[$1x$0$12]') -> a[bxbb2]c
+        REGEXP_REPLACE('abc', 'b', '\\\\$1') -> a$1c
         ",
     );
 }
@@ -409,6 +412,10 @@ fn numeric_functions() {
         FORMAT(12332.2, 0) -> 12,332
         FORMAT(-1234567.891, 2) -> -1,234,567.89
         FORMAT(123, 2) -> 123.00
+        FORMAT(2.5, 0) -> 3
+        FORMAT(2.5e0, 0) -> 2
+        FORMAT('1.005', 2) -> 1.00
+        FORMAT(1234567.5e0, 1) -> 1,234,567.5
         ",
     );
 }
@@ -636,6 +643,7 @@ fn date_formats() {
         DATE_FORMAT('2024-01-02 03:04:05.6', '%f %p %l %e %c %%') -> 600000 AM 3 2 1 %
         DATE_FORMAT('2024-01-02', '') -> NULL
         TIME_FORMAT('100:00:00', '%H %k %h %I %l') -> 100 100 04 04 4
+        TIME_FORMAT('-10:20:30', '%H:%i:%s') -> -10:20:30
         STR_TO_DATE('01,5,2013', '%d,%m,%Y') -> 2013-05-01
         STR_TO_DATE('May 1, 2013', '%M %d,%Y') -> 2013-05-01
         STR_TO_DATE('a09:30:17', 'a%h:%i:%s') -> 09:30:17
@@ -644,6 +652,7 @@ fn date_formats() {
         STR_TO_DATE('2013-02-30', '%Y-%m-%d') -> NULL [1411]
         STR_TO_DATE('2024-03-04 05:06:07.5 PM', '%Y-%m-%d %h:%i:%s.%f %p') -> 2024-03-04 17:06:07.500000
         STR_TO_DATE('3 Jan 24', '%e %b %y') -> 2024-01-03
+        STR_TO_DATE('2024-01-05 10:30', '%Y-%m-%d %H:%i:%s') -> 2024-01-05 10:30:00
         ",
     );
 }
