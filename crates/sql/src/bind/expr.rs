@@ -139,7 +139,7 @@ impl Binder<'_> {
                     self.text_expr(operand, scope)?
                 } else {
                     let mut operand = self.expr(operand, scope)?;
-                    if is_number(&target) {
+                    if target.is_numeric() {
                         as_number(&mut operand);
                     }
                     operand
@@ -254,7 +254,7 @@ impl Binder<'_> {
         let is_float = |own: &ColumnType| matches!(own, ColumnType::Float | ColumnType::Double);
         let known = || types.iter().filter_map(|own| own.column_type.as_ref());
         let Some(text) = types.iter().find(|own| is_text(own)) else {
-            if known().any(is_float) && known().all(is_number) {
+            if known().any(is_float) && known().all(ColumnType::is_numeric) {
                 for (result, own) in results.iter_mut().zip(&types) {
                     if own.column_type.as_ref().is_some_and(|own| *own != ColumnType::Double) {
                         let value = std::mem::replace(*result, Expr::Const(Value::Null));
@@ -794,16 +794,6 @@ pub fn interval_unit(unit: ast::IntervalUnit) -> IntervalUnit {
         A::DayHour => IntervalUnit::DayHour,
         A::YearMonth => IntervalUnit::YearMonth,
     }
-}
-
-fn is_number(own: &ColumnType) -> bool {
-    matches!(
-        own,
-        ColumnType::Int { .. }
-            | ColumnType::Decimal { .. }
-            | ColumnType::Float
-            | ColumnType::Double
-    )
 }
 
 /// A hexadecimal or bit literal is a number where a number is wanted.
