@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use crate::redo::{PIECE_HEADER_SIZE, RECORD_HEADER_SIZE};
 
-/// A piece that has so many bytes is given no more records.
-const PIECE_BYTES: usize = 1 << 20;
+/// A piece that has so many bytes is given no more records: it and the next one stay in a core's own cache, so that what the worker
+/// writes into it drives nothing else out.
+const PIECE_BYTES: usize = 128 << 10;
 /// Buffers that are kept to be used again, and bytes of each at most.
-const EMPTY_MAX: usize = 4;
-const EMPTY_BYTES_MAX: usize = 4 * PIECE_BYTES;
+const EMPTY_MAX: usize = 16;
+const EMPTY_BYTES_MAX: usize = 1 << 20;
 
 /// Records, put together to pieces that are each written at once. The buffers of those that were written are used again: memory that is new
 /// is cleared page by page when it is first touched, and that would be done by the worker.
