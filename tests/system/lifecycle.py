@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -198,8 +199,9 @@ def test_data_node_dies(environment):
     killed = cluster.node(3)["pid"]
     os.kill(killed, signal.SIGKILL)
     wait_for("the supervisor notices", lambda: cluster.node(3)["pid"] is None)
-    with open(os.path.join(cluster.dir, "supervisor.log")) as file:
-        said = file.read()
+    log = pathlib.Path(cluster.dir, "supervisor.log")
+    # The status has it before the words have.
+    said = wait_for("the supervisor says what comes of it", lambda: "takes over" in (text := log.read_text()) and text)
     assert f"node 3 (process {killed}) ended, killed by signal 9" in said, said
     assert "node 2 takes over its rows" in said and f"skarv server --dir {cluster.dir} --node 3" in said, said
     shown = cluster.mgm("SHOW").stdout.splitlines()
