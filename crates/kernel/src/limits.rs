@@ -50,7 +50,7 @@ pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: to read them again takes half a second, less than
 /// the process to start.
-pub const LOG_GROWTH_MIN: u64 = 128 << 20;
+pub const LOG_GROWTH_MIN: u64 = 96 << 20;
 
 /// A local checkpoint is written at least so fast, on each worker: 1 GiB in two minutes, and some 5 % of a core.
 pub const CHECKPOINT_BYTES_PER_SECOND_MIN: u64 = 8 << 20;
