@@ -15,7 +15,7 @@ use protocol::report::*;
 use protocol::restart::{LostTransaction, NodeLoaded};
 use protocol::schema::{SchemaChange, SchemaError};
 use protocol::{Message, Refusal};
-use types::expr::{Aggregate, AggregateFunction, BinaryOp};
+use types::expr::{Aggregate, AggregateFunction, BinaryOp, OrderKey};
 use types::wire::{Bytes, Wire};
 use types::*;
 
@@ -57,9 +57,10 @@ fn ops() -> Vec<(u16, Op)> {
         output: ScanOutput::Groups {
             group_by: vec![Expr::Column(0)],
             aggregates: vec![Aggregate {
-                function: AggregateFunction::Sum,
+                function: AggregateFunction::GroupConcat { separator: ";".into(), length_max: 9 },
                 argument: Some(Expr::Column(2)),
                 distinct: true,
+                order_by: vec![OrderKey { expr: Expr::Column(3), descending: true }],
             }],
         },
         limit: Some(10),

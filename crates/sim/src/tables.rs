@@ -148,16 +148,11 @@ pub fn compare(column: u16, operator: BinaryOp, value: i64) -> Expr {
 
 /// SUM(column), COUNT(*) over the whole table.
 pub fn sum(table: &Table, column: u16, lock: Lock) -> Op {
-    let aggregate = |function: AggregateFunction, argument: Option<Expr>| Aggregate {
-        function,
-        argument,
-        distinct: false,
-    };
     let output = ScanOutput::Groups {
         group_by: Vec::new(),
         aggregates: vec![
-            aggregate(AggregateFunction::Sum, Some(Expr::Column(column))),
-            aggregate(AggregateFunction::Count, None),
+            Aggregate::new(AggregateFunction::Sum, Some(Expr::Column(column))),
+            Aggregate::new(AggregateFunction::Count, None),
         ],
     };
     op(table, OpKind::Scan(Box::new(Scan { output, lock, ..scan_rows(IndexId(0)) })))

@@ -153,6 +153,7 @@ mod tests {
             database: Some(database.into()),
             sql_mode: SqlMode::default(),
             collation: Collation::default(),
+            group_concat_length_max: 1_024,
         })
     }
 

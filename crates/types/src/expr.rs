@@ -14,9 +14,12 @@ mod result_type;
 mod tests;
 
 pub use aggregate::{
-    Aggregate, AggregateFunction, AggregateState, DISTINCT_BYTES_MAX, GROUP_CONCAT_LENGTH_MAX,
+    Aggregate, AggregateFunction, AggregateState, GROUP_CONCAT_LENGTH_DEFAULT, KEPT_BYTES_MAX,
+    OrderKey,
 };
-pub use eval::{Columns, EvalContext, EvalError, NoColumns, eval, eval_predicate};
+pub use eval::{
+    Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, eval, eval_predicate,
+};
 pub use result_type::{ResultType, merge_types, result_type};
 
 pub use crate::convert::SqlWarning;

@@ -6,6 +6,7 @@
 use protocol::Refusal;
 use protocol::message::{Execute, Write};
 use protocol::op::{Columns, OpKind, ScanOutput};
+use types::expr::Aggregate;
 use types::{Expr, RowView};
 
 use super::shard::{Shard, TableReplica};
@@ -63,8 +64,8 @@ impl TableReplica {
                     && match &scan.output {
                         ScanOutput::Rows { columns, .. } => projects(columns),
                         ScanOutput::Groups { group_by, aggregates } => {
-                            let arguments = aggregates.iter().filter_map(|a| a.argument.as_ref());
-                            group_by.iter().chain(arguments).all(sound)
+                            let computed = aggregates.iter().flat_map(Aggregate::exprs);
+                            group_by.iter().chain(computed).all(sound)
                         }
                     }
             }

@@ -419,12 +419,8 @@ impl ScanProgress {
                     (values, aggregates.iter().map(AggregateState::new).collect())
                 });
                 for (aggregate, state) in aggregates.iter().zip(states) {
-                    let value = match &aggregate.argument {
-                        None => Value::Int(1),
-                        Some(argument) => eval(argument, row, evaluation).map_err(Refusal::Eval)?,
-                    };
                     let before = state.size();
-                    state.update(value.as_ref(), &mut evaluation.convert).map_err(Refusal::Eval)?;
+                    aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
                     *size += state.size().saturating_sub(before) as usize;
                 }
                 Ok(())

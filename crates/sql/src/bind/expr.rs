@@ -434,6 +434,7 @@ impl Binder<'_> {
                 Ok(Expr::Unary(UnaryOp::Negate, Box::new(operand)))
             }
             ast::UnaryOperator::BitNot => {
+                self.check_bits("~", &[&operand], scope)?;
                 as_number(&mut operand);
                 Ok(Expr::Unary(UnaryOp::BitNot, Box::new(operand)))
             }
@@ -468,6 +469,13 @@ impl Binder<'_> {
         }
         let mut left = self.expr(left, scope)?;
         let mut right = self.expr(right, scope)?;
+        match operator {
+            A::BitOr | A::BitAnd | A::BitXor => {
+                self.check_bits(symbol(operator), &[&left, &right], scope)?;
+            }
+            A::ShiftLeft | A::ShiftRight => self.check_bits(symbol(operator), &[&left], scope)?,
+            _ => {}
+        }
         let op = match operator {
             A::Xor => BinaryOp::Xor,
             A::Equal => BinaryOp::Equal,
@@ -522,6 +530,27 @@ impl Binder<'_> {
             A::Xor | A::SoundsLike => {}
         }
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// Bits of binary strings are computed byte by byte in MySQL, unless all of them are literals.
+    pub fn check_bits(
+        &mut self,
+        operator: &str,
+        operands: &[&Expr],
+        scope: &Scope<'_>,
+    ) -> Result<(), SqlError> {
+        let columns = scope.result_types();
+        let is_literal = |operand: &&Expr| matches!(operand, Expr::Const(_));
+        if !operands.iter().all(is_literal)
+            && operands.iter().all(|operand| self.is_binary(operand, &columns))
+        {
+            return Err(SqlError::not_supported(format!("{operator} of binary values")));
+        }
+        Ok(())
+    }
+
+    pub fn is_binary(&mut self, expr: &Expr, columns: &[ResultType]) -> bool {
+        self.type_of(expr, columns).column_type.is_some_and(|own| own.is_binary())
     }
 
     /// A hexadecimal or bit literal is a number where it is compared with one.
@@ -766,6 +795,11 @@ fn symbol(operator: ast::BinaryOperator) -> &'static str {
         A::LessOrEqual => "<=",
         A::Greater => ">",
         A::GreaterOrEqual => ">=",
+        A::BitOr => "|",
+        A::BitAnd => "&",
+        A::BitXor => "^",
+        A::ShiftLeft => "<<",
+        A::ShiftRight => ">>",
         _ => "=",
     }
 }

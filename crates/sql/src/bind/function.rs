@@ -384,6 +384,9 @@ impl Binder<'_> {
                 if function.reads_text() {
                     self.as_texts(&mut bound, scope);
                 }
+                if *function == Function::BitCount {
+                    self.check_bits(name, &[&bound[0]], scope)?;
+                }
                 if matches!(function, Function::IfNull | Function::Coalesce) {
                     let mut results: Vec<&mut Expr> = bound.iter_mut().collect();
                     self.agree_on_kind(&mut results, scope);

@@ -7,12 +7,13 @@
 
 use std::cell::RefCell;
 
-use types::expr::{Aggregate, AggregateFunction, Function, ResultType};
+use types::expr::{Aggregate, AggregateFunction, Function, OrderKey, ResultType};
 use types::{Expr, IndexKind, Table};
 
 use super::Binder;
 use super::names::{GroupCollector, Scope, ScopeTable};
 use super::rewrite;
+use super::select::position_of;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::Bound;
@@ -31,14 +32,12 @@ impl Binder<'_> {
         if name.starts_with("JSON_") {
             return Err(SqlError::not_supported(name));
         }
-        if !order_by.is_empty() {
-            return Err(SqlError::not_supported("GROUP_CONCAT with ORDER BY"));
-        }
         let function = match name {
             "GROUP_CONCAT" => {
                 let separator = separator.unwrap_or(b",");
                 AggregateFunction::GroupConcat {
                     separator: String::from_utf8_lossy(separator).into_owned(),
+                    length_max: self.environment.group_concat_length_max,
                 }
             }
             _ => AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?,
@@ -46,15 +45,29 @@ impl Binder<'_> {
         // Inside an aggregate no other is allowed.
         let inner = scope.without_groups();
         let mut bound = self.exprs(arguments, &inner)?;
+        let mut keys = Vec::new();
+        for item in order_by {
+            let expr = match position_of(&item.expr, bound.len(), "order clause")? {
+                Some(position) => bound[position].clone(),
+                None => self.expr(&item.expr, &inner)?,
+            };
+            keys.push(OrderKey { expr, descending: item.descending });
+        }
         if name == "GROUP_CONCAT" {
             let columns = inner.result_types();
             for argument in &bound {
-                let own = self.type_of(argument, &columns).column_type;
-                if own.is_some_and(|own| own.is_binary()) {
+                if self.is_binary(argument, &columns) {
                     return Err(SqlError::not_supported("GROUP_CONCAT of binary values"));
                 }
             }
             self.as_texts(&mut bound, &inner);
+        }
+        if let (
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor,
+            [argument],
+        ) = (&function, &bound[..])
+        {
+            self.check_bits(name, &[argument], &inner)?;
         }
         let argument = match bound.len() {
             0 => None,
@@ -63,7 +76,7 @@ impl Binder<'_> {
             _ if name == "COUNT" && distinct => Some(Expr::Function(Function::RowKey, bound)),
             _ => return Err(SqlError::wrong_param_count(name)),
         };
-        self.collect(Aggregate { function, argument, distinct }, groups, scope)
+        self.collect(Aggregate { function, argument, distinct, order_by: keys }, groups, scope)
     }
 
     /// ANY_VALUE(x).
@@ -74,12 +87,8 @@ impl Binder<'_> {
         if !rewrite::has_columns(&argument) {
             return Ok(argument);
         }
-        let any = AggregateFunction::AnyValue;
-        self.collect(
-            Aggregate { function: any, argument: Some(argument), distinct: false },
-            groups,
-            scope,
-        )
+        let any = Aggregate::new(AggregateFunction::AnyValue, Some(argument));
+        self.collect(any, groups, scope)
     }
 
     fn collect(
@@ -88,9 +97,9 @@ impl Binder<'_> {
         groups: &RefCell<GroupCollector>,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        if let Some(argument) = &aggregate.argument {
+        for expr in aggregate.exprs() {
             let mut local = false;
-            rewrite::for_each_param(argument, &mut |number| {
+            rewrite::for_each_param(expr, &mut |number| {
                 let slot = usize::from(number).checked_sub(self.param_kinds.len());
                 local |= slot.is_some_and(|slot| self.slots[slot].is_per_row());
             });
@@ -101,10 +110,7 @@ impl Binder<'_> {
             }
         }
         let columns = scope.table.map(ScopeTable::result_types).unwrap_or_default();
-        if aggregate.argument.as_ref().is_some_and(|argument| uses_statement_params(argument, self))
-        {
-            self.kinds_matter = true;
-        }
+        self.kinds_matter |= aggregate.exprs().any(|expr| uses_statement_params(expr, self));
         let result = aggregate.result_type(&columns, &self.param_types);
         let mut groups = groups.borrow_mut();
         let position = groups.base + groups.types.len();
@@ -157,11 +163,8 @@ impl GroupRewrite<'_> {
                 u16::try_from(base + self.collector.types.len()).map_err(|_| too_many())?;
             let scope_column =
                 &self.scope_table.expect("it has columns").columns[usize::from(column)];
-            self.collector.aggregates.push(Aggregate {
-                function: AggregateFunction::AnyValue,
-                argument: Some(Expr::Column(column)),
-                distinct: false,
-            });
+            let any = Aggregate::new(AggregateFunction::AnyValue, Some(Expr::Column(column)));
+            self.collector.aggregates.push(any);
             self.collector.types.push(ResultType {
                 column_type: Some(scope_column.column_type.clone()),
                 nullable: true,

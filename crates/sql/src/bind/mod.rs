@@ -51,6 +51,8 @@ pub struct Environment {
     pub sql_mode: SqlMode,
     /// Of string literals.
     pub collation: Collation,
+    /// Bytes that GROUP_CONCAT makes at most.
+    pub group_concat_length_max: u32,
 }
 
 /// What the binder asks of the session: values that are built into a plan, which is then not reusable.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
-use types::expr::{Function, ResultType};
+use types::expr::{Aggregate, Function, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
@@ -396,11 +396,7 @@ impl Binder<'_> {
         match &plan.grouping {
             Some(grouping) if !grouping.shipped => {
                 grouping.group_by.iter().for_each(&mut need);
-                grouping
-                    .aggregates
-                    .iter()
-                    .filter_map(|own| own.argument.as_ref())
-                    .for_each(&mut need);
+                grouping.aggregates.iter().flat_map(Aggregate::exprs).for_each(&mut need);
             }
             Some(_) => {}
             None => bounds.extend(&plan.items),
@@ -432,10 +428,8 @@ impl Binder<'_> {
                 for expr in &mut grouping.group_by {
                     rewrite::map_columns(expr, &mut |column| position(column));
                 }
-                for aggregate in &mut grouping.aggregates {
-                    if let Some(argument) = &mut aggregate.argument {
-                        rewrite::map_columns(argument, &mut |column| position(column));
-                    }
+                for expr in grouping.aggregates.iter_mut().flat_map(Aggregate::exprs_mut) {
+                    rewrite::map_columns(expr, &mut |column| position(column));
                 }
             }
             Some(_) => {}
@@ -631,7 +625,7 @@ fn lock_of(query: &ast::Query) -> (Lock, WaitPolicy) {
 }
 
 /// ORDER BY 2, GROUP BY 1: the item, from 0.
-fn position_of(
+pub(super) fn position_of(
     expr: &ast::Expr,
     item_count: usize,
     place: &str,

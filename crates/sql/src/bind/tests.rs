@@ -38,6 +38,7 @@ fn environment() -> Environment {
         database: Some("test".into()),
         sql_mode: SqlMode::default(),
         collation: Collation::default(),
+        group_concat_length_max: 1_024,
     }
 }
 

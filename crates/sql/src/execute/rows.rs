@@ -8,6 +8,7 @@ use client::{
     ScanOutput,
 };
 use types::convert::SqlWarning;
+use types::expr::Aggregate;
 use types::wire::Bytes;
 use types::{Expr, IndexKind, RowView, Table, Value, ValueRef};
 
@@ -245,7 +246,7 @@ impl Session {
         let mut exprs: Vec<&Expr> = scan.filter.iter().collect();
         if let ScanOutput::Groups { group_by, aggregates } = &scan.output {
             exprs.extend(group_by);
-            exprs.extend(aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref()));
+            exprs.extend(aggregates.iter().flat_map(Aggregate::exprs));
         }
         ScanOptions {
             ordered,

@@ -688,6 +688,11 @@ struct Groups<'p> {
     size: u64,
 }
 
+/// The memory that states of a group take beyond themselves.
+fn sizes(states: &[AggregateState]) -> u64 {
+    states.iter().map(AggregateState::size).sum()
+}
+
 impl<'p> Groups<'p> {
     fn new(grouping: &'p Grouping) -> Groups<'p> {
         Groups { grouping, groups: BTreeMap::new(), size: 0 }
@@ -697,10 +702,14 @@ impl<'p> Groups<'p> {
         self.grouping.aggregates.iter().map(AggregateState::new).collect()
     }
 
+    /// A new group.
     fn account(&mut self, key: &[u8], values: &[Value]) -> Result<(), SqlError> {
         let states = self.grouping.aggregates.len() * size_of::<AggregateState>();
-        self.size +=
-            (key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64;
+        self.grow((key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64)
+    }
+
+    fn grow(&mut self, bytes: u64) -> Result<(), SqlError> {
+        self.size = self.size.saturating_add(bytes);
         if STATEMENT_MEMORY_MAX as u64 <= self.size {
             return Err(SqlError::out_of_sort_memory());
         }
@@ -726,18 +735,14 @@ impl<'p> Groups<'p> {
         }
         let (_, states) = self.groups.get_mut(&key).expect("inserted above");
         let mut context = run.context();
+        let before = sizes(states);
         for (state, aggregate) in states.iter_mut().zip(&self.grouping.aggregates) {
-            let value = match &aggregate.argument {
-                Some(argument) => types::expr::eval(argument, row, &mut context),
-                None => Ok(Value::Int(1)),
-            };
-            let value = value.map_err(|error| eval_error(&error))?;
-            state
-                .update(value.as_ref(), &mut context.convert)
-                .map_err(|error| eval_error(&error))?;
+            let added = aggregate.add_row(row, state, &mut context);
+            added.map_err(|error| eval_error(&error))?;
         }
+        let grown = sizes(states).saturating_sub(before);
         take_warnings(&mut context, warnings);
-        Ok(())
+        self.grow(grown)
     }
 
     /// Adds what a shard computed.
@@ -757,14 +762,18 @@ impl<'p> Groups<'p> {
         match self.groups.get_mut(&key) {
             None => {
                 self.account(&key, &values)?;
+                self.grow(sizes(&states))?;
                 self.groups.insert(key, (values, states));
             }
             Some((_, own)) => {
                 let mut context = run.context();
+                let before = sizes(own);
                 for (own, other) in own.iter_mut().zip(states) {
                     own.merge(other, &mut context.convert).map_err(|error| eval_error(&error))?;
                 }
+                let grown = sizes(own).saturating_sub(before);
                 take_warnings(&mut context, warnings);
+                self.grow(grown)?;
             }
         }
         Ok(())

@@ -191,11 +191,7 @@ impl Session {
                 read_only: settings.read_only,
                 isolation: settings.isolation,
             },
-            environment: Arc::new(Environment {
-                database: None,
-                sql_mode: settings.sql_mode,
-                collation: settings.collation_connection,
-            }),
+            environment: Arc::new(settings.environment(None)),
             process: server.process(info.id, info.worker),
             server,
             client,
@@ -271,11 +267,7 @@ impl Session {
     }
 
     pub(crate) fn set_environment(&mut self, database: Option<String>) {
-        self.environment = Arc::new(Environment {
-            database,
-            sql_mode: self.settings.sql_mode,
-            collation: self.settings.collation_connection,
-        });
+        self.environment = Arc::new(self.settings.environment(database));
     }
 
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {

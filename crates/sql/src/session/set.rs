@@ -2,6 +2,7 @@
 
 use client::Durability;
 use types::convert::{SqlWarning, WarningLevel};
+use types::expr::MAX_ALLOWED_PACKET;
 use types::{Collation, Decimal, Value};
 
 use super::Session;
@@ -384,6 +385,12 @@ impl Session {
                 self.settings.lock_wait_timeout_seconds = text.parse().unwrap_or(50);
             }
             "sql_select_limit" => self.settings.select_limit = text.parse().unwrap_or(u64::MAX),
+            "group_concat_max_len" => {
+                // No value is longer than a packet.
+                let length = text.parse().unwrap_or(MAX_ALLOWED_PACKET).min(MAX_ALLOWED_PACKET);
+                self.settings.group_concat_length_max = length as u32;
+                self.set_environment(self.environment.database.clone());
+            }
             _ => {}
         }
         self.settings.kept.insert(variable.name, text);

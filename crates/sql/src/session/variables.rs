@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use types::expr::GROUP_CONCAT_LENGTH_DEFAULT;
 use types::{Collation, Value};
 
+use crate::bind::Environment;
 use crate::error::{SqlError, code};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub static VARIABLES: &[Variable] = &[
     v("foreign_key_checks", Both, Bool(true)),
     v("ft_boolean_syntax", Global, Text("+ -><()~*:\"\"&|")),
     v("general_log", Global, Bool(false)),
-    v("group_concat_max_len", Both, int(1024, 4, U64)),
+    v("group_concat_max_len", Both, int(GROUP_CONCAT_LENGTH_DEFAULT as u64, 4, U64)),
     v("gtid_mode", Global, Word(&["OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"])),
     v("gtid_next", Session, Text("AUTOMATIC")),
     v("gtid_purged", Global, Text("")),
@@ -474,8 +476,10 @@ pub struct Settings {
     /// The collation by the name the client chose: "utf8mb3_general_ci" is served by a utf8mb4 one.
     pub collation_connection_name: String,
     pub lock_wait_timeout_seconds: u32,
-    /// Milliseconds after which a SELECT is ended; 0 for never.
+    /// Rows that a SELECT without a LIMIT answers at most.
     pub select_limit: u64,
+    /// Bytes that GROUP_CONCAT makes at most.
+    pub group_concat_length_max: u32,
     pub sql_notes: bool,
     /// SET timestamp: NOW() answers this, microseconds since 1970.
     pub timestamp_micros: Option<i64>,
@@ -507,6 +511,7 @@ impl Default for Settings {
             collation_connection_name: Charset::Utf8mb4.default_collation_name().into(),
             lock_wait_timeout_seconds: 50,
             select_limit: u64::MAX,
+            group_concat_length_max: GROUP_CONCAT_LENGTH_DEFAULT,
             commit_token: None,
             sql_notes: true,
             timestamp_micros: None,
@@ -514,6 +519,18 @@ impl Default for Settings {
             strict_snapshot: false,
             snapshot_age_max_seconds: 300,
             kept_version: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// Of a session with these settings, in this database.
+    pub fn environment(&self, database: Option<String>) -> Environment {
+        Environment {
+            database,
+            sql_mode: self.sql_mode,
+            collation: self.collation_connection,
+            group_concat_length_max: self.group_concat_length_max,
         }
     }
 }

@@ -2,23 +2,23 @@
 //!
 //! A state takes values one by one; states of the same aggregate merge, so that every node that scans keeps its own and
 //! only states travel. Sums of exact numbers are exact; those of doubles depend on the order of their rows, as
-//! anywhere. DISTINCT keeps every different value until the end, bounded by [`DISTINCT_BYTES_MAX`]: only the union of
-//! the nodes' sets can be counted.
+//! anywhere. DISTINCT keeps every different value until the end, and ORDER BY every value, bounded by [`KEPT_BYTES_MAX`]:
+//! only the union of the nodes' sets can be counted, or put in order.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{EvalError, Expr, ResultType, arithmetic};
+use super::{Columns, EvalContext, EvalError, Expr, ResultType, arithmetic, eval};
 use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
 use crate::decimal::{PRECISION_MAX, SCALE_MAX};
 use crate::wire::Bytes;
 use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum, wire_struct};
 
-/// Bytes GROUP_CONCAT makes at most: MySQL's default group_concat_max_len.
-pub const GROUP_CONCAT_LENGTH_MAX: usize = 1024;
+/// Bytes GROUP_CONCAT makes at most, unless it is told another number: MySQL's default group_concat_max_len.
+pub const GROUP_CONCAT_LENGTH_DEFAULT: u32 = 1_024;
 
-/// Bytes the different values of one DISTINCT aggregate may take.
-pub const DISTINCT_BYTES_MAX: u64 = 64 << 20;
+/// Bytes the values may take that one aggregate keeps until the end.
+pub const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AggregateFunction {
@@ -34,17 +34,21 @@ pub enum AggregateFunction {
     StddevSamp,
     VarPop,
     VarSamp,
-    GroupConcat { separator: String },
+    /// Of at most so many bytes.
+    GroupConcat {
+        separator: String,
+        length_max: u32,
+    },
     AnyValue,
 }
 wire_enum!(AggregateFunction {
     0 => Count, 1 => Sum, 2 => Avg, 3 => Min, 4 => Max, 5 => BitAnd, 6 => BitOr, 7 => BitXor,
-    8 => StddevPop, 9 => StddevSamp, 10 => VarPop, 11 => VarSamp, 12 => GroupConcat { separator },
+    8 => StddevPop, 9 => StddevSamp, 10 => VarPop, 11 => VarSamp, 12 => GroupConcat { separator, length_max },
     13 => AnyValue,
 });
 
 impl AggregateFunction {
-    /// By MySQL's name, in any case; GROUP_CONCAT with a comma.
+    /// By MySQL's name, in any case; GROUP_CONCAT with a comma and its default length.
     pub fn by_name(name: &str) -> Option<AggregateFunction> {
         use AggregateFunction::*;
         Some(match name.to_ascii_uppercase().as_str() {
@@ -60,7 +64,9 @@ impl AggregateFunction {
             "STDDEV_SAMP" => StddevSamp,
             "VARIANCE" | "VAR_POP" => VarPop,
             "VAR_SAMP" => VarSamp,
-            "GROUP_CONCAT" => GroupConcat { separator: ",".into() },
+            "GROUP_CONCAT" => {
+                GroupConcat { separator: ",".into(), length_max: GROUP_CONCAT_LENGTH_DEFAULT }
+            }
             "ANY_VALUE" => AnyValue,
             _ => return None,
         })
@@ -73,10 +79,50 @@ pub struct Aggregate {
     /// None is COUNT(*).
     pub argument: Option<Expr>,
     pub distinct: bool,
+    /// Of GROUP_CONCAT: how its values are put together.
+    pub order_by: Vec<OrderKey>,
 }
-wire_struct!(Aggregate { function, argument, distinct });
+wire_struct!(Aggregate { function, argument, distinct, order_by });
+
+#[derive(Clone, Debug)]
+pub struct OrderKey {
+    pub expr: Expr,
+    pub descending: bool,
+}
+wire_struct!(OrderKey { expr, descending });
 
 impl Aggregate {
+    /// In no order.
+    pub fn new(function: AggregateFunction, argument: Option<Expr>) -> Aggregate {
+        Aggregate { function, argument, distinct: false, order_by: Vec::new() }
+    }
+
+    /// All that it computes from a row.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.argument.iter().chain(self.order_by.iter().map(|key| &key.expr))
+    }
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.argument.iter_mut().chain(self.order_by.iter_mut().map(|key| &mut key.expr))
+    }
+
+    /// Adds a row to a state of this aggregate.
+    pub fn add_row<R: Columns + ?Sized>(
+        &self,
+        row: &R,
+        state: &mut AggregateState,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), EvalError> {
+        let value = match &self.argument {
+            None => Value::Int(1),
+            Some(argument) => eval(argument, row, cx)?,
+        };
+        let mut order = Vec::new();
+        for key in &self.order_by {
+            order.push(eval(&key.expr, row, cx)?);
+        }
+        state.update(value.as_ref(), order, &mut cx.convert)
+    }
+
     /// The static type of the result, as `result_type` for expressions.
     pub fn result_type(&self, columns: &[ResultType], params: &[ResultType]) -> ResultType {
         use AggregateFunction::*;
@@ -90,11 +136,10 @@ impl Aggregate {
             BitAnd | BitOr | BitXor => (Some(bigint(true)), false),
             Min | Max | AnyValue => (argument.column_type, true),
             StddevPop | StddevSamp | VarPop | VarSamp => (Some(ColumnType::Double), true),
-            GroupConcat { .. } => {
+            GroupConcat { length_max, .. } => {
                 let collation = argument.column_type.as_ref().and_then(ColumnType::collation);
                 let collation = collation.unwrap_or(Collation::DEFAULT);
-                let length = GROUP_CONCAT_LENGTH_MAX as u32;
-                (Some(ColumnType::Varchar { length, collation }), true)
+                (Some(ColumnType::Varchar { length: *length_max, collation }), true)
             }
             Sum | Avg => {
                 let average = self.function == Avg;
@@ -121,10 +166,10 @@ pub struct AggregateState {
 }
 wire_struct!(AggregateState { so_far, distinct });
 
-/// The different values of a DISTINCT aggregate, by what makes them equal.
+/// The different values of a DISTINCT aggregate, by what makes them equal, with what they are put in order by.
 #[derive(Clone, Debug, Default)]
 struct Distinct {
-    values: BTreeMap<Bytes, Value>,
+    values: BTreeMap<Bytes, (Value, Vec<Value>)>,
     size: u64,
 }
 wire_struct!(Distinct { values, size });
@@ -145,12 +190,13 @@ enum Accumulator {
     VarSamp(Moments),
     Concat(Concat),
     Any(Option<Value>),
+    Sorted(Sorted),
 }
 wire_enum!(Accumulator {
     0 => Count(count), 1 => Sum(sum), 2 => Avg(sum), 3 => Min(value), 4 => Max(value),
     5 => BitAnd(bits), 6 => BitOr(bits), 7 => BitXor(bits), 8 => StddevPop(moments),
     9 => StddevSamp(moments), 10 => VarPop(moments), 11 => VarSamp(moments), 12 => Concat(concat),
-    13 => Any(value),
+    13 => Any(value), 14 => Sorted(sorted),
 });
 
 /// Integers, decimals and doubles are added apart: the exact ones stay exact, and integers stay fast. No number of rows
@@ -269,14 +315,21 @@ impl Moments {
 #[derive(Clone, Debug)]
 struct Concat {
     separator: String,
+    length_max: u32,
     /// None until the first value.
     text: Option<String>,
     collation: Collation,
     was_cut: bool,
 }
-wire_struct!(Concat { separator, text, collation, was_cut });
+wire_struct!(Concat { separator, length_max, text, collation, was_cut });
 
 impl Concat {
+    fn add_value(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) {
+        if let ValueRef::Text(_, collation) = value {
+            self.collation = collation;
+        }
+        self.add(&to_text(value), cx);
+    }
     fn add(&mut self, text: &str, cx: &mut ConvertContext) {
         let joined = match self.text.take() {
             None => text.to_string(),
@@ -291,14 +344,85 @@ impl Concat {
         self.text = Some(joined);
         self.cut(cx);
     }
+    fn value(&self) -> Value {
+        match &self.text {
+            None => Value::Null,
+            Some(text) => Value::text(text, self.collation),
+        }
+    }
     fn cut(&mut self, cx: &mut ConvertContext) {
         let Some(text) = &mut self.text else { return };
-        if text.len() > GROUP_CONCAT_LENGTH_MAX {
-            text.truncate(text.floor_char_boundary(GROUP_CONCAT_LENGTH_MAX));
+        let length_max = self.length_max as usize;
+        if text.len() > length_max {
+            text.truncate(text.floor_char_boundary(length_max));
             self.was_cut = true;
             cx.warn(1260, "A row was cut by GROUP_CONCAT()".into());
         }
     }
+}
+
+/// What will be put together in order.
+#[derive(Clone, Debug)]
+struct Sorted {
+    empty: Concat,
+    descending: Vec<bool>,
+    /// Each with what it is put in order by.
+    values: Vec<(Value, Vec<Value>)>,
+    size: u64,
+}
+wire_struct!(Sorted { empty, descending, values, size });
+
+impl Sorted {
+    fn add(&mut self, value: Value, order: Vec<Value>) -> Result<(), EvalError> {
+        keep_bytes(&mut self.size, kept_size(&value, &order))?;
+        self.values.push((value, order));
+        Ok(())
+    }
+    fn merge(&mut self, other: Sorted) -> Result<(), EvalError> {
+        keep_bytes(&mut self.size, other.size)?;
+        self.values.extend(other.values);
+        Ok(())
+    }
+    fn finish(&self, cx: &mut ConvertContext) -> Concat {
+        let mut values: Vec<&(Value, Vec<Value>)> = self.values.iter().collect();
+        values.sort_by(|(_, left), (_, right)| {
+            let pairs = left.iter().zip(right).zip(&self.descending);
+            let mut compared = pairs.map(|((left, right), descending)| {
+                let ordering = sort_compare(left.as_ref(), right.as_ref());
+                if *descending { ordering.reverse() } else { ordering }
+            });
+            compared.find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        let mut concat = self.empty.clone();
+        values.into_iter().for_each(|(value, _)| concat.add_value(value.as_ref(), cx));
+        concat
+    }
+}
+
+/// What an entry of a list takes: headers, and a share of a tree's nodes.
+const ENTRY_SIZE: usize = 96;
+
+fn kept_size(value: &Value, order: &[Value]) -> u64 {
+    let values = std::iter::once(value).chain(order);
+    values.map(|value| (ENTRY_SIZE + held(value)) as u64).sum()
+}
+
+/// Bytes of a value beside itself.
+fn held(value: &Value) -> usize {
+    match value {
+        Value::Text(text, _) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+fn keep_bytes(size: &mut u64, bytes: u64) -> Result<(), EvalError> {
+    *size = size.saturating_add(bytes);
+    if *size <= KEPT_BYTES_MAX {
+        return Ok(());
+    }
+    let message = "Out of memory for the values of a DISTINCT or ordered aggregate";
+    Err(EvalError::raised(1038, message))
 }
 
 impl AggregateState {
@@ -317,12 +441,24 @@ impl AggregateState {
             F::StddevSamp => Accumulator::StddevSamp(Moments::default()),
             F::VarPop => Accumulator::VarPop(Moments::default()),
             F::VarSamp => Accumulator::VarSamp(Moments::default()),
-            F::GroupConcat { separator } => Accumulator::Concat(Concat {
-                separator: separator.clone(),
-                text: None,
-                collation: Collation::DEFAULT,
-                was_cut: false,
-            }),
+            F::GroupConcat { separator, length_max } => {
+                let empty = Concat {
+                    separator: separator.clone(),
+                    length_max: *length_max,
+                    text: None,
+                    collation: Collation::DEFAULT,
+                    was_cut: false,
+                };
+                let descending: Vec<bool> =
+                    aggregate.order_by.iter().map(|key| key.descending).collect();
+                match descending.is_empty() {
+                    true => Accumulator::Concat(empty),
+                    false => {
+                        let values = Vec::new();
+                        Accumulator::Sorted(Sorted { empty, descending, values, size: 0 })
+                    }
+                }
+            }
             F::AnyValue => Accumulator::Any(None),
         };
         // For these a value counts the same once or often.
@@ -333,17 +469,18 @@ impl AggregateState {
     }
 
     /// Takes the argument's value on one row. For COUNT(*), any value but NULL. NULL is skipped (ANY_VALUE takes it).
-    pub fn update(
+    pub(super) fn update(
         &mut self,
         value: ValueRef<'_>,
+        order: Vec<Value>,
         cx: &mut ConvertContext,
     ) -> Result<(), EvalError> {
         if value.is_null() && !matches!(self.so_far, Accumulator::Any(_)) {
             return Ok(());
         }
         match &mut self.distinct {
-            None => self.so_far.add(value, cx),
-            Some(distinct) => distinct.add(value),
+            None => self.so_far.add(value, order, cx),
+            Some(distinct) => distinct.add(value, order),
         }
     }
 
@@ -355,8 +492,8 @@ impl AggregateState {
     ) -> Result<(), EvalError> {
         match (&mut self.distinct, other.distinct) {
             (Some(own), Some(others)) => {
-                for (key, value) in others.values {
-                    own.insert(key, value)?;
+                for (key, (value, order)) in others.values {
+                    own.insert(key, value, order)?;
                 }
                 Ok(())
             }
@@ -367,13 +504,13 @@ impl AggregateState {
 
     pub fn finish(&self, cx: &mut ConvertContext) -> Result<Value, EvalError> {
         match &self.distinct {
-            None => Ok(self.so_far.finish()),
+            None => Ok(self.so_far.finish(cx)),
             Some(distinct) => {
                 let mut so_far = self.so_far.clone();
-                for value in distinct.values.values() {
-                    so_far.add(value.as_ref(), cx)?;
+                for (value, order) in distinct.values.values() {
+                    so_far.add(value.as_ref(), order.clone(), cx)?;
                 }
-                Ok(so_far.finish())
+                Ok(so_far.finish(cx))
             }
         }
     }
@@ -381,16 +518,14 @@ impl AggregateState {
     /// Roughly the memory taken beyond the state itself, in bytes.
     pub fn size(&self) -> u64 {
         let held = match &self.so_far {
-            Accumulator::Min(Value::Text(text, _))
-            | Accumulator::Max(Value::Text(text, _))
-            | Accumulator::Any(Some(Value::Text(text, _))) => text.len(),
-            Accumulator::Min(Value::Bytes(bytes))
-            | Accumulator::Max(Value::Bytes(bytes))
-            | Accumulator::Any(Some(Value::Bytes(bytes))) => bytes.len(),
-            Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len),
+            Accumulator::Min(value) | Accumulator::Max(value) | Accumulator::Any(Some(value)) => {
+                held(value) as u64
+            }
+            Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len) as u64,
+            Accumulator::Sorted(sorted) => sorted.size,
             _ => 0,
         };
-        held as u64 + self.distinct.as_ref().map_or(0, |distinct| distinct.size)
+        held + self.distinct.as_ref().map_or(0, |distinct| distinct.size)
     }
 }
 
@@ -400,33 +535,28 @@ fn mismatch() -> EvalError {
 }
 
 impl Distinct {
-    fn add(&mut self, value: ValueRef<'_>) -> Result<(), EvalError> {
+    fn add(&mut self, value: ValueRef<'_>, order: Vec<Value>) -> Result<(), EvalError> {
         let mut key = Vec::new();
         group_key(value, &mut key);
-        self.insert(Bytes(key), value.to_value())
+        self.insert(Bytes(key), value.to_value(), order)
     }
-    fn insert(&mut self, key: Bytes, value: Value) -> Result<(), EvalError> {
+    fn insert(&mut self, key: Bytes, value: Value, order: Vec<Value>) -> Result<(), EvalError> {
         if self.values.contains_key(&key) {
             return Ok(());
         }
-        let held = match &value {
-            Value::Text(text, _) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            _ => 0,
-        };
-        // The entry's own cost: key and value headers and a share of the tree's nodes.
-        self.size = self.size.saturating_add((key.len() + held + 96) as u64);
-        if self.size > DISTINCT_BYTES_MAX {
-            let message = "Out of memory for the different values of a DISTINCT aggregate";
-            return Err(EvalError::raised(1038, message));
-        }
-        self.values.insert(key, value);
+        keep_bytes(&mut self.size, key.len() as u64 + kept_size(&value, &order))?;
+        self.values.insert(key, (value, order));
         Ok(())
     }
 }
 
 impl Accumulator {
-    fn add(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) -> Result<(), EvalError> {
+    fn add(
+        &mut self,
+        value: ValueRef<'_>,
+        order: Vec<Value>,
+        cx: &mut ConvertContext,
+    ) -> Result<(), EvalError> {
         match self {
             Accumulator::Count(count) => *count += 1,
             Accumulator::Sum(sum) | Accumulator::Avg(sum) => sum.add(value, cx)?,
@@ -439,12 +569,8 @@ impl Accumulator {
             | Accumulator::StddevSamp(moments)
             | Accumulator::VarPop(moments)
             | Accumulator::VarSamp(moments) => moments.add(to_f64(value, cx)),
-            Accumulator::Concat(concat) => {
-                if let ValueRef::Text(_, collation) = value {
-                    concat.collation = collation;
-                }
-                concat.add(&to_text(value), cx);
-            }
+            Accumulator::Concat(concat) => concat.add_value(value, cx),
+            Accumulator::Sorted(sorted) => sorted.add(value.to_value(), order)?,
             Accumulator::Any(any) => {
                 any.get_or_insert_with(|| value.to_value());
             }
@@ -472,6 +598,7 @@ impl Accumulator {
                     a.add(&text, cx);
                 }
             }
+            (Sorted(a), Sorted(b)) => a.merge(b)?,
             (Any(a), Any(b)) => {
                 if a.is_none() {
                     *a = b;
@@ -482,7 +609,7 @@ impl Accumulator {
         Ok(())
     }
 
-    fn finish(&self) -> Value {
+    fn finish(&self, cx: &mut ConvertContext) -> Value {
         let double = |value: Option<f64>| value.map_or(Value::Null, Value::Double);
         match self {
             Accumulator::Count(count) => Value::Int(i64::try_from(*count).unwrap_or(i64::MAX)),
@@ -496,10 +623,8 @@ impl Accumulator {
             Accumulator::StddevSamp(moments) => double(moments.variance(true).map(f64::sqrt)),
             Accumulator::VarPop(moments) => double(moments.variance(false)),
             Accumulator::VarSamp(moments) => double(moments.variance(true)),
-            Accumulator::Concat(concat) => match &concat.text {
-                None => Value::Null,
-                Some(text) => Value::text(text, concat.collation),
-            },
+            Accumulator::Concat(concat) => concat.value(),
+            Accumulator::Sorted(sorted) => sorted.finish(cx).value(),
             Accumulator::Any(value) => value.clone().unwrap_or(Value::Null),
         }
     }

@@ -1,7 +1,7 @@
 //! Aggregates over small groups: in one state, split over two and merged, and through the wire.
 
 use super::{context, parse, shown};
-use crate::expr::{Aggregate, AggregateFunction, AggregateState, ResultType};
+use crate::expr::{Aggregate, AggregateFunction, AggregateState, Expr, OrderKey, ResultType};
 use crate::wire::Wire;
 use crate::{Collation, ColumnType, IntWidth, Value};
 
@@ -19,13 +19,13 @@ fn named(name: &str) -> Aggregate {
         None => (name, false),
     };
     let function = AggregateFunction::by_name(name).expect("an aggregate");
-    Aggregate { function, argument: None, distinct }
+    Aggregate { distinct, ..Aggregate::new(function, None) }
 }
 
 fn state(aggregate: &Aggregate, values: &[Value]) -> AggregateState {
     let mut state = AggregateState::new(aggregate);
     for value in values {
-        state.update(value.as_ref(), &mut context().convert).expect("within range");
+        state.update(value.as_ref(), Vec::new(), &mut context().convert).expect("within range");
     }
     state
 }
@@ -101,11 +101,56 @@ fn group_concat_is_bounded() {
     let cx = &mut context.convert;
     let mut state = AggregateState::new(&aggregate);
     for _ in 0..1000 {
-        state.update(Value::text("ää", Collation::DEFAULT).as_ref(), cx).expect("bounded");
+        let value = Value::text("ää", Collation::DEFAULT);
+        state.update(value.as_ref(), Vec::new(), cx).expect("bounded");
     }
     let text = shown(&state.finish(cx).expect("bounded"));
     assert!((1021..=1024).contains(&text.len()), "{}", text.len());
     assert_eq!(cx.warnings.total(), 1);
+}
+
+/// Rows of several states are put together in one order; what is kept for that is bounded.
+#[test]
+fn group_concat_in_order() {
+    let key = |column, descending| OrderKey { expr: Expr::Column(column), descending };
+    for distinct in [false, true] {
+        let aggregate = Aggregate {
+            argument: Some(Expr::Column(2)),
+            order_by: vec![key(0, true), key(1, false)],
+            ..named(if distinct { "GROUP_CONCAT DISTINCT" } else { "GROUP_CONCAT" })
+        };
+        let rows = [(1, 2, "a"), (2, 9, "b"), (1, 1, "c"), (3, 0, "d"), (2, 9, "b")];
+        let rows = rows.map(|(first, second, text)| {
+            vec![Value::Int(first), Value::Int(second), Value::text(text, Collation::DEFAULT)]
+        });
+        let state = |rows: &[Vec<Value>]| {
+            let mut state = AggregateState::new(&aggregate);
+            for row in rows {
+                aggregate.add_row(row, &mut state, &mut context()).expect("a few");
+            }
+            state
+        };
+        for split in 0..=rows.len() {
+            let cx = &mut context().convert;
+            let mut left = state(&rows[..split]);
+            let right = state(&rows[split..]).to_bytes();
+            let right = AggregateState::from_bytes(&right).expect("round trip");
+            left.merge(right, cx).expect("the same aggregate");
+            let expected = if distinct { "d,b,c,a" } else { "d,b,b,c,a" };
+            assert_eq!(shown(&left.finish(cx).expect("a few")), expected, "split at {split}");
+        }
+    }
+    let aggregate = Aggregate {
+        argument: Some(Expr::Column(0)),
+        order_by: vec![key(0, false)],
+        ..named("GROUP_CONCAT")
+    };
+    let row = vec![Value::text(&"x".repeat(1 << 20), Collation::DEFAULT)];
+    let mut state = AggregateState::new(&aggregate);
+    let mut add = || aggregate.add_row(&row, &mut state, &mut context());
+    let taken = (0..100).take_while(|_| add().is_ok()).count();
+    assert_eq!(taken, 31, "twice a mebibyte each, of 64");
+    assert_eq!(add().expect_err("full").code(), 1038);
 }
 
 /// A set that outgrows its bound is refused with an error, not with the machine's memory.
@@ -117,13 +162,14 @@ fn distinct_is_bounded() {
     let mut refused = None;
     for number in 0..100 {
         let text = format!("{number}{}", "x".repeat(1 << 20));
-        if let Err(error) = state.update(Value::text(&text, Collation::DEFAULT).as_ref(), cx) {
+        let value = Value::text(&text, Collation::DEFAULT);
+        if let Err(error) = state.update(value.as_ref(), Vec::new(), cx) {
             refused = Some(error.code());
             break;
         }
     }
     assert_eq!(refused, Some(1038));
-    assert!(state.size() <= 2 * crate::expr::DISTINCT_BYTES_MAX);
+    assert!(state.size() <= 2 * crate::expr::KEPT_BYTES_MAX);
 }
 
 /// States of different aggregates do not merge.
