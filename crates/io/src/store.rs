@@ -16,7 +16,7 @@ use crate::options::StartError;
 use crate::random;
 
 /// Of a file of the log: some seconds of a busy worker.
-const FILE_BYTES: u64 = 64 << 20;
+const FILE_BYTES: u64 = 32 << 20;
 const SPARES_MAX: usize = 4;
 /// What the checkpoints of a worker may write beside the load.
 const CHECKPOINT_BYTES_PER_SECOND: u64 = 64 << 20;

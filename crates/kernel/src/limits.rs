@@ -48,9 +48,11 @@ pub const KEPT_PER_WRITE: usize = 256;
 /// A node that loads its rows ends while so many bytes of its memory are free beside what the next row takes.
 pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
-/// A local checkpoint is not begun before a part's log has grown by so many bytes: to read them again takes half a second, less than
-/// the process to start.
-pub const LOG_GROWTH_MIN: u64 = 96 << 20;
+/// A local checkpoint is not begun before a part's log has grown by so many bytes: with few rows most of what the disk costs is that they
+/// are written again and again, and to read so much takes less than a second.
+pub const LOG_GROWTH_MIN: u64 = 144 << 20;
+/// Where there is no room for more log it is begun sooner: it frees files of the log.
+pub const LOG_GROWTH_SHORT_OF_ROOM: u64 = 64 << 20;
 
 /// A local checkpoint is written at least so fast, on each worker: 1 GiB in two minutes, and some 5 % of a core.
 pub const CHECKPOINT_BYTES_PER_SECOND_MIN: u64 = 8 << 20;

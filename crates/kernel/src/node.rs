@@ -26,7 +26,7 @@ use types::{
 
 use crate::limits::{
     CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN,
-    RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
+    LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
@@ -620,12 +620,12 @@ impl NodeShared {
     }
 
     /// By how much the log of a part may grow until a local checkpoint is begun: three eighths of what its rows take, and not too little;
-    /// where there is no room for more log, just that.
+    /// where there is no room for more log, less.
     pub(crate) fn log_growth_max(&self, is_short_of_room: bool) -> u64 {
-        let least = self.log_growth_min.load(Ordering::Relaxed);
-        match least {
-            LOG_GROWTH_MIN if !is_short_of_room => {
-                least.max(self.pool.used() / self.awake.len() as u64 / 8 * 3)
+        match self.log_growth_min.load(Ordering::Relaxed) {
+            LOG_GROWTH_MIN if is_short_of_room => LOG_GROWTH_SHORT_OF_ROOM,
+            LOG_GROWTH_MIN => {
+                LOG_GROWTH_MIN.max(self.pool.used() / self.awake.len() as u64 / 8 * 3)
             }
             own => own,
         }

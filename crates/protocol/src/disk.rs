@@ -117,8 +117,10 @@ impl CheckpointBlockWriter {
 
     /// The block so far; the next one begins.
     pub fn take(&mut self) -> Vec<u8> {
-        let begin = self.bytes[..self.count_at + size_of::<u32>()].to_vec();
-        let mut block = std::mem::replace(&mut self.bytes, begin);
+        // It will be as long as this one, about: to grow it step by step would copy its rows again.
+        let mut next = Vec::with_capacity(self.bytes.len() / 8 * 9);
+        next.extend_from_slice(&self.bytes[..self.count_at + size_of::<u32>()]);
+        let mut block = std::mem::replace(&mut self.bytes, next);
         let mut count = Vec::new();
         std::mem::take(&mut self.count).encode(&mut count);
         block[self.count_at..self.count_at + count.len()].copy_from_slice(&count);

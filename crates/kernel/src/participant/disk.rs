@@ -6,6 +6,7 @@
 //! A log is closed at a timestamp when everything that has one up to it has ended before that place. Whoever sets its markers from
 //! then on gets a later one (`read_floor`), whoever had set them before is waited for, and nobody waits for the checkpoint.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 
@@ -15,7 +16,7 @@ use storage::{Candidate, Direction, KeyRange, Partition};
 use types::wire::Wire;
 use types::{IndexId, LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
-use super::learner::{committed_in_log, newest_in_log};
+use super::learner::{CommitsInLog, committed_in_log, newest_in_log};
 use super::shard::{Shard, TableReplica, TransactionState};
 use crate::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_ROWS_MAX};
 use crate::local_checkpoint::RowsCopied;
@@ -229,15 +230,19 @@ impl Shard {
         into: &mut CheckpointBlockWriter,
     ) -> Option<RowsCopied> {
         let partition = &self.tables.get(&table)?.partition;
-        let commits = self.commits_in_log();
+        // Only a row with a pending version can have a commit in the log.
+        let (commits, none) = (LazyCell::new(|| self.commits_in_log()), CommitsInLog::new());
         let size_before = into.size();
         let mut copied = RowsCopied::default();
         let all = KeyRange::all();
         let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
+        scan.touch_next(CHECKPOINT_ROWS_MAX);
         while let Some(Candidate { key, row }) = scan.next_candidate() {
-            copied.newest = copied.newest.max(newest_in_log(&commits, partition, row));
-            copied.has_pending |= partition.state(row).pending.is_some();
-            if let Some((ts, value)) = committed_in_log(&commits, partition, row) {
+            let is_pending = partition.state(row).pending.is_some();
+            let commits = if is_pending { &*commits } else { &none };
+            copied.newest = copied.newest.max(newest_in_log(commits, partition, row));
+            copied.has_pending |= is_pending;
+            if let Some((ts, value)) = committed_in_log(commits, partition, row) {
                 into.add(key, ts, &value);
             }
             copied.rows += 1;

@@ -139,6 +139,26 @@ impl<'a> Scan<'a> {
         Some(ScanItem { key: &self.key, row, read })
     }
 
+    /// Has the processor fetch the rows of the next `count` entries: for many at once that takes about as long as for one.
+    pub fn touch_next(&self, count: usize) {
+        let heap = &self.partition.heap;
+        let tree = &self.partition.indexes[self.position].tree;
+        let cursors = std::iter::successors(self.cursor, |cursor| self.following(*cursor));
+        let rows: Vec<u32> =
+            cursors.take(count).map(|cursor| tree.value_at(heap, cursor)).collect();
+        heap.touch(&rows);
+    }
+
+    /// The entry behind another, in the scan's direction.
+    fn following(&self, cursor: Cursor) -> Option<Cursor> {
+        let heap = &self.partition.heap;
+        let tree = &self.partition.indexes[self.position].tree;
+        match self.direction {
+            Direction::Forward => tree.next(heap, cursor),
+            Direction::Backward => tree.previous(heap, cursor),
+        }
+    }
+
     /// Moves to the next entry: its key into `key`.
     fn advance(&mut self) -> Option<RowHandle> {
         let cursor = self.cursor.take()?;
@@ -159,10 +179,7 @@ impl<'a> Scan<'a> {
         if !within {
             return None;
         }
-        self.cursor = match self.direction {
-            Direction::Forward => tree.next(heap, cursor),
-            Direction::Backward => tree.previous(heap, cursor),
-        };
+        self.cursor = self.following(cursor);
         Some(RowHandle(tree.value_at(heap, cursor)))
     }
 }
