@@ -252,7 +252,8 @@ def test_memory_of_a_transaction(environment):
         cluster.desc(table)
     more = (resident(cluster) - before) / MIB
     print(f"    {count} times 65536 rows are kept; {more:.0f} MiB more than before", flush=True)
-    assert more < 64, "as if it had not been counted"
+    # What messages took and the allocator keeps is up to 71 when measured; 231 and more is where no memory is given up for it.
+    assert more < 128, "as if it had not been counted"
 
 
 def test_memory_index(environment):
