@@ -201,6 +201,19 @@ impl ColumnType {
             ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob { .. }
         )
     }
+    /// The type of values of this kind, however long.
+    pub fn of_any_length(&self) -> ColumnType {
+        let length = u32::MAX;
+        match self {
+            ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => {
+                ColumnType::Varbinary { length }
+            }
+            other => match other.collation() {
+                Some(collation) => ColumnType::Varchar { length, collation },
+                None => other.clone(),
+            },
+        }
+    }
     pub fn is_integer(&self) -> bool {
         matches!(self, ColumnType::Int { .. })
     }

@@ -83,11 +83,12 @@ impl Binder<'_> {
                 })
             }
             ast::Expr::Between { operand, low, high, negated } => {
-                let operand = self.expr(operand, scope)?;
+                let mut operand = self.expr(operand, scope)?;
                 let mut low = self.expr(low, scope)?;
                 let mut high = self.expr(high, scope)?;
                 self.compare_as_number(&mut low, &operand, scope);
                 self.compare_as_number(&mut high, &operand, scope);
+                self.agree_on_numbers([&mut operand, &mut low, &mut high], scope);
                 Ok(Expr::Between {
                     operand: Box::new(operand),
                     low: Box::new(low),
@@ -237,6 +238,20 @@ impl Binder<'_> {
     pub fn as_texts(&mut self, operands: &mut [Expr], scope: &Scope<'_>) {
         for operand in operands {
             self.as_text(operand, scope);
+        }
+    }
+
+    /// What BETWEEN compares, of which the first is compared with the others: a text meets another one as a number where the third one is.
+    fn agree_on_numbers(&mut self, operands: [&mut Expr; 3], scope: &Scope<'_>) {
+        let columns = scope.result_types();
+        let types = operands.each_ref().map(|operand| self.type_of(operand, &columns).column_type);
+        let is_text = types.each_ref().map(|own| own.as_ref().is_some_and(ColumnType::is_string));
+        let has_number = types.iter().flatten().any(ColumnType::is_numeric);
+        if is_text[0] && (is_text[1] || is_text[2]) && has_number {
+            for (operand, _) in operands.into_iter().zip(is_text).filter(|(_, is_text)| *is_text) {
+                let text = std::mem::replace(operand, Expr::Const(Value::Null));
+                *operand = Expr::Cast(Box::new(text), ColumnType::Double);
+            }
         }
     }
 

@@ -676,7 +676,8 @@ fn of_type(
     }
     let mut context = run.context();
     context.convert.strict = false;
-    let cast = types::convert::cast(value.as_ref(), &column.column_type, &mut context.convert);
+    let kind = column.column_type.of_any_length();
+    let cast = types::convert::cast(value.as_ref(), &kind, &mut context.convert);
     take_warnings(&mut context, warnings);
     cast
 }

@@ -95,6 +95,9 @@ pub fn to_date(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<Date> {
     to_datetime(value, cx).map(|datetime| datetime.date())
 }
 
+/// The least number that is YYMMDDhhmmss and not HHMMSS.
+const DATETIME_NUMBER_MIN: i64 = 10_000_000_000;
+
 /// Seconds of HHMMSS numbers, with their fraction.
 fn number_to_time(number: Decimal) -> Option<Time> {
     let (whole, micros) = split_number(number)?;
@@ -117,7 +120,11 @@ pub fn to_time(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<Time> {
         | ValueRef::Double(_)
         | ValueRef::Decimal(_) => {
             let number = super::to_decimal(value, cx);
-            let time = number_to_time(number);
+            let time = number_to_time(number).or_else(|| {
+                // Too long for a time: a date with one.
+                let is_long = DATETIME_NUMBER_MIN <= number.truncate(0).to_i64_round()?;
+                number_to_datetime(number).filter(|_| is_long).map(|datetime| datetime.time())
+            });
             if time.is_none() {
                 cx.warn_truncated("time", to_text(value).as_bytes());
             }
@@ -139,11 +146,16 @@ pub fn to_time(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<Time> {
     }
 }
 
-/// What a string spells: a date with or without time, or a time. For functions that take either.
+/// Bytes of a text that is read as a date with a time where a time is wanted; a shorter one is a time, '2024-02-29' as 00:20:24.
+const DATETIME_TEXT_MIN: usize = 12;
+
+/// What a string spells: a date with a time, or a time. For functions that take either.
 pub fn time_of(text: &str, cx: &mut ConvertContext) -> Option<Result<DateTime, Time>> {
-    if let Some(parsed) = parse_datetime(text, cx)
-        && text.contains('-')
-        && !text.trim_start().starts_with('-')
+    let spelled = text.trim_start();
+    if DATETIME_TEXT_MIN <= spelled.len()
+        && spelled.contains('-')
+        && !spelled.starts_with('-')
+        && let Some(parsed) = parse_datetime(text, cx)
     {
         return Some(Ok(parsed.value));
     }

@@ -3,7 +3,7 @@
 //! Follows MySQL's rules of kinds, precisions and lengths; where those are intricate (lengths of strings made of
 //! numbers) the length is an upper bound. Values themselves carry their kind: nothing is computed by these types.
 
-use super::{BinaryOp, Expr, Function, UnaryOp};
+use super::{BinaryOp, Expr, Function, IntervalUnit, UnaryOp};
 use crate::decimal::{PRECISION_MAX, SCALE_MAX};
 use crate::{Collation, ColumnType, IntWidth, Value};
 
@@ -52,6 +52,10 @@ impl ResultType {
             Some(ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max }) => *bytes_max,
             Some(ColumnType::Double) => 23,
             Some(ColumnType::Float) => 12,
+            // Its 0 before the point is no digit of it.
+            Some(ColumnType::Decimal { precision, scale, .. }) if precision == scale => {
+                u32::from(*precision) + 3
+            }
             Some(other) => other.display_length(),
         }
     }
@@ -88,7 +92,9 @@ fn text_type(length: u64, binary: bool, collation: Collation) -> ColumnType {
 }
 
 fn value_type(value: &Value) -> ResultType {
-    let fsp = |micros: u32| if micros == 0 { 0 } else { 6 };
+    // As many digits as it takes.
+    let fsp =
+        |micros: u32| (0..6).find(|n| micros.is_multiple_of(10u32.pow(6 - n))).unwrap_or(6) as u8;
     let column_type = match value {
         Value::Null => return ResultType { column_type: None, nullable: true },
         Value::Int(_) => bigint(false),
@@ -209,11 +215,14 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
             let length = u64::from(inner.text_length());
             ResultType::new(text_type(length, false, *collation), inner.nullable)
         }
-        Expr::Interval { operand, unit, .. } => {
+        Expr::Interval { operand, amount, unit, .. } => {
             let date_only = super::interval::is_date_unit(*unit);
             let time_only = super::interval::is_time_unit(*unit);
-            let fraction = format!("{unit:?}").contains("Microsecond");
-            let finer = if fraction { 6 } else { 0 };
+            let finer = match unit {
+                IntervalUnit::Second => second_digits(amount, &of(amount)),
+                _ if format!("{unit:?}").contains("Microsecond") => 6,
+                _ => 0,
+            };
             let column_type = match of(operand).column_type {
                 Some(ColumnType::Date) if date_only => ColumnType::Date,
                 Some(ColumnType::Date) => ColumnType::DateTime { fsp: finer },
@@ -322,12 +331,7 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
     let double = |nullable| ResultType::new(ColumnType::Double, nullable);
     let plain = |length: u64| ResultType::new(text_type(length, false, collation), true);
     let text = |length: u64| ResultType::new(text_type(length, binary, collation), nullable);
-    let fsp = |position: usize| {
-        types[position]
-            .column_type
-            .as_ref()
-            .map_or(0, |column_type| if column_type.is_temporal() { column_type.fsp() } else { 6 })
-    };
+    let fsp = |position: usize| second_digits(&arguments[position], &types[position]);
     match function {
         Abs | Ceiling | Floor | Round | Truncate => {
             let side = first.expect("one argument at least");
@@ -389,7 +393,7 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         Insert => text(length(0) + length(3)),
         Space => text(number(0).map_or(u64::from(u32::MAX), |n| n.max(0) as u64)),
         Soundex => text(length(0).max(4)),
-        Quote => text(length(0) * 2 + 2),
+        Quote => text((length(0) * 2 + 2).max(4)),
         Conv | Bin | Oct => plain(65),
         Hex => text_of_hex(length(0), nullable),
         Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char => {
@@ -405,7 +409,12 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         Md5 => plain(32),
         Sha1 => plain(40),
         Sha2 => plain(128),
-        ToBase64 => plain(length(0) * 3),
+        ToBase64 => {
+            // A character has four bytes at most; four characters stand for three bytes, and 76 are a line.
+            let bytes = if binary { length(0) } else { length(0).saturating_mul(4) };
+            let digits = bytes.div_ceil(3).saturating_mul(4);
+            plain(digits.saturating_add(digits / 76))
+        }
         Format => plain(length(0) * 2 + 32),
         MakeSet => plain((1..types.len()).map(|position| length(position) + 1).sum()),
         ExportSet => plain(u64::from(u32::MAX)),
@@ -422,7 +431,11 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         TimeDiff => ResultType::new(ColumnType::Time { fsp: fsp(0).max(fsp(1)) }, true),
         MakeTime => ResultType::new(ColumnType::Time { fsp: decimals(&types[2]) }, true),
         SecToTime => ResultType::new(ColumnType::Time { fsp: decimals(&types[0]) }, true),
-        Timestamp | ConvertTz | UtcToLocal | LocalToUtc => {
+        Timestamp => {
+            let fsp = (0..types.len()).map(fsp).max().unwrap_or(0);
+            ResultType::new(ColumnType::DateTime { fsp }, true)
+        }
+        ConvertTz | UtcToLocal | LocalToUtc => {
             ResultType::new(ColumnType::DateTime { fsp: fsp(0) }, true)
         }
         FromUnixtime => ResultType::new(ColumnType::DateTime { fsp: decimals(&types[0]) }, true),
@@ -445,15 +458,7 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         }
         TemporalText => text(length(0)),
         UnixTimestamp => {
-            // A literal shows how many digits it means.
-            let digits = match arguments.first() {
-                Some(Expr::Const(Value::Text(text, _))) => {
-                    let fraction = text.trim_end().rsplit_once('.').map_or(0, |(_, f)| f.len());
-                    fraction.min(6) as u8
-                }
-                _ => fsp(0),
-            };
-            let column_type = match digits {
+            let column_type = match first.map_or(0, |_| fsp(0)) {
                 0 => bigint(false),
                 fsp => decimal(12 + u32::from(fsp), u32::from(fsp)),
             };
@@ -468,6 +473,23 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
 fn text_of_hex(length: u64, nullable: bool) -> ResultType {
     // A character has four bytes at most, a byte two digits.
     ResultType::new(text_type(length.saturating_mul(8), false, Collation::DEFAULT), nullable)
+}
+
+/// Digits of fractional seconds of what is read as a date, a time or seconds.
+fn second_digits(argument: &Expr, own: &ResultType) -> u8 {
+    match (argument, &own.column_type) {
+        (_, None) => 0,
+        // A literal shows how many it means.
+        (Expr::Const(Value::Text(text, _)), _) => match text.split_once('.') {
+            Some((_, fraction)) if !fraction.contains('.') => {
+                fraction.bytes().take_while(u8::is_ascii_digit).take(6).count() as u8
+            }
+            // 2024.02.29
+            _ => 0,
+        },
+        (_, Some(column_type)) if column_type.is_temporal() => column_type.fsp(),
+        _ => decimals(own),
+    }
 }
 
 /// Digits of fractional seconds a number of seconds brings along.

@@ -185,6 +185,9 @@ impl Call<'_, '_, '_> {
             return Value::Null;
         }
         let text = self.text(0);
+        if text.is_empty() {
+            return Value::Null;
+        }
         let bits = parse_base(&text, from);
         let base = to.unsigned_abs();
         let (negative, mut rest) = if to < 0 && (bits as i64) < 0 {

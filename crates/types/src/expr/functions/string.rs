@@ -324,7 +324,11 @@ impl Call<'_, '_, '_> {
             matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Null)
         };
         let exact = |value: &ValueRef<'_>| !matches!(value, ValueRef::Text(..));
+        let of_time = |value: &ValueRef<'_>| {
+            matches!(value, ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_))
+        };
         let by_kind = self.values.iter().all(of_text) || self.values.iter().all(exact);
+        let as_text = self.values.iter().all(|value| of_text(value) || of_time(value));
         for position in 1..self.values.len() {
             let candidate = self.values[position];
             if candidate.is_null() {
@@ -332,6 +336,9 @@ impl Call<'_, '_, '_> {
             }
             let same = if by_kind {
                 compare(subject, candidate, &mut self.ctx.convert) == Some(Ordering::Equal)
+            } else if as_text {
+                let strings = self.strings([0, position]);
+                strings.collation.equal(&strings.items[0], &strings.items[1])
             } else {
                 self.f64(0) == self.f64(position)
             };
