@@ -57,7 +57,7 @@ pub fn pack(raw: &[u8]) -> std::io::Result<Packed> {
     Ok(Packed { raw_length: raw.len(), bytes })
 }
 
-/// Half as fast again as the level by itself, for files that are some 5 % longer (rows of sysbench).
+/// Half as fast again as the level by itself, for files that are 4 % longer (rows of sysbench).
 fn compressor() -> std::io::Result<Compressor<'static>> {
     let mut compressor = Compressor::new(ZSTD_LEVEL)?;
     compressor.set_parameter(CParameter::HashLog(ZSTD_HASH_LOG))?;
