@@ -48,7 +48,8 @@ impl IdleCompressor {
         Ok(IdleCompressor { shared, thread: Some(thread) })
     }
 
-    pub fn pack(&self, raw: Vec<u8>) -> std::io::Result<Packed> {
+    /// Returns the buffer, too, if nobody else has it any more.
+    pub fn pack(&self, raw: Vec<u8>) -> std::io::Result<(Packed, Option<Vec<u8>>)> {
         let raw = Arc::new(raw);
         let until = Instant::now() + WAIT_MAX;
         let mut slot = lock(&self.shared.slot);
@@ -58,14 +59,14 @@ impl IdleCompressor {
         let given = slot.given;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             if let Some((_, packed)) = slot.packed.take_if(|(number, _)| *number == given) {
-                return packed;
+                return Ok((packed?, Arc::into_inner(raw)));
             }
             let waited = self.shared.changed.wait_timeout(slot, left);
             slot = waited.expect("nobody panics while holding this lock").0;
         }
         slot.block = None;
         drop(slot);
-        segment::pack(&raw)
+        Ok((segment::pack(&raw)?, Arc::into_inner(raw)))
     }
 }
 
@@ -93,6 +94,8 @@ impl Shared {
             let (block, number) = (slot.block.take().expect("just seen"), slot.given);
             drop(slot);
             let packed = segment::pack(&block);
+            // Before the other one looks whether it has the block alone.
+            drop(block);
             lock(&self.slot).packed = Some((number, packed));
             self.changed.notify_all();
         }
@@ -110,7 +113,7 @@ mod tests {
     #[test]
     fn blocks_are_compressed() {
         let check = |idle: &IdleCompressor, number: u8| {
-            let packed = idle.pack(vec![number; 5_000]).unwrap();
+            let (packed, _) = idle.pack(vec![number; 5_000]).unwrap();
             let raw = segment::decompress(&packed.bytes, packed.raw_length).unwrap();
             assert_eq!(raw, vec![number; 5_000]);
         };

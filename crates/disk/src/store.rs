@@ -37,6 +37,9 @@ const MADE: &str = "made";
 const UNSYNCED_MAX: u64 = 8 << 20;
 /// Blocks that wait to be written, in bytes.
 const BLOCKS_WAITING_MAX: usize = 4 << 20;
+/// Of blocks that are done, buffers that are kept for the next ones, and bytes of each at most.
+const EMPTY_MAX: usize = 2;
+const EMPTY_BYTES_MAX: usize = 2 << 20;
 /// How long a full disk is left alone before it is tried again.
 const ROOM_WAIT: Duration = Duration::from_millis(100);
 
@@ -108,6 +111,7 @@ struct Queue {
 struct Blocks {
     steps: VecDeque<Step>,
     bytes: usize,
+    empty: Vec<Vec<u8>>,
     /// Of the newest that is durable.
     newest: Option<u64>,
     /// One was ended, and is neither durable nor given up.
@@ -285,9 +289,12 @@ impl Disk {
     pub fn keep_section(&self, part: u16, section: u64) {
         self.part(part).give_step(Step::KeepSection(section), 0);
     }
-    pub fn add_block(&self, part: u16, block: Vec<u8>) {
+    /// Returns a buffer for another block: one that was used before, if there is one. New memory is cleared page by page when it is first
+    /// touched.
+    pub fn add_block(&self, part: u16, block: Vec<u8>) -> Vec<u8> {
         let bytes = block.len();
         self.part(part).give_step(Step::Block(block), bytes);
+        lock(&self.part(part).blocks).empty.pop().unwrap_or_default()
     }
     /// The log from `log_from` on belongs with it, and the contents are the caller's.
     pub fn end_checkpoint(&self, part: u16, log_from: u64, contents: Vec<u8>) {
@@ -614,14 +621,17 @@ impl Part {
             };
             let (is_begin, is_end) =
                 (matches!(step, Step::Begin), matches!(step, Step::End { .. }));
-            let (mut taken, mut packed) = (0, None);
+            let (mut taken, mut packed, mut empty) = (0, None, None);
             if let Step::Block(raw) = &mut step {
                 taken = raw.len();
-                if !is_given_up {
-                    packed = Some(match is_late {
-                        true => segment::pack(raw)?,
-                        false => idle.pack(std::mem::take(raw))?,
-                    });
+                let raw = std::mem::take(raw);
+                if is_given_up {
+                    empty = Some(raw);
+                } else if is_late {
+                    (packed, empty) = (Some(segment::pack(&raw)?), Some(raw));
+                } else {
+                    let (made, raw) = idle.pack(raw)?;
+                    (packed, empty) = (Some(made), raw);
                 }
             }
             let mut checkpoints = lock(&self.checkpoints);
@@ -659,6 +669,13 @@ impl Part {
             let mut blocks = lock(&self.blocks);
             let was_full = BLOCKS_WAITING_MAX <= blocks.bytes;
             blocks.bytes -= taken;
+            if let Some(empty) = empty.filter(|empty| empty.capacity() <= EMPTY_BYTES_MAX)
+                && blocks.empty.len() < EMPTY_MAX
+            {
+                blocks.empty.push(empty);
+            } else if is_end {
+                blocks.empty.clear();
+            }
             let has_room_again = was_full && blocks.bytes < BLOCKS_WAITING_MAX;
             let is_news = has_room_again || gives_up || is_end || blocks.newest != newest;
             blocks.newest = newest;

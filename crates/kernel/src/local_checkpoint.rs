@@ -315,7 +315,8 @@ impl Running {
             if !std::mem::replace(&mut table.is_begun, true) {
                 store.begin_section(part, number);
             }
-            store.add_block(part, table.block.take());
+            let buffer = store.add_block(part, table.block.take());
+            table.block.use_buffer(buffer);
         }
         if !is_last {
             self.table = Some(RunningTable { after: next_after, ..table });

@@ -33,7 +33,8 @@ pub trait Store: Send + Sync {
     fn begin_section(&self, part: WorkerId, section: u64);
     /// This section of a checkpoint that there is belongs to the one that is being written as well.
     fn keep_section(&self, part: WorkerId, section: u64);
-    fn add_block(&self, part: WorkerId, block: Vec<u8>);
+    /// Returns a buffer for another one.
+    fn add_block(&self, part: WorkerId, block: Vec<u8>) -> Vec<u8>;
     /// With it belong the entries of the log from this place on, and what the contents say of it ([`protocol::disk`]).
     fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>);
     /// One that was ended is being written.
@@ -242,10 +243,11 @@ impl Store for MemoryStore {
             part.sections.push(kept);
         });
     }
-    fn add_block(&self, part: WorkerId, block: Vec<u8>) {
+    fn add_block(&self, part: WorkerId, block: Vec<u8>) -> Vec<u8> {
         self.with(part, |part| {
             part.sections.last_mut().expect("its section is begun").blocks.push(block);
         });
+        Vec::new()
     }
     fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
         self.with(part, |part| {

@@ -87,6 +87,8 @@ pub struct CheckpointBlockWriter {
     bytes: Vec<u8>,
     count_at: usize,
     count: u32,
+    /// Of the last block.
+    size_last: usize,
 }
 
 impl CheckpointBlockWriter {
@@ -96,7 +98,7 @@ impl CheckpointBlockWriter {
         table.encode(&mut bytes);
         let count_at = bytes.len();
         0u32.encode(&mut bytes);
-        CheckpointBlockWriter { bytes, count_at, count: 0 }
+        CheckpointBlockWriter { bytes, count_at, count: 0, size_last: 0 }
     }
 
     pub fn add(&mut self, key: &[u8], ts: Timestamp, row: &[u8]) {
@@ -117,14 +119,22 @@ impl CheckpointBlockWriter {
 
     /// The block so far; the next one begins.
     pub fn take(&mut self) -> Vec<u8> {
-        // It will be as long as this one, about: to grow it step by step would copy its rows again.
-        let mut next = Vec::with_capacity(self.bytes.len() / 8 * 9);
-        next.extend_from_slice(&self.bytes[..self.count_at + size_of::<u32>()]);
+        let next = self.bytes[..self.count_at + size_of::<u32>()].to_vec();
         let mut block = std::mem::replace(&mut self.bytes, next);
         let mut count = Vec::new();
         std::mem::take(&mut self.count).encode(&mut count);
         block[self.count_at..self.count_at + count.len()].copy_from_slice(&count);
+        self.size_last = block.len();
         block
+    }
+
+    /// What is added from now on goes into this buffer.
+    pub fn use_buffer(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        // It will be as long as the last one, about: to grow it step by step would copy its rows again.
+        buffer.reserve(self.bytes.len().max(self.size_last / 8 * 9));
+        buffer.extend_from_slice(&self.bytes);
+        self.bytes = buffer;
     }
 }
 
