@@ -8,8 +8,10 @@ use crate::redo::{PIECE_HEADER_SIZE, RECORD_HEADER_SIZE};
 /// A piece that has so many bytes is given no more records. A write of 128 KiB takes 28 us of a core, one of 1 MiB 65 us; and what does not
 /// fit into a file any more begins another one. Tests have some that are full, and some that are not.
 const PIECE_BYTES: usize = if cfg!(test) { 300 } else { 512 << 10 };
-/// What its last record may add, and its buffer need not be another one.
+/// What its last record may add, and its buffer need not be another one. A record of half of it is a long one.
 const RECORD_BYTES: usize = 64 << 10;
+/// Of the buffer of a piece.
+const BUFFER_BYTES: usize = BLOCK + PIECE_BYTES + RECORD_BYTES;
 /// Buffers that are kept to be used again, and bytes of each at most.
 const EMPTY_MAX: usize = 4;
 const EMPTY_BYTES_MAX: usize = 2 << 20;
@@ -32,7 +34,6 @@ pub struct Piece {
 impl Piece {
     fn begin(mut bytes: Vec<u8>) -> Piece {
         bytes.clear();
-        bytes.reserve(BLOCK + PIECE_BYTES + RECORD_BYTES);
         let begin = bytes.as_ptr().align_offset(BLOCK);
         bytes.resize(begin + PIECE_HEADER_SIZE, 0);
         Piece { bytes, begin }
@@ -77,8 +78,25 @@ impl Pieces {
 
     /// What is added from now on is not in the last piece.
     pub fn begin_piece(&mut self) {
-        let bytes = self.empty.pop().unwrap_or_default();
+        let bytes = self.empty.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES));
         self.waiting.push_back(Piece::begin(bytes));
+    }
+
+    /// A record of about so many bytes is added next. A long one that does not fit begins a piece, of no more memory than it needs: a
+    /// buffer that grows is twice as long.
+    pub fn expect(&mut self, size: usize) {
+        let room = |piece: &Piece| piece.bytes.capacity() - piece.bytes.len();
+        let fits = |piece: &Piece| !piece.is_full() && size <= room(piece);
+        if size < RECORD_BYTES / 2 || self.waiting.back().is_some_and(fits) {
+            return;
+        }
+        match size <= RECORD_BYTES {
+            true => self.begin_piece(),
+            false => {
+                let bytes = Vec::with_capacity(BLOCK + PIECE_HEADER_SIZE + size);
+                self.waiting.push_back(Piece::begin(bytes));
+            }
+        }
     }
 
     /// Takes those of another, behind its own, and gives it its empty buffers for them.
@@ -95,12 +113,35 @@ impl Pieces {
     /// The first one is needed no more.
     pub fn drop_first(&mut self) {
         let piece = self.waiting.pop_front().expect("there is one");
-        if self.empty.len() < EMPTY_MAX && piece.bytes.capacity() <= EMPTY_BYTES_MAX {
+        let is_usual = (BUFFER_BYTES..=EMPTY_BYTES_MAX).contains(&piece.bytes.capacity());
+        if self.empty.len() < EMPTY_MAX && is_usual {
             self.empty.push(piece.bytes);
         }
     }
 
     pub fn clear(&mut self) {
         self.waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of any length, as they are expected, take little more memory than they have bytes.
+    #[test]
+    fn long_records_take_no_more_memory_than_they_need() {
+        for length in [RECORD_BYTES / 2, RECORD_BYTES, 200_000, 3 << 20] {
+            let mut pieces = Pieces::default();
+            for number in 0..8 {
+                pieces.expect(length + 100);
+                pieces.add(|out| out.extend(vec![number; length]));
+            }
+            let taken: usize = pieces.waiting.iter().map(|piece| piece.bytes.capacity()).sum();
+            let given = 8 * (length + RECORD_HEADER_SIZE);
+            // In tests a piece has room for few of the shorter ones.
+            let most = if RECORD_BYTES < length { given / 20 * 21 } else { 3 * given };
+            assert!(taken <= most, "{length}: {taken} for {given}");
+        }
     }
 }
