@@ -109,21 +109,23 @@ mod tests {
     /// Whoever has it keeps a thread from its core.
     static CORE: Mutex<()> = Mutex::new(());
 
-    /// What the thread has compressed is what was given last, and where it does not get a core the caller does it.
+    /// What the thread has compressed is what was given last, and where it does not get a core the caller does it. The buffer comes back.
     #[test]
     fn blocks_are_compressed() {
         let check = |idle: &IdleCompressor, number: u8| {
-            let (packed, _) = idle.pack(vec![number; 5_000]).unwrap();
+            let (packed, buffer) = idle.pack(vec![number; 5_000]).unwrap();
             let raw = segment::decompress(&packed.bytes, packed.raw_length).unwrap();
             assert_eq!(raw, vec![number; 5_000]);
+            buffer.is_some_and(|buffer| buffer.capacity() >= 5_000)
         };
         let idle = IdleCompressor::start(|| ()).unwrap();
-        (0..100).for_each(|number| check(&idle, number));
+        // It may have the last block still where it got no core for long.
+        assert!((0..100).filter(|number| check(&idle, *number)).count() > 0);
         drop(idle);
         let core = lock(&CORE);
         let idle = IdleCompressor::start(|| drop(lock(&CORE))).unwrap();
-        (0..3).for_each(|number| check(&idle, number));
+        assert!((0..3).all(|number| check(&idle, number)));
         drop(core);
-        (0..100).for_each(|number| check(&idle, number));
+        assert!((0..100).filter(|number| check(&idle, *number)).count() > 0);
     }
 }

@@ -162,6 +162,19 @@ fn a_store_is_opened_again() {
     assert!(error.contains("made for 2 workers, and there are 3 now"), "{error}");
 }
 
+/// Who adds blocks is given the buffers of those that are done.
+#[test]
+fn buffers_of_blocks_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Disk::open(&options(dir.path(), 1)).unwrap();
+    start(&disk);
+    disk.begin_checkpoint(0);
+    disk.begin_section(0, 1);
+    wait_until("one comes back", || {
+        disk.has_room(0) && disk.add_block(0, vec![1; 100_000]).capacity() >= 100_000
+    });
+}
+
 /// Files that are missing are damage, and not taken for a store that has just been made; another number of workers is a mistake.
 #[test]
 fn what_is_missing_is_damage() {
