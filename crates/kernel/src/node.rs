@@ -714,9 +714,12 @@ impl NodeShared {
         self.log_backlog_max.store(backlog, Ordering::Relaxed);
     }
 
-    /// Looks what its own disk has room for. True if that has changed.
+    /// Looks what its own disk has room for. True if that has changed. That it has failed is said by the last node only, which goes on: the
+    /// process of any other ends, and until it has ended nobody is refused what the others are about to do.
     pub(crate) fn watch_room(&self) -> bool {
-        self.store.as_ref().is_some_and(|store| self.learn_room(self.node, store.room()))
+        let Some(store) = &self.store else { return false };
+        let room = store.room();
+        (room != Room::Failed || self.is_last()) && self.learn_room(self.node, room)
     }
     /// A node says what its disk has room for. True if that has changed.
     pub(crate) fn learn_room(&self, node: NodeId, room: Room) -> bool {
