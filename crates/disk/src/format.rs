@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::DiskError;
 use crate::files::Files;
 
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))

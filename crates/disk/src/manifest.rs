@@ -13,8 +13,8 @@ use crate::format::{crc, damaged, io_error, list, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"skarv-mf";
 pub const KIND: &str = "manifest";
-/// Of this file. In version 1 a checkpoint was one file.
-const VERSION: u32 = 2;
+/// Of this file, and of what all files of a part hold. In version 1 a checkpoint was one file, in 2 all lengths had four bytes.
+const VERSION: u32 = 3;
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
 const SECTION_SIZE: usize = 8 + 8 + 4;
 

@@ -30,7 +30,7 @@ use crate::options::StartError;
 use crate::{files, panic, random};
 
 const MAGIC: &[u8; 8] = b"skarv-cp";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_SIZE: usize = 8 + 4 + 2 + 8 + 4;
 const RECORD_HEADER_SIZE: usize = 12;
 

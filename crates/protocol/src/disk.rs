@@ -57,7 +57,8 @@ impl<'a> CheckpointBlock<'a> {
     pub fn from_bytes(bytes: &'a [u8]) -> Result<CheckpointBlock<'a>, WireError> {
         let mut reader = Reader::new(bytes);
         let (shard, table) = (ShardId::decode(&mut reader)?, TableId::decode(&mut reader)?);
-        let count = reader.length(CheckpointRow::SIZE_MIN)?;
+        let count = u32::decode(&mut reader)?;
+        let count = reader.items(count.into(), CheckpointRow::SIZE_MIN)?;
         let mut rows = Vec::with_capacity(count);
         for _ in 0..count {
             rows.push(CheckpointRow::decode(&mut reader)?);
@@ -71,7 +72,7 @@ impl<'a> CheckpointBlock<'a> {
 
 impl<'a> CheckpointRow<'a> {
     /// Of its bytes in a block: two lengths, the tag and the timestamp.
-    const SIZE_MIN: usize = 4 + 1 + 8 + 4;
+    const SIZE_MIN: usize = 1 + 1 + 8 + 1;
 
     fn decode(reader: &mut Reader<'a>) -> Result<CheckpointRow<'a>, WireError> {
         let key = reader.bytes()?;
@@ -243,7 +244,7 @@ mod tests {
             bytes.push(0);
             assert_eq!(CheckpointBlock::from_bytes(&bytes), Err(WireError::Trailing));
             if count != 0 {
-                let tag = writer.size() + 4 + 3;
+                let tag = writer.size() + 1 + 3;
                 bytes[tag] = 1;
                 let wrong = CheckpointBlock::from_bytes(&bytes);
                 assert_eq!(wrong, Err(WireError::BadTag("row of a checkpoint")));

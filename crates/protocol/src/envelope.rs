@@ -9,12 +9,12 @@
 //! is sent again and one that came twice is dropped; 0 marks a bare acknowledgement.
 
 use types::wire::{Reader, Wire, WireError};
-use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View, wire_struct};
+use types::{Address, ClusterId, GroupId, Incarnation, Lineage, View};
 
 use crate::Message;
 
 /// Changes with the first release in which the byte form of any message is another one than in the release before.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 const MAGIC: u16 = 0x534b;
 
 /// Messages that belong to no node group's view: the control plane and reports.
@@ -35,17 +35,23 @@ pub struct Header {
     pub group: GroupId,
     pub view: View,
 }
-wire_struct!(Header {
-    cluster,
-    lineage,
-    from,
-    to,
-    incarnation,
-    sequence,
-    acknowledged,
-    group,
-    view,
-});
+/// Always of the same length.
+impl Wire for Header {
+    fn encode(&self, out: &mut Vec<u8>) {
+        (self.cluster, self.lineage.0).encode(out);
+        (self.from, self.to, self.incarnation).encode(out);
+        (self.sequence, self.acknowledged).encode(out);
+        (self.group, self.view).encode(out);
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (cluster, lineage) = Wire::decode(input)?;
+        let (from, to, incarnation) = Wire::decode(input)?;
+        let (sequence, acknowledged) = Wire::decode(input)?;
+        let (group, view) = Wire::decode(input)?;
+        let lineage = Lineage(lineage);
+        Ok(Header { cluster, lineage, from, to, incarnation, sequence, acknowledged, group, view })
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct Envelope {

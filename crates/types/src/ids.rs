@@ -1,8 +1,9 @@
 //! Identifiers. Each is a newtype, so that a node id cannot be passed where a shard id is meant.
 
+use crate::wire::{Reader, Wire, WireError, encode_short};
 use crate::{wire_enum, wire_struct};
 
-macro_rules! id {
+macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -17,24 +18,42 @@ macro_rules! id {
                 write!(f, "{}", self.0)
             }
         }
-        impl $crate::wire::Wire for $name {
-            fn encode(&self, out: &mut Vec<u8>) { self.0.encode(out) }
-            fn decode(input: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::wire::WireError> {
-                Ok($name(<$inner>::decode(input)?))
+    };
+}
+
+/// One that is random, or has a place of its own size where it travels.
+macro_rules! fixed_id {
+    ($(#[$doc:meta])* $name:ident($inner:ty)) => {
+        id_type!($(#[$doc])* $name($inner));
+        wire_struct!($name($inner));
+    };
+}
+
+/// One that counts: most are small.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($inner:ty)) => {
+        id_type!($(#[$doc])* $name($inner));
+        impl Wire for $name {
+            fn encode(&self, out: &mut Vec<u8>) {
+                encode_short(self.0.into(), out);
+            }
+            fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
+                let number = <$inner>::try_from(input.short()?);
+                number.map($name).map_err(|_| WireError::Invalid(stringify!($name)))
             }
         }
     };
 }
 
-id!(
+fixed_id!(
     /// A process of the cluster, as its configuration numbers it (1, 2, ...).
     NodeId(u16)
 );
-id!(
+fixed_id!(
     /// A worker (thread) of a node, from 0.
     WorkerId(u16)
 );
-id!(
+fixed_id!(
     /// A node group: the nodes that hold the same data.
     GroupId(u16)
 );
@@ -47,7 +66,7 @@ id!(
     /// A slice of the hash space; `BucketId < BUCKET_COUNT`. A versioned map sends buckets to shards.
     BucketId(u16)
 );
-id!(
+fixed_id!(
     /// A group's numbered membership. Moved only by a control-plane entry.
     View(u64)
 );
@@ -55,15 +74,15 @@ id!(
     /// The life of a cluster between two cluster restarts. Written before the restarted cluster serves.
     Lineage(u64)
 );
-id!(
+fixed_id!(
     /// The random identity of the directory that a node keeps its files in. Never 0.
     Home(u64)
 );
-id!(
+fixed_id!(
     /// A cluster's random identity, drawn when it is created.
     ClusterId(u64)
 );
-id!(
+fixed_id!(
     /// A node's boot, random: a restarted node is never taken for the one that died (R5).
     Incarnation(u64)
 );
@@ -148,7 +167,17 @@ pub struct TransactionId {
     pub incarnation: Incarnation,
     pub sequence: u64,
 }
-wire_struct!(TransactionId { coordinator, incarnation, sequence });
+impl Wire for TransactionId {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.coordinator.encode(out);
+        self.incarnation.encode(out);
+        encode_short(self.sequence, out);
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (coordinator, incarnation) = Wire::decode(input)?;
+        Ok(TransactionId { coordinator, incarnation, sequence: input.short()? })
+    }
+}
 
 impl std::fmt::Debug for TransactionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,9 +1,9 @@
 //! The byte form of everything that travels between nodes or is kept by the control plane.
 //!
-//! Fixed little-endian integers, lengths as u32, enums as one tag byte. Encoding cannot fail; decoding checks every
-//! length against the bytes that are there before it allocates, bounds nesting, and never panics: a peer's bytes are
-//! hostile until proved otherwise. There is no schema evolution inside a message: both ends of a link agree on the
-//! protocol version when it is opened.
+//! Fixed little-endian integers, lengths and counters in as few bytes as they need, enums as one tag byte. Encoding cannot
+//! fail; decoding checks every length against the bytes that are there before it allocates, bounds nesting, and never
+//! panics: a peer's bytes are hostile until proved otherwise. There is no schema evolution inside a message: both ends of a
+//! link agree on the protocol version when it is opened.
 
 /// How deep a decoded value may nest (expressions are the only recursive ones).
 pub const DEPTH_MAX: u32 = 256;
@@ -58,11 +58,40 @@ impl<'a> Reader<'a> {
     }
     /// A length prefix, checked: at least `item_size_min` bytes an item must still be there.
     pub fn length(&mut self, item_size_min: usize) -> Result<usize, WireError> {
-        let count = u32::decode(self)? as usize;
+        let count = self.short()?;
+        self.items(count, item_size_min)
+    }
+    /// So many items, if at least `item_size_min` bytes of each are still there.
+    pub fn items(&self, count: u64, item_size_min: usize) -> Result<usize, WireError> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         match count.checked_mul(item_size_min.max(1)) {
             Some(size) if size <= self.bytes.len() => Ok(count),
             _ => Err(WireError::Truncated),
         }
+    }
+    /// What [`encode_short`] has written. There is one form of each number.
+    #[inline]
+    pub fn short(&mut self) -> Result<u64, WireError> {
+        match *self.bytes {
+            [byte, ref rest @ ..] if byte < 0x80 => {
+                self.bytes = rest;
+                Ok(byte.into())
+            }
+            _ => self.not_so_short(),
+        }
+    }
+    fn not_so_short(&mut self) -> Result<u64, WireError> {
+        let mut number = 0;
+        for at in 0..SHORT_SIZE_MAX {
+            let byte = u8::decode(self)?;
+            let bits = u64::from(byte & 0x7f);
+            number |= bits << (7 * at);
+            if byte < 0x80 {
+                let is_one = byte != 0 && number >> (7 * at) == bits;
+                return if is_one { Ok(number) } else { Err(WireError::Invalid("number")) };
+            }
+        }
+        Err(WireError::Invalid("number"))
     }
     /// A byte string, where it lies.
     pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
@@ -183,12 +212,37 @@ impl Wire for Bytes {
 }
 
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    length_of(bytes.len()).encode(out);
+    encode_length(bytes.len(), out);
     out.extend_from_slice(bytes);
 }
 
-fn length_of(count: usize) -> u32 {
-    u32::try_from(count).expect("no message holds 4 Gi items: limits are far below")
+fn encode_length(count: usize, out: &mut Vec<u8>) {
+    encode_short(count as u64, out);
+}
+
+/// Bytes of the longest number.
+const SHORT_SIZE_MAX: u32 = u64::BITS.div_ceil(7);
+
+/// A number that mostly is a small one: seven bits a byte, the lowest first, and in all bytes but the last the eighth bit.
+#[inline]
+pub fn encode_short(number: u64, out: &mut Vec<u8>) {
+    if number < 0x80 {
+        out.push(number as u8);
+    } else {
+        encode_not_so_short(number, out);
+    }
+}
+
+fn encode_not_so_short(mut number: u64, out: &mut Vec<u8>) {
+    let mut bytes = [0; SHORT_SIZE_MAX as usize];
+    let mut length = 0;
+    while number >= 0x80 {
+        bytes[length] = number as u8 | 0x80;
+        number >>= 7;
+        length += 1;
+    }
+    bytes[length] = number as u8;
+    out.extend_from_slice(&bytes[..=length]);
 }
 
 impl Wire for String {
@@ -202,7 +256,7 @@ impl Wire for String {
 
 impl<T: Wire> Wire for Vec<T> {
     fn encode(&self, out: &mut Vec<u8>) {
-        length_of(self.len()).encode(out);
+        encode_length(self.len(), out);
         for item in self {
             item.encode(out);
         }
@@ -253,7 +307,7 @@ impl<T: Wire> Wire for Box<T> {
 
 impl<K: Wire + Ord, V: Wire> Wire for std::collections::BTreeMap<K, V> {
     fn encode(&self, out: &mut Vec<u8>) {
-        length_of(self.len()).encode(out);
+        encode_length(self.len(), out);
         for (key, value) in self {
             key.encode(out);
             value.encode(out);
@@ -375,9 +429,33 @@ mod tests {
     /// A length that promises more than the bytes hold is refused before anything is allocated; nesting is bounded.
     #[test]
     fn hostile_lengths_and_depth() {
-        assert_eq!(Vec::<u64>::from_bytes(&[255, 255, 255, 255]), Err(WireError::Truncated));
+        assert_eq!(Vec::<u64>::from_bytes(&[255, 255, 255, 127]), Err(WireError::Truncated));
         assert_eq!(Bytes::from_bytes(&[255, 255, 255, 127, 1]), Err(WireError::Truncated));
+        let longest = [[255; 9].as_slice(), &[1]].concat();
+        assert_eq!(Vec::<u64>::from_bytes(&longest), Err(WireError::Truncated));
         let deep: Vec<u8> = (0..100_000).flat_map(|_| [7u8, 1]).collect();
         assert_eq!(Shape::from_bytes(&deep), Err(WireError::TooDeep));
+    }
+    /// Each number has one form: it comes back, cut short it is none, and with a byte that says nothing or a bit too many it is none.
+    #[test]
+    fn short_numbers() {
+        let around = |bits: u32| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1];
+        for number in (0..64).flat_map(around).chain([u64::MAX]) {
+            let mut bytes = Vec::new();
+            encode_short(number, &mut bytes);
+            assert_eq!(bytes.len() as u32, (u64::BITS - (number | 1).leading_zeros()).div_ceil(7));
+            let read = |bytes: &[u8]| Reader::new(bytes).short();
+            assert_eq!(read(&bytes), Ok(number));
+            for cut in 0..bytes.len() {
+                assert_eq!(read(&bytes[..cut]), Err(WireError::Truncated));
+            }
+            *bytes.last_mut().expect("at least one") |= 0x80;
+            bytes.push(0);
+            assert_eq!(read(&bytes), Err(WireError::Invalid("number")));
+        }
+        for last in [2, 0x7f, 0x81] {
+            let bytes = [[0xff; 9].as_slice(), &[last]].concat();
+            assert_eq!(Reader::new(&bytes).short(), Err(WireError::Invalid("number")));
+        }
     }
 }
