@@ -3,7 +3,7 @@
 //! ```text
 //!   DIR/part-0/   redo-0000000007  redo-0000000008 ...   the log: records, in groups that became durable together    [`redo`]
 //!                 spare-0000000003                       a file of the log that is needed no more, to be used again
-//!                 reserve-0000000000                     one that is kept for when the device has no room for another
+//!                 reserve-0000000000 ...                 some that are kept for when the device has no room for another
 //!                 rows-0000000002  rows-0000000005 ...   sections of checkpoints: blocks, compressed                  [`segment`]
 //!                 manifest-0, manifest-1                 which checkpoints there are, and the log from where on       [`manifest`]
 //!   DIR/part-1/   ...

@@ -15,7 +15,7 @@
 //! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that
 //! were not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::files::{Files, is_no_room};
@@ -132,10 +132,10 @@ pub struct Redo {
     store: u64,
     file_bytes: u64,
     spares_max: usize,
-    /// A file is to be kept for when there is no room for another.
-    keeps_reserve: bool,
-    /// Its number, if it is there.
-    reserve: Option<u64>,
+    /// So many files are to be kept for when there is no room for another.
+    reserve_wanted: usize,
+    /// Those that there are.
+    reserve: BTreeSet<u64>,
     /// There was no room for the last piece.
     is_full: bool,
     /// Drawn anew each time the store is opened; a file's salt comes from it and its number.
@@ -170,7 +170,8 @@ pub struct RedoOptions {
     pub store: u64,
     pub file_bytes: u64,
     pub spares_max: usize,
-    pub keeps_reserve: bool,
+    /// So many files are kept for when there is no room for another.
+    pub reserve: usize,
     pub seed: u64,
     /// The log before this is needed by nobody.
     pub needed: u64,
@@ -186,7 +187,7 @@ impl Redo {
             store,
             file_bytes,
             spares_max,
-            keeps_reserve,
+            reserve,
             seed,
             needed,
             kept_from,
@@ -198,8 +199,8 @@ impl Redo {
             store,
             file_bytes,
             spares_max,
-            keeps_reserve,
-            reserve: None,
+            reserve_wanted: reserve,
+            reserve: BTreeSet::new(),
             is_full: false,
             seed,
             redo: VecDeque::new(),
@@ -219,8 +220,8 @@ impl Redo {
             let name = numbered(RESERVE, reserve);
             let length = redo.files.length(&name).map_err(io_error(&name))?;
             // It may have been cut short by a crash while it was made.
-            if redo.keeps_reserve && redo.reserve.is_none() && file_bytes <= length {
-                redo.reserve = Some(reserve);
+            if redo.wants_reserve() && file_bytes <= length {
+                redo.reserve.insert(reserve);
             } else {
                 redo.files.remove(&name).map_err(io_error(&name))?;
             }
@@ -426,30 +427,32 @@ impl Redo {
     }
 
     pub fn room(&self) -> Room {
-        match (self.is_full, self.keeps_reserve && self.reserve.is_none()) {
+        match (self.is_full, self.wants_reserve()) {
             (true, _) => Room::Nothing,
             (false, true) => Room::Reserve,
             (false, false) => Room::Ample,
         }
     }
 
-    /// Makes the file that is kept for when there is no room for another, if it is not there and there is room for it.
+    fn wants_reserve(&self) -> bool {
+        self.reserve.len() < self.reserve_wanted
+    }
+    /// No other file of the reserve has this number.
+    fn reserve_next(&self) -> u64 {
+        (0..).find(|number| !self.reserve.contains(number)).expect("there are few")
+    }
+
+    /// Makes the files that are kept for when there is no room for another: those that are not there and that there is room for.
     pub fn keep_reserve(&mut self) -> std::io::Result<()> {
-        if !self.keeps_reserve || self.reserve.is_some() || self.is_full {
-            return Ok(());
-        }
-        // No other has this number: the first file of a log is number 1.
-        let made = match self.files.room()? < self.file_bytes {
-            true => return Ok(()),
-            false => self.files.keep_places(&numbered(RESERVE, 0), self.file_bytes),
-        };
-        match made {
-            Err(error) if is_no_room(&error) => Ok(()),
-            made => {
-                self.reserve = Some(0);
-                made
+        while self.wants_reserve() && !self.is_full && self.file_bytes <= self.files.room()? {
+            let number = self.reserve_next();
+            match self.files.keep_places(&numbered(RESERVE, number), self.file_bytes) {
+                Err(error) if is_no_room(&error) => break,
+                made => made?,
             }
+            self.reserve.insert(number);
         }
+        Ok(())
     }
 
     /// Writes these pieces, which begin where the log ends, and drops them. They are durable after a [`Redo::sync`].
@@ -571,11 +574,12 @@ impl Redo {
         least: u64,
         no_room: std::io::Error,
     ) -> std::io::Result<()> {
-        let Some(reserve) = self.reserve.filter(|_| least <= self.file_bytes) else {
+        let last = self.reserve.last().copied();
+        let Some(reserve) = last.filter(|_| least <= self.file_bytes) else {
             return Err(no_room);
         };
         self.files.rename(&numbered(RESERVE, reserve), name)?;
-        self.reserve = None;
+        self.reserve.remove(&reserve);
         self.length = self.file_bytes;
         Ok(())
     }
@@ -586,9 +590,10 @@ impl Redo {
             let (number, _) = self.redo.pop_front().expect("there are two");
             let name = numbered(KIND, number);
             let is_whole = || self.files.length(&name).is_ok_and(|l| self.file_bytes <= l);
-            if self.keeps_reserve && self.reserve.is_none() && is_whole() {
-                self.files.rename(&name, &numbered(RESERVE, number))?;
-                self.reserve = Some(number);
+            if self.wants_reserve() && is_whole() {
+                let reserve = self.reserve_next();
+                self.files.rename(&name, &numbered(RESERVE, reserve))?;
+                self.reserve.insert(reserve);
             } else if self.spares.len() < self.spares_max {
                 self.files.rename(&name, &numbered(SPARE, number))?;
                 self.spares.push(number);

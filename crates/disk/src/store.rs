@@ -23,6 +23,8 @@ pub struct Options {
     pub file_bytes: u64,
     /// Files that are kept to be used again, of each part.
     pub spares_max: usize,
+    /// Files that are kept for when the device has no room for another, of each part.
+    pub reserve: usize,
     /// What checkpoints may write, of each part.
     pub checkpoint_bytes_per_second: u64,
     /// Random, of this start.
@@ -456,7 +458,7 @@ impl Part {
                 store: checkpoints.manifest.store,
                 file_bytes: options.file_bytes,
                 spares_max: options.spares_max,
-                keeps_reserve: true,
+                reserve: options.reserve,
                 seed,
                 needed: checkpoints.log_needed(),
                 kept_from: (options.kept_from)(part, checkpoints.manifest.store),

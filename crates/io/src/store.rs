@@ -16,9 +16,13 @@ use crate::archive::Archive;
 use crate::options::StartError;
 use crate::random;
 
-/// Of a file of the log: some seconds of a busy worker.
-const FILE_BYTES: u64 = 32 << 20;
-const SPARES_MAX: usize = 4;
+/// Of a file of the log: a second of a busy worker.
+const FILE_BYTES: u64 = 16 << 20;
+/// Files of the log that are kept to be used again: as many as it grows by between two checkpoints, unless there are many rows, and some.
+/// One that is made is written twice, first with zeros.
+const SPARES_MAX: usize = 12;
+/// Those that are kept for when the device has no room for another.
+const RESERVE: usize = 2;
 /// What the checkpoints of a worker may write beside the load.
 const CHECKPOINT_BYTES_PER_SECOND: u64 = 64 << 20;
 
@@ -89,6 +93,7 @@ impl FileStore {
             parts: workers,
             file_bytes: FILE_BYTES,
             spares_max: SPARES_MAX,
+            reserve: RESERVE,
             checkpoint_bytes_per_second: CHECKPOINT_BYTES_PER_SECOND,
             seed: random::nonzero_u64(),
             // What cannot be looked at may lack anything.

@@ -200,7 +200,7 @@ impl LocalCheckpoints {
             pace: Pace {
                 began: context.now,
                 log_end: store.end(part),
-                log_growth: growth_max / 4 * 3,
+                log_growth: growth_max / 2,
                 rows_expected,
                 rows: 0,
                 bytes: 0,

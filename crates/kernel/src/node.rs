@@ -619,13 +619,13 @@ impl NodeShared {
         self.control_log_bytes_max.store(count, Ordering::Relaxed);
     }
 
-    /// By how much the log of a part may grow until a local checkpoint is begun: three eighths of what its rows take, and not too little;
-    /// where there is no room for more log, less.
+    /// By how much the log of a part may grow until a local checkpoint is begun: seven sixteenths of what its rows take, and not too
+    /// little; where there is no room for more log, less.
     pub(crate) fn log_growth_max(&self, is_short_of_room: bool) -> u64 {
         match self.log_growth_min.load(Ordering::Relaxed) {
             LOG_GROWTH_MIN if is_short_of_room => LOG_GROWTH_SHORT_OF_ROOM,
             LOG_GROWTH_MIN => {
-                LOG_GROWTH_MIN.max(self.pool.used() / self.awake.len() as u64 / 8 * 3)
+                LOG_GROWTH_MIN.max(self.pool.used() / self.awake.len() as u64 / 16 * 7)
             }
             own => own,
         }

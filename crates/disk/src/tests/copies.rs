@@ -107,6 +107,7 @@ fn a_growing_log_is_read() {
         parts: 1,
         file_bytes: 16 << 10,
         spares_max: 0,
+        reserve: 1,
         checkpoint_bytes_per_second: 1 << 30,
         seed: 11,
         kept_from: Box::new(|_, _| None),

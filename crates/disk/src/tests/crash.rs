@@ -42,7 +42,7 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
         store: checkpoints.manifest.store,
         file_bytes: FILE_BYTES,
         spares_max: 1,
-        keeps_reserve: true,
+        reserve: 1,
         seed,
         needed: checkpoints.log_needed(),
         kept_from: None,

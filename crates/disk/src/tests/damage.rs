@@ -13,17 +13,17 @@ use crate::segment::pack;
 use crate::{DiskError, Room};
 
 fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
-    open(files, mutation, false)
+    open(files, mutation, 0)
 }
 
-fn open(files: &MemoryFiles, mutation: Mutation, keeps_reserve: bool) -> Result<Redo, DiskError> {
+fn open(files: &MemoryFiles, mutation: Mutation, reserve: usize) -> Result<Redo, DiskError> {
     let files: Arc<dyn Files> = Arc::new(files.clone());
     let store = 5;
     let options = RedoOptions {
         store,
         file_bytes: 4_096,
         spares_max: 2,
-        keeps_reserve,
+        reserve,
         seed: 9,
         needed: 0,
         kept_from: None,
@@ -197,12 +197,12 @@ fn no_room_is_waited_for() {
     assert_eq!(records(&again).unwrap(), (0..60).collect::<Vec<u32>>());
 }
 
-/// R21: the log says that there is no room for another file while it can still go on in the one that is kept for that, and says when
-/// that is full, too. Given room, it goes on and keeps another one.
+/// R21: the log says that there is no room for another file while it can still go on in those that are kept for that, and says when
+/// they are full, too. Given room, it goes on and keeps others.
 #[test]
 fn no_room_is_told_before_there_is_none() {
     let files = MemoryFiles::default();
-    let mut log = open(&files, Mutation::None, true).unwrap();
+    let mut log = open(&files, Mutation::None, 2).unwrap();
     assert_eq!(log.room(), Room::Ample);
     files.refuse_room(u32::MAX);
     let mut number = 0;
@@ -232,24 +232,24 @@ fn no_room_is_told_before_there_is_none() {
     log.keep_reserve().unwrap();
     assert_eq!(log.room(), Room::Ample);
     drop(log);
-    let again = open(&files, Mutation::None, true).unwrap();
+    let again = open(&files, Mutation::None, 2).unwrap();
     assert_eq!(again.room(), Room::Ample);
     assert_eq!(records(&again).unwrap(), (0..number).collect::<Vec<u32>>());
 }
 
-/// A file that is needed no more is kept for when there is no room, before others are.
+/// Files that are needed no more are kept for when there is no room, before others are.
 #[test]
-fn a_released_file_becomes_the_reserve() {
+fn released_files_become_the_reserve() {
     let files = MemoryFiles::default();
     files.refuse_room(1);
-    let mut log = open(&files, Mutation::None, true).unwrap();
+    let mut log = open(&files, Mutation::None, 2).unwrap();
     assert_eq!(log.room(), Room::Reserve);
     write(&mut log, 0..70);
     files.refuse_room(u32::MAX);
     log.release(log.end).unwrap();
     assert_eq!(log.room(), Room::Ample);
     let names = files.contents().into_keys();
-    assert_eq!(names.filter(|name| name.starts_with("reserve")).count(), 1);
+    assert_eq!(names.filter(|name| name.starts_with("reserve")).count(), 2);
 }
 
 /// A device that is gone: an error, and what was durable before is what there is.

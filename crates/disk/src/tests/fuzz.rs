@@ -61,7 +61,7 @@ fn open(files: &Arc<dyn Files>, seed: u64) -> Result<(Checkpoints, Redo), crate:
         store: checkpoints.manifest.store,
         file_bytes: 4_096,
         spares_max: 1,
-        keeps_reserve: false,
+        reserve: 0,
         seed,
         needed: checkpoints.log_needed(),
         kept_from: None,

@@ -16,6 +16,7 @@ fn options(dir: &std::path::Path, parts: u16) -> Options {
         parts,
         file_bytes: 64 << 10,
         spares_max: 1,
+        reserve: 1,
         checkpoint_bytes_per_second: 1 << 30,
         seed: 11,
         kept_from: Box::new(|_, _| None),
