@@ -50,8 +50,9 @@ impl Manifest {
             let bytes = files.read_at(&name, 0, length).map_err(io_error(&name))?;
             if let Some((version, _)) = whole(&bytes).filter(|(version, _)| *version != VERSION) {
                 let reason = format!(
-                    "another version of this program wrote it (format {version}, this one reads {VERSION}): start that one, back the \
-                     cluster up, and restore it into one that this version has begun"
+                    "another version of this program wrote it (format {version}, this one reads {VERSION}): start that one, dump its \
+                     tables (mysqldump --single-transaction --no-tablespaces --skip-add-locks), and load them into a cluster that \
+                     this version has begun"
                 );
                 return Err(DiskError::Io { file: name, reason });
             }
