@@ -183,7 +183,7 @@ def real_hello(trio):
     with Impostor(trio.ports[3], f"{trio.keys}/node3-link-cert.pem", f"{trio.keys}/node3-link-key.pem", b"") as impostor:
         trio.start(1)
         wait_for("node 1 says hello", lambda: impostor.heard, 20)
-    _, lineage, config = struct.unpack_from("<QQQ", impostor.heard[0], 15)
+    _, lineage, config = struct.unpack_from("<QBQ", impostor.heard[0], 15)
     return {"lineage": lineage, "config": config}
 
 
@@ -250,8 +250,8 @@ def test_hellos_of_others(environment):
     stranger = tls_client(f"{others}/node2-link-cert.pem", f"{others}/node2-link-key.pem")
     trio.up()
     for changed, context, reason in [
-        ({"version": 2}, 2, "it speaks version 2 of the node protocol, this node version 1: run the same release on all nodes"),
-        ({"version": 0}, 2, "it speaks version 0 of the node protocol, this node version 1"),
+        ({"version": 3}, 2, "it speaks version 3 of the node protocol, this node version 2: run the same release on all nodes"),
+        ({"version": 0}, 2, "it speaks version 0 of the node protocol, this node version 2"),
         ({"cluster": int(OTHER_CLUSTER, 16)}, 2, f"node 2 belongs to cluster {OTHER_CLUSTER}, this node to {CLUSTER}"),
         ({"config": real["config"] + 1}, 2, "node 2 was started with another configuration of the cluster"),
         # Another lineage is no reason: a node that was away in a cluster restart hears of it over such a link.
@@ -291,7 +291,7 @@ def test_answers_of_others(environment):
         return hello(**{"sender": (3, 0), "receiver": (1, 0), **real, **changed})
 
     for keys, data, reason in [
-        (own, answer(version=7), "it speaks version 7 of the node protocol, this node version 1"),
+        (own, answer(version=7), "it speaks version 7 of the node protocol, this node version 2"),
         (own, answer(cluster=int(OTHER_CLUSTER, 16)), f"node 3 belongs to cluster {OTHER_CLUSTER}, this node to {CLUSTER}"),
         (others, b"", f'certificate not valid for name "node3.{CLUSTER}.skarv"'),
     ]:

@@ -13,7 +13,7 @@ import threading
 from cluster import free_ports, wait_for
 
 CLUSTER = "00000000000000ab"
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MARKER = "a-row-that-is-nobody-elses-business"
 
 
@@ -222,8 +222,8 @@ def test_strangers_without_keys(environment):
 
 
 def hello(sender, version=PROTOCOL_VERSION, cluster=int(CLUSTER, 16), lineage=1, config=0, receiver=(3, 0), boot=99):
-    """What a node says first; of another configuration than any, unless it is given."""
-    body = struct.pack("<QQQHHHHQ", cluster, lineage, config, *sender, *receiver, boot)
+    """What a node says first; of another configuration than any, unless it is given. A lineage below 128 has one byte."""
+    body = struct.pack("<QBQHHHHQ", cluster, lineage, config, *sender, *receiver, boot)
     return struct.pack("<I", 11 + len(body)) + b"skarv-ln" + struct.pack("<HB", version, 1) + body
 
 

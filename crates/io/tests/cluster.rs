@@ -171,7 +171,7 @@ fn strangers_on_the_node_port_are_named_and_refused() {
         message.extend_from_slice(&version.to_le_bytes());
         message.push(1);
         message.extend_from_slice(&cluster.to_le_bytes());
-        message.extend_from_slice(&1u64.to_le_bytes());
+        message.push(1);
         message.extend_from_slice(&config.to_le_bytes());
         for half in [from, 0, to, 0] {
             message.extend_from_slice(&half.to_le_bytes());
