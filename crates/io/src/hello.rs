@@ -1,12 +1,13 @@
 //! The first message of a link, in both directions, and why a peer is turned away.
 //!
 //! ```text
-//! | length u32 | "skarv-ln" | version u16 | kind u8 | cluster u64 | lineage u64 | config u64 | from 4 | to 4 | incarnation u64 |
+//! | length u32 | "skarv-ln" | version u16 | kind u8 | cluster u64 | lineage | config u64 | from 4 | to 4 | incarnation u64 |
 //! | length u32 | "skarv-ln" | version u16 | kind u8 | text ... |                                            (a refusal)
 //! ```
-//! All little endian. Nothing else of a peer is looked at before this is in order: another program, another cluster,
-//! another version of the protocol or another configuration is named in the log and sent away. The first ten bytes are the
-//! same in every version. The one that connects speaks first; the other answers with its own hello, or with why not.
+//! All little endian, the lineage in as few bytes as it needs. Nothing else of a peer is looked at before this is in order:
+//! another program, another cluster, another version of the protocol or another configuration is named in the log and sent
+//! away. The first ten bytes are the same in every version. The one that connects speaks first; the other answers with its
+//! own hello, or with why not.
 //!
 //! This keeps out mistakes. Attackers are kept out by the keys of the cluster (`secure`); where there are none, the port of
 //! the nodes belongs on a network of their own.
@@ -195,14 +196,17 @@ mod tests {
     /// A hello comes back from its bytes, whole only when all of them are there; a refusal too, cut to its room.
     #[test]
     fn hellos_travel() {
-        let bytes = encode_hello(&hello());
-        for size in 0..bytes.len() {
-            assert_eq!(parse(&bytes[..size]), First::Incomplete, "{size}");
+        for lineage in [1, 127, 128, u64::MAX] {
+            let hello = Hello { lineage: Lineage(lineage), ..hello() };
+            let bytes = encode_hello(&hello);
+            for size in 0..bytes.len() {
+                assert_eq!(parse(&bytes[..size]), First::Incomplete, "{size}");
+            }
+            let size = bytes.len();
+            let mut longer = bytes.clone();
+            longer.extend_from_slice(b"frames");
+            assert_eq!(parse(&longer), First::Hello(hello, size));
         }
-        let size = bytes.len();
-        let mut longer = bytes.clone();
-        longer.extend_from_slice(b"frames");
-        assert_eq!(parse(&longer), First::Hello(hello(), size));
         assert_eq!(parse(&encode_refusal("no")), First::Refusal("no".into()));
         let First::Refusal(text) = parse(&encode_refusal(&"å".repeat(500))) else { panic!() };
         assert!(text.len() > 200 && text.chars().all(|c| c == 'å'));
