@@ -9,9 +9,9 @@
 //! that is pending; and what was pending while it was copied, and may not be in it, has it forgotten too.
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by three eighths of what the
+//! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by seven sixteenths of what the
 //! rows take, so a part that nobody writes to is never written again; where the disk is short of room sooner, because it frees the log.
-//! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by three quarters of that again.
+//! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by half of that again.
 
 use std::collections::BTreeMap;
 
