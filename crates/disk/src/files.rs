@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
+
+use crate::format::BLOCK;
 
 /// The files of one part.
 pub trait Files: Send + Sync {
@@ -68,10 +71,19 @@ pub fn make_dir(path: &Path, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// In a directory of the system.
+/// In a directory of the system. What fills whole blocks goes to the device past the system's cache: nobody reads a log while the node
+/// runs, and to copy it there would take those caches of the processor that the workers need.
 pub struct Directory {
     path: PathBuf,
-    open: Mutex<BTreeMap<String, Arc<File>>>,
+    open: Mutex<BTreeMap<String, Arc<OpenFile>>>,
+    /// The file system cannot do that.
+    is_cached: AtomicBool,
+}
+
+struct OpenFile {
+    file: File,
+    /// The same, past the cache.
+    direct: OnceLock<Option<File>>,
 }
 
 /// Zeros are written so many at a time.
@@ -79,15 +91,39 @@ const ZEROS: usize = 1 << 20;
 
 impl Directory {
     pub fn new(path: &Path) -> Directory {
-        Directory { path: path.to_path_buf(), open: Mutex::default() }
+        let (path, is_cached) = (path.to_path_buf(), AtomicBool::new(false));
+        Directory { path, open: Mutex::default(), is_cached }
     }
-    fn file(&self, name: &str) -> Result<Arc<File>> {
+    fn file(&self, name: &str) -> Result<Arc<OpenFile>> {
         let mut open = self.open.lock().expect("nobody panics while holding this lock");
         if let Some(file) = open.get(name) {
             return Ok(Arc::clone(file));
         }
         let file = OpenOptions::new().read(true).write(true).open(self.path.join(name))?;
-        Ok(Arc::clone(open.entry(name.to_string()).or_insert(Arc::new(file))))
+        let file = Arc::new(OpenFile { file, direct: OnceLock::new() });
+        Ok(Arc::clone(open.entry(name.to_string()).or_insert(file)))
+    }
+    /// Writes it past the cache; false if that cannot be done.
+    fn write_direct(&self, name: &str, file: &OpenFile, at: u64, bytes: &[u8]) -> Result<bool> {
+        let is_aligned = |place: usize| place.is_multiple_of(BLOCK);
+        let places = [at as usize, bytes.len(), bytes.as_ptr().addr()];
+        if !places.into_iter().all(is_aligned) || self.is_cached.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let flags = OFlags::DIRECT.bits() as i32;
+        let open = || OpenOptions::new().write(true).custom_flags(flags).open(self.path.join(name));
+        let written = match file.direct.get_or_init(|| open().ok()) {
+            Some(direct) => direct.write_all_at(bytes, at),
+            None => Err(ErrorKind::InvalidInput.into()),
+        };
+        // Its blocks are larger, or it has no such writes: it says so before it has written any.
+        match written {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                self.is_cached.store(true, Ordering::Relaxed);
+                Ok(false)
+            }
+            written => written.map(|()| true),
+        }
     }
     fn forget(&self, name: &str) {
         self.open.lock().expect("nobody panics while holding this lock").remove(name);
@@ -139,10 +175,14 @@ impl Files for Directory {
         Ok(device.f_bavail.saturating_mul(device.f_frsize))
     }
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
-        self.file(name)?.write_all_at(bytes, at)
+        let file = self.file(name)?;
+        match self.write_direct(name, &file, at, bytes)? {
+            true => Ok(()),
+            false => file.file.write_all_at(bytes, at),
+        }
     }
     fn sync(&self, name: &str) -> Result<()> {
-        self.file(name)?.sync_data().map_err(not_of_room)
+        self.file(name)?.file.sync_data().map_err(not_of_room)
     }
     fn close(&self, name: &str) {
         self.forget(name);
@@ -164,8 +204,8 @@ impl Files for Directory {
     }
     fn read_into(&self, name: &str, at: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let file = self.file(name)?;
-        let there = file.metadata()?.len().saturating_sub(at);
+        let there = file.file.metadata()?.len().saturating_sub(at);
         bytes.resize(length.min(usize::try_from(there).unwrap_or(length)), 0);
-        file.read_exact_at(bytes, at)
+        file.file.read_exact_at(bytes, at)
     }
 }

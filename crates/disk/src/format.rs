@@ -7,7 +7,9 @@ use rustix::io::Errno;
 use crate::DiskError;
 use crate::files::Files;
 
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+/// What begins and ends at a multiple of this, in a file and in memory, is written past the system's cache. Tests have more of it.
+pub const BLOCK: usize = if cfg!(test) { 64 } else { 4_096 };
 
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))

@@ -3,7 +3,7 @@
 //! ```text
 //!   redo-N:   "skarv-rd" | version u32 | crc32c u32 of the rest | store u64 | salt u64 | number u64 | first place u64,
 //!             at byte 0, and again at byte 512: one that is damaged does not hide the file
-//!             from byte 1,024 on pieces, each at a multiple of 8 bytes:
+//!             from byte 1,024 on pieces, each at the next multiple of 8 bytes, or of 4,096 if it is a full one:
 //!             length u32 | crc32c u32 of salt and the rest | place u64 | durable u64 | records, each: length u32 | bytes
 //! ```
 //! A *piece* is a write: what was given since the one before. It says where in the log it is, and up to where the log was durable when it
@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::files::{Files, is_no_room};
-use crate::format::{VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
+use crate::format::{BLOCK, VERSION, crc, damaged, io_error, list, numbered, u32_at, u64_at};
 use crate::pieces::Pieces;
 use crate::{DiskError, Room, VisitRecord};
 
@@ -274,7 +274,7 @@ impl Redo {
             self.redo.push_back((header.number, header.first));
             self.read(header.number, &mut bytes)?;
             let (stopped_at, offset) =
-                walk(&bytes, PIECES_AT, header.salt, header.first, &mut |_| Ok(()))?;
+                walk((0, &bytes), PIECES_AT, header.salt, header.first, &mut |_, _| Ok(()))?;
             end = stopped_at;
             last = Some((header, offset));
             let goes_on = |next: &FileHeader| next.number == header.number + 1 && next.first == end;
@@ -303,16 +303,16 @@ impl Redo {
             return Ok(());
         }
         let mut durable = header.first;
-        let walked = |visit: &mut dyn FnMut(Piece<'_>)| {
-            walk(bytes, PIECES_AT, header.salt, header.first, &mut |piece| {
-                visit(piece);
+        let walked = |visit: &mut dyn FnMut(usize, Piece<'_>)| {
+            walk((0, bytes), PIECES_AT, header.salt, header.first, &mut |at, piece| {
+                visit(at, piece);
                 Ok(())
             })
         };
-        walked(&mut |piece| durable = durable.max(piece.durable))?;
+        walked(&mut |_, piece| durable = durable.max(piece.durable))?;
         let mut from = PIECES_AT;
-        walked(&mut |piece| {
-            from += if piece.place < durable { piece.size() } else { 0 };
+        walked(&mut |at, piece| {
+            from = if piece.place < durable { at + piece.size() } else { from };
         })?;
         let name = numbered(KIND, header.number);
         let from = from.min(bytes.len());
@@ -395,26 +395,27 @@ impl Redo {
             loop {
                 let read = self.files.read_into(&name, at as u64, window, &mut bytes);
                 read.map_err(io_error(&name))?;
-                let (place, size) = walk(&bytes, 0, header.salt, end, &mut |piece| {
+                let walked = walk((at, &bytes), at, header.salt, end, &mut |_, piece| {
                     let visit =
                         &mut |place, record: &[u8]| match from < place && place <= self.found {
                             true => visit(place, record),
                             false => Ok(()),
                         };
-                    each_record(&piece, visit).map_err(DiskError::Visitor)
+                    each_record(piece.place, piece.records, visit).map_err(DiskError::Visitor)
                 })?;
-                (end, at) = (place, at + size);
-                let is_all = bytes.len() < window;
-                // Where nothing was whole, the log of this file ends, or the piece is larger than the window.
-                let is_next = size == 0 && u64_at(&bytes, 8) == Some(end);
-                let next_size = match is_next {
-                    true => piece_size(u32_at(&bytes, 0).unwrap_or(0) as usize),
-                    false => 0,
-                };
-                if is_all || size == 0 && next_size <= window {
+                let (is_all, has_more) = (bytes.len() < window, at < walked.1);
+                // Where nothing was whole, the log of this file ends, or the piece does not end in the window.
+                let needed = next_piece(at).filter_map(|next| {
+                    let piece = bytes.get(next - at..).unwrap_or(&[]);
+                    let is_next = u64_at(piece, 8) == Some(end);
+                    is_next.then(|| next - at + piece_size(u32_at(piece, 0).unwrap_or(0) as usize))
+                });
+                let needed = needed.max().unwrap_or(0);
+                (end, at) = walked;
+                if is_all || !has_more && needed <= window {
                     break;
                 }
-                window = next_size.max(WINDOW);
+                window = if has_more { WINDOW } else { needed };
             }
             if end < next {
                 return damaged(
@@ -458,13 +459,17 @@ impl Redo {
     /// Writes these pieces, which begin where the log ends, and drops them. They are durable after a [`Redo::sync`].
     pub fn write(&mut self, pieces: &mut Pieces) -> std::io::Result<Written> {
         while let Some(piece) = pieces.first_mut() {
-            let size = piece.len().next_multiple_of(ALIGNMENT) as u64;
-            if !self.is_open || self.offset + size > self.length {
+            let alignment = if piece.is_full() { BLOCK } else { ALIGNMENT };
+            let length = piece.length();
+            let size = length.next_multiple_of(alignment);
+            let at = self.offset.next_multiple_of(alignment as u64);
+            let end = at + size as u64;
+            if !self.is_open || self.length < end {
                 if self.is_open {
                     self.sync()?;
                     self.is_open = false;
                 }
-                match self.open_next(size) {
+                match self.open_next(size as u64) {
                     Err(error) if is_no_room(&error) => {
                         self.is_full = true;
                         return Ok(Written::NoRoom);
@@ -474,11 +479,12 @@ impl Redo {
                 self.is_full = false;
                 continue;
             }
-            let (header, records) = piece.split_at_mut(PIECE_HEADER_SIZE);
+            let bytes = piece.filled_up(size);
+            let (header, records) = bytes[..length].split_at_mut(PIECE_HEADER_SIZE);
             header.copy_from_slice(&piece_header(self.salt, self.end, self.durable, records));
             self.end += records.len() as u64;
-            self.files.write_at(&self.newest(), self.offset, piece)?;
-            self.offset += size;
+            self.files.write_at(&self.newest(), at, bytes)?;
+            self.offset = end;
             pieces.drop_first();
         }
         Ok(Written::All)
@@ -513,7 +519,7 @@ impl Redo {
     fn open_next(&mut self, size: u64) -> std::io::Result<()> {
         let number = self.redo.back().map_or(1, |(number, _)| number + 1);
         let name = numbered(KIND, number);
-        let least = PIECES_AT as u64 + size;
+        let least = PIECES_AT.next_multiple_of(BLOCK) as u64 + size;
         let spare = self.spares.pop();
         let length = match spare {
             Some(spare) => self.files.length(&numbered(SPARE, spare))?,
@@ -620,7 +626,7 @@ pub struct LogReader {
     /// Records up to here were visited, or are not wanted.
     from: u64,
     /// The file, and where in it the next piece is.
-    file: Option<(FileHeader, u64)>,
+    file: Option<(FileHeader, usize)>,
     /// The place in the log where that piece begins.
     next: u64,
 }
@@ -653,14 +659,12 @@ impl LogReader {
                 }
             };
             let name = numbered(KIND, header.number);
-            let read = |at: u64, length: usize| {
-                self.files.read_at(&name, at, length).map_err(io_error(&name))
-            };
-            let mut bytes = read(offset, PIECE_HEADER_SIZE)?;
-            let length = u32_at(&bytes, 0).unwrap_or(0) as usize;
-            bytes.extend(read(offset + PIECE_HEADER_SIZE as u64, length)?);
-            let piece = Piece::at(&bytes, 0, header.salt).filter(|piece| piece.place == self.next);
-            let Some(piece) = piece else {
+            let mut found = None;
+            for at in next_piece(offset) {
+                found =
+                    found.or(self.whole_piece(&name, at, header.salt)?.map(|piece| (at, piece)));
+            }
+            let Some((at, piece)) = found else {
                 return damaged(
                     &name,
                     format!(
@@ -669,14 +673,14 @@ impl LogReader {
                     ),
                 );
             };
-            let from = self.from;
-            each_record(&piece, &mut |place, record| match from < place {
+            let (from, records) = (self.from, &piece[PIECE_HEADER_SIZE..]);
+            each_record(self.next, records, &mut |place, record| match from < place {
                 true => visit(place, record),
                 false => Ok(()),
             })
             .map_err(DiskError::Visitor)?;
-            self.next += piece.records.len() as u64;
-            self.file = Some((header, offset + piece.size() as u64));
+            self.next += records.len() as u64;
+            self.file = Some((header, at + piece_size(records.len())));
             if self.from < self.next {
                 self.from = self.next;
                 return Ok(true);
@@ -684,7 +688,22 @@ impl LogReader {
         }
     }
 
-    fn open_next(&mut self, list: &[(u64, u64)]) -> Result<(FileHeader, u64), DiskError> {
+    /// The bytes of the next piece, if it is at this byte of the file.
+    fn whole_piece(&self, name: &str, at: usize, salt: u64) -> Result<Option<Vec<u8>>, DiskError> {
+        let read = |at: usize, length: usize| {
+            self.files.read_at(name, at as u64, length).map_err(io_error(name))
+        };
+        let mut bytes = read(at, PIECE_HEADER_SIZE)?;
+        if u64_at(&bytes, 8) != Some(self.next) {
+            return Ok(None);
+        }
+        let length = u32_at(&bytes, 0).unwrap_or(0) as usize;
+        bytes.extend(read(at + PIECE_HEADER_SIZE, length)?);
+        let is_whole = Piece::at(&bytes, 0, salt).is_some();
+        Ok(is_whole.then_some(bytes))
+    }
+
+    fn open_next(&mut self, list: &[(u64, u64)]) -> Result<(FileHeader, usize), DiskError> {
         let found = match self.file {
             Some((header, _)) => list.iter().find(|(number, _)| header.number < *number),
             None => list.iter().rfind(|(_, first)| *first <= self.from),
@@ -699,7 +718,7 @@ impl LogReader {
             return damaged(&name, "its header cannot be read any more");
         };
         self.next = *first;
-        Ok((header, PIECES_AT as u64))
+        Ok((header, PIECES_AT))
     }
 }
 
@@ -708,29 +727,39 @@ fn goes_on(list: &[(u64, u64)], number: u64, next: u64) -> bool {
     list.iter().any(|(other, first)| number < *other && *first == next)
 }
 
-/// Visits the pieces of a file that follow each other; where they end, in the log and in the file.
-/// Goes through the whole pieces from byte `at` on, of which the first begins at `place`. Returns the place and the byte behind them.
+/// Goes through the whole pieces of a file from byte `at` on, of which the first begins at `place`, and tells where each begins.
+/// `bytes` is the file from byte `from` on. Returns the place and the byte behind them.
 fn walk(
-    bytes: &[u8],
+    (from, bytes): (usize, &[u8]),
     mut at: usize,
     salt: u64,
     mut place: u64,
-    visit: &mut dyn FnMut(Piece<'_>) -> Result<(), DiskError>,
+    visit: &mut dyn FnMut(usize, Piece<'_>) -> Result<(), DiskError>,
 ) -> Result<(u64, usize), DiskError> {
-    while let Some(piece) = Piece::at(bytes, at, salt).filter(|piece| piece.place == place) {
-        (place, at) = (place + piece.records.len() as u64, at + piece.size());
-        visit(piece)?;
+    let piece_at = |place: u64, at: usize| {
+        let piece = Piece::at(bytes, at - from, salt).filter(|piece| piece.place == place);
+        piece.map(|piece| (at, piece))
+    };
+    while let Some((begin, piece)) = next_piece(at).find_map(|at| piece_at(place, at)) {
+        (place, at) = (place + piece.records.len() as u64, begin + piece.size());
+        visit(begin, piece)?;
     }
     Ok((place, at))
 }
 
-fn each_record(piece: &Piece<'_>, visit: &mut VisitRecord<'_>) -> Result<(), String> {
+/// Where the piece may be that follows one which ends at this byte of the file: a full one is at the next block.
+fn next_piece(at: usize) -> impl Iterator<Item = usize> {
+    let block = at.next_multiple_of(BLOCK);
+    [at, block].into_iter().take(if at == block { 1 } else { 2 })
+}
+
+fn each_record(first: u64, records: &[u8], visit: &mut VisitRecord<'_>) -> Result<(), String> {
     let mut at = 0;
-    while let Some(length) = u32_at(piece.records, at) {
+    while let Some(length) = u32_at(records, at) {
         let from = at + RECORD_HEADER_SIZE;
         let end = from + length as usize;
-        let record = piece.records.get(from..end).ok_or("a record is longer than its piece")?;
-        visit(piece.place + end as u64, record)?;
+        let record = records.get(from..end).ok_or("a record is longer than its piece")?;
+        visit(first + end as u64, record)?;
         at = end;
     }
     Ok(())

@@ -248,7 +248,16 @@ impl Disk {
     /// Takes a record behind all others, which is what `write` appends to what it is given; waits for no disk. Returns the places before
     /// and behind it. It is written with the next [`Disk::flush`], or when there is much.
     pub fn append(&self, part: u16, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
-        self.part(part).append(write)
+        self.append_expected(part, 0, write)
+    }
+    /// The same for a record of about so many bytes: a long one takes no more memory than it needs.
+    pub fn append_expected(
+        &self,
+        part: u16,
+        size: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Range<u64> {
+        self.part(part).append(size, write)
     }
     /// What the part was given so far is to be durable soon.
     pub fn flush(&self, part: u16) {
@@ -513,11 +522,12 @@ impl Part {
         self.room.load(Ordering::Relaxed) == Room::Failed as u8
     }
 
-    fn append(&self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
+    fn append(&self, size: usize, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
         let mut queue = lock(&self.queue);
         if self.has_failed() {
             queue.pieces.clear();
         }
+        queue.pieces.expect(size);
         let (added, is_much) = queue.pieces.add(write);
         let begin = queue.end;
         queue.end += added;

@@ -207,8 +207,13 @@ fn fetch(room: &[MaybeUninit<u8>], length: usize) {
 }
 
 impl Store for FileStore {
-    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64> {
-        self.disk.append(part.0, |out| {
+    fn append(
+        &self,
+        part: WorkerId,
+        size: usize,
+        write: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Range<u64> {
+        self.disk.append_expected(part.0, size, |out| {
             let begin = out.len();
             write(out);
             let length = out.len() - begin;

@@ -145,7 +145,7 @@ impl CheckpointBlock {
         let (lineage, table_id_next) = (state.lineage, state.catalogue.table_id_next);
         let mark = CheckpointMark { at, lineage, table_id_next };
         let done = DiskEntry::Checkpointed { mark };
-        store.append(WorkerId(0), &mut |out| done.encode(out));
+        store.append(WorkerId(0), 0, &mut |out| done.encode(out));
         // The next checkpoint flushes it too, where they follow each other: no sync more for those who wait.
         self.mark_flush_at.get_or_insert(context.now + RESEND_INTERVAL_US);
     }

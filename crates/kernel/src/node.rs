@@ -360,7 +360,7 @@ impl NodeShared {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
             parts = store.parts();
             let entry = DiskEntry::Booted { incarnation };
-            booted = store.append(WorkerId(0), &mut |out| entry.encode(out)).end;
+            booted = store.append(WorkerId(0), 0, &mut |out| entry.encode(out)).end;
             store.flush(WorkerId(0));
         }
         Ok(Arc::new(NodeShared {

@@ -312,7 +312,7 @@ impl NodeShared {
         let Some(store) = &self.store else { return 0 };
         let incarnation = self.incarnation;
         let rested = DiskEntry::Rested { incarnation };
-        let place = store.append(WorkerId(0), &mut |out| rested.encode(out)).end;
+        let place = store.append(WorkerId(0), 0, &mut |out| rested.encode(out)).end;
         store.flush(WorkerId(0));
         place
     }

@@ -12,8 +12,13 @@ use types::WorkerId;
 
 pub trait Store: Send + Sync {
     /// Takes an entry behind all others of the part: what `write` appends to what it is given. Returns the places before and behind it,
-    /// which only grow. It may wait for [`Store::flush`].
-    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64>;
+    /// which only grow. That is about `size` bytes, where they are many. It may wait for [`Store::flush`].
+    fn append(
+        &self,
+        part: WorkerId,
+        size: usize,
+        write: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Range<u64>;
     /// What the part was given so far is to be durable soon.
     fn flush(&self, _part: WorkerId) {}
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
@@ -207,7 +212,12 @@ impl MemoryPart {
 }
 
 impl Store for MemoryStore {
-    fn append(&self, part: WorkerId, write: &mut dyn FnMut(&mut Vec<u8>)) -> Range<u64> {
+    fn append(
+        &self,
+        part: WorkerId,
+        _size: usize,
+        write: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Range<u64> {
         let mut entry = Vec::new();
         write(&mut entry);
         self.with(part, |part| {

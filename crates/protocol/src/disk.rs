@@ -1,12 +1,12 @@
 //! What a replica gives its disk: the records of its shard's log, one entry each, in the order in which the replica has them.
 
-use types::wire::{Reader, Wire, WireError, encode_bytes};
+use types::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
 use types::{
     Incarnation, Lineage, LogPosition, ShardId, TableId, Timestamp, TransactionId, wire_enum,
     wire_struct,
 };
 
-use crate::message::{CheckpointMark, Record, RecordKind};
+use crate::message::{CheckpointMark, CopiedVersion, Record, RecordKind};
 
 #[derive(Clone, Debug)]
 pub enum DiskEntry {
@@ -195,6 +195,24 @@ impl DiskEntry {
 }
 
 const RECORD_TAG: u8 = 0;
+
+/// About how many bytes [`encode_record`] makes, and hardly less.
+pub fn record_size(record: &Record) -> usize {
+    const OF_RECORD: usize = 1_000;
+    const OF_ROW: usize = 64;
+    let size =
+        |key: &[u8], row: Option<&Bytes>| OF_ROW + key.len() + row.map_or(0, |row| row.len());
+    let writes = record.writes.iter().map(|write| size(&write.key, write.row.as_ref()));
+    let copied = match &record.kind {
+        RecordKind::Copy { rows, .. } => rows.as_slice(),
+        _ => &[],
+    };
+    let copied = copied.iter().map(|row| match &row.version {
+        CopiedVersion::Committed(_, value) => size(&row.key, Some(value)),
+        CopiedVersion::Pending(pending) => size(&row.key, pending.row.as_ref()),
+    });
+    OF_RECORD + writes.chain(copied).sum::<usize>()
+}
 
 /// The bytes of a [`DiskEntry::Record`], of a record that is needed afterwards.
 pub fn encode_record(

@@ -229,6 +229,36 @@ fn what_is_missing_is_damage() {
     assert!(matches!(error, crate::DiskError::Io { .. }), "{error}");
 }
 
+/// What is written past the system's cache, and beside it, is what is read: whole blocks, blocks of a size that the device may not have,
+/// and bytes of blocks that were written before or come to be written then.
+#[test]
+fn cached_and_direct_writes_agree() {
+    const DEVICE_BLOCK: usize = 4_096;
+    let dir = tempfile::tempdir().unwrap();
+    let files = Directory::new(dir.path());
+    files.create("a", 64 << 10).unwrap();
+    let mut expected = vec![0; 64 << 10];
+    let buffer = vec![0u8; 16 << 10];
+    let aligned = buffer.as_ptr().align_offset(DEVICE_BLOCK);
+    let mut write = |at: usize, begin: usize, length: usize, byte: u8| {
+        let mut buffer = buffer.clone();
+        // The copy is somewhere else.
+        let begin = begin - aligned + buffer.as_ptr().align_offset(DEVICE_BLOCK);
+        buffer[begin..begin + length].fill(byte);
+        files.write_at("a", at as u64, &buffer[begin..begin + length]).unwrap();
+        expected[at..at + length].fill(byte);
+        assert_eq!(files.read_at("a", 0, usize::MAX).unwrap(), expected, "{at} {length}");
+    };
+    for (byte, at) in (1u8..).zip([0, 8_192, 4_096, 40_960]) {
+        write(at, aligned, 8_192, byte);
+        write(at + 5_000, aligned + 1, 4_000, byte + 100);
+        write(at + 4_096, aligned, 4_096, byte + 50);
+        files.sync("a").unwrap();
+    }
+    write(64, aligned + 64, 128, 200);
+    write(8_192, aligned, 8_192, 201);
+}
+
 /// There may be more sections than a process may have open files.
 #[test]
 fn sections_are_closed() {

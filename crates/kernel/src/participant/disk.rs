@@ -10,7 +10,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 
-use protocol::disk::{CheckpointBlockWriter, DiskEntry, encode_record};
+use protocol::disk::{CheckpointBlockWriter, DiskEntry, encode_record, record_size};
 use protocol::message::{CopiedVersion, Record, RecordKind};
 use storage::{Candidate, Direction, KeyRange, Partition};
 use types::wire::Wire;
@@ -75,7 +75,7 @@ impl Shard {
         if is_for_disk && context.node.store.is_some() {
             let (shard, lineage) = (self.id, context.state.lineage);
             let write = &mut |out: &mut _| encode_record(shard, lineage, position, record, out);
-            let place = self.give(write, context);
+            let place = self.give(record_size(record), write, context);
             self.note_open(record, place.start);
             if let RecordKind::Closed { at } = record.kind {
                 self.disk.written_at.insert(at, self.disk.end);
@@ -163,15 +163,20 @@ impl Shard {
 
     fn give_entry(&mut self, entry: &DiskEntry, context: &Context<'_>) {
         if context.node.store.is_some() {
-            self.give(&mut |out| entry.encode(out), context);
+            self.give(0, &mut |out| entry.encode(out), context);
         }
     }
 
     /// Always to the part of its owner, whichever worker has the shard now: its entries stay in order.
-    fn give(&mut self, write: &mut dyn FnMut(&mut Vec<u8>), context: &Context<'_>) -> Range<u64> {
+    fn give(
+        &mut self,
+        size: usize,
+        write: &mut dyn FnMut(&mut Vec<u8>),
+        context: &Context<'_>,
+    ) -> Range<u64> {
         let owner = context.state.owner(self.id, context.address.node).worker;
         let store = context.node.store.as_ref().expect("the caller looked");
-        let place = store.append(owner, write);
+        let place = store.append(owner, size, write);
         self.disk.end = place.end;
         place
     }
