@@ -40,6 +40,8 @@ const REST_SIGNALLED_MIN: Duration =
     Duration::from_micros(SHUTDOWN_GRACE + SHUTDOWN_ROLLBACK + 500_000);
 const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
 const REST_POLL: Duration = Duration::from_millis(20);
+/// Of the threads that take memory: where somebody else wants the core they have a tenth of it.
+const FILL_NICENESS: i32 = 10;
 
 /// What the workers of a node share, besides the kernels' own.
 pub struct Shared {
@@ -436,6 +438,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         signals::on_stop_signal(move |signals| stop_by_signal(&stopped, signals))?;
     }
     log_start(&shared);
+    fill_memory(&shared).map_err(system("start the threads that take the memory for rows"))?;
     let mut sockets = Some(sockets);
     for (index, poll) in polls.into_iter().enumerate() {
         let id = WorkerId(u16::try_from(index).expect("at most 256 workers"));
@@ -616,6 +619,28 @@ fn raise_file_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
+/// Takes the memory for rows from the system, beside all else: a virtual machine may be given it slowly, and no row need wait for what
+/// it does not need.
+fn fill_memory(shared: &Arc<Shared>) -> std::io::Result<()> {
+    let (began, left) = (Instant::now(), Arc::new(AtomicUsize::new(shared.worker_count())));
+    for _ in 0..shared.worker_count() {
+        let (weak, left) = (Arc::downgrade(shared), Arc::clone(&left));
+        let fill = move || {
+            // Refused, it takes as much of a core as others.
+            let _ = rustix::process::setpriority_process(None, FILL_NICENESS);
+            let goes_on = |shared: Arc<Shared>| !shared.is_stopping() && shared.node.pool.fill();
+            while weak.upgrade().is_some_and(goes_on) {}
+            let is_last = left.fetch_sub(1, Ordering::AcqRel) == 1;
+            if let Some(shared) = weak.upgrade().filter(|shared| is_last && !shared.is_stopping()) {
+                let took = began.elapsed().as_millis();
+                shared.log.info(&format!("the memory for rows is taken, which took {took} ms"));
+            }
+        };
+        std::thread::Builder::new().name("memory".into()).spawn(fill)?;
+    }
+    Ok(())
+}
+
 fn log_start(shared: &Shared) {
     let options = &shared.options;
     let mysql = match (shared.mysql_tcp, &options.mysql_unix) {
@@ -636,16 +661,6 @@ fn log_start(shared: &Shared) {
         options.memory_limit_bytes >> 20,
         options.node_addresses[&options.node],
     ));
-    let began = clock::now();
-    let parts = shared.worker_count();
-    std::thread::scope(|scope| {
-        for part in 1..parts {
-            scope.spawn(move || shared.node.pool.fill(part, parts));
-        }
-        shared.node.pool.fill(0, parts);
-    });
-    let took = (clock::now() - began) / 1_000;
-    shared.log.info(&format!("the memory for rows is taken, which took {took} ms"));
     if shared.link_keys.is_none() {
         shared.log.warn(
             "links between the nodes are neither encrypted nor authenticated: keep their ports on a private network, or \

@@ -1,16 +1,16 @@
 //! The node's memory for rows and indexes: one pool of pages that all partitions of all threads take from.
 //!
 //! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
-//! is. A pool that was filled has all its pages from the beginning and keeps them, but for what transactions keep beside them
+//! is. A pool that was filled has all its pages and keeps them, but for what transactions keep beside them
 //! ([`Charge`]); another takes them from the allocator when they are wanted, and gives back all but a few. A tenth of the limit is
 //! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left). Deletions, the way out
 //! of a full memory, and what must not fail any more (commit, rollback, a replica's apply, clean-up) take from it, and pass the
 //! limit when even that is gone: refusing there would lose an admitted transaction. A deletion takes 24 bytes until nobody can
 //! see the row any more. The pool counts such pages, so that admission stops until they are back.
 //!
-//! A server fills its pool: memory that is taken from the system in the middle of a large change costs those beside it
-//! milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that does not
-//! have what the node was promised shows it when the node starts, not when it is full of rows.
+//! A server fills its pool when it starts: memory that is taken from the system in the middle of a large change costs those
+//! beside it milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that
+//! does not have what the node was promised shows it soon, not when it is full of rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +21,8 @@ pub(crate) type PageBytes = [u8; PAGE_SIZE];
 
 /// Pages that a pool which is not filled keeps for the next taker: 2 MiB, small beside any pool worth having.
 const SPARE_COUNT_MAX: usize = 64;
+/// Pages that are taken from the system at once where a pool is filled.
+const FILL_COUNT: usize = if cfg!(test) { 6 } else { 64 };
 
 /// The least page of memory that a system hands out, in bytes.
 const SYSTEM_PAGE_SIZE: usize = 4_096;
@@ -87,21 +89,25 @@ impl PagePool {
             spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX, taken: 0 }),
         })
     }
-    /// Takes one of `parts` equal parts of the pool's memory from the system, now and for good: threads do that at once, for the system
-    /// clears it in the thread that asks. One took 75 to 130 ms for a gigabyte where it was measured (a virtual machine with huge pages;
-    /// several seconds when the machine itself had to be given the memory first).
-    pub fn fill(&self, part: usize, parts: usize) {
+    /// Takes 2 MiB of the pool's memory from the system, for good; false once all of it has been taken. Threads do that again and again,
+    /// while pages are taken and come back: who wants one that is not there yet has it made himself. The system clears it in the
+    /// thread that asks: a gigabyte took 75 to 130 ms where it was measured (a virtual machine with huge pages), and 2.4 s when the
+    /// machine itself had to be given the memory first.
+    pub fn fill(&self) -> bool {
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
-        let end_of = |part: usize| limit / parts * part + limit % parts * part / parts;
-        let mut pages = Vec::with_capacity(end_of(part + 1) - end_of(part));
-        pages.extend((end_of(part)..end_of(part + 1)).map(|_| filled_page()));
-        let mut spare = self.spare();
-        spare.count_max = limit;
         // Pages that somebody has by now count as filled.
-        let missing = limit.saturating_sub(spare.taken + spare.pages.len());
-        pages.truncate(missing);
-        spare.pages.reserve_exact(missing);
-        spare.pages.append(&mut pages);
+        let missing = |spare: &Spare| limit.saturating_sub(spare.taken + spare.pages.len());
+        let count = {
+            let mut spare = self.spare();
+            spare.count_max = limit;
+            missing(&spare).min(FILL_COUNT)
+        };
+        let mut pages: Vec<_> = (0..count).map(|_| filled_page()).collect();
+        let mut spare = self.spare();
+        // Others may have filled it meanwhile.
+        let kept = missing(&spare).min(count);
+        spare.pages.extend(pages.drain(..kept));
+        missing(&spare) > 0
     }
 
     /// Bytes of the pages taken.
@@ -327,11 +333,10 @@ mod tests {
         let pool = PagePool::new(20 * PAGE_SIZE as u64);
         let early = pool.try_allocate().expect("there is room");
         let spare_count = || pool.spare().pages.len();
-        for (part, filled) in [(0, 6), (1, 13), (2, 19)] {
-            pool.fill(part, 3);
+        for (filled, has_more) in [(6, true), (12, true), (18, true), (19, false), (19, false)] {
+            assert_eq!(pool.fill(), has_more);
             assert_eq!(spare_count(), filled);
         }
-        assert_eq!(spare_count(), 19);
         let mut pages: Vec<_> = (0..22).map(|_| pool.allocate_reserved()).collect();
         assert_eq!(spare_count(), 0);
         pages.truncate(12);
@@ -340,11 +345,32 @@ mod tests {
         assert_eq!((pool.used(), spare_count()), (0, 20));
     }
 
+    /// Threads fill a pool of which pages are taken, come back, and are taken elsewhere: it has no page more than its limit, and in the end
+    /// all of them.
+    #[test]
+    fn pool_is_used_while_it_is_filled() {
+        let pool = PagePool::new(400 * PAGE_SIZE as u64);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| while pool.fill() {});
+            }
+            for count in 1..60 {
+                let pages: Vec<_> = (0..count).map(|_| pool.try_allocate()).collect();
+                let mut charge = Charge::default();
+                let charged = charge.add(&pool, count * PAGE_SIZE, true);
+                assert!(charged.is_ok() && pages.iter().all(Result::is_ok), "there is room");
+                let spare = pool.spare();
+                assert!(spare.pages.len() + spare.taken <= 400);
+            }
+        });
+        assert_eq!((pool.used(), pool.spare().pages.len()), (0, 400));
+    }
+
     /// What is charged takes room and memory from the pool, and both are there again afterwards.
     #[test]
     fn what_is_charged_is_the_pools() {
         let pool = PagePool::new(20 * PAGE_SIZE as u64);
-        pool.fill(0, 1);
+        while pool.fill() {}
         let state = || (pool.used() / PAGE_SIZE as u64, pool.spare().pages.len());
         let (mut one, mut other) = (Charge::default(), Charge::default());
         assert_eq!(one.add(&pool, PAGE_SIZE - 1, true), Ok(()));
