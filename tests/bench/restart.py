@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """How long a cluster takes to start again with its rows: fills a box of two data nodes, stops it, starts it, and says what the disks gave.
 
-    restart.py [--binary FILE] [--megabytes N] [--row-bytes N] [--kill] [--dir DIR]
+    restart.py [--binary FILE] [--megabytes N] [--row-bytes N] [--kill] [--touch] [--dir DIR]
 
 --megabytes  of rows (default 1000); each of the two nodes loads all of them, on one worker
 --row-bytes  of a row (default 200)
 --kill       the processes are killed instead of stopped: there is more log to be read
+--touch      as much memory as the nodes will take is taken and given back before they start. A virtual machine may have to get its
+             memory from its host, page by page, and gives it back when nobody uses it for some seconds
 --dir        where the cluster is made (default: a temporary directory)
 
-Prints the time of `skarv up`, and for each node how long its part took and row data a second of its core; then the speed at which
-the same files are read alone, which is what the device, or the page cache, gives.
+Prints the time of `skarv up`, and for each node how long its part took and row data a second of its core. What may be slower than the
+node itself comes then: how long the system took to give the nodes their memory, which they take while they load, and the speed at
+which the same files are read alone, which is what the device, or the page cache, gives.
 """
 
 import argparse
 import json
+import mmap
 import os
 import re
 import shutil
@@ -56,6 +60,26 @@ def fill(socket, first, count, row_bytes):
         sys.exit("the table could not be filled")
 
 
+def touch(megabytes):
+    began = time.monotonic()
+    with mmap.mmap(-1, megabytes << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for at in range(0, len(memory), mmap.PAGESIZE):
+            memory[at] = 1
+    print(f"{megabytes} MiB of memory touched in {time.monotonic() - began:.1f} s", flush=True)
+
+
+def memory_taken(log):
+    """The seconds in which a node that has just started took its memory for rows; it may still be at that."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        last_start = open(log, errors="replace").read().rpartition(" starts: process ")[2]
+        if taken := re.search(r"the memory for rows is taken, which took (\d+) ms", last_start):
+            return int(taken[1]) / 1000
+        time.sleep(0.1)
+    sys.exit(f"{log}: a minute after its start the node has not taken its memory")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -64,14 +88,15 @@ def main():
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--row-bytes", type=int, default=200)
     parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--touch", action="store_true")
     parser.add_argument("--dir")
     options = parser.parse_args()
     place = options.dir or tempfile.mkdtemp(prefix="skarv-bench-")
     data = os.path.join(place, "data")
-    memory = f"{max(256, options.megabytes * 3)}M"
+    memory = max(256, options.megabytes * 3)
     rows = options.megabytes * 1_000_000 // options.row_bytes
     try:
-        run(options.binary, "up", "--detach", "--dir", data, "--port", "0", "--workers", "1", "--memory", memory)
+        run(options.binary, "up", "--detach", "--dir", data, "--port", "0", "--workers", "1", "--memory", f"{memory}M")
         status = json.load(open(os.path.join(data, "cluster.json")))
         sockets = [node["socket"] for node in status["nodes"] if node["socket"]]
         subprocess.run(client(sockets[0]), text=True, check=True, input="CREATE DATABASE bench; CREATE TABLE bench.t "
@@ -95,6 +120,8 @@ def main():
             began = time.monotonic()
             run(options.binary, "down", "--dir", data)
             print(f"down after {time.monotonic() - began:.1f} s", flush=True)
+        if options.touch:
+            touch(2 * memory)
         began = time.monotonic()
         run(options.binary, "up", "--detach", "--dir", data, "--port", "0")
         took = time.monotonic() - began
@@ -108,6 +135,8 @@ def main():
             rate = rows * options.row_bytes / 1e6 / seconds
             print(f"node {id}: part 0 after {seconds:.2f} s, {rate:.0f} MB of row data a second and core", flush=True)
         print(f"all else: {took - slowest:.2f} s")
+        seconds = " and ".join(f"{memory_taken(os.path.join(data, f'node{id}.log')):.1f}" for id in (2, 3))
+        print(f"{memory} MiB of memory for each node, taken in {seconds} s")
         began, size = time.monotonic(), 0
         for directory, _, names in os.walk(os.path.join(data, "node2.rows")):
             for name in names:

@@ -86,8 +86,8 @@ struct OpenFile {
     direct: OnceLock<Option<File>>,
 }
 
-/// Zeros are written so many at a time.
-const ZEROS: usize = 1 << 20;
+/// Zeros are written so many at a time. They are in the program: to take memory for them would be to clear it.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 impl Directory {
     pub fn new(path: &Path) -> Directory {
@@ -142,12 +142,11 @@ fn made(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
 }
 
 fn write_zeros(file: &mut File, zeros: u64) -> Result<()> {
-    let block = vec![0; ZEROS];
     let mut left = zeros;
     while left > 0 {
-        let count = usize::try_from(left).unwrap_or(ZEROS).min(ZEROS);
-        file.write_all(&block[..count])?;
-        left -= count as u64;
+        let count = left.min(ZEROS.len() as u64);
+        file.write_all(&ZEROS[..count as usize])?;
+        left -= count;
     }
     Ok(())
 }
