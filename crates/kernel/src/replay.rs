@@ -293,14 +293,17 @@ mod tests {
         RecordKind::Closed { at: Timestamp(at) }
     }
 
-    /// The log of a shard through two lineages, and of a second replica. The entry of index n ends at place n + 1.
-    fn log() -> Vec<DiskEntry> {
-        let stamped = |position: u64, ts: u64| DiskEntry::Stamped {
+    fn stamped(position: u64, ts: u64) -> DiskEntry {
+        DiskEntry::Stamped {
             shard: SHARD,
             lineage: Lineage(1),
             position: LogPosition(position),
             ts: Timestamp(ts),
-        };
+        }
+    }
+
+    /// The log of a shard through two lineages, and of a second replica. The entry of index n ends at place n + 1.
+    fn log() -> Vec<DiskEntry> {
         vec![
             record(1, 1, 1, commit(Some(10)), 1),
             record(1, 2, 2, commit(None), 2),
@@ -316,6 +319,31 @@ mod tests {
             record(2, 10, 6, commit(Some(60)), 5),
             record(2, 11, 0, closed(60), 0),
         ]
+    }
+
+    /// Under load some commit always waits for its timestamp: that says nothing of where the log was closed before it.
+    #[test]
+    fn moments_do_not_wait_for_later_commits() {
+        let log = [
+            record(1, 1, 1, commit(None), 1),
+            record(1, 2, 0, closed(20), 0),
+            record(1, 3, 2, commit(None), 2),
+            stamped(1, 15),
+            record(1, 4, 0, closed(30), 0),
+            record(1, 5, 3, commit(None), 1),
+            stamped(3, 25),
+            record(1, 6, 0, closed(40), 0),
+            record(1, 7, 4, commit(None), 2),
+        ];
+        let mut survey = Survey::default();
+        let mut known = Vec::new();
+        for (place, entry) in (1u64..).zip(&log) {
+            survey.add(place, entry);
+            let span = |at: u64| survey.span(SHARD, Timestamp(at), &BTreeMap::new());
+            known.push([20, 30, 40].map(|at| span(at).map(|span| span.to)));
+        }
+        let (none, first, both) = ([None; 3], [Some(4), None, None], [Some(4), Some(7), None]);
+        assert_eq!(known, [none, none, none, first, first, first, both, both, both]);
     }
 
     /// What was committed at a timestamp comes of exactly the entries that the survey says: a commit that was stamped behind the place

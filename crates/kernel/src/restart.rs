@@ -12,7 +12,7 @@
 //! if what was copied into it, when its replica was filled, is no newer. Whether a global checkpoint was done there is another question,
 //! which only a lossy restart asks: the node marks it on its disk when it hears of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
 
 use protocol::disk::{
@@ -194,8 +194,8 @@ struct LogFound {
     lineage: Lineage,
     unstamped: BTreeSet<LogPosition>,
     complete_from: Timestamp,
-    /// The last of them may wait for timestamps.
-    closed: Vec<DiskPoint>,
+    /// Where in it, and at what. These wait for timestamps of COMMITs before them.
+    closed: VecDeque<(LogPosition, DiskPoint)>,
     points: BTreeSet<DiskPoint>,
     /// Where it is closed at them, and behind what else everything is there that belongs to that.
     places: BTreeMap<Timestamp, u64>,
@@ -206,7 +206,8 @@ impl LogFound {
     fn add(&mut self, lineage: Lineage, position: LogPosition, place: u64, kind: &RecordKind) {
         if self.lineage != lineage {
             // What was under way in the one before never got any further.
-            (self.lineage, self.unstamped, self.closed) = (lineage, BTreeSet::new(), Vec::new());
+            (self.lineage, self.unstamped, self.closed) =
+                (lineage, BTreeSet::new(), VecDeque::new());
         }
         match kind {
             RecordKind::Commit { ts: None, .. } => {
@@ -216,7 +217,7 @@ impl LogFound {
                 self.complete_from = self.complete_from.max(*complete_from);
             }
             RecordKind::Closed { at } => {
-                self.closed.push(DiskPoint { at: *at, lineage });
+                self.closed.push_back((position, DiskPoint { at: *at, lineage }));
                 self.places.insert(*at, place);
                 self.settle(place);
             }
@@ -230,9 +231,13 @@ impl LogFound {
     }
 
     fn settle(&mut self, place: u64) {
-        if self.unstamped.is_empty() {
-            self.settled.extend(self.closed.iter().map(|point| (point.at, place)));
-            self.points.extend(self.closed.drain(..));
+        // COMMITs behind it are of later timestamps, whichever those are. Under load there is always one that has none yet.
+        let first = self.unstamped.first().copied();
+        let is_settled = |position| first.is_none_or(|unstamped| position < unstamped);
+        while let Some((_, point)) = self.closed.pop_front_if(|(position, _)| is_settled(*position))
+        {
+            self.settled.insert(point.at, place);
+            self.points.insert(point);
         }
     }
 
