@@ -60,8 +60,8 @@ impl Pieces {
         self.waiting.is_empty()
     }
 
-    /// Adds a record behind all others: what `write` appends. Returns how many bytes longer the log will be, and whether a piece is full
-    /// with it.
+    /// Adds a record behind all others: what `write` appends. Returns how many bytes longer the log will be, and whether there is a piece
+    /// now that is given no more.
     pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> (u64, bool) {
         if self.waiting.back().is_none_or(Piece::is_full) {
             self.begin_piece();
@@ -73,7 +73,8 @@ impl Pieces {
         write(&mut piece.bytes);
         let length = (piece.bytes.len() - begin) as u32;
         piece.bytes[header..begin].copy_from_slice(&length.to_le_bytes());
-        ((piece.bytes.len() - header) as u64, piece.is_full())
+        let (added, is_full) = ((piece.bytes.len() - header) as u64, piece.is_full());
+        (added, is_full || 1 < self.waiting.len())
     }
 
     /// What is added from now on is not in the last piece.
@@ -127,6 +128,18 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Records that are too long to share a piece do not pile up: the first that another one comes behind is said to be ready.
+    #[test]
+    fn pieces_of_long_records_are_ready() {
+        let mut pieces = Pieces::default();
+        let ready = [2, 4, 8].map(|longer| {
+            pieces.expect(longer * RECORD_BYTES);
+            // Not as long as was said: in tests that would be a full piece by itself.
+            pieces.add(|out| out.extend([7; 10])).1
+        });
+        assert_eq!(ready, [false, true, true]);
+    }
 
     /// Records of any length, as they are expected, take little more memory than they have bytes.
     #[test]

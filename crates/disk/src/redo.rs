@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   redo-N:   "skarv-rd" | version u32 | crc32c u32 of the rest | store u64 | salt u64 | number u64 | first place u64,
-//!             at byte 0, and again at byte 512: one that is damaged does not hide the file
-//!             from byte 1,024 on pieces, each at the next multiple of 8 bytes, or of 4,096 if it is a full one:
+//!             at byte 0, and again at byte 4,096: a block that is damaged does not hide the file
+//!             from byte 8,192 on pieces, each at the next multiple of 8 bytes, or of 4,096 if it is a full one:
 //!             length u32 | crc32c u32 of salt and the rest | place u64 | durable u64 | records, each: length u32 | bytes
 //! ```
 //! A *piece* is a write: what was given since the one before. It says where in the log it is, and up to where the log was durable when it
@@ -28,9 +28,9 @@ const SPARE: &str = "spare";
 const RESERVE: &str = "reserve";
 const MAGIC: &[u8; 8] = b"skarv-rd";
 const HEADER_SIZE: usize = 48;
-/// Where its second copy is, in another sector, and where the pieces begin.
-const HEADER_COPY_AT: usize = 512;
-const PIECES_AT: usize = 1_024;
+/// Where its second copy is, in another block, and where the pieces begin. Files of tests are short.
+const HEADER_COPY_AT: usize = if cfg!(test) { 512 } else { BLOCK };
+const PIECES_AT: usize = 2 * HEADER_COPY_AT;
 /// No log grows by so much while something of it is not durable.
 const NOT_DURABLE_MAX: u64 = 1 << 40;
 pub const PIECE_HEADER_SIZE: usize = 24;
@@ -467,6 +467,7 @@ impl Redo {
             if !self.is_open || self.length < end {
                 if self.is_open {
                     self.sync()?;
+                    self.files.close(&self.newest());
                     self.is_open = false;
                 }
                 match self.open_next(size as u64) {
