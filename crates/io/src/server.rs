@@ -628,10 +628,9 @@ fn fill_memory(shared: &Arc<Shared>) -> std::io::Result<()> {
         let fill = move || {
             // Refused, it takes as much of a core as others.
             let _ = rustix::process::setpriority_process(None, FILL_NICENESS);
-            let goes_on = |shared: Arc<Shared>| !shared.is_stopping() && shared.node.pool.fill();
-            while weak.upgrade().is_some_and(goes_on) {}
+            while weak.upgrade().is_some_and(|shared| shared.node.pool.fill()) {}
             let is_last = left.fetch_sub(1, Ordering::AcqRel) == 1;
-            if let Some(shared) = weak.upgrade().filter(|shared| is_last && !shared.is_stopping()) {
+            if let Some(shared) = weak.upgrade().filter(|_| is_last) {
                 let took = began.elapsed().as_millis();
                 shared.log.info(&format!("the memory for rows is taken, which took {took} ms"));
             }

@@ -72,6 +72,8 @@ struct Spare {
     pages: Vec<Box<PageBytes>>,
     /// More than these go back to the allocator.
     count_max: usize,
+    /// The pool has had all its pages.
+    is_filled: bool,
     /// Pages that somebody has. With these there are no more than the limit.
     taken: usize,
 }
@@ -86,7 +88,12 @@ impl PagePool {
             ordinary_count_max: page_count_max - reserve,
             reusing_count_max: page_count_max - reserve + reserve / 4,
             page_count: AtomicU64::new(0),
-            spare: Mutex::new(Spare { pages: Vec::new(), count_max: SPARE_COUNT_MAX, taken: 0 }),
+            spare: Mutex::new(Spare {
+                pages: Vec::new(),
+                count_max: SPARE_COUNT_MAX,
+                is_filled: false,
+                taken: 0,
+            }),
         })
     }
     /// Takes 2 MiB of the pool's memory from the system, for good; false once all of it has been taken. Threads do that again and again,
@@ -107,7 +114,8 @@ impl PagePool {
         // Others may have filled it meanwhile.
         let kept = missing(&spare).min(count);
         spare.pages.extend(pages.drain(..kept));
-        missing(&spare) > 0
+        spare.is_filled |= missing(&spare) == 0;
+        !spare.is_filled
     }
 
     /// Bytes of the pages taken.
@@ -186,13 +194,16 @@ impl PagePool {
         let missing = {
             let mut spare = self.spare();
             spare.taken -= count as usize;
-            let is_filled = spare.count_max == limit;
+            // Else those who fill it bring what is missing.
             let missing = limit.saturating_sub(spare.pages.len() + spare.taken);
-            if is_filled { missing.min(count as usize) } else { 0 }
+            if spare.is_filled { missing.min(count as usize) } else { 0 }
         };
         for _ in 0..missing {
             let page = filled_page();
-            self.spare().pages.push(page);
+            let mut spare = self.spare();
+            if spare.pages.len() + spare.taken < limit {
+                spare.pages.push(page);
+            }
         }
     }
     fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
@@ -359,6 +370,7 @@ mod tests {
                 let mut charge = Charge::default();
                 let charged = charge.add(&pool, count * PAGE_SIZE, true);
                 assert!(charged.is_ok() && pages.iter().all(Result::is_ok), "there is room");
+                drop(charge);
                 let spare = pool.spare();
                 assert!(spare.pages.len() + spare.taken <= 400);
             }
