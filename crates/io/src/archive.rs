@@ -189,7 +189,9 @@ impl Writing<'_> {
             let at = shared.node.checkpointed();
             let unix_micros = clock::unix_micros();
             let state = shared.node.state();
-            let is_member = state.is_active(shared.node.node, shared.node.incarnation);
+            // One that was excluded and has not heard of it has no lease.
+            let is_member = state.is_active(shared.node.node, shared.node.incarnation)
+                && shared.node.has_lease(clock::now());
             drop(shared);
             self.copy()?;
             let is_due = self.has_copied

@@ -106,7 +106,11 @@ fn restore(
 
 fn request(options: &RestoreOptions) -> Result<Value, String> {
     let absolute = |path: &std::path::Path| {
-        path.canonicalize().map_err(|error| format!("cannot read {}: {error}", path.display()))
+        let found = path.canonicalize();
+        let found = found.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        found.into_os_string().into_string().map_err(|name| {
+            format!("{} has a name that is not UTF-8: give it another one", name.display())
+        })
     };
     let mut request = json!({ "command": "restore", "dir": absolute(&options.backup)? });
     if let Some(archive) = &options.archive {
