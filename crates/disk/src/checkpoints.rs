@@ -4,6 +4,7 @@
 //! as well, and its file stays until no checkpoint has it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::DiskError;
@@ -18,8 +19,8 @@ pub const KIND: &str = "rows";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub number: u64,
-    /// The log from here on belongs with it.
-    pub log_from: u64,
+    /// The log from its start on belongs with it, and without that up to its end it is of no use.
+    pub log: Range<u64>,
     pub sections: Vec<Section>,
     /// The caller's.
     pub contents: Vec<u8>,
@@ -106,7 +107,7 @@ impl Checkpoints {
         let entries = self.manifest.checkpoints.iter().rev();
         let found = entries.map(|entry| CheckpointFound {
             number: entry.number,
-            log_from: entry.log_from,
+            log_from: entry.log.start,
             contents: entry.contents.clone(),
         });
         found.collect()
@@ -116,7 +117,7 @@ impl Checkpoints {
     }
     /// The log before this is needed by none of them.
     pub fn log_needed(&self) -> u64 {
-        self.manifest.checkpoints.iter().map(|entry| entry.log_from).min().unwrap_or(0)
+        self.manifest.checkpoints.iter().map(|entry| entry.log.start).min().unwrap_or(0)
     }
 
     /// Begins one; another one that was not ended is given up.
@@ -171,7 +172,7 @@ impl Checkpoints {
     }
 
     /// It is durable, and named by the manifest.
-    pub fn end(&mut self, log_from: u64, contents: Vec<u8>) -> std::io::Result<()> {
+    pub fn end(&mut self, log: Range<u64>, contents: Vec<u8>) -> std::io::Result<()> {
         self.end_section()?;
         let Writing { kept, new } = self.writing.as_ref().expect("begun");
         if !new.is_empty() {
@@ -180,7 +181,7 @@ impl Checkpoints {
         let sections = kept.iter().chain(new).copied().collect();
         let number = self.manifest.sequence + 1;
         let mut manifest = self.manifest.clone();
-        manifest.checkpoints.push(Entry { number, log_from, sections, contents });
+        manifest.checkpoints.push(Entry { number, log, sections, contents });
         self.write_manifest(manifest)?;
         self.writing = None;
         Ok(())
@@ -188,8 +189,23 @@ impl Checkpoints {
 
     /// Those before it go.
     pub fn accept(&mut self, number: u64) -> std::io::Result<()> {
+        self.keep(|entry| number <= entry.number)
+    }
+
+    /// The log was found to end here. A checkpoint may be durable before the log behind which it begins, and when that is lost others come
+    /// to its places: to it they would be what it has already.
+    pub fn on_log_end(&mut self, log_end: u64) -> std::io::Result<()> {
+        let is_left = |entry: &Entry| entry.log.end <= log_end;
+        match self.manifest.checkpoints.iter().all(is_left) {
+            true => Ok(()),
+            false => self.keep(is_left),
+        }
+    }
+
+    /// The others go.
+    fn keep(&mut self, is_kept: impl Fn(&Entry) -> bool) -> std::io::Result<()> {
         let mut manifest = self.manifest.clone();
-        manifest.checkpoints.retain(|entry| number <= entry.number);
+        manifest.checkpoints.retain(is_kept);
         let before = self.manifest.clone();
         self.write_manifest(manifest)?;
         // What the next checkpoint keeps is of the newest, so it stays.

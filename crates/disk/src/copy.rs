@@ -18,10 +18,12 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::{hkdf, pbkdf2};
 
 use crate::DiskError;
-use crate::format::{VERSION, crc, u32_at, u64_at};
+use crate::format::{crc, u32_at, u64_at};
 use crate::segment::{self, BLOCK_HEADER_SIZE};
 
 const MAGIC: &[u8; 8] = b"skarv-cp";
+/// In version 1 all lengths had four bytes.
+const VERSION: u32 = 2;
 const SALT_SIZE: usize = 16;
 const HEADER_SIZE: usize = 8 + 4 + 8 + 1 + 4 + 2 * SALT_SIZE + 4;
 /// What is asked of somebody who tries passwords: OWASP's figure for PBKDF2 with SHA-256.

@@ -125,6 +125,12 @@ impl Directory {
             written => written.map(|()| true),
         }
     }
+    /// Was the last write past the cache?
+    #[cfg(test)]
+    pub fn has_written_directly(&self, name: &str) -> bool {
+        let file = self.file(name).expect("it is there");
+        !self.is_cached.load(Ordering::Relaxed) && matches!(file.direct.get(), Some(Some(_)))
+    }
     fn forget(&self, name: &str) {
         self.open.lock().expect("nobody panics while holding this lock").remove(name);
     }

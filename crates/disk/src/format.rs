@@ -7,7 +7,9 @@ use rustix::io::Errno;
 use crate::DiskError;
 use crate::files::Files;
 
-pub const VERSION: u32 = 3;
+/// Of all that a part's files hold; a part of another version is refused by name, by its manifest. In version 1 a checkpoint was one file,
+/// in 2 all lengths had four bytes, and in 3 the log had no blocks.
+pub const VERSION: u32 = 4;
 /// What begins and ends at a multiple of this, in a file and in memory, is written past the system's cache. Tests have more of it.
 pub const BLOCK: usize = if cfg!(test) { 64 } else { 4_096 };
 

@@ -2,19 +2,17 @@
 //!
 //! ```text
 //!   manifest-{sequence mod 2}:  "skarv-mf" | version u32 | store u64 | sequence u64 | length u32 | payload | crc32c u32 of all before
-//!   payload:                    count u32 | for each: number u64 | log from u64 | length u32, contents
+//!   payload:                    count u32 | for each: number u64 | log from u64 | log to u64 | length u32, contents
 //!                                                     | count u32 | for each section: number u64 | bytes u64 | crc32c u32
 //! ```
 
 use crate::DiskError;
 use crate::checkpoints::{Entry, Section};
 use crate::files::Files;
-use crate::format::{crc, damaged, io_error, list, u32_at, u64_at};
+use crate::format::{VERSION, crc, damaged, io_error, list, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"skarv-mf";
 pub const KIND: &str = "manifest";
-/// Of this file, and of what all files of a part hold. In version 1 a checkpoint was one file, in 2 all lengths had four bytes.
-const VERSION: u32 = 3;
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
 const SECTION_SIZE: usize = 8 + 8 + 4;
 
@@ -88,9 +86,10 @@ impl Manifest {
     fn encode(&self) -> Vec<u8> {
         let mut payload = Vec::new();
         payload.extend((self.checkpoints.len() as u32).to_le_bytes());
-        for Entry { number, log_from, sections, contents } in &self.checkpoints {
+        for Entry { number, log, sections, contents } in &self.checkpoints {
             payload.extend(number.to_le_bytes());
-            payload.extend(log_from.to_le_bytes());
+            payload.extend(log.start.to_le_bytes());
+            payload.extend(log.end.to_le_bytes());
             payload.extend((contents.len() as u32).to_le_bytes());
             payload.extend(contents);
             payload.extend((sections.len() as u32).to_le_bytes());
@@ -119,10 +118,12 @@ impl Manifest {
         let mut at = 4;
         let mut checkpoints = Vec::new();
         for _ in 0..u32_at(payload, 0)? {
-            let length = u32_at(payload, at + 16)? as usize;
-            let contents = payload.get(at + 20..(at + 20).checked_add(length)?)?;
             let (number, log_from) = (u64_at(payload, at)?, u64_at(payload, at + 8)?);
-            at += 20 + length;
+            let log = log_from..u64_at(payload, at + 16)?;
+            let length = u32_at(payload, at + 24)? as usize;
+            at += 28;
+            let contents = payload.get(at..at.checked_add(length)?)?;
+            at += length;
             let count = u32_at(payload, at)? as usize;
             at += 4;
             let listed = payload.get(at..at.checked_add(count.checked_mul(SECTION_SIZE)?)?)?;
@@ -133,7 +134,7 @@ impl Manifest {
             let sections: Option<_> = listed.chunks_exact(SECTION_SIZE).map(section).collect();
             at += listed.len();
             let (sections, contents) = (sections?, contents.to_vec());
-            checkpoints.push(Entry { number, log_from, sections, contents });
+            checkpoints.push(Entry { number, log, sections, contents });
         }
         Some(Manifest { store, sequence, checkpoints })
     }

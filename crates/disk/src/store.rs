@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room, make_dir};
+use crate::format::io_error;
 use crate::idle::IdleCompressor;
+use crate::manifest::KIND;
 use crate::pieces::Pieces;
 use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written};
 use crate::{DiskError, Room, VisitRecord, segment};
@@ -129,7 +131,7 @@ enum Step {
     BeginSection(u64),
     KeepSection(u64),
     Block(Vec<u8>),
-    End { log_from: u64, contents: Vec<u8> },
+    End { log: Range<u64>, contents: Vec<u8> },
     Accept(u64),
 }
 
@@ -307,10 +309,11 @@ impl Disk {
         self.part(part).give_step(Step::Block(block), bytes);
         lock(&self.part(part).blocks).empty.pop().unwrap_or_default()
     }
-    /// The log from `log_from` on belongs with it, and the contents are the caller's.
-    pub fn end_checkpoint(&self, part: u16, log_from: u64, contents: Vec<u8>) {
+    /// The log from `log.start` on belongs with it, and without that up to `log.end` it is of no use: whoever finds it without does not
+    /// find it. The contents are the caller's.
+    pub fn end_checkpoint(&self, part: u16, log: Range<u64>, contents: Vec<u8>) {
         lock(&self.part(part).blocks).is_ending = true;
-        self.part(part).give_step(Step::End { log_from, contents }, 0);
+        self.part(part).give_step(Step::End { log, contents }, 0);
     }
     /// One was ended, and is neither durable nor given up because there was no room.
     pub fn is_writing_checkpoint(&self, part: u16) -> bool {
@@ -460,7 +463,8 @@ impl Part {
     ) -> Result<Part, DiskError> {
         let in_part = |error: DiskError| error.within(name);
         let seed = options.seed.wrapping_add(u64::from(part)).wrapping_mul(0x2545_f491_4f6c_dd1d);
-        let checkpoints = Checkpoints::open(Arc::clone(&files), seed, is_new).map_err(in_part)?;
+        let mut checkpoints =
+            Checkpoints::open(Arc::clone(&files), seed, is_new).map_err(in_part)?;
         let redo = Redo::open(
             files,
             RedoOptions {
@@ -475,6 +479,7 @@ impl Part {
             },
         )
         .map_err(in_part)?;
+        checkpoints.on_log_end(redo.end).map_err(|error| in_part(io_error(KIND)(error)))?;
         let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
         let kept = Kept { needed: checkpoints.log_needed(), ..Kept::default() };
         Ok(Part {
@@ -666,7 +671,7 @@ impl Part {
                     Ok(0)
                 }
                 Step::Block(_) => checkpoints.add_block(packed.expect("just made")),
-                Step::End { log_from, contents } => checkpoints.end(log_from, contents).map(|()| 0),
+                Step::End { log, contents } => checkpoints.end(log, contents).map(|()| 0),
             };
             let (written, gives_up) = match done {
                 Ok(written) => (written, false),

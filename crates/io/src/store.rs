@@ -252,8 +252,8 @@ impl Store for FileStore {
     fn add_block(&self, part: WorkerId, block: Vec<u8>) -> Vec<u8> {
         self.disk.add_block(part.0, block)
     }
-    fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
-        self.disk.end_checkpoint(part.0, log_from, contents);
+    fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>) {
+        self.disk.end_checkpoint(part.0, log, contents);
     }
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool {
         self.disk.is_writing_checkpoint(part.0)

@@ -230,7 +230,8 @@ impl LocalCheckpoints {
         if running.left.is_empty() {
             let Running { contents, log_from, .. } = self.running.take().expect("just seen");
             let before = store.checkpoint_written(part);
-            store.end_checkpoint(part, log_from, contents.to_bytes());
+            let log_to = contents.shards.iter().map(|(_, from)| *from).max().unwrap_or(0);
+            store.end_checkpoint(part, log_from..log_to, contents.to_bytes());
             self.ended = Some(Ended { before, contents, log_from, closed_at: None });
             return;
         }

@@ -40,8 +40,9 @@ pub trait Store: Send + Sync {
     fn keep_section(&self, part: WorkerId, section: u64);
     /// Returns a buffer for another one.
     fn add_block(&self, part: WorkerId, block: Vec<u8>) -> Vec<u8>;
-    /// With it belong the entries of the log from this place on, and what the contents say of it ([`protocol::disk`]).
-    fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>);
+    /// With it belong the entries of the log from `log.start` on, and what the contents say of it ([`protocol::disk`]). It may be durable
+    /// before the log is up to `log.end`; if that is lost, it is not found either.
+    fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>);
     /// One that was ended is being written.
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool;
     /// The number of the newest that is durable.
@@ -163,8 +164,8 @@ struct MemoryPart {
 }
 
 struct MemoryCheckpoint {
-    /// Where the log ended when it did.
-    ended_at: u64,
+    /// It is of no use without the log up to here.
+    log_to: u64,
     found: CheckpointFound,
     sections: Vec<MemorySection>,
 }
@@ -188,7 +189,8 @@ impl MemoryPart {
     }
     fn write_to(&mut self, place: u64) {
         self.durable = self.durable.max(place.min(self.end()));
-        self.checkpoints.extend(self.ended.take_if(|ended| ended.ended_at <= place));
+        // Another thread writes it: the log that it begins behind may come later.
+        self.checkpoints.extend(self.ended.take());
     }
     /// The process has ended: what is not durable is lost.
     fn close(&mut self) {
@@ -196,6 +198,8 @@ impl MemoryPart {
         self.entries.truncate(left);
         (self.found, self.found_begin) = (self.durable, self.begin);
         (self.sections, self.ended) = (Vec::new(), None);
+        let durable = self.durable;
+        self.checkpoints.retain(|checkpoint| checkpoint.log_to <= durable);
     }
     fn section(&self, number: u64) -> Option<MemorySection> {
         let mut sections = self.checkpoints.iter().flat_map(|checkpoint| &checkpoint.sections);
@@ -259,12 +263,12 @@ impl Store for MemoryStore {
         });
         Vec::new()
     }
-    fn end_checkpoint(&self, part: WorkerId, log_from: u64, contents: Vec<u8>) {
+    fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>) {
         self.with(part, |part| {
             part.number_last += 1;
-            let found = CheckpointFound { number: part.number_last, log_from, contents };
-            let (ended_at, sections) = (part.end(), std::mem::take(&mut part.sections));
-            part.ended = Some(MemoryCheckpoint { ended_at, found, sections });
+            let found = CheckpointFound { number: part.number_last, log_from: log.start, contents };
+            let sections = std::mem::take(&mut part.sections);
+            part.ended = Some(MemoryCheckpoint { log_to: log.end, found, sections });
         });
     }
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool {

@@ -129,7 +129,7 @@ fn a_growing_log_is_read() {
     // What the part itself needs no more.
     disk.begin_checkpoint(0);
     disk.begin_section(0, 1);
-    disk.end_checkpoint(0, middle, Vec::new());
+    disk.end_checkpoint(0, middle..middle, Vec::new());
     super::real::wait_until("the checkpoint is durable", || disk.checkpoint_written(0).is_some());
     disk.accept_checkpoint(0, disk.checkpoint_written(0).unwrap());
     write(500, 1_000);

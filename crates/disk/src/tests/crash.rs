@@ -37,7 +37,7 @@ struct Part {
 
 fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, DiskError> {
     let files: Arc<dyn Files> = Arc::new(files.clone());
-    let checkpoints = Checkpoints::open(Arc::clone(&files), 77, true)?;
+    let mut checkpoints = Checkpoints::open(Arc::clone(&files), 77, true)?;
     let options = RedoOptions {
         store: checkpoints.manifest.store,
         file_bytes: FILE_BYTES,
@@ -48,7 +48,9 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
         kept_from: None,
         mutation,
     };
-    Ok(Part { redo: Redo::open(files, options)?, checkpoints })
+    let redo = Redo::open(files, options)?;
+    checkpoints.on_log_end(redo.end).expect("nothing fails");
+    Ok(Part { redo, checkpoints })
 }
 
 /// The bytes of the record of this number: some short, some longer than a file of the log.
@@ -110,7 +112,8 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             if hasty == Hasty::ReleasesBefore {
                 part.redo.release(log_from).unwrap();
             }
-            part.checkpoints.end(log_from, (count as u64).to_le_bytes().to_vec()).unwrap();
+            let contents = (count as u64).to_le_bytes().to_vec();
+            part.checkpoints.end(log_from..log_from, contents).unwrap();
             let number = part.checkpoints.newest().unwrap();
             // The first one counts when it is accepted; until then the log has everything.
             let is_first = checkpoint.is_none();
@@ -144,13 +147,13 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             part.checkpoints.add_block(pack(&(count as u64).to_le_bytes()).unwrap()).unwrap();
             let (log_from, contents) = (part.redo.end, (count as u64).to_le_bytes().to_vec());
             if round % 40 == 14 {
-                part.checkpoints.end(log_from, contents).unwrap();
+                part.checkpoints.end(log_from..log_from, contents).unwrap();
                 files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
                 let number = part.checkpoints.newest().unwrap();
                 part.checkpoints.accept(number).unwrap_err();
             } else {
                 files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
-                let error = part.checkpoints.end(log_from, contents).unwrap_err();
+                let error = part.checkpoints.end(log_from..log_from, contents).unwrap_err();
                 assert!(!is_no_room(&error), "nobody knows which manifest is there");
             }
         }
@@ -271,5 +274,38 @@ fn broken_rules_are_noticed() {
     for hasty in [Hasty::ReleasesBefore, Hasty::RemovesKept] {
         let (wrong, states) = enumerate(Mutation::None, hasty);
         assert!(wrong.is_some(), "{hasty:?} is not noticed in {states} states");
+    }
+}
+
+/// A checkpoint may be durable before the log behind which it begins. When that is lost it is of no use: what others write at those places
+/// would not be read behind it.
+#[test]
+fn a_checkpoint_goes_with_the_log_behind_which_it_begins() {
+    let files = MemoryFiles::default();
+    let mut part = open(&files, 1, Mutation::None).unwrap();
+    let mut pieces = Pieces::default();
+    pieces.add(|out| out.extend(record(1)));
+    assert_eq!(write_durably(&mut part.redo, &mut pieces).unwrap(), Written::All);
+    let end = part.redo.end;
+    let mut add = |section: u64, log_end: u64| {
+        part.checkpoints.begin().unwrap();
+        part.checkpoints.begin_section(section).unwrap();
+        part.checkpoints.add_block(pack(b"rows").unwrap()).unwrap();
+        part.checkpoints.end(end..log_end, Vec::new()).unwrap();
+        let number = part.checkpoints.newest().unwrap();
+        // The first one has to be accepted to be there at all.
+        if section == 1 {
+            part.checkpoints.accept(number).unwrap();
+        }
+        number
+    };
+    let kept = [add(1, end), add(2, end)];
+    add(3, end + 1);
+    for seed in [2, 3] {
+        let found = open(&files, seed, Mutation::None).unwrap().checkpoints.found();
+        let numbers: Vec<u64> = found.iter().rev().map(|found| found.number).collect();
+        assert_eq!(numbers, kept);
+        let sections = crate::format::list(&files, KIND).unwrap();
+        assert_eq!(sections, [1, 2]);
     }
 }

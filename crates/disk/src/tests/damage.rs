@@ -111,7 +111,7 @@ fn a_changed_checkpoint_is_found_out() {
             }
         }
         let is_first = contents.len() == 1;
-        checkpoints.end(7, contents).unwrap();
+        checkpoints.end(7..7, contents).unwrap();
         if is_first {
             checkpoints.accept(checkpoints.newest().unwrap()).unwrap();
         }

@@ -85,7 +85,7 @@ fn written() -> BTreeMap<String, Vec<u8>> {
     checkpoints.begin_section(1).unwrap();
     checkpoints.add_block(pack(&[1; 2_000]).unwrap()).unwrap();
     checkpoints.add_block(pack(b"two").unwrap()).unwrap();
-    checkpoints.end(0, b"contents".to_vec()).unwrap();
+    checkpoints.end(0..0, b"contents".to_vec()).unwrap();
     memory.contents()
 }
 

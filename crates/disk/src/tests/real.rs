@@ -119,7 +119,7 @@ fn a_store_is_opened_again() {
         wait_until("there is room", || disk.has_room(0));
         disk.add_block(0, vec![block; 100_000]);
     }
-    disk.end_checkpoint(0, log_from, b"contents".to_vec());
+    disk.end_checkpoint(0, log_from..log_from, b"contents".to_vec());
     wait_until("the checkpoint is durable", || disk.checkpoint_written(0).is_some());
     assert!(!disk.is_writing_checkpoint(0) && disk.room() == Room::Ample);
     let number = disk.checkpoint_written(0).unwrap();
@@ -187,7 +187,7 @@ fn what_is_missing_is_damage() {
         disk.begin_checkpoint(1);
         disk.begin_section(1, 2);
         disk.add_block(1, vec![1; 10_000]);
-        disk.end_checkpoint(1, disk.end(1), b"contents".to_vec());
+        disk.end_checkpoint(1, disk.end(1)..disk.end(1), b"contents".to_vec());
         wait_until("the checkpoint is durable", || disk.checkpoint_written(1).is_some());
         disk.accept_checkpoint(1, disk.checkpoint_written(1).unwrap());
         let part = Directory::new(&dir.path().join("part-1"));
@@ -255,6 +255,15 @@ fn cached_and_direct_writes_agree() {
         write(at + 4_096, aligned, 4_096, byte + 50);
         files.sync("a").unwrap();
     }
+    let is_possible = rustix::fs::open(
+        dir.path().join("a"),
+        rustix::fs::OFlags::RDWR | rustix::fs::OFlags::DIRECT,
+        rustix::fs::Mode::empty(),
+    )
+    .is_ok_and(|direct| {
+        rustix::io::pwrite(direct, &buffer[aligned..aligned + 4_096], 20_480).is_ok()
+    });
+    assert_eq!(files.has_written_directly("a"), is_possible);
     write(64, aligned + 64, 128, 200);
     write(8_192, aligned, 8_192, 201);
 }
@@ -275,7 +284,7 @@ fn sections_are_closed() {
         part.begin_section(number).unwrap();
         part.add_block(pack(b"rows").unwrap()).unwrap();
     }
-    part.end(0, Vec::new()).unwrap();
+    part.end(0..0, Vec::new()).unwrap();
     part.accept(part.newest().unwrap()).unwrap();
     assert!(open_files() < 10, "{}", open_files());
     let part = Checkpoints::open(files, 77, false).unwrap();
