@@ -76,6 +76,14 @@ impl Session {
         index: &Index,
     ) -> Result<Arc<Catalogue>, Refusal> {
         self.fill_entries(table, index).await?;
+        if matches!(index.kind, IndexKind::Unique { .. }) {
+            // Where rows had just gone, or have no entry any more, nothing was written that the disks were waited for: after a failure of
+            // the power they would be back, and the key without them. Nodes without disks have nothing to wait for.
+            match self.await_checkpoint_unless(&|| false).await {
+                Ok(_) | Err(Refusal::Unavailable(_)) => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
         self.publish(table, index).await
     }
 

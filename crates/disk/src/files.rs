@@ -23,6 +23,8 @@ pub trait Files: Send + Sync {
     /// Bytes that are free on the device, as far as the system says.
     fn room(&self) -> Result<u64>;
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()>;
+    /// What is behind this place goes, with its place on the device. That need not be durable.
+    fn cut(&self, name: &str, length: u64) -> Result<()>;
     /// An error of a sync is never one of room: nobody knows what is there then.
     fn sync(&self, name: &str) -> Result<()>;
     /// The file is not used again soon.
@@ -185,6 +187,9 @@ impl Files for Directory {
             true => Ok(()),
             false => file.file.write_all_at(bytes, at),
         }
+    }
+    fn cut(&self, name: &str, length: u64) -> Result<()> {
+        self.file(name)?.file.set_len(length)
     }
     fn sync(&self, name: &str) -> Result<()> {
         self.file(name)?.file.sync_data().map_err(not_of_room)

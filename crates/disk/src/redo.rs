@@ -283,6 +283,12 @@ impl Redo {
             }
             self.check_torn(&bytes, &header, end, offset, &behind)?;
             self.write_again(&bytes[..offset.min(bytes.len())], &header)?;
+            // The log goes on in another file: however often a node starts, that takes little of its device.
+            let length = offset.next_multiple_of(BLOCK);
+            if length < bytes.len() {
+                let name = numbered(KIND, header.number);
+                self.files.cut(&name, length as u64).map_err(io_error(&name))?;
+            }
             break;
         }
         let newest = last.expect("there is one").0.number;
@@ -601,7 +607,7 @@ impl Redo {
                 let reserve = self.reserve_next();
                 self.files.rename(&name, &numbered(RESERVE, reserve))?;
                 self.reserve.insert(reserve);
-            } else if self.spares.len() < self.spares_max {
+            } else if self.spares.len() < self.spares_max && is_whole() {
                 self.files.rename(&name, &numbered(SPARE, number))?;
                 self.spares.push(number);
             } else {

@@ -60,6 +60,8 @@ pub struct CheckpointBlock {
 
     // On the sequencer's worker 0.
     making: Option<Making>,
+    /// Those that were seen last.
+    views: Vec<View>,
     /// Of the one that was begun last.
     begun: Timestamp,
     begin_next: Time,
@@ -221,7 +223,8 @@ impl CheckpointBlock {
         for session in std::mem::take(&mut self.watching) {
             context.reply(session, Reply::Checkpointed(message.at));
         }
-        if self.rests == Some(message.request) {
+        // A request that came behind that of the rest is answered with what has it, too.
+        if self.rests.is_some_and(|rests| rests <= message.request) {
             context.outbox.has_rested = true;
             self.rests = None;
         }
@@ -296,6 +299,11 @@ impl CheckpointBlock {
             return;
         }
         let views = context.state.views();
+        if self.views != views {
+            // Who is left alone with what was told from memory has it on its disk first (R4), though nobody commits any more.
+            self.views.clone_from(&views);
+            self.begin_next = 0;
+        }
         if let Some(making) = self.making.take_if(|making| making.views != views) {
             self.give_up(making);
         }
@@ -315,7 +323,6 @@ impl CheckpointBlock {
         for (from, request) in making.waiting {
             self.waiting.entry(from).or_insert(request);
         }
-        self.begin_next = 0;
     }
 
     fn begin(&mut self, views: Vec<View>, context: &mut Context<'_>) {

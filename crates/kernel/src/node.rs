@@ -25,8 +25,8 @@ use types::{
 };
 
 use crate::limits::{
-    CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN,
-    LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
+    CONTROL_LOG_BYTES_MAX, DISK_STUCK_US, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX,
+    LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
@@ -327,6 +327,13 @@ pub struct NodeStatistics {
     pub frames_refused: AtomicU64,
     /// Rows that it had when it came back, and that nobody had changed.
     pub rows_kept: AtomicU64,
+}
+
+/// How far a part of the disk was durable when it last got further, or had nothing to do; and when that was.
+#[derive(Default)]
+pub(crate) struct DiskSeen {
+    durable: u64,
+    since: Time,
 }
 
 impl NodeStatistics {
@@ -675,12 +682,18 @@ impl NodeShared {
     }
 
     /// Looks whether a worker's part of the disk keeps up with what it is given.
-    pub(crate) fn watch_disk(&self, worker: WorkerId) {
+    pub(crate) fn watch_disk(&self, worker: WorkerId, seen: &mut DiskSeen, now: Time) {
         let Some(store) = &self.store else { return };
-        let waiting = store.end(worker).saturating_sub(store.durable(worker));
+        let durable = store.durable(worker);
+        if seen.durable != durable || store.wanted(worker) <= durable {
+            *seen = DiskSeen { durable, since: now };
+        }
+        let is_stuck = seen.since + DISK_STUCK_US < now;
+        let waiting = store.end(worker).saturating_sub(durable);
         // A full one is no reason to wait: what would be written is refused.
         let waiting_max = self.log_backlog_max.load(Ordering::Relaxed);
-        let is_behind = waiting > waiting_max && self.room_of(self.node) < Room::Nothing;
+        let is_slow = is_stuck || waiting > waiting_max;
+        let is_behind = is_slow && self.room_of(self.node) < Room::Nothing;
         self.parts_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
         let is_any = self.parts_behind.iter().any(|behind| behind.load(Ordering::Relaxed));
         self.learn_disk_behind(self.node, is_any);

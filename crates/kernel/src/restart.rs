@@ -80,6 +80,10 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
     let first = all.next().unwrap_or_default();
     let mut points = all.fold(first, |points, other| &points & &other);
     let is_filled = |shard: &ShardId| logs[shard].begun > 0;
+    if logs.keys().any(is_filled) {
+        // It had rows before it had this disk.
+        boots.clear();
+    }
     shards_of.retain(|_, shards| !shards.is_empty() && shards.iter().all(is_filled));
     let filled: BTreeSet<WorkerId> = shards_of.into_keys().collect();
     let closed = logs.into_iter().map(|(shard, log)| (shard, log.places)).collect();

@@ -46,6 +46,8 @@ transcripts! {
         closed_by_who_knows_the_learner
         disk_full
         disk_full_alone
+        disk_hangs
+        left_alone
         prepared_is_waited_for;
     channel:
         duplicates_are_dropped

@@ -309,3 +309,30 @@ fn a_checkpoint_goes_with_the_log_behind_which_it_begins() {
         assert_eq!(sections, [1, 2]);
     }
 }
+
+/// Each start goes on in another file. What the one before has not filled is given back, so that many starts take little of the device.
+#[test]
+fn starts_take_little_of_the_device() {
+    const STARTS: usize = 20;
+    let files = MemoryFiles::default();
+    for number in 0..STARTS {
+        let mut part = open(&files, number as u64, Mutation::None).unwrap();
+        let mut pieces = Pieces::default();
+        pieces.add(|out| out.extend(record(7 * number + 1)));
+        assert_eq!(write_durably(&mut part.redo, &mut pieces).unwrap(), Written::All);
+    }
+    let contents = files.contents();
+    let of_log = contents.iter().filter(|(name, _)| name.starts_with(redo::KIND));
+    let lengths: Vec<usize> = of_log.map(|(_, bytes)| bytes.len()).collect();
+    assert_eq!(lengths.len(), STARTS);
+    assert!(lengths[..STARTS - 1].iter().all(|length| *length < FILE_BYTES as usize / 2));
+    let mut next = 0;
+    let log = open(&files, STARTS as u64, Mutation::None).unwrap().redo;
+    let visited = log.visit(0, &mut |_, bytes| {
+        assert_eq!(bytes, record(7 * next + 1));
+        next += 1;
+        Ok(())
+    });
+    visited.unwrap();
+    assert_eq!(next, STARTS);
+}

@@ -22,6 +22,10 @@ pub enum Operation {
         at: u64,
         bytes: Vec<u8>,
     },
+    Cut {
+        file: usize,
+        length: u64,
+    },
     Sync {
         file: usize,
     },
@@ -72,6 +76,11 @@ impl State {
                     contents.resize(end, 0);
                 }
                 contents[*at as usize..end].copy_from_slice(bytes);
+            }
+            Operation::Cut { file, length } => {
+                if let Some(contents) = self.contents.get_mut(file) {
+                    contents.truncate(*length as usize);
+                }
             }
             Operation::Rename { from, to } => {
                 if let Some(file) = self.names.remove(from) {
@@ -161,6 +170,10 @@ impl Files for MemoryFiles {
         let file = self.file(name)?;
         self.add(Operation::Write { file, at, bytes: bytes.to_vec() })
     }
+    fn cut(&self, name: &str, length: u64) -> Result<()> {
+        let file = self.file(name)?;
+        self.add(Operation::Cut { file, length })
+    }
     fn sync(&self, name: &str) -> Result<()> {
         let file = self.file(name)?;
         let is_its = |(failing, _): &mut (&str, ErrorKind)| name.starts_with(*failing);
@@ -201,7 +214,7 @@ impl Files for MemoryFiles {
 fn is_settled(operations: &[Operation], index: usize) -> bool {
     let behind = &operations[index + 1..];
     match &operations[index] {
-        Operation::Write { file, .. } => behind
+        Operation::Write { file, .. } | Operation::Cut { file, .. } => behind
             .iter()
             .any(|other| matches!(other, Operation::Sync { file: synced } if synced == file)),
         Operation::Create { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {

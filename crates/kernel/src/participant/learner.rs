@@ -71,6 +71,8 @@ pub(super) struct Filling {
     /// The first timestamp that the log is to be closed at behind everything that the learner is filled with; and the one that it is.
     closing: Option<Timestamp>,
     closed: Option<Timestamp>,
+    /// What was copied may be as new as this: the learner's disk can be begun with at this or later.
+    complete_from: Timestamp,
     ready_told_next: Time,
     began: Time,
     /// Of the copy, so far.
@@ -134,6 +136,7 @@ impl Shard {
             counts: false,
             closing: None,
             closed: None,
+            complete_from: Timestamp::ZERO,
             ready_told_next: 0,
             began: context.now,
             rows: 0,
@@ -289,6 +292,9 @@ impl Shard {
 
     pub(super) fn send_filling(&mut self, kind: RecordKind, context: &mut Context<'_>) {
         let filling = self.filling.as_mut().expect("the caller looked");
+        if let RecordKind::Copy { complete_from, .. } = &kind {
+            filling.complete_from = filling.complete_from.max(*complete_from);
+        }
         filling.left = filling.left.map(|left| left.saturating_sub(1));
         filling.under_way.push_back(LogPosition(self.position.0 + 1));
         let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
@@ -418,7 +424,8 @@ impl Shard {
 
     /// The log is about to be closed at `at`.
     pub(super) fn on_closing_while_filling(&mut self, at: Timestamp) {
-        if let Some(filling) = self.filling.as_mut().filter(|filling| filling.counts) {
+        let may_be = |filling: &&mut Filling| filling.counts && filling.complete_from <= at;
+        if let Some(filling) = self.filling.as_mut().filter(may_be) {
             filling.closing.get_or_insert(at);
         }
     }
@@ -427,6 +434,7 @@ impl Shard {
     pub(super) fn on_closed_while_filling(&mut self, at: Timestamp) {
         if let Some(filling) = &mut self.filling
             && filling.closing.is_some_and(|closing| closing <= at)
+            && filling.complete_from <= at
         {
             filling.closed.get_or_insert(at);
         }
