@@ -14,6 +14,7 @@
 //! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by half of that again.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use protocol::disk::{CheckpointBlockWriter, CheckpointContents, CheckpointSection};
 use protocol::message::Room;
@@ -93,7 +94,8 @@ struct Ended {
     /// The number of the one before it, if there is one.
     before: Option<u64>,
     contents: CheckpointContents,
-    log_from: u64,
+    /// Its log, up to where the last of its shards begins.
+    log: Range<u64>,
     /// All its logs are closed behind where it begins, and at its newest row or later, at this.
     closed_at: Option<Timestamp>,
 }
@@ -116,7 +118,7 @@ impl LocalCheckpoints {
         let Some(store) = context.node.store.clone() else { return };
         let part = context.address.worker;
         if let Some(ended) = &mut self.ended {
-            let Ended { before, contents, log_from, closed_at } = ended;
+            let Ended { before, contents, log, closed_at } = ended;
             if closed_at.is_none() {
                 *closed_at = participant::closed_behind(contents, context);
             }
@@ -126,9 +128,11 @@ impl LocalCheckpoints {
             if let Some(number) = written.filter(|number| *before < Some(*number))
                 && (closed_at.is_some_and(|at| at <= context.node.checkpointed())
                     || context.node.mutation == Mutation::CheckpointTooNew)
+                // A node that is excluded, and has not heard of it, may hear of checkpoints that its own disk was not waited for.
+                && log.end <= store.durable(part)
             {
                 store.accept_checkpoint(part, number);
-                self.log_from = *log_from;
+                self.log_from = log.start;
                 self.sections = Some(by_number(std::mem::take(&mut contents.sections)));
                 self.ended = None;
                 self.has_told_no_room = false;
@@ -231,8 +235,9 @@ impl LocalCheckpoints {
             let Running { contents, log_from, .. } = self.running.take().expect("just seen");
             let before = store.checkpoint_written(part);
             let log_to = contents.shards.iter().map(|(_, from)| *from).max().unwrap_or(0);
-            store.end_checkpoint(part, log_from..log_to, contents.to_bytes());
-            self.ended = Some(Ended { before, contents, log_from, closed_at: None });
+            let log = log_from..log_to;
+            store.end_checkpoint(part, log.clone(), contents.to_bytes());
+            self.ended = Some(Ended { before, contents, log, closed_at: None });
             return;
         }
         let sections = self.sections.as_ref().expect("begun with them");

@@ -57,7 +57,8 @@ impl Coordinator {
             let begun = context.state.handover.map(|handover| handover.begun);
             return !batch.is_waited_for || self.drained == begun;
         }
-        if transaction.is_some() {
+        // What has only read holds nothing that anybody waits for.
+        if has_begun {
             return false;
         }
         let overloaded = context.channels.overloaded();

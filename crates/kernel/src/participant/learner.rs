@@ -292,7 +292,9 @@ impl Shard {
 
     pub(super) fn send_filling(&mut self, kind: RecordKind, context: &mut Context<'_>) {
         let filling = self.filling.as_mut().expect("the caller looked");
-        if let RecordKind::Copy { complete_from, .. } = &kind {
+        if let RecordKind::Copy { complete_from, .. } | RecordKind::Offer { complete_from, .. } =
+            &kind
+        {
             filling.complete_from = filling.complete_from.max(*complete_from);
         }
         filling.left = filling.left.map(|left| left.saturating_sub(1));
