@@ -40,8 +40,8 @@ const REST_SIGNALLED_MIN: Duration =
     Duration::from_micros(SHUTDOWN_GRACE + SHUTDOWN_ROLLBACK + 500_000);
 const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
 const REST_POLL: Duration = Duration::from_millis(20);
-/// Of the threads that take memory: where somebody else wants the core they have a tenth of it.
-const FILL_NICENESS: i32 = 10;
+/// Of the threads that take memory: where somebody else wants the core they have next to nothing of it.
+const FILL_NICENESS: i32 = 19;
 
 /// What the workers of a node share, besides the kernels' own.
 pub struct Shared {
