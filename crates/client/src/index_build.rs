@@ -21,15 +21,15 @@ use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
 
 use crate::rows::entry_of;
 use crate::scan::{ScanBatch, ScanOptions};
-use crate::session::Session;
+use crate::session::{GIVEN_UP_POLL_MS, Session};
 
 /// Rows whose entries are made in one transaction.
 const ROWS_PER_TRANSACTION: usize = 200;
 /// A transaction that lost a deadlock or waited too long for a lock is tried again so often before the build is given up.
 const ATTEMPTS_MAX: u32 = 20;
 const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
-/// The disks are waited for until that was looked at so often, ten times a second: one that is full, or hangs, may be so for long.
-const DISKS_LOOKS_MAX: u32 = 600;
+/// The disks are waited for until that was looked at so often, for a minute: one that is full, or hangs, may be so for long.
+const DISKS_LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
 
 impl Session {
     /// Adds the index, fills it, and makes it readable; on failure nothing of it remains.

@@ -23,7 +23,7 @@ const REST_FACTOR: u64 = 2;
 const REST_MAX: u64 = 2_000;
 
 /// How often somebody who waits looks whether it is given up, in milliseconds.
-const GIVEN_UP_POLL_MS: u64 = 100;
+pub(crate) const GIVEN_UP_POLL_MS: u64 = 100;
 
 pub struct Session {
     client: Client,

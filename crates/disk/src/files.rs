@@ -127,7 +127,7 @@ impl Directory {
             written => written.map(|()| true),
         }
     }
-    /// Was the last write past the cache?
+    /// Has a write of it gone past the cache, and was none of any file refused there?
     #[cfg(test)]
     pub fn has_written_directly(&self, name: &str) -> bool {
         let file = self.file(name).expect("it is there");

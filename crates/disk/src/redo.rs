@@ -31,6 +31,10 @@ const HEADER_SIZE: usize = 48;
 /// Where its second copy is, in another block, and where the pieces begin. Files of tests are short.
 const HEADER_COPY_AT: usize = if cfg!(test) { 512 } else { BLOCK };
 const PIECES_AT: usize = 2 * HEADER_COPY_AT;
+const _: () = assert!(
+    PIECES_AT.is_multiple_of(BLOCK),
+    "a file that is as long as its first piece needs has room for it"
+);
 /// No log grows by so much while something of it is not durable.
 const NOT_DURABLE_MAX: u64 = 1 << 40;
 pub const PIECE_HEADER_SIZE: usize = 24;
@@ -526,7 +530,7 @@ impl Redo {
     fn open_next(&mut self, size: u64) -> std::io::Result<()> {
         let number = self.redo.back().map_or(1, |(number, _)| number + 1);
         let name = numbered(KIND, number);
-        let least = PIECES_AT.next_multiple_of(BLOCK) as u64 + size;
+        let least = PIECES_AT as u64 + size;
         let spare = self.spares.pop();
         let length = match spare {
             Some(spare) => self.files.length(&numbered(SPARE, spare))?,
@@ -668,8 +672,10 @@ impl LogReader {
             let name = numbered(KIND, header.number);
             let mut found = None;
             for at in next_piece(offset) {
-                found =
-                    found.or(self.whole_piece(&name, at, header.salt)?.map(|piece| (at, piece)));
+                if found.is_none() {
+                    let piece = self.whole_piece(&name, at, header.salt)?;
+                    found = piece.map(|piece| (at, piece));
+                }
             }
             let Some((at, piece)) = found else {
                 return damaged(

@@ -2,9 +2,9 @@
 //! handed over.
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
-//! disk's node. Transactions that begin by writing or locking would add to it, so they wait, in the order they came, until that has
-//! drained. What is under way goes on, because its end frees locks; that adds a transaction a session at most. Plain reads go on, but
-//! those that a handover held back, which keep their place.
+//! disk's node. Transactions that begin to write or lock, at first or behind reads, would add to it, so they wait, in the order they came,
+//! until that has drained. What holds locks goes on, because its end frees them; that adds a transaction a session at most. Plain reads
+//! go on, but those that a handover held back, which keep their place.
 
 use std::collections::VecDeque;
 
