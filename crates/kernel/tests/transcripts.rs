@@ -48,7 +48,8 @@ transcripts! {
         disk_full_alone
         disk_hangs
         left_alone
-        prepared_is_waited_for;
+        prepared_is_waited_for
+        rests_beside_a_session;
     channel:
         duplicates_are_dropped
         frames_out_of_order
