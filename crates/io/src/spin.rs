@@ -8,7 +8,8 @@
 //! 1. It bets on what happened lately: `credit` grows when a spin ended with an event and shrinks when it did not.
 //!    Without credit the worker sleeps at once.
 //! 2. Between two looks it yields. A yield that took long means that somebody else ran: the cores are needed, so
-//!    spinning ends and costs credit. (A thread that yields is not preferred when its event comes, one that sleeps is.)
+//!    spinning ends. (A thread that yields is not preferred when its event comes, one that sleeps is.) It costs no credit:
+//!    when the event would have come was not seen, and all that was wasted is one look.
 //! 3. A worker that sleeps cannot see how short the gaps would have been, because waking up is part of what it measures.
 //!    So when the measured gap is short enough to be mostly that, it tries a spin once in [`PROBE_INTERVAL`] sleeps. What
 //!    probes cost in vain is at most `SPIN_TIME / PROBE_INTERVAL` = 2 us a sleep.
@@ -64,7 +65,8 @@ impl SpinPolicy {
     pub fn on_spin_end(&mut self, end: SpinEnd) {
         self.credit = match end {
             SpinEnd::Event => (self.credit + 1).min(CREDIT_MAX),
-            SpinEnd::Timeout | SpinEnd::Contended => self.credit.saturating_sub(CREDIT_LOSS),
+            SpinEnd::Timeout => self.credit.saturating_sub(CREDIT_LOSS),
+            SpinEnd::Contended => self.credit,
         };
     }
     /// A sleep was ended by an event after `gap` microseconds, the wake-up included.
@@ -88,7 +90,7 @@ impl SpinPolicy {
 mod tests {
     use super::*;
 
-    /// Short gaps lead to spinning, failures end it, and long gaps never begin it.
+    /// Short gaps lead to spinning, waiting in vain ends it, others who need the core do not, and long gaps never begin it.
     #[test]
     fn credit_follows_success() {
         let mut policy = SpinPolicy::default();
@@ -107,11 +109,8 @@ mod tests {
         }
         let mut failures = 0;
         while policy.wants_spin() {
-            policy.on_spin_end(if failures % 2 == 0 {
-                SpinEnd::Timeout
-            } else {
-                SpinEnd::Contended
-            });
+            policy.on_spin_end(SpinEnd::Contended);
+            policy.on_spin_end(SpinEnd::Timeout);
             failures += 1;
         }
         assert_eq!(failures, CREDIT_MAX.div_ceil(CREDIT_LOSS));
