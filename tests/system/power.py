@@ -65,9 +65,7 @@ def kill_all(cluster):
     pids = cluster.running()
     assert len(pids) == len(cluster.status()["nodes"]) + 1, pids
     began = time.monotonic()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    wait_for("all are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in pids))
+    kill_those_left(cluster)
     return began
 
 
@@ -239,6 +237,69 @@ def test_one_after_the_other(environment):
     wait_for("both have it", lambda: cluster.desc("d.t"))
 
 
+class Counter(threading.Thread):
+    """Counts its row up, again and again, and notes when each was acknowledged."""
+
+    def __init__(self, path, id):
+        super().__init__(daemon=True)
+        self.path, self.id = path, id
+        self.acknowledged = []
+        # The first error, and when it was told.
+        self.refused = None
+        self.start()
+
+    def run(self):
+        try:
+            session = Session(self.path, f"counter {self.id}")
+            ask(session, "SET innodb_lock_wait_timeout = 3")
+            while self.refused is None:
+                answer = ask(session, f"UPDATE d.t SET n = n + 1 WHERE id = {self.id}")
+                if answer.error is None:
+                    self.acknowledged.append(time.monotonic())
+                else:
+                    self.refused = (answer.error, time.monotonic())
+        except (OSError, AssertionError):
+            # Its node has been killed, or it is not answered.
+            return
+
+
+def test_a_node_group_is_away(environment):
+    """All nodes of a node group end, so no global checkpoint is done any more: what the other group goes on to acknowledge would be lost
+    with the power. It does so for ten seconds; then who writes waits, and is refused after as long as for a lock."""
+    cluster = environment.cluster("data", "--data-nodes", "4", "--no-restart")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
+    cluster.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, 0)" for id in range(16)))
+    counters = [Counter(cluster.node(2 + id % 2)["socket"], id) for id in range(16)]
+    time.sleep(2)
+    cluster.note_pids()
+    for id in (4, 5):
+        os.kill(cluster.node(id)["pid"], signal.SIGKILL)
+    killed_at = time.monotonic()
+    # Those whose rows are away have other troubles. Whose UPDATE was under way after ten seconds is told when a checkpoint has it.
+    refused = lambda: [counter for counter in counters if counter.refused is not None and counter.refused[0] == 1297]
+    wait_for("writers are refused", lambda: len(refused()) >= 2)
+    time.sleep(1)
+    last = max(counter.acknowledged[-1] for counter in counters)
+    assert 8 < last - killed_at < 10 + WINDOW_SECONDS, last - killed_at
+    for counter in refused():
+        assert 3 <= counter.refused[1] - counter.acknowledged[-1], counter.refused[1] - counter.acknowledged[-1]
+    assert "no global checkpoint has been done for 10 seconds: it waits for node group 1" in logs_of(cluster)
+    before = [sum(at < killed_at - WINDOW_SECONDS / 2 for at in counter.acknowledged) for counter in counters]
+    kill_those_left(cluster)
+    cluster.up()
+    for id, n in cluster.sql(4, "SELECT id, n FROM d.t"):
+        counter = counters[int(id)]
+        assert before[int(id)] <= int(n) <= len(counter.acknowledged) + 1, (id, n, before[int(id)], len(counter.acknowledged))
+    cluster.sql(3, "UPDATE d.t SET n = 0")
+
+
+def kill_those_left(cluster):
+    pids = cluster.running()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for("all are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in pids))
+
+
 def try_sql(cluster, node, statement):
     """False if the node does not do it now."""
     command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.node(node)['socket']}", "-e", statement]
@@ -292,10 +353,7 @@ def test_lossy(environment):
     os.kill(cluster.node(3)["pid"], signal.SIGKILL)
     killed_at = time.monotonic()
     wait_for("the survivor writes alone", lambda: any(writer.acknowledged and writer.acknowledged[-1][1] > killed_at + 1 for writer in writers))
-    pids = cluster.running()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    wait_for("all are gone", lambda: not any(is_ours(pid, cluster.dir) for pid in pids))
+    kill_those_left(cluster)
     for writer in writers:
         writer.join(30)
     subprocess.run(["rm", "-r", os.path.join(cluster.dir, "node2.rows")], check=True)

@@ -101,9 +101,8 @@ impl Kept {
 struct Queue {
     pieces: Pieces,
     end: u64,
-    /// All of it is to be durable soon; and where it ended when that was last said.
+    /// All of it is to be durable soon.
     is_wanted: bool,
-    wanted: u64,
     /// It is to be written, so that it does not pile up.
     is_much: bool,
     /// The log before this is needed no more.
@@ -265,15 +264,8 @@ impl Disk {
     /// What the part was given so far is to be durable soon.
     pub fn flush(&self, part: u16) {
         let part = self.part(part);
-        {
-            let mut queue = lock(&part.queue);
-            (queue.is_wanted, queue.wanted) = (true, queue.end);
-        }
+        lock(&part.queue).is_wanted = true;
         part.changed.notify_one();
-    }
-    /// It is to be durable up to this place: its end at the last [`Disk::flush`].
-    pub fn wanted(&self, part: u16) -> u64 {
-        lock(&self.part(part).queue).wanted
     }
     /// The part's log is durable up to this place.
     pub fn durable(&self, part: u16) -> u64 {

@@ -223,9 +223,6 @@ impl Store for FileStore {
     fn flush(&self, part: WorkerId) {
         self.disk.flush(part.0);
     }
-    fn wanted(&self, part: WorkerId) -> u64 {
-        self.disk.wanted(part.0)
-    }
     fn durable(&self, part: WorkerId) -> u64 {
         self.disk.durable(part.0)
     }

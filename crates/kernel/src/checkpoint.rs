@@ -34,7 +34,7 @@ use types::{
     Address, Catalogue, Index, IndexKind, IndexState, NodeId, ShardId, Timestamp, View, WorkerId,
 };
 
-use crate::limits::{CHECKPOINT_INTERVAL_US, RESEND_INTERVAL_US};
+use crate::limits::{CHECKPOINT_INTERVAL_US, CHECKPOINT_LATE_US, RESEND_INTERVAL_US};
 use crate::participant::{self, sequencer_address};
 use crate::worker::{Context, Time};
 
@@ -88,6 +88,8 @@ struct Making {
     /// Whose disks are to hold it.
     members: BTreeSet<NodeId>,
     durable: BTreeSet<Address>,
+    /// When it is said for whom it waits, if it is late.
+    told_late_next: Time,
     /// Who waits for this one.
     waiting: BTreeMap<Address, u64>,
 }
@@ -100,6 +102,7 @@ impl CheckpointBlock {
         context: &mut Context<'_>,
     ) {
         let CloseLogs { at, applied } = *message;
+        context.node.note_checkpoint_asked(at, context.now);
         if context.state.applied < applied {
             return;
         }
@@ -354,6 +357,7 @@ impl CheckpointBlock {
             closed: BTreeSet::new(),
             members: BTreeSet::new(),
             durable: BTreeSet::new(),
+            told_late_next: context.now + RESEND_INTERVAL_US,
             waiting,
         });
     }
@@ -361,23 +365,49 @@ impl CheckpointBlock {
 
 impl Making {
     fn is_done(&self, context: &Context<'_>) -> bool {
+        self.open(context).next().is_none() && self.not_durable(context).next().is_none()
+    }
+
+    /// The shards whose logs are not closed yet.
+    fn open(&self, context: &Context<'_>) -> impl Iterator<Item = ShardId> {
+        context.state.shards().filter(|shard| !self.closed.contains(shard))
+    }
+
+    /// The members, as far as they are known, whose disks do not hold them yet.
+    fn not_durable(&self, context: &Context<'_>) -> impl Iterator<Item = NodeId> {
         let is_durable =
-            |node: &NodeId| context.workers_of(*node).all(|worker| self.durable.contains(&worker));
-        self.closed.len() == usize::from(context.state.shard_count())
-            && self.members.iter().all(is_durable)
+            |node: NodeId| context.workers_of(node).all(|worker| self.durable.contains(&worker));
+        self.members.iter().copied().filter(move |node| !is_durable(*node))
+    }
+
+    /// For what it waits, in words.
+    fn waits_for(&self, context: &Context<'_>) -> String {
+        let groups: BTreeSet<u16> =
+            self.open(context).map(|shard| context.state.group_of(shard).0).collect();
+        let groups = groups.into_iter().map(|group| format!("node group {group}"));
+        let disks = self.not_durable(context).map(|node| format!("the disk of node {node}"));
+        groups.chain(disks).collect::<Vec<_>>().join(", ")
     }
 
     /// Asks those that have not answered, who lead or may be members; now, and again after a while.
     fn ask(&mut self, context: &mut Context<'_>) {
         self.ask_next = context.now + RESEND_INTERVAL_US;
+        if context.node.is_checkpoint_late(context.now) && self.told_late_next <= context.now {
+            self.told_late_next = Time::MAX;
+            context.outbox.log.push(format!(
+                "no global checkpoint has been done for {} seconds: it waits for {}; until then transactions that write wait to begin",
+                CHECKPOINT_LATE_US / 1_000_000,
+                self.waits_for(context)
+            ));
+        }
         let state = context.state;
         for node in state.data_nodes() {
             for worker in context.workers_of(node) {
                 let leads = |shard: &ShardId| {
                     state.primary(*shard) == node && state.owner(*shard, node) == worker
                 };
-                let mut open = state.shards().filter(|shard| !self.closed.contains(shard));
-                if !self.durable.contains(&worker) || open.any(|shard| leads(&shard)) {
+                if !self.durable.contains(&worker) || self.open(context).any(|shard| leads(&shard))
+                {
                     let message = CloseLogs { at: self.at, applied: self.applied };
                     context.send(worker, Message::CloseLogs(message));
                 }

@@ -41,9 +41,11 @@ pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
 
-/// Nor when its disk has taken nothing for so long of what was to be durable: meanwhile nothing that the cluster tells is on its disks as
-/// a whole, so this bounds what it loses when all nodes lose their power then.
-pub const DISK_STUCK_US: u64 = 10_000_000;
+/// Nor when no global checkpoint has been done for so long, though there is something to do one of: whatever the reason, all that is told
+/// meanwhile would be lost with the power of all nodes, so this bounds how much that is. (One takes a flush of all disks.)
+pub const CHECKPOINT_LATE_US: u64 = 10_000_000;
+/// A client whose transaction is committed and waits for such a checkpoint is told so after so long.
+pub const NOT_DURABLE_US: u64 = 60_000_000;
 
 /// Bytes of memory that a transaction's write takes until it ends, beside key and row: its place in the list, how it is undone, the lock.
 /// (155 to 250 when measured by the process's memory.)

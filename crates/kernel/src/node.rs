@@ -25,7 +25,7 @@ use types::{
 };
 
 use crate::limits::{
-    CONTROL_LOG_BYTES_MAX, DISK_STUCK_US, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX,
+    CHECKPOINT_LATE_US, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX,
     LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
@@ -236,6 +236,8 @@ pub struct NodeShared {
     horizon: AtomicU64,
     /// What was committed up to this is on the disks of all members.
     checkpointed: AtomicU64,
+    /// When the first global checkpoint behind that was asked for here; 0 is none.
+    checkpoint_asked: AtomicU64,
     /// What its disk held when it started, and where on it this boot says that it has opened it.
     pub(crate) disk: Found,
     booted: u64,
@@ -329,13 +331,6 @@ pub struct NodeStatistics {
     pub rows_kept: AtomicU64,
 }
 
-/// How far a part of the disk was durable when it last got further, or had nothing to do; and when that was.
-#[derive(Default)]
-pub(crate) struct DiskSeen {
-    durable: u64,
-    since: Time,
-}
-
 impl NodeStatistics {
     pub fn add(counter: &AtomicU64, count: u64) {
         counter.fetch_add(count, Ordering::Relaxed);
@@ -385,6 +380,7 @@ impl NodeShared {
             sequence: AtomicU64::new(0),
             horizon: AtomicU64::new(0),
             checkpointed: AtomicU64::new(0),
+            checkpoint_asked: AtomicU64::new(0),
             disk,
             booted,
             parts,
@@ -679,21 +675,28 @@ impl NodeShared {
     }
     pub(crate) fn set_checkpointed(&self, at: Timestamp) {
         self.checkpointed.fetch_max(at.0, Ordering::Relaxed);
+        self.checkpoint_asked.store(0, Ordering::Relaxed);
+    }
+    /// Somebody makes a global checkpoint at this.
+    pub(crate) fn note_checkpoint_asked(&self, at: Timestamp, now: Time) {
+        if self.checkpointed() < at {
+            let (none, relaxed) = (0, Ordering::Relaxed);
+            _ = self.checkpoint_asked.compare_exchange(none, now.max(1), relaxed, relaxed);
+        }
+    }
+    /// Has none been done for too long, though some were begun?
+    pub(crate) fn is_checkpoint_late(&self, now: Time) -> bool {
+        let asked = self.checkpoint_asked.load(Ordering::Relaxed);
+        asked != 0 && asked + CHECKPOINT_LATE_US < now
     }
 
     /// Looks whether a worker's part of the disk keeps up with what it is given.
-    pub(crate) fn watch_disk(&self, worker: WorkerId, seen: &mut DiskSeen, now: Time) {
+    pub(crate) fn watch_disk(&self, worker: WorkerId) {
         let Some(store) = &self.store else { return };
-        let durable = store.durable(worker);
-        if seen.durable != durable || store.wanted(worker) <= durable {
-            *seen = DiskSeen { durable, since: now };
-        }
-        let is_stuck = seen.since + DISK_STUCK_US < now;
-        let waiting = store.end(worker).saturating_sub(durable);
-        // A full one is no reason to wait: what would be written is refused.
+        let waiting = store.end(worker).saturating_sub(store.durable(worker));
         let waiting_max = self.log_backlog_max.load(Ordering::Relaxed);
-        let is_slow = is_stuck || waiting > waiting_max;
-        let is_behind = is_slow && self.room_of(self.node) < Room::Nothing;
+        // A full one is no reason to wait: what would be written is refused.
+        let is_behind = waiting > waiting_max && self.room_of(self.node) < Room::Nothing;
         self.parts_behind[usize::from(worker.0)].store(is_behind, Ordering::Relaxed);
         let is_any = self.parts_behind.iter().any(|behind| behind.load(Ordering::Relaxed));
         self.learn_disk_behind(self.node, is_any);

@@ -21,8 +21,6 @@ pub trait Store: Send + Sync {
     ) -> Range<u64>;
     /// What the part was given so far is to be durable soon.
     fn flush(&self, part: WorkerId);
-    /// The part is to be durable up to this place: its end at the last [`Store::flush`].
-    fn wanted(&self, part: WorkerId) -> u64;
     /// The part is durable up to this place. When it is further the host tells the worker, by [`Input::Durable`](crate::Input).
     fn durable(&self, part: WorkerId) -> u64;
     /// The place behind the last entry.
@@ -154,7 +152,6 @@ struct MemoryPart {
     begin: u64,
     entries: VecDeque<Vec<u8>>,
     durable: u64,
-    wanted: u64,
     /// Of those that were there when the process started.
     found: u64,
     found_begin: u64,
@@ -200,7 +197,7 @@ impl MemoryPart {
         let left = usize::try_from(self.durable - self.begin).expect("a count of entries");
         self.entries.truncate(left);
         (self.found, self.found_begin) = (self.durable, self.begin);
-        (self.sections, self.ended, self.wanted) = (Vec::new(), None, 0);
+        (self.sections, self.ended) = (Vec::new(), None);
         let durable = self.durable;
         self.checkpoints.retain(|checkpoint| checkpoint.log_to <= durable);
     }
@@ -233,12 +230,8 @@ impl Store for MemoryStore {
             begin..part.end()
         })
     }
-    fn flush(&self, part: WorkerId) {
-        self.with(part, |part| part.wanted = part.end());
-    }
-    fn wanted(&self, part: WorkerId) -> u64 {
-        self.with(part, |part| part.wanted)
-    }
+    /// Its host makes all of it durable, whoever waits for that.
+    fn flush(&self, _: WorkerId) {}
     fn durable(&self, part: WorkerId) -> u64 {
         self.with(part, |part| part.durable)
     }

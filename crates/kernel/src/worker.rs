@@ -20,7 +20,7 @@ use crate::deadlock::Deadlock;
 use crate::handover::HandoverBlock;
 use crate::limits::{BEGUN_TOGETHER_MAX, HEARD_STEP_US, HELD_MESSAGES_MAX, TICK_INTERVAL_US};
 use crate::local_checkpoint::LocalCheckpoints;
-use crate::node::{DiskSeen, Mutation, NodeShared, NodeStatistics};
+use crate::node::{Mutation, NodeShared, NodeStatistics};
 use crate::pace::Paces;
 use crate::report::Reports;
 use crate::sequencer::SequencerBlock;
@@ -365,7 +365,6 @@ pub struct Kernel {
     coordinator: Coordinator,
     sequencer: SequencerBlock,
     checkpoints: CheckpointBlock,
-    disk_seen: DiskSeen,
     local_checkpoints: LocalCheckpoints,
     deadlock: Deadlock,
     handover: HandoverBlock,
@@ -396,7 +395,6 @@ impl Kernel {
             coordinator: Coordinator::new(),
             sequencer: SequencerBlock::new(),
             checkpoints: CheckpointBlock::default(),
-            disk_seen: DiskSeen::default(),
             local_checkpoints: LocalCheckpoints::default(),
             deadlock: Deadlock::new(),
             handover: HandoverBlock::default(),
@@ -800,7 +798,7 @@ impl Kernel {
             self.coordinator.on_tick(&mut context);
             participant::on_tick(&mut context);
             self.sequencer.on_tick(&self.coordinator, &mut context);
-            context.node.watch_disk(context.address.worker, &mut self.disk_seen, now);
+            context.node.watch_disk(context.address.worker);
             self.checkpoints.on_tick(&mut context);
             self.local_checkpoints.on_tick(&mut context);
             self.deadlock.on_tick(&mut context);

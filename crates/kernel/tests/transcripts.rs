@@ -47,6 +47,7 @@ transcripts! {
         disk_full
         disk_full_alone
         disk_hangs
+        group_away
         left_alone
         prepared_is_waited_for
         rests_beside_a_session;

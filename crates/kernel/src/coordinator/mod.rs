@@ -256,7 +256,7 @@ impl Coordinator {
         }
         match request {
             Request::Execute(batch) if self.must_wait(session, &batch, context) => {
-                self.held_back.push(session, batch);
+                self.held_back.push(session, batch, context.now);
             }
             Request::Execute(batch) => self.execute(session, batch, context),
             Request::Undo { statement } => self.undo(session, statement, context),
@@ -375,6 +375,7 @@ impl Coordinator {
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         self.schema.on_tick(context);
         self.begin_held_back(context);
+        self.refuse_held_back(context);
         self.adopt_schema(context);
         self.expire_snapshots(context);
         if context.node.is_cut_off(context.now) {

@@ -102,7 +102,7 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
         Refusal::DiskFailed { node, rolls_back } => SqlError::new(
             code::ER_ERROR_ON_WRITE,
             format!(
-                "Error writing: the disk of node {node} has failed, and no other node has these rows{}. They can be read; start the node \
+                "Error writing: the disk of node {node} has failed, and no other node has its rows{}. They can be read; start the node \
                  again when its disk works",
                 if rolls_back { ", so the transaction was rolled back" } else { "" }
             ),
@@ -110,8 +110,8 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
         Refusal::NotDurable(commit) => SqlError::fatal(
             code::ER_TRANSACTION_OUTCOME_UNKNOWN,
             format!(
-                "The transaction is committed, but not durable: a disk has no room for it, or has failed. It is lost if all nodes that have \
-                 its rows end before; do not run it again without asking: SELECT skarv_transaction_outcome('{commit}'). The \
+                "The transaction is committed, but not durable: a disk has no room for it, hangs or has failed, or a node group is away. It is \
+                 lost if all nodes end before; do not run it again without asking: SELECT skarv_transaction_outcome('{commit}'). The \
                  connection is closed"
             ),
         ),
