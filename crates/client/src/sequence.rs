@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use protocol::Refusal;
+use protocol::control::Durability;
 use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
 use protocol::schema::SEQUENCES_TABLE as SEQUENCES;
 use types::expr::{BinaryOp, Expr};
@@ -202,6 +203,8 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
         strict: true,
         lock_wait_timeout_ms: 50_000,
         is_waited_for: true,
+        // Who uses the value commits behind this: what keeps that keeps this.
+        durability: Some(Durability::Memory),
         ..Batch::default()
     };
     // A session of its own: the value stays reserved whatever becomes of the transaction that asked for it.

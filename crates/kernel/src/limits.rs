@@ -41,11 +41,12 @@ pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;
 
-/// Nor when no global checkpoint has been done for so long, though there is something to do one of: whatever the reason, all that is told
-/// meanwhile would be lost with the power of all nodes, so this bounds how much that is. (One takes a flush of all disks.)
-pub const CHECKPOINT_LATE_US: u64 = 10_000_000;
-/// A client whose transaction is committed and waits for such a checkpoint is told so after so long.
-pub const NOT_DURABLE_US: u64 = 60_000_000;
+/// Nor when a global checkpoint takes so long, whatever the reason. What is told while one is made only the next has, so twice that is
+/// what a failure of the power may take. (One takes a flush of all disks as a rule, an exclusion two seconds.)
+pub const CHECKPOINT_LATE_US: u64 = 5_000_000;
+/// After so long it is not waited for any more: who begins to write is refused, and who waits to be told that a commit is durable is told
+/// that it is not.
+pub const CHECKPOINT_MISSED_US: u64 = 30_000_000;
 
 /// Bytes of memory that a transaction's write takes until it ends, beside key and row: its place in the list, how it is undone, the lock.
 /// (155 to 250 when measured by the process's memory.)

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use protocol::Refusal;
 use protocol::backup::{BackupReport, BackupRequest};
-use protocol::control::{ClusterConfig, ControlState};
+use protocol::control::{ClusterConfig, ControlState, Group};
 use protocol::disk::DiskEntry;
 use protocol::message::Room;
 use protocol::request::{Backups, Connections};
@@ -25,8 +25,9 @@ use types::{
 };
 
 use crate::limits::{
-    CHECKPOINT_LATE_US, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX, FILL_ROWS_MAX, LOG_BACKLOG_MAX,
-    LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX, SILENCE_HEARTBEATS,
+    CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
+    FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX,
+    SILENCE_HEARTBEATS,
 };
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
@@ -686,8 +687,17 @@ impl NodeShared {
     }
     /// Has none been done for too long, though some were begun?
     pub(crate) fn is_checkpoint_late(&self, now: Time) -> bool {
-        let asked = self.checkpoint_asked.load(Ordering::Relaxed);
-        asked != 0 && asked + CHECKPOINT_LATE_US < now
+        self.checkpoint_takes(now) > CHECKPOINT_LATE_US
+    }
+    /// So long that it may never be?
+    pub(crate) fn is_checkpoint_missed(&self, now: Time) -> bool {
+        self.checkpoint_takes(now) > CHECKPOINT_MISSED_US
+    }
+    fn checkpoint_takes(&self, now: Time) -> Time {
+        match self.checkpoint_asked.load(Ordering::Relaxed) {
+            0 => 0,
+            asked => now.saturating_sub(asked),
+        }
     }
 
     /// Looks whether a worker's part of the disk keeps up with what it is given.
@@ -767,6 +777,10 @@ impl NodeShared {
         let group = state.group_of_node(self.node).map(|group| state.group(group));
         let is_alone = group.is_some_and(|group| group.active().eq([self.node]));
         state.is_formed() && is_alone && state.is_active(self.node, self.incarnation)
+    }
+    /// The first of those that count whose disk takes nothing any more, so that no global checkpoint is done.
+    pub(crate) fn takes_nothing(&self, state: &ControlState) -> Option<NodeId> {
+        self.shorter_of_room(Room::Reserve, state.groups.values().flat_map(Group::active))
     }
     /// The first of these nodes whose disk has less than that.
     pub(crate) fn shorter_of_room(

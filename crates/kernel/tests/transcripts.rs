@@ -50,7 +50,8 @@ transcripts! {
         group_away
         left_alone
         prepared_is_waited_for
-        rests_beside_a_session;
+        rests_beside_a_session
+        stopped_with_its_disk;
     channel:
         duplicates_are_dropped
         frames_out_of_order

@@ -24,8 +24,8 @@ pub enum Refusal {
     DiskFull { node: NodeId, rolls_back: bool },
     /// The same where the disk of the last node that has these rows has failed.
     DiskFailed { node: NodeId, rolls_back: bool },
-    /// The transaction is committed, and others see that; but for too long a disk has had no room for it, so if all members of a node group
-    /// ended now it would be lost.
+    /// The transaction is committed, and others see that; but for too long no global checkpoint has held it, so if all members of a node
+    /// group ended now it would be lost.
     NotDurable(CommitId),
     /// The table's definition changed since the operation was planned: plan again. Nothing was done.
     SchemaChanged { table: TableId },

@@ -514,8 +514,8 @@ impl<'a> Supervisor<'a> {
         let mates: Vec<String> = mates.map(|mate| mate.id.to_string()).collect();
         if mates.is_empty() {
             return format!(
-                "node {id} had the last copy of its rows in memory: nobody is answered until it is back, then the cluster starts again with \
-                 what its disk holds; {again}"
+                "node {id} had the last copy of its rows in memory: nobody gets them, and soon nobody writes, until it is back; then the \
+                 cluster starts again with what the disks hold; {again}"
             );
         }
         let (heirs, left) = match &mates[..] {

@@ -9,15 +9,15 @@
 //! Home is a shard whose primary is on this node if there is one: its decision is then one round trip away. The client
 //! hears when every member of home's group holds the decision; the others hear off the critical path.
 
-use protocol::control::{Durability, Group};
-use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk, Room};
+use protocol::control::Durability;
+use protocol::message::{Commit, CommitOk, Committed, Prepare, PrepareOk};
 use protocol::request::{Reply, SessionId};
 use protocol::{Message, Refusal};
 use types::{CommitId, NodeId, ShardId, Timestamp};
 
 use super::request::{holds, send_decide, send_to_primary};
 use super::{Asked, Coordinator, Pending, Phase};
-use crate::limits::{COMMIT_TIMEOUT_US, NOT_DURABLE_US};
+use crate::limits::COMMIT_TIMEOUT_US;
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -234,8 +234,8 @@ impl Coordinator {
         waits_for_disks(entry.durability, written, context)
     }
 
-    /// The session's transaction is to be told of when the disks have it, and that of this node, which counts, has no room for what a
-    /// checkpoint takes: nothing of the commit has begun, so it need not.
+    /// The session's transaction is to be told of when the disks have it, and that of this node takes nothing any more: nothing of the
+    /// commit has begun, so it need not.
     fn cannot_be_durable(&self, session: SessionId, context: &Context<'_>) -> Option<NodeId> {
         let entry = &self.sessions[&session];
         let written = entry.transaction.iter().flat_map(|transaction| &transaction.written);
@@ -244,22 +244,19 @@ impl Coordinator {
         {
             return None;
         }
-        let members = context.state.groups.values().flat_map(Group::active);
-        context.node.shorter_of_room(Room::Reserve, members)
+        context.node.takes_nothing(context.state)
     }
 
     /// Tells those whose commits no disk has had room for, or no checkpoint has held for whatever reason, for too long.
     pub(super) fn tell_not_durable(&mut self, context: &mut Context<'_>) {
-        let data_nodes = context.state.data_nodes().into_iter();
-        let patience = match context.node.shorter_of_room(Room::Reserve, data_nodes) {
-            Some(_) => COMMIT_TIMEOUT_US,
-            None if context.node.is_checkpoint_late(context.now) => NOT_DURABLE_US,
-            None => return,
-        };
+        let is_missed = context.node.is_checkpoint_missed(context.now);
+        if !is_missed && context.node.takes_nothing(context.state).is_none() {
+            return;
+        }
         let waiting = self.sessions.iter().filter_map(|(id, session)| {
             let pending = session.pending.as_ref()?;
             let Phase::Durable(_, commit) = &pending.phase else { return None };
-            (context.now > pending.commit_asked_at + patience).then_some((*id, *commit))
+            (context.now > pending.commit_asked_at + COMMIT_TIMEOUT_US).then_some((*id, *commit))
         });
         let waiting: Vec<(SessionId, CommitId)> = waiting.collect();
         for (session, commit) in waiting {

@@ -256,7 +256,7 @@ impl Coordinator {
         }
         match request {
             Request::Execute(batch) if self.must_wait(session, &batch, context) => {
-                self.held_back.push(session, batch, context.now);
+                self.held_back.push(session, batch);
             }
             Request::Execute(batch) => self.execute(session, batch, context),
             Request::Undo { statement } => self.undo(session, statement, context),
@@ -405,7 +405,8 @@ impl Coordinator {
         let has_ended = self.sessions.values().all(|session| {
             let asks = session.pending.as_ref().map(|pending| &pending.phase);
             let has_begun = session.transaction.as_ref().is_some_and(|t| !t.shards.is_empty());
-            matches!(asks, None | Some(Phase::Schema)) && !has_begun
+            // What waits for disks has ended, but for who is to be told.
+            matches!(asks, None | Some(Phase::Schema | Phase::Durable(..))) && !has_begun
         });
         if has_ended {
             self.drained = Some(begun);

@@ -4,7 +4,7 @@
 //! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
 //! disk's node; what no checkpoint holds is lost with the power. Transactions that begin to write or lock, at first or behind reads,
 //! would add to it, so they wait, in the order they came, until that has drained. What holds locks goes on, because its end frees
-//! them; that adds a transaction a session at most. Plain reads go on, but those that a handover held back, which keep their place.
+//! them; that adds a transaction a session at most. Plain reads go on.
 
 use std::collections::VecDeque;
 
@@ -14,31 +14,31 @@ use protocol::request::{Reply, SessionId};
 
 use super::Coordinator;
 use super::execute::is_plain_read;
-use crate::limits::CHECKPOINT_LATE_US;
+use crate::limits::{CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US};
 use crate::node::Mutation;
 use crate::participant::sequencer_address;
 use crate::worker::{Context, Time};
 
-/// Batches that have not begun, and when they came.
+/// Batches that have not begun.
 #[derive(Default)]
 pub(super) struct HeldBack {
-    batches: VecDeque<(SessionId, Batch, Time)>,
+    batches: VecDeque<(SessionId, Batch)>,
 }
 
 impl HeldBack {
-    pub(super) fn push(&mut self, session: SessionId, batch: Batch, now: Time) {
-        self.batches.push_back((session, batch, now));
+    pub(super) fn push(&mut self, session: SessionId, batch: Batch) {
+        self.batches.push_back((session, batch));
     }
 
     /// Forgets all batches; whose they were.
     pub(super) fn take_all(&mut self) -> Vec<SessionId> {
-        self.batches.drain(..).map(|(session, ..)| session).collect()
+        self.batches.drain(..).map(|(session, _)| session).collect()
     }
 
     /// Forgets a session's batch; was there one?
     pub(super) fn take(&mut self, session: SessionId) -> bool {
         let before = self.batches.len();
-        self.batches.retain(|(of, ..)| *of != session);
+        self.batches.retain(|(of, _)| *of != session);
         self.batches.len() < before
     }
 }
@@ -66,12 +66,13 @@ impl Coordinator {
         }
         let overloaded = context.channels.overloaded();
         let behind = context.node.disk_behind(context.state);
-        let is_late = context.node.is_checkpoint_late(context.now);
-        if overloaded.is_none() && behind.is_none() && !is_late && self.held_back.batches.is_empty()
-        {
+        // Who waits for an AUTO_INCREMENT value may hold locks.
+        let is_late = context.node.is_checkpoint_late(context.now) && !batch.is_waited_for;
+        let is_pressed = overloaded.is_some() || behind.is_some() || is_late;
+        if !is_pressed && self.held_back.batches.is_empty() {
             return false;
         }
-        let waits = batch.ops.iter().any(|op| !is_plain_read(&op.kind));
+        let waits = !has_only_plain_reads(batch);
         if waits && let Some(peer) = overloaded {
             context.outbox.log.push(format!(
                 "node {} does not keep up with what it is sent: transactions that write wait to begin",
@@ -86,7 +87,7 @@ impl Coordinator {
         if waits && is_late {
             context.outbox.log.push(format!(
                 "{}: transactions that write wait to begin",
-                without_checkpoint(context)
+                no_checkpoint(CHECKPOINT_LATE_US, context)
             ));
         }
         waits
@@ -97,49 +98,58 @@ impl Coordinator {
         if is_handing_over(context) {
             return;
         }
-        while !self.held_back.batches.is_empty()
-            && !context.channels.is_piling_up()
-            && context.node.disk_behind(context.state).is_none()
-            && !context.node.is_checkpoint_late(context.now)
-        {
-            let Some((session, batch, _)) = self.held_back.batches.pop_front() else { return };
-            self.execute(session, batch, context);
+        for _ in 0..self.held_back.batches.len() {
+            let Some((session, batch)) = self.held_back.batches.pop_front() else { return };
+            let is_pressed = context.channels.is_piling_up()
+                || context.node.disk_behind(context.state).is_some()
+                || context.node.is_checkpoint_late(context.now);
+            if is_pressed && !has_only_plain_reads(&batch) {
+                self.held_back.push(session, batch);
+            } else {
+                self.execute(session, batch, context);
+            }
         }
     }
 
-    /// Who waits for a checkpoint waits for somebody, perhaps for good: as long as for a lock.
+    /// Tells those that wait for a checkpoint, if it is known why there is none, or if it may never be done.
     pub(super) fn refuse_held_back(&mut self, context: &mut Context<'_>) {
-        if !context.node.is_checkpoint_late(context.now) {
+        if self.held_back.batches.is_empty()
+            || is_handing_over(context)
+            || !context.node.is_checkpoint_late(context.now)
+        {
             return;
         }
-        let now = context.now;
-        let has_waited = |(_, batch, since): &&(SessionId, Batch, Time)| {
-            *since + u64::from(batch.lock_wait_timeout_ms) * 1_000 < now
-        };
-        let batches = self.held_back.batches.iter();
-        let refused: Vec<SessionId> =
-            batches.filter(has_waited).map(|(session, ..)| *session).collect();
-        for session in refused {
-            self.held_back.take(session);
-            let why = format!(
-                "{}, and what is committed would be lost with the power. It goes on by itself when a disk does that hangs, is full or has \
-                 failed, or a node is back of a node group whose nodes are all away",
-                without_checkpoint(context)
-            );
-            context.reply(session, Reply::Refused(Refusal::Unavailable(why)));
+        let without_room = context.node.takes_nothing(context.state);
+        if without_room.is_none() && !context.node.is_checkpoint_missed(context.now) {
+            return;
+        }
+        for session in self.held_back.take_all() {
+            self.roll_back(session, context);
+            let refusal = match without_room {
+                Some(node) => context.node.refused_by_disk(node, true),
+                None => Refusal::Unavailable(format!(
+                    "{}: what is committed would be lost with the power. Rows are written again when a disk that hangs goes on, or a node \
+                     is back of a node group whose nodes are all away",
+                    no_checkpoint(CHECKPOINT_MISSED_US, context)
+                )),
+            };
+            self.finish(session, Reply::Refused(refusal), context);
         }
     }
+}
+
+fn has_only_plain_reads(batch: &Batch) -> bool {
+    batch.ops.iter().all(|op| is_plain_read(&op.kind))
 }
 
 fn is_handing_over(context: &Context<'_>) -> bool {
     context.state.handover.is_some() && context.node.mutation != Mutation::HandoverNotWaitedFor
 }
 
-/// Says it to others than the sequencer, who knows why.
-fn without_checkpoint(context: &Context<'_>) -> String {
+fn no_checkpoint(for_us: Time, context: &Context<'_>) -> String {
     let sequencer = sequencer_address(context).unwrap_or(context.address).node;
     format!(
         "no global checkpoint has been done for {} seconds (the log of node {sequencer} says why)",
-        CHECKPOINT_LATE_US / 1_000_000
+        for_us / 1_000_000
     )
 }

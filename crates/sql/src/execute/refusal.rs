@@ -110,9 +110,9 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
         Refusal::NotDurable(commit) => SqlError::fatal(
             code::ER_TRANSACTION_OUTCOME_UNKNOWN,
             format!(
-                "The transaction is committed, but not durable: a disk has no room for it, hangs or has failed, or a node group is away. It is \
-                 lost if all nodes end before; do not run it again without asking: SELECT skarv_transaction_outcome('{commit}'). The \
-                 connection is closed"
+                "The transaction is committed, but not durable: a disk has no room for it, hangs or has failed, or a node group is \
+                 away. It is lost if the cluster has to start again before; do not run it again without asking: SELECT \
+                 skarv_transaction_outcome('{commit}'). The connection is closed"
             ),
         ),
         Refusal::SchemaChanged { .. } | Refusal::DefinitionChanged { .. } => SqlError::new(
