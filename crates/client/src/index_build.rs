@@ -8,7 +8,6 @@
 //! `DeleteOnly`): else a node that knows it would make an entry, and one that does not would leave it behind when it
 //! changes the row.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use protocol::Refusal;
@@ -21,15 +20,13 @@ use types::{Catalogue, Index, IndexId, IndexKind, RowView, Table};
 
 use crate::rows::entry_of;
 use crate::scan::{ScanBatch, ScanOptions};
-use crate::session::{GIVEN_UP_POLL_MS, Session};
+use crate::session::Session;
 
 /// Rows whose entries are made in one transaction.
 const ROWS_PER_TRANSACTION: usize = 200;
 /// A transaction that lost a deadlock or waited too long for a lock is tried again so often before the build is given up.
 const ATTEMPTS_MAX: u32 = 20;
 const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
-/// The disks are waited for until that was looked at so often, for a minute: one that is full, or hangs, may be so for long.
-const DISKS_LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
 
 impl Session {
     /// Adds the index, fills it, and makes it readable; on failure nothing of it remains.
@@ -80,26 +77,11 @@ impl Session {
     ) -> Result<Arc<Catalogue>, Refusal> {
         self.fill_entries(table, index).await?;
         if matches!(index.kind, IndexKind::Unique { .. }) {
+            // Where rows had just gone, or have no entry any more, nothing was written that the disks were waited for: after a failure
+            // of the power they would be back, and a key that is public by then without them.
             self.await_disks().await?;
         }
         self.publish(table, index).await
-    }
-
-    /// Where rows had just gone, or have no entry any more, nothing was written that the disks were waited for: after a failure of the
-    /// power they would be back, and a key that is public by then without them.
-    async fn await_disks(&self) -> Result<(), Refusal> {
-        // By a session of its own: nobody hears its answer when it is given up.
-        let mut waiting = self.client().session();
-        let looks = Cell::new(0);
-        let is_given_up = || DISKS_LOOKS_MAX < looks.replace(looks.get() + 1);
-        match waiting.await_checkpoint_unless(&is_given_up).await {
-            // Nodes without disks have nothing to wait for.
-            Ok(Some(_)) | Err(Refusal::Unavailable(_)) => Ok(()),
-            Ok(None) => Err(Refusal::Unavailable(
-                "a disk has not taken for a minute what was committed before: no unique key is made until it does".into(),
-            )),
-            Err(refusal) => Err(refusal),
-        }
     }
 
     /// Takes the index one state on.

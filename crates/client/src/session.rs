@@ -1,5 +1,6 @@
 //! A session: one transaction at a time, one request at a time.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,7 +24,9 @@ const REST_FACTOR: u64 = 2;
 const REST_MAX: u64 = 2_000;
 
 /// How often somebody who waits looks whether it is given up, in milliseconds.
-pub(crate) const GIVEN_UP_POLL_MS: u64 = 100;
+const GIVEN_UP_POLL_MS: u64 = 100;
+/// The disks are waited for until that was looked at so often, for a minute: one that is full, or hangs, may be so for long.
+const DISKS_LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
 
 pub struct Session {
     client: Client,
@@ -264,6 +267,22 @@ impl Session {
             }
         }
         Ok(None)
+    }
+
+    /// Waits until what was committed before is on the disks of all members: for a change of definitions, which is durable at once and must
+    /// not come before it. Nodes without disks have nothing to wait for. Refused after a minute.
+    pub async fn await_disks(&self) -> Result<(), Refusal> {
+        // By a session of its own: nobody hears its answer when it is given up.
+        let mut waiting = self.client.session();
+        let looks = Cell::new(0);
+        let is_given_up = || DISKS_LOOKS_MAX < looks.replace(looks.get() + 1);
+        match waiting.await_checkpoint_unless(&is_given_up).await {
+            Ok(Some(_)) | Err(Refusal::Unavailable(_)) => Ok(()),
+            Ok(None) => Err(Refusal::Unavailable(
+                "a disk has not taken for a minute what was committed before: definitions that rest on it are not changed until it does".into(),
+            )),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// Has the host of a node stop it, in good order; returns when it is told.

@@ -37,6 +37,8 @@ pub const RESTART_WAIT_US: u64 = 5_000_000;
 /// One that would lose commits waits so long for a last member that has not come back: it may be looking through a disk that has them,
 /// and a gigabyte of log takes some seconds.
 pub const LOSSY_RESTART_WAIT_US: u64 = 4 * RESTART_WAIT_US;
+/// Those who load their rows wait so long for one that was to load with them and has ended: then they begin again without it.
+pub const LOADING_WAIT_US: u64 = 4 * RESTART_WAIT_US;
 
 /// With so many bytes of its log waiting for the disk of this node no transaction that writes begins here.
 pub const LOG_BACKLOG_MAX: u64 = 256 << 20;

@@ -35,8 +35,8 @@ use crate::returning::ToLoad;
 use crate::store::{CheckpointFound, Store};
 use crate::worker::Time;
 
-/// As many points are told of: others' disks may lack the last few.
-const POINTS_TOLD_MAX: usize = 64;
+/// As many points are told of: others' disks may lack the last ones, and with --lossy those of some minutes (16 and 24 bytes each).
+const POINTS_TOLD_MAX: usize = 1024;
 
 /// What a disk held when its process started.
 #[derive(Default)]

@@ -259,6 +259,7 @@ transcripts! {
         group_lost
         index_half_built
         learner_is_no_heir
+        loading_one_ends
         lossy
         lossy_cut_back
         lossy_cut_off

@@ -151,7 +151,9 @@ impl<'a> Supervisor<'a> {
                     return Ok(());
                 }
                 Err(StartFailure::Failed(why)) => {
-                    self.stop(Duration::from_secs(1));
+                    // What those that serve have told is for their disks.
+                    let timeout = if self.serves() { STOP_TIMEOUT } else { Duration::from_secs(1) };
+                    self.stop(timeout);
                     return Err(why);
                 }
             }
@@ -216,31 +218,27 @@ impl<'a> Supervisor<'a> {
             for index in 0..self.nodes.len() {
                 self.check_starting(index)?;
             }
-            let waiting: Vec<String> = self
-                .nodes
-                .iter()
-                .filter(|node| !node.ready)
-                .map(|node| node.id.to_string())
-                .collect();
+            let waiting = self.not_ready();
             if waiting.is_empty() {
                 return Ok(());
             }
             let now = Instant::now();
             if deadline <= now {
-                let logs = self
-                    .nodes
-                    .iter()
-                    .filter(|node| !node.ready)
-                    .map(|node| self.log_end(node.id, 3));
-                let logs: Vec<String> = logs.collect();
-                return Err(StartFailure::Failed(format!(
+                let logs: Vec<String> = waiting.iter().map(|id| self.log_end(*id, 3)).collect();
+                let why = format!(
                     "node {} not ready in time (--timeout)\n{}",
-                    waiting.join(", "),
+                    list(&waiting),
                     logs.join("\n")
-                )));
+                );
+                if !self.serves() {
+                    return Err(StartFailure::Failed(why));
+                }
+                // The rest may be filled for long.
+                self.console.warn(&why);
+                return Ok(());
             }
             if progress_next <= now {
-                self.console.say(&format!("waiting for node {}", waiting.join(", ")));
+                self.console.say(&format!("waiting for node {}", list(&waiting)));
                 progress_next = now + PROGRESS_INTERVAL;
             }
             match self.events.recv_timeout(READY_POLL) {
@@ -251,6 +249,16 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
+    }
+
+    /// Does a node answer with rows? Then the cluster has them all.
+    fn serves(&self) -> bool {
+        let is_data = |id: u16| self.config.node(id).is_some_and(|node| node.has(Role::Data));
+        self.nodes.iter().any(|node| node.ready && is_data(node.id))
+    }
+
+    fn not_ready(&self) -> Vec<u16> {
+        self.nodes.iter().filter(|node| !node.ready).map(|node| node.id).collect()
     }
 
     fn check_starting(&mut self, index: usize) -> Result<(), StartFailure> {
@@ -336,8 +344,13 @@ impl<'a> Supervisor<'a> {
     fn tell_ready(&mut self, took: Duration) {
         self.status.state = State::Ready;
         self.write_status();
+        let not_ready = self.not_ready();
+        let but = match &not_ready[..] {
+            [] => String::new(),
+            some => format!(" but node {}, which is looked after", list(some)),
+        };
         self.console.say(&format!(
-            "ready after {:.1} s: SQL works on every node; user root, no password",
+            "ready after {:.1} s: SQL works on every node{but}; user root, no password",
             took.as_secs_f64()
         ));
         for node in &self.status.nodes {
@@ -688,6 +701,10 @@ fn is_code(exit: ExitStatus, code: u8) -> bool {
 }
 
 /// "exit code 70, after a panic" or "killed by signal 9".
+fn list(nodes: &[u16]) -> String {
+    nodes.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn ending(exit: ExitStatus) -> String {
     match (exit.code(), exit.signal()) {
         (Some(0), _) => "because somebody asked it to".into(),

@@ -75,6 +75,9 @@ impl Restarts {
     ) -> Option<(ControlEntry, String)> {
         if self.returned.is_empty() {
             self.waits_since = None;
+            if state.restart.is_some() && !live.is_empty() {
+                self.tell_waiting(why_not, context);
+            }
             return None;
         }
         let found = self.find_beginning(live, state);

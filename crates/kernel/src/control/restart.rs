@@ -22,7 +22,7 @@ use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartReport};
 use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 
 use super::lease::{Leases, is_replaced};
-use crate::limits::{LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
+use crate::limits::{LOADING_WAIT_US, LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::worker::{Context, Time};
 
 /// Who has not said for so long that it is there is not.
@@ -36,6 +36,8 @@ pub struct Restarts {
     possible_since: Option<Time>,
     /// Since when somebody has been back, and none could be begun that loses nothing.
     pub(super) waits_since: Option<Time>,
+    /// Since when a member of a restart has been gone that has not come back.
+    gone_since: Option<Time>,
     /// Members that have loaded their rows, and since when that is known.
     pub(super) loaded: BTreeMap<Incarnation, (Time, RowsLoaded)>,
     /// When this node's first step was, when it began to load, and when it had.
@@ -113,7 +115,7 @@ impl Restarts {
         let now = context.now;
         self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
         if !self.is_needed(state, leases, context) {
-            (self.possible_since, self.waits_since) = (None, None);
+            (self.possible_since, self.waits_since, self.gone_since) = (None, None, None);
             return self.end(state, now);
         }
         let live: Vec<Member> = state
@@ -123,7 +125,12 @@ impl Restarts {
             .filter(|member| !self.is_gone(member, state, leases, context))
             .cloned()
             .collect();
-        match self.newest_point(state, &live) {
+        let is_away = |member: &Member| !live.contains(member) && self.successor(member).is_none();
+        self.gone_since = match state.groups.values().flat_map(active).any(is_away) {
+            true => self.gone_since.or(Some(now)),
+            false => None,
+        };
+        match self.newest_point(state, &live, now) {
             Ok(at) => {
                 self.waits_since = None;
                 self.lead_strict(at, &live, state, context)
@@ -266,11 +273,15 @@ impl Restarts {
     }
 
     /// The newest that each group has a disk for; or for what it is waited.
-    fn newest_point(&self, state: &ControlState, live: &[Member]) -> Result<Timestamp, String> {
-        // One that is only silent may be about to say that it lives: nobody who loads begins anew for it.
+    fn newest_point(
+        &self,
+        state: &ControlState,
+        live: &[Member],
+        now: Time,
+    ) -> Result<Timestamp, String> {
+        // One that is only silent may be about to say that it lives: nobody who loads begins anew for it, for a while.
         let is_live = |member: &Member| live.contains(member);
-        let mut gone = state.groups.values().flat_map(active).filter(|member| !is_live(member));
-        let are_back = gone.all(|member| self.successor(member).is_some());
+        let is_waited_for = self.gone_since.is_some_and(|gone| now < gone + LOADING_WAIT_US);
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, group) in &state.groups {
             let mut points = BTreeSet::new();
@@ -281,12 +292,15 @@ impl Restarts {
             for member in active(group) {
                 points.extend(self.points_of(member, state));
                 // Those that load their rows for a restart can begin another one with them.
-                let is_loading = are_back && is_live(member);
+                let is_loading = !is_waited_for && is_live(member);
                 points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
             }
             if points.is_empty() {
                 let (back, away): (Vec<&Member>, Vec<&Member>) =
                     active(group).partition(|member| self.successor(member).is_some());
+                if state.restart.is_some() && active(group).any(is_live) {
+                    return Err(why_not_on(&away, live));
+                }
                 return Err(why_not(id.0, &back, &away));
             }
             common = Some(match common {
@@ -401,6 +415,16 @@ fn lost_text(report: &RestartReport) -> String {
 
 pub(super) fn list(nodes: impl Iterator<Item = NodeId>) -> String {
     nodes.map(|node| node.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Some have loaded their rows for a restart, or do, and others have ended meanwhile.
+fn why_not_on(away: &[&Member], live: &[Member]) -> String {
+    let ended = away.iter().filter(|member| !live.contains(member)).map(|member| member.node);
+    format!(
+        "node {} has ended before all rows were loaded: start it; in {} s the others begin again without it, if they have all rows",
+        list(ended),
+        LOADING_WAIT_US / 1_000_000
+    )
 }
 
 fn why_not(group: u16, back: &[&Member], away: &[&Member]) -> String {

@@ -230,17 +230,18 @@ impl Coordinator {
         if context.node.store.is_none() || pending.refusal.is_some() {
             return false;
         }
-        let written = transaction.written.iter().copied().chain(pending.commits_on);
-        waits_for_disks(entry.durability, written, context)
+        let has_written = !transaction.written.is_empty() || pending.commits_on.is_some();
+        has_written && waits_for_disks(entry.durability, context)
     }
 
     /// The session's transaction is to be told of when the disks have it, and that of this node takes nothing any more: nothing of the
     /// commit has begun, so it need not.
     fn cannot_be_durable(&self, session: SessionId, context: &Context<'_>) -> Option<NodeId> {
         let entry = &self.sessions[&session];
-        let written = entry.transaction.iter().flat_map(|transaction| &transaction.written);
+        let has_written = entry.transaction.as_ref().is_some_and(|of| !of.written.is_empty());
         if context.node.store.is_none()
-            || !waits_for_disks(entry.durability, written.copied(), context)
+            || !has_written
+            || !waits_for_disks(entry.durability, context)
         {
             return None;
         }
@@ -280,22 +281,17 @@ impl Coordinator {
     }
 }
 
-/// Must the disks hold a commit of these shards before its session hears of it?
-fn waits_for_disks(
-    durability: Option<Durability>,
-    mut written: impl Iterator<Item = ShardId>,
-    context: &Context<'_>,
-) -> bool {
-    let is_alone = |shard: ShardId| {
-        let group = context.state.group(context.state.group_of(shard));
-        group.active().count() == 1
-    };
+/// Must the disks hold what is written before its session hears that it is committed?
+fn waits_for_disks(durability: Option<Durability>, context: &Context<'_>) -> bool {
     match durability.unwrap_or(context.node.config.durability) {
         Durability::Memory => false,
-        // Told from memory it would be among what is lost with the power, and more and more of that without a checkpoint.
-        Durability::WhenAlone if !context.node.is_checkpoint_late(context.now) => {
-            written.any(is_alone)
+        // Told from memory it would be lost with the last member of any group, as all begin again then; and without checkpoints more and
+        // more would be.
+        Durability::WhenAlone => {
+            let mut groups = context.state.groups.values();
+            context.node.is_checkpoint_late(context.now)
+                || groups.any(|group| group.active().count() == 1)
         }
-        Durability::WhenAlone | Durability::Always => written.next().is_some(),
+        Durability::Always => true,
     }
 }

@@ -74,6 +74,16 @@ impl Session {
     }
 
     async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
+        let removes_rows = matches!(
+            change,
+            SchemaChange::DropDatabase { .. }
+                | SchemaChange::DropTable { .. }
+                | SchemaChange::TruncateTable { .. }
+        );
+        // Somebody may have copied them, and heard that this is committed, and after a failure of the power they would be nowhere.
+        if removes_rows && let Err(refusal) = self.client.await_disks().await {
+            return Err(self.refused(refusal));
+        }
         match self.client.change_schema(change).await {
             Ok(_) => Ok(()),
             Err(refusal) => Err(self.refused(refusal)),
