@@ -275,10 +275,13 @@ def test_a_node_group_is_away(environment):
         os.kill(cluster.node(id)["pid"], signal.SIGKILL)
         killed_at = time.monotonic()
         if id == 4:
-            # Its partner has its rows, and all go on.
-            wait_for("all count", lambda: all(counter.acknowledged and counter.acknowledged[-1] > killed_at + 1 for counter in counters))
-    wait_for("all are told", lambda: all(counter.refused for counter in counters), seconds=60)
-    for counter in counters:
+            # Its partner has its rows, and all go on, but for those that were under way at its death.
+            goes_on = lambda counter: counter.acknowledged and counter.acknowledged[-1] > killed_at + 1
+            wait_for("all count", lambda: all(counter.refused or goes_on(counter) for counter in counters))
+            left = [counter for counter in counters if not counter.refused]
+            assert len(left) >= 8, [counter.refused for counter in counters]
+    wait_for("all are told", lambda: all(counter.refused for counter in left), seconds=60)
+    for counter in left:
         error, told_at = counter.refused
         assert error in (ROLLED_BACK, 1297, 50807), error
         assert error == ROLLED_BACK or 4 < told_at - killed_at, (error, told_at - killed_at)
@@ -343,11 +346,11 @@ def test_one_disk_is_enough(environment):
 
 def test_who_does_not_come_is_not_waited_for(environment):
     """One node hangs while the cluster starts again: the other one has all rows and serves, and the supervisor does not stop it when its
-    time is over. The one that hung is filled when it goes on."""
+    time is over. The one that hung is filled when it goes on. (If it was to load its rows with the other that begins again without it.)"""
     cluster = environment.cluster("data")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1), (2), (3)")
     assert cluster.down().returncode == 0
-    starting = environment.start("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 12)
+    starting = environment.start("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 40)
     hangs = wait_for("node 3 is there", lambda: node_pid(cluster, 3))
     os.kill(hangs, signal.SIGSTOP)
     try:
@@ -377,13 +380,12 @@ def test_moved_and_dropped(environment):
     cluster = environment.cluster("data")
     expected = [[str(id)] for id in range(1, 101)]
     values = ", ".join(f"({id})" for id in range(1, 101))
-    cluster.sql(2, f"CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES {values}; CREATE TABLE d.u LIKE d.t")
-    for number, (source, target, end) in enumerate([("t", "u", "TRUNCATE d.t"), ("u", "t", "DROP TABLE d.u"), ("t", "x.v", "DROP DATABASE d")]):
-        if target == "x.v":
-            cluster.sql(2, "CREATE DATABASE x; CREATE TABLE x.v (id INT PRIMARY KEY)")
-        target = target if "." in target else f"d.{target}"
-        time.sleep(0.2 * number)
-        cluster.sql(2, f"INSERT INTO {target} SELECT * FROM d.{source}; {end}")
+    cluster.sql(2, f"CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES {values}; CREATE TABLE d.u LIKE d.t; "
+                   "CREATE DATABASE x; CREATE TABLE x.v LIKE d.t; CREATE TABLE x.n (n INT PRIMARY KEY)")
+    for number, (source, target, end) in enumerate([("d.t", "d.u", "TRUNCATE d.t"), ("d.u", "d.t", "DROP TABLE d.u"), ("d.t", "x.v", "DROP DATABASE d")]):
+        time.sleep(0.6)
+        # A checkpoint begins behind that; the next one is half a second later.
+        cluster.sql(2, f"INSERT INTO x.n VALUES ({number}); DO SLEEP(0.1); INSERT INTO {target} SELECT * FROM {source}; {end}")
         kill_all(cluster)
         cluster.up()
         assert cluster.sql(3, f"SELECT id FROM {target} ORDER BY id") == expected, end

@@ -79,7 +79,7 @@ impl Session {
         if matches!(index.kind, IndexKind::Unique { .. }) {
             // Where rows had just gone, or have no entry any more, nothing was written that the disks were waited for: after a failure
             // of the power they would be back, and a key that is public by then without them.
-            self.await_disks().await?;
+            self.await_disks(&|| false).await?;
         }
         self.publish(table, index).await
     }

@@ -270,16 +270,18 @@ impl Session {
     }
 
     /// Waits until what was committed before is on the disks of all members: for a change of definitions, which is durable at once and must
-    /// not come before it. Nodes without disks have nothing to wait for. Refused after a minute.
-    pub async fn await_disks(&self) -> Result<(), Refusal> {
+    /// not come before it. Nodes without disks have nothing to wait for. Refused after a minute, or when it is given up.
+    pub async fn await_disks(&self, is_given_up: &dyn Fn() -> bool) -> Result<(), Refusal> {
         // By a session of its own: nobody hears its answer when it is given up.
         let mut waiting = self.client.session();
         let looks = Cell::new(0);
-        let is_given_up = || DISKS_LOOKS_MAX < looks.replace(looks.get() + 1);
-        match waiting.await_checkpoint_unless(&is_given_up).await {
+        let ends = || is_given_up() || DISKS_LOOKS_MAX < looks.replace(looks.get() + 1);
+        match waiting.await_checkpoint_unless(&ends).await {
             Ok(Some(_)) | Err(Refusal::Unavailable(_)) => Ok(()),
             Ok(None) => Err(Refusal::Unavailable(
-                "a disk has not taken for a minute what was committed before: definitions that rest on it are not changed until it does".into(),
+                "no global checkpoint has been done for a minute of what was committed before: definitions that rest on it are not \
+                 changed until one is"
+                    .into(),
             )),
             Err(refusal) => Err(refusal),
         }

@@ -6,6 +6,7 @@
 //! transaction that is just committing, and one that comes later is refused. So the answer stays true.
 
 use protocol::Refusal;
+use protocol::control::Durability;
 use protocol::op::{
     Batch, Columns, KeyRange, Lock, Op, OpKind, OpResult, ReadAt, Scan, ScanOutput,
 };
@@ -87,6 +88,8 @@ impl Client {
             commit: true,
             lock_wait_timeout_ms: ASK_WAIT_MS,
             is_waited_for: true,
+            // If that is lost the transaction is, too: its node has ended.
+            durability: Some(Durability::Memory),
             ..Batch::default()
         };
         match self.session().execute(batch).await {

@@ -206,6 +206,8 @@ impl CheckpointBlock {
     /// Again and again: another sequencer knows of nobody who waits.
     fn ask(&mut self, context: &mut Context<'_>) {
         self.ask_again = context.now + RESEND_INTERVAL_US;
+        // If that is gone nobody makes one.
+        context.node.note_checkpoint_asked(Timestamp::MAX, context.now);
         if let Some(sequencer) = sequencer_address(context) {
             let message = AwaitCheckpoint { request: self.request_last };
             context.send(sequencer, Message::AwaitCheckpoint(message));

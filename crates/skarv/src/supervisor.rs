@@ -216,7 +216,11 @@ impl<'a> Supervisor<'a> {
         let mut progress_next = Instant::now() + PROGRESS_INTERVAL;
         loop {
             for index in 0..self.nodes.len() {
-                self.check_starting(index)?;
+                match self.serves() {
+                    // What ends now ends as it may at any time.
+                    true => self.look_after(index),
+                    false => self.check_starting(index)?,
+                }
             }
             let waiting = self.not_ready();
             if waiting.is_empty() {
@@ -303,6 +307,7 @@ impl<'a> Supervisor<'a> {
         self.status.nodes[index].restarts += 1;
         let node = &mut self.nodes[index];
         (node.child, node.started_at, node.incarnation) = (Some(child), Instant::now(), None);
+        node.ready = false;
         self.write_status();
         Ok(())
     }
@@ -484,7 +489,9 @@ impl<'a> Supervisor<'a> {
                 true => "it has all rows again, and serves",
                 false => "it serves",
             };
-            self.console.say(&format!("node {id} is back after {took:.1} s: {what}"));
+            if self.status.state == State::Ready {
+                self.console.say(&format!("node {id} is back after {took:.1} s: {what}"));
+            }
             self.write_status();
         }
     }
@@ -700,11 +707,11 @@ fn is_code(exit: ExitStatus, code: u8) -> bool {
     exit.code() == Some(i32::from(code))
 }
 
-/// "exit code 70, after a panic" or "killed by signal 9".
 fn list(nodes: &[u16]) -> String {
     nodes.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// "exit code 70, after a panic" or "killed by signal 9".
 fn ending(exit: ExitStatus) -> String {
     match (exit.code(), exit.signal()) {
         (Some(0), _) => "because somebody asked it to".into(),

@@ -299,7 +299,9 @@ impl Restarts {
                 let (back, away): (Vec<&Member>, Vec<&Member>) =
                     active(group).partition(|member| self.successor(member).is_some());
                 if state.restart.is_some() && active(group).any(is_live) {
-                    return Err(why_not_on(&away, live));
+                    let members = state.groups.values().flat_map(active);
+                    let ended = members.filter(|of| !is_live(of) && self.successor(of).is_none());
+                    return Err(why_not_on(ended.map(|member| member.node)));
                 }
                 return Err(why_not(id.0, &back, &away));
             }
@@ -418,8 +420,7 @@ pub(super) fn list(nodes: impl Iterator<Item = NodeId>) -> String {
 }
 
 /// Some have loaded their rows for a restart, or do, and others have ended meanwhile.
-fn why_not_on(away: &[&Member], live: &[Member]) -> String {
-    let ended = away.iter().filter(|member| !live.contains(member)).map(|member| member.node);
+fn why_not_on(ended: impl Iterator<Item = NodeId>) -> String {
     format!(
         "node {} has ended before all rows were loaded: start it; in {} s the others begin again without it, if they have all rows",
         list(ended),

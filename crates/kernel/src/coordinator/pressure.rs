@@ -69,7 +69,7 @@ impl Coordinator {
         // Who waits for an AUTO_INCREMENT value may hold locks.
         let is_late = context.node.is_checkpoint_late(context.now) && !batch.is_waited_for;
         let is_pressed = overloaded.is_some() || behind.is_some() || is_late;
-        if !is_pressed && self.held_back.batches.is_empty() {
+        if !is_pressed && (self.held_back.batches.is_empty() || batch.is_waited_for) {
             return false;
         }
         let waits = !has_only_plain_reads(batch);

@@ -32,6 +32,15 @@ impl Session {
     /// Runs a definition; the affected rows.
     pub(super) async fn define(&mut self, statement: &Statement) -> Result<u64, Failure> {
         self.begin_definition().await?;
+        let removes_rows = matches!(
+            statement,
+            Statement::DropDatabase { .. }
+                | Statement::DropTable { .. }
+                | Statement::Truncate { .. }
+        );
+        if removes_rows {
+            self.await_disks().await?;
+        }
         match statement {
             Statement::CreateDatabase { name, if_not_exists, charset, collation } => {
                 self.create_database(name, *if_not_exists, charset.as_deref(), collation.as_deref())
@@ -73,17 +82,15 @@ impl Session {
         }
     }
 
+    /// Somebody may have copied rows that are to go, and heard that this is committed: after a failure of the power they would be nowhere.
+    /// Before tables are looked for by their names, as it may take long.
+    async fn await_disks(&self) -> Result<(), Failure> {
+        let outcome = self.client.await_disks(&|| self.check_killed().is_err()).await;
+        self.check_killed()?;
+        outcome.map_err(|refusal| self.refused(refusal))
+    }
+
     async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
-        let removes_rows = matches!(
-            change,
-            SchemaChange::DropDatabase { .. }
-                | SchemaChange::DropTable { .. }
-                | SchemaChange::TruncateTable { .. }
-        );
-        // Somebody may have copied them, and heard that this is committed, and after a failure of the power they would be nowhere.
-        if removes_rows && let Err(refusal) = self.client.await_disks().await {
-            return Err(self.refused(refusal));
-        }
         match self.client.change_schema(change).await {
             Ok(_) => Ok(()),
             Err(refusal) => Err(self.refused(refusal)),
