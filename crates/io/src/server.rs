@@ -460,14 +460,18 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
 }
 
 /// A node that serves rests first: where all nodes of a box, or of a cluster, are signalled at once the disks have what was committed,
-/// and voters stay for those that rest. One that does already, or hands over, is not to do so any more.
+/// and voters stay for those that rest. One that rests already, as its supervisor has asked it to, does so to its end: that supervisor may
+/// have been signalled with it. One that hands over is not to do so any more.
 fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
     shared.log.info("stop: asked for by a signal");
-    if shared.is_ready() && !shared.is_stopping() {
+    let is_asked = shared.is_resting();
+    if shared.is_ready() && (is_asked || !shared.is_stopping()) {
+        // Who has asked knows when all have.
+        let least = if is_asked { Duration::ZERO } else { REST_SIGNALLED_MIN };
         let began = Instant::now();
         loop {
             let (has_rested, passed) = (shared.rest(), began.elapsed());
-            if has_rested && passed >= REST_SIGNALLED_MIN || passed >= REST_SIGNALLED_MAX {
+            if has_rested && passed >= least || passed >= REST_SIGNALLED_MAX {
                 break;
             }
             if signals.wait(REST_POLL) {

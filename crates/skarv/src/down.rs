@@ -59,7 +59,7 @@ fn down(given: &Path) -> Result<String, String> {
         return Ok(format!("the cluster in {shown} is not running: nothing to stop"));
     }
     let has_rested = rest(&status, &nodes, &dir);
-    stop_nodes(&nodes, &dir)?;
+    stop_nodes(&nodes, has_rested, &dir)?;
     status.state = State::Stopped;
     status.supervisor_pid = None;
     for node in &mut status.nodes {
@@ -104,12 +104,11 @@ fn rest(status: &Status, nodes: &[(u16, u32)], dir: &Path) -> bool {
     })
 }
 
-fn stop_nodes(nodes: &[(u16, u32)], dir: &Path) -> Result<(), String> {
+fn stop_nodes(nodes: &[(u16, u32)], have_rested: bool, dir: &Path) -> Result<(), String> {
     let dir: PathBuf = dir.to_owned();
     let left = || nodes.iter().filter(|(id, pid)| process::is_node(*pid, &dir, *id));
-    for (_, pid) in nodes {
-        process::signal(*pid, Signal::TERM)?;
-    }
+    let pids: Vec<u32> = nodes.iter().map(|(_, pid)| *pid).collect();
+    process::end_nodes(&pids, have_rested)?;
     if process::wait_while(NODE_TIMEOUT, || left().next().is_some()) {
         return Ok(());
     }

@@ -26,7 +26,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::config::{Config, Role};
 use crate::console::Console;
-use crate::process::{self, Signal};
+use crate::process;
 use crate::server::{EXIT_CODE_LINK_PORT_TAKEN, EXIT_CODE_RESTART, EXIT_CODE_STOPPED};
 use crate::status_file::{NOT_RESTED, State, Status};
 use crate::{manage, plan, requests, up};
@@ -592,10 +592,9 @@ impl<'a> Supervisor<'a> {
         if timeout == STOP_TIMEOUT {
             self.rest();
         }
-        for pid in self.nodes.iter().filter_map(NodeProcess::pid) {
-            if let Err(error) = process::signal(pid, Signal::TERM) {
-                self.console.warn(&error);
-            }
+        let pids: Vec<u32> = self.nodes.iter().filter_map(NodeProcess::pid).collect();
+        if let Err(error) = process::end_nodes(&pids, !self.status.has_not_rested) {
+            self.console.warn(&error);
         }
         let deadline = Instant::now() + timeout;
         let mut killed = false;
