@@ -6,6 +6,8 @@
 //! A write must fail before it changes anything or not at all. So it first asks [`Arena::admit`] for the most blocks it
 //! can need; what the arena does not hold already is promised by the pool, and allocation itself cannot fail.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::Arc;
 
 use crate::pool::{Admission, MemoryFull, PAGE_SIZE, PageBytes, PagePool};
@@ -132,6 +134,21 @@ impl Arena {
         let start = block as usize % BLOCKS_PER_PAGE * BLOCK_SIZE;
         let bytes = &mut page.expect("a block in use has its page")[start..start + BLOCK_SIZE];
         bytes.try_into().expect("BLOCK_SIZE bytes")
+    }
+
+    /// Has the processor fetch the bytes about this one of a block, and does not wait for them.
+    #[inline]
+    pub fn prefetch(&self, block: u32, at: usize) {
+        let byte = &self.block(block)[at];
+        // SAFETY: nothing is read or written for it, and the address is that of a byte.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+        }
+        // Other processors cannot be asked yet in stable Rust. To read it does as well, but that it is waited for then.
+        #[cfg(not(target_arch = "x86_64"))]
+        std::hint::black_box(*byte);
     }
 
     pub fn page_count(&self) -> usize {

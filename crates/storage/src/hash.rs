@@ -29,8 +29,8 @@ const LOAD_MAX: usize = 8;
 /// And below which it shrinks.
 const LOAD_MIN: usize = 4;
 
-/// Buckets that are fetched into the cache at a time.
-const TOUCHED: usize = 32;
+/// So many entries before it comes is what an entry needs fetched.
+const AHEAD: usize = 16;
 
 /// The most blocks one insertion can take: an overflow bucket, and for the split a bucket and an overflow bucket each side.
 pub(crate) const BLOCKS_PER_INSERT: usize = 4;
@@ -99,36 +99,41 @@ impl HashIndex {
         }
     }
 
-    /// Has the processor fetch what [`HashIndex::find`] and [`HashIndex::insert`] of these hashes look at: for many at once that takes
-    /// about as long as for one.
-    pub fn touch(&self, arena: &Arena, hashes: impl Iterator<Item = u64>) {
-        if self.bucket_count == 0 {
-            return;
-        }
-        let mut seen = 0;
-        for hash in hashes {
+    /// Has the processor fetch what [`HashIndex::find`] and [`HashIndex::insert`] of this hash look at.
+    #[inline]
+    pub fn prefetch(&self, arena: &Arena, hash: u64) {
+        if self.bucket_count != 0 {
             let (block, at) = self.place(self.bucket_of(hash));
-            seen ^= arena.block(block)[at];
+            arena.prefetch(block, at);
         }
-        std::hint::black_box(seen);
     }
 
-    /// Adds an entry that is not there. `hash_of` tells the hash of any entry.
+    /// Adds an entry that is not there. `hash_of` tells the hash of any entry. Returns whether the table has grown.
     pub fn insert(
         &mut self,
         heap: &mut Heap,
         hash: u64,
         reference: u32,
         hash_of: impl Fn(&Heap, u32) -> u64,
-    ) {
+    ) -> bool {
         if self.bucket_count == 0 {
             self.add_bucket(&mut heap.arena);
         }
         let bucket = self.bucket_of(hash);
         self.insert_into(&mut heap.arena, bucket, tag_of(hash), reference);
         self.entry_count += 1;
-        if self.bucket_count * LOAD_MAX < self.entry_count {
+        let grows = self.bucket_count * LOAD_MAX < self.entry_count;
+        if grows {
             self.grow(heap, hash_of);
+        }
+        grows
+    }
+
+    /// The entries whose hashes are asked for when the table grows for the time after the next.
+    pub fn for_each_to_move(&self, arena: &Arena, mut visit: impl FnMut(u32)) {
+        let buddy = Self::buddy(self.bucket_count + 2);
+        if buddy < self.bucket_count {
+            self.for_each_in(arena, buddy, &mut visit);
         }
     }
 
@@ -136,11 +141,11 @@ impl HashIndex {
     /// fetched once.
     pub fn insert_reserved(&mut self, arena: &mut Arena, entries: &mut [(u64, u32)]) {
         entries.sort_unstable_by_key(|(hash, _)| self.bucket_of(*hash));
-        for some in entries.chunks(TOUCHED) {
-            self.touch(arena, some.iter().map(|(hash, _)| *hash));
-            for &(hash, reference) in some {
-                self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);
+        for (index, &(hash, reference)) in entries.iter().enumerate() {
+            if let Some((later, _)) = entries.get(index + AHEAD) {
+                self.prefetch(arena, *later);
             }
+            self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);
         }
         self.entry_count += entries.len();
         assert!(self.entry_count <= self.bucket_count * LOAD_MAX);
@@ -210,18 +215,21 @@ impl HashIndex {
     /// Every entry, in the order of the table, which means nothing.
     pub fn for_each(&self, arena: &Arena, mut visit: impl FnMut(u32)) {
         for bucket in 0..self.bucket_count {
-            let mut place = self.place(bucket);
-            loop {
-                let bytes = &arena.block(place.0)[place.1..place.1 + BUCKET_SIZE];
-                for entry in 0..ENTRIES {
-                    if bytes[TAGS + entry] != 0 {
-                        visit(read_u32(bytes, REFERENCES + entry * 4));
-                    }
+            self.for_each_in(arena, bucket, &mut visit);
+        }
+    }
+    fn for_each_in(&self, arena: &Arena, bucket: usize, visit: &mut impl FnMut(u32)) {
+        let mut place = self.place(bucket);
+        loop {
+            let bytes = &arena.block(place.0)[place.1..place.1 + BUCKET_SIZE];
+            for entry in 0..ENTRIES {
+                if bytes[TAGS + entry] != 0 {
+                    visit(read_u32(bytes, REFERENCES + entry * 4));
                 }
-                match read_u32(bytes, 0) {
-                    NIL => break,
-                    overflow => place = overflow_place(overflow),
-                }
+            }
+            match read_u32(bytes, 0) {
+                NIL => break,
+                overflow => place = overflow_place(overflow),
             }
         }
     }
@@ -411,6 +419,7 @@ mod tests {
     use super::*;
     use crate::pool::PagePool;
     use crate::random::Random;
+    use std::cell::RefCell;
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
@@ -491,6 +500,35 @@ mod tests {
             }
             assert_eq!(pools[0].used(), 0);
         }
+    }
+
+    /// What is told to be moved is what is asked for its hash when the table grows for the time after the next.
+    #[test]
+    fn what_moves_is_told_before() {
+        let pool = PagePool::new(1 << 30);
+        let mut heap = Heap::new(pool);
+        let mut index = HashIndex::default();
+        let hash_of = |r: u32| types::hash::hash64(&r.to_le_bytes());
+        let mut told: Vec<Vec<u32>> = Vec::new();
+        for reference in 0..5_000 {
+            let asked = RefCell::new(Vec::new());
+            let ask = |_: &Heap, r| {
+                asked.borrow_mut().push(r);
+                hash_of(r)
+            };
+            if index.insert(&mut heap, hash_of(reference), reference, ask) {
+                let asked = asked.into_inner();
+                if let Some(before) = told.len().checked_sub(2) {
+                    assert!(told[before].iter().all(|r| asked.contains(r)), "{reference}");
+                }
+                told.push(Vec::new());
+                let last = told.last_mut().expect("just pushed");
+                index.for_each_to_move(&heap.arena, |r| last.push(r));
+            }
+        }
+        let told: usize = told.iter().map(Vec::len).sum();
+        assert!(4_000 < told, "{told}");
+        index.clear(&mut heap.arena);
     }
 
     /// At full size an entry costs less than 10 bytes, half-way between two doublings included.

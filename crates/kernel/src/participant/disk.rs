@@ -241,7 +241,7 @@ impl Shard {
         let mut copied = RowsCopied::default();
         let all = KeyRange::all();
         let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
-        scan.touch_next(CHECKPOINT_ROWS_MAX);
+        scan.prefetch_next(CHECKPOINT_ROWS_MAX);
         while let Some(Candidate { key, row }) = scan.next_candidate() {
             let is_pending = partition.state(row).pending.is_some();
             let commits = if is_pending { &*commits } else { &none };

@@ -26,6 +26,9 @@ use super::reconcile::Reconciling;
 use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
 
+/// So many rows before it is its turn what a row needs is fetched into the cache.
+const LOADED_AHEAD: usize = 16;
+
 /// One node's replica of a shard.
 pub struct Shard {
     pub(super) id: ShardId,
@@ -374,14 +377,18 @@ impl Shard {
 
     /// In a cluster restart: what a transaction has made of some rows, out of the log.
     pub(crate) fn load_writes(&mut self, writes: &[Write], ts: Timestamp) -> Result<(), String> {
-        for of_table in writes.chunk_by(|a, b| a.table == b.table) {
-            if let Some(replica) = self.tables.get(&of_table[0].table) {
-                replica.partition.will_load(of_table.iter().map(|write| &write.key[..]));
+        let will_load = |tables: &BTreeMap<TableId, TableReplica>, write: &Write| {
+            if let Some(replica) = tables.get(&write.table) {
+                replica.partition.will_load(&write.key);
             }
-            for Write { table, key, row } in of_table {
-                let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
-                self.load_row(*table, key, change, ts)?;
+        };
+        writes.iter().take(LOADED_AHEAD).for_each(|write| will_load(&self.tables, write));
+        for (index, Write { table, key, row }) in writes.iter().enumerate() {
+            if let Some(later) = writes.get(index + LOADED_AHEAD) {
+                will_load(&self.tables, later);
             }
+            let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
+            self.load_row(*table, key, change, ts)?;
         }
         Ok(())
     }

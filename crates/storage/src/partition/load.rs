@@ -5,8 +5,8 @@
 //! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes. The rows of a
 //! checkpoint come in the order of the primary index, so for that only the others are sorted.
 //!
-//! What takes long here is to wait for memory. So rows are visited in the order in which they lie, some are fetched at once before the
-//! first of them is looked at, and what is sorted uses the same memory again.
+//! What takes long here is to wait for memory. So rows are visited in the order in which they lie, the processor is asked for each some
+//! rows before its turn, and what is sorted uses the same memory again.
 
 use types::Timestamp;
 use types::hash::{first_word, hash64};
@@ -30,8 +30,8 @@ const GROWTH: usize = 2;
 /// So many rows are removed before the others are looked through, at least. Tests have few.
 const REMOVED_MIN: usize = if cfg!(test) { 8 } else { 1024 };
 
-/// Rows that are fetched into the cache at a time.
-const TOUCHED: usize = 32;
+/// So many rows before it is its turn a row is fetched into the cache.
+const AHEAD: usize = 16;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum LoadError {
@@ -100,9 +100,9 @@ impl Partition {
         head
     }
 
-    /// These keys will be named to [`Partition::load`] next.
-    pub fn will_load<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
-        self.hash.touch(&self.heap.arena, keys.map(hash64));
+    /// This key will soon be named to [`Partition::load`].
+    pub fn will_load(&self, key: &[u8]) {
+        self.hash.prefetch(&self.heap.arena, hash64(key));
     }
 
     /// What became of a row at `ts`. Nothing is done when it is there as of then or later. The partition is empty, or loads.
@@ -183,19 +183,19 @@ impl Partition {
         let mut entries = Vec::with_capacity(rows.len().min(HASHED_AT_ONCE));
         for some in rows.chunks(HASHED_AT_ONCE) {
             entries.clear();
-            for touched in some.chunks(TOUCHED) {
-                self.heap.touch(touched);
-                let hashed =
-                    touched.iter().map(|head| (hash64(&version::key(&self.heap, *head)), *head));
-                entries.extend(hashed);
+            for (index, &head) in some.iter().enumerate() {
+                prefetch_ahead(&self.heap, &some[index..]);
+                entries.push((hash64(&version::key(&self.heap, head)), head));
             }
             self.hash.insert_reserved(&mut self.heap.arena, &mut entries);
         }
         self.loading().rows = rows;
     }
     fn hash_row(&mut self, hash: u64, head: u32) {
-        self.hash
-            .insert(&mut self.heap, hash, head, |heap, head| hash64(&version::key(heap, head)));
+        let hash_of = |heap: &Heap, head| hash64(&version::key(heap, head));
+        if self.hash.insert(&mut self.heap, hash, head, hash_of) {
+            self.hash.for_each_to_move(&self.heap.arena, |head| self.heap.prefetch(head));
+        }
     }
 
     /// Puts the rows into an ordered index: those that are in the order of their primary keys, if it is that, and the others.
@@ -218,9 +218,7 @@ impl Partition {
             while let Some((&head, behind)) = left.split_first()
                 && (sorted.entries.is_empty() || sorted.size() < sorted_bytes_max)
             {
-                if sorted.entries.len().is_multiple_of(TOUCHED) {
-                    self.heap.touch(&left[..left.len().min(TOUCHED)]);
-                }
+                prefetch_ahead(&self.heap, left);
                 left = behind;
                 if position == 0 {
                     sorted.add(&version::key(&self.heap, head), head);
@@ -253,6 +251,13 @@ impl Partition {
     }
 }
 
+/// The first of these rows has its turn.
+fn prefetch_ahead(heap: &Heap, rows: &[u32]) {
+    if let Some(later) = rows.get(AHEAD) {
+        heap.prefetch(*later);
+    }
+}
+
 /// Rows in the order of their keys, with the key of the first of them.
 struct Ordered<'a> {
     rows: &'a [u32],
@@ -261,7 +266,6 @@ struct Ordered<'a> {
 
 impl Ordered<'_> {
     fn new<'a>(rows: &'a [u32], heap: &Heap) -> Ordered<'a> {
-        heap.touch(&rows[..rows.len() % TOUCHED]);
         let mut ordered = Ordered { rows, key: Vec::new() };
         ordered.read(heap);
         ordered
@@ -276,9 +280,7 @@ impl Ordered<'_> {
         self.read(heap);
     }
     fn read(&mut self, heap: &Heap) {
-        if self.rows.len().is_multiple_of(TOUCHED) {
-            heap.touch(&self.rows[..self.rows.len().min(TOUCHED)]);
-        }
+        prefetch_ahead(heap, self.rows);
         if let Some(&head) = self.rows.first() {
             self.key.clear();
             self.key.extend_from_slice(&version::key(heap, head));

@@ -139,14 +139,12 @@ impl<'a> Scan<'a> {
         Some(ScanItem { key: &self.key, row, read })
     }
 
-    /// Has the processor fetch the rows of the next `count` entries: for many at once that takes about as long as for one.
-    pub fn touch_next(&self, count: usize) {
+    /// Has the processor fetch the rows of the next `count` entries.
+    pub fn prefetch_next(&self, count: usize) {
         let heap = &self.partition.heap;
         let tree = &self.partition.indexes[self.position].tree;
         let cursors = std::iter::successors(self.cursor, |cursor| self.following(*cursor));
-        let rows: Vec<u32> =
-            cursors.take(count).map(|cursor| tree.value_at(heap, cursor)).collect();
-        heap.touch(&rows);
+        cursors.take(count).for_each(|cursor| heap.prefetch(tree.value_at(heap, cursor)));
     }
 
     /// The entry behind another, in the scan's direction.
