@@ -266,8 +266,10 @@ def test_a_node_group_is_away(environment):
     """R4: the nodes of one node group end, one after the other: all nodes begin again with the last global checkpoint then, so nobody hears
     before one has it that something is committed, whatever group has its rows. Who writes is told half a minute later that it cannot be."""
     cluster = environment.cluster("data", "--data-nodes", "4", "--no-restart")
-    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT); CREATE TABLE d.u LIKE d.t")
     cluster.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, 0)" for id in range(16)))
+    truncating, killer = (Session(cluster.node(3)["socket"]) for _ in range(2))
+    [[truncating_id]] = truncating.query("SELECT CONNECTION_ID()")
     counters = [Counter(cluster.node(2 + id % 2)["socket"], id) for id in range(16)]
     time.sleep(1)
     cluster.note_pids()
@@ -280,6 +282,13 @@ def test_a_node_group_is_away(environment):
             wait_for("all count", lambda: all(counter.refused or goes_on(counter) for counter in counters))
             left = [counter for counter in counters if not counter.refused]
             assert len(left) >= 8, [counter.refused for counter in counters]
+    # What waits for the disks need not wait for ever. Before it is known the process may not quite have ended.
+    wait_for("its death is known", lambda: "node 5 is dead" in logs_of(cluster))
+    truncating.send("TRUNCATE d.u")
+    assert truncating.is_waiting(2), truncating.answer(1)
+    killer.query(f"KILL QUERY {truncating_id}")
+    truncated = truncating.answer(2)
+    assert truncated is not None and truncated.error == 1317, truncated
     wait_for("all are told", lambda: all(counter.refused for counter in left), seconds=60)
     for counter in left:
         error, told_at = counter.refused

@@ -63,6 +63,11 @@ impl Signals {
     }
 }
 
+/// Read as often as it was written, however late: signals that come together are two.
+fn event() -> rustix::io::Result<OwnedFd> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)
+}
+
 /// Calls `stop` on a thread of its own at the first SIGTERM or SIGINT. Once a process.
 pub fn on_stop_signal(stop: impl FnOnce(&Signals) + Send + 'static) -> Result<(), StartError> {
     static TAKEN: OnceLock<()> = OnceLock::new();
@@ -70,7 +75,7 @@ pub fn on_stop_signal(stop: impl FnOnce(&Signals) + Send + 'static) -> Result<()
         return Err(StartError::Config("only one node of a process can stop on signals".into()));
     }
     let system = |reason: String| StartError::System { action: "watch signals", reason };
-    let event = eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| system(error.to_string()))?;
+    let event = event().map_err(|error| system(error.to_string()))?;
     EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
     let watch = move || {
         // Dropping it would leave the handler a descriptor that may be somebody else's by then.
@@ -98,4 +103,20 @@ pub fn on_stop_signal(stop: impl FnOnce(&Signals) + Send + 'static) -> Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second signal is seen by who sees the first one late.
+    #[test]
+    fn signals_that_come_together_are_two() {
+        let event = event().unwrap();
+        for _ in 0..2 {
+            rustix::io::write(&event, &1u64.to_ne_bytes()).unwrap();
+        }
+        let signals = Signals { event };
+        assert_eq!([(); 3].map(|()| signals.wait(Duration::ZERO)), [true, true, false]);
+    }
 }

@@ -17,9 +17,6 @@ pub use rustix::process::Signal;
 /// How often the end of a process that is not our child is looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A process sees a signal within this, if it can.
-const SEEN: Duration = Duration::from_millis(20);
-
 /// The lock that a supervisor holds as long as it lives.
 pub fn lock_path(dir: &Path) -> PathBuf {
     dir.join("supervisor.lock")
@@ -95,17 +92,11 @@ pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
 }
 
 /// Asks nodes to end. One that rests goes on with that: those that have not got there in time are to end all the same, which a second
-/// signal says, when they have seen the first.
+/// signal says. It is another one: of two that are the same a process may get one.
 pub fn end_nodes(pids: &[u32], have_rested: bool) -> Result<(), String> {
     let signals: &[Signal] =
         if have_rested { &[Signal::TERM] } else { &[Signal::TERM, Signal::INT] };
-    for (index, each) in signals.iter().enumerate() {
-        if index > 0 {
-            std::thread::sleep(SEEN);
-        }
-        pids.iter().try_for_each(|pid| signal(*pid, *each))?;
-    }
-    Ok(())
+    signals.iter().try_for_each(|each| pids.iter().try_for_each(|pid| signal(*pid, *each)))
 }
 
 /// Waits until a predicate over processes is false; false when time runs out first.

@@ -271,11 +271,7 @@ impl<'a> Supervisor<'a> {
             if is_code(exit, EXIT_CODE_LINK_PORT_TAKEN) {
                 return Err(StartFailure::LinkPortTaken);
             }
-            // One that has found damage begins with an empty disk, and those that loaded their rows beside it load them again.
-            let is_to_begin_again = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED]
-                .into_iter()
-                .any(|code| exit.code() == Some(code));
-            if is_to_begin_again && self.status.nodes[index].restarts < STARTS_AGAIN_MAX {
+            if self.is_to_begin_again(index, exit) {
                 if let Some(reason) = self.reason_in_log(id, exit) {
                     self.console.warn(&format!("node {id}: {reason}"));
                 }
@@ -292,6 +288,14 @@ impl<'a> Supervisor<'a> {
         }
         self.ask_ready(index);
         Ok(())
+    }
+
+    /// Has a node that starts ended so that it may begin again? One that has found damage does so with an empty disk, and those that loaded
+    /// their rows beside it load them again.
+    fn is_to_begin_again(&self, index: usize, exit: ExitStatus) -> bool {
+        let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED];
+        codes.into_iter().any(|code| exit.code() == Some(code))
+            && self.status.nodes[index].restarts < STARTS_AGAIN_MAX
     }
 
     /// A node that has ended while the cluster starts.
@@ -420,7 +424,7 @@ impl<'a> Supervisor<'a> {
                 let advice = self.advice(id);
                 self.console.warn(&advice);
             }
-            if self.restart {
+            if self.restart || !has_served && self.is_to_begin_again(index, exit) {
                 let pause = self.nodes[index].pause(now, has_served);
                 self.nodes[index].restart_at = Some(now + pause);
             }
