@@ -1,6 +1,7 @@
 """All processes end at once, as when the power fails: the cluster starts again with the rows that it had."""
 
 import os
+import random
 import signal
 import subprocess
 import threading
@@ -13,7 +14,13 @@ SESSIONS = 8
 # What the death of a node does to transactions that were under way: nothing of them is left, and they are begun again.
 ROLLED_BACK = 1213
 # What may be gone at the default level: between two global checkpoints, and the syncs. Generous: the machine is busy.
-WINDOW_SECONDS = 3.0
+WINDOW_SECONDS = 1.5
+# All write for longer than that before an end: what is older must be there.
+WRITTEN_SECONDS = WINDOW_SECONDS + 1.5
+# One at each node.
+TELLERS = 2
+ACCOUNTS = 20
+AMOUNT = 1000
 
 
 class Writer(threading.Thread):
@@ -55,6 +62,31 @@ class Writer(threading.Thread):
         return answer
 
 
+class Teller(threading.Thread):
+    """Moves amounts between accounts, on and on."""
+
+    def __init__(self, number, path, level):
+        super().__init__(daemon=True)
+        self.path, self.level, self.random = path, level, random.Random(number)
+        self.moved = 0
+        self.start()
+
+    def run(self):
+        try:
+            session = Session(self.path, "teller")
+            ask(session, f"SET skarv_durability = '{self.level}'")
+            while True:
+                source, target = self.random.sample(range(ACCOUNTS), 2)
+                amount = self.random.randint(1, 9)
+                statements = ("START TRANSACTION", f"UPDATE d.bank SET amount = amount - {amount} WHERE id = {source}",
+                              f"UPDATE d.bank SET amount = amount + {amount} WHERE id = {target}", "COMMIT")
+                # What is refused on the way has been rolled back, or is by the next START.
+                self.moved += all(ask(session, statement).error is None for statement in statements)
+        except (OSError, AssertionError):
+            # Its node has been killed.
+            return
+
+
 def ask(session, statement):
     return session.execute(statement)
 
@@ -74,22 +106,30 @@ def rows_of(cluster, table):
 
 
 def check_left(writers, left, killed_at, level):
-    """What is left of each writer's rows: the first of them, without a gap; all that was acknowledged, but for the last moment at the
-    default level."""
-    lost = 0
+    """What is left of each writer's rows: the first of them, without a gap; all that was there when it began, and all that was
+    acknowledged, but for the last moment at the default level. Returns how many of the acknowledged are gone, and the next row of each."""
+    lost, next_rows = 0, {}
     for writer in writers:
-        own = [row for id, row in left if id // 1_000_000 == writer.number and row >= writer.first]
-        assert own == list(range(writer.first, writer.first + len(own))), (writer.number, own[:5], len(own))
-        count = len(writer.acknowledged)
+        own = [row for id, row in left if id // 1_000_000 == writer.number]
+        assert own == list(range(len(own))), (writer.number, own[:5], len(own))
+        next_rows[writer.number] = len(own)
+        new, count = len(own) - writer.first, len(writer.acknowledged)
+        assert new >= 0, f"{-new} rows of writer {writer.number} are gone that were there before"
         # One more may have been committed that nobody heard of.
-        assert len(own) <= count + 1, (writer.number, len(own), count)
-        gone = writer.acknowledged[len(own):]
+        assert new <= count + 1, (writer.number, new, count)
+        gone = writer.acknowledged[new:]
         lost += len(gone)
         if level == "always":
             assert not gone, f"{len(gone)} acknowledged rows of writer {writer.number} are gone"
-        for _, at in gone:
-            assert killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before is gone"
-    return lost
+        check_window(writer, gone, killed_at)
+    return lost, next_rows
+
+
+def check_window(writer, gone, killed_at):
+    """Only what was acknowledged in the last moment is gone, and it had written for longer."""
+    assert writer.acknowledged[0][1] < killed_at - WINDOW_SECONDS, f"writer {writer.number} began too late to show anything"
+    for _, at in gone:
+        assert killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before is gone"
 
 
 def restart_info(cluster):
@@ -113,7 +153,7 @@ def check_lost(cluster, level):
     assert info["NOTHING_LOST"] == ("NO" if count else "NOT KNOWN"), info
     if level == "always":
         # They were on some disk and not on all: each connection can have had one of which it was told nothing.
-        assert count <= SESSIONS, info
+        assert count <= SESSIONS + TELLERS, info
     lost = cluster.sql(2, "SELECT transaction_id, committed_at FROM skarv.lost_transactions")
     assert len(lost) == min(count, 1000), (len(lost), info)
     restored = timestamp(info["RESTORED_UP_TO"])
@@ -132,28 +172,29 @@ def timestamp(text):
 def kill_again_and_again(environment, level, rounds):
     cluster = environment.cluster("data")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.a (id BIGINT PRIMARY KEY, n INT, KEY (n)); "
-                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
+                   "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT); CREATE TABLE d.bank (id INT PRIMARY KEY, amount INT)")
+    cluster.sql(2, "INSERT INTO d.bank VALUES " + ", ".join(f"({id}, {AMOUNT})" for id in range(ACCOUNTS)))
     first = {number: 0 for number in range(SESSIONS)}
     took, lost, told = [], 0, 0
     for _ in range(rounds):
         paths = cluster.sockets()
         writers = [Writer(number, first[number], paths[number % len(paths)], level) for number in first]
-        time.sleep(1.5)
-        assert all(writer.acknowledged for writer in writers), "everybody writes"
+        tellers = [Teller(number, path, level) for number, path in enumerate(paths)]
+        time.sleep(WRITTEN_SECONDS)
+        assert all(teller.moved for teller in tellers) and all(writer.acknowledged for writer in writers), "everybody writes"
         killed_at = kill_all(cluster)
-        for writer in writers:
-            writer.join(30)
+        for thread in (*writers, *tellers):
+            thread.join(30)
         began = time.monotonic()
         cluster.up()
         took.append(time.monotonic() - began)
         left = rows_of(cluster, "a")
         assert left == rows_of(cluster, "b"), "half a transaction is there"
-        lost += check_left(writers, left, killed_at, level)
+        assert cluster.sql(3, "SELECT COUNT(*), SUM(amount) FROM d.bank") == [[str(ACCOUNTS), str(ACCOUNTS * AMOUNT)]]
+        gone, first = check_left(writers, left, killed_at, level)
+        lost += gone
         told += check_lost(cluster, level)
-        for writer in writers:
-            own = [row for id, row in left if id // 1_000_000 == writer.number]
-            first[writer.number] = len(own)
-        for table in ("d.a", "d.b"):
+        for table in ("d.a", "d.b", "d.bank"):
             cluster.desc(table)
     print(f"    {rounds} times at {level}: {len(left)} rows, {lost} of the acknowledged gone, {told} lost by skarv.restart_info, "
           f"up again in {max(took):.1f} s at most", flush=True)
@@ -408,7 +449,7 @@ def test_lossy(environment):
                    "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT)")
     paths = cluster.sockets()
     writers = [Writer(number, 0, paths[number % len(paths)], "always") for number in range(SESSIONS)]
-    time.sleep(1.5)
+    time.sleep(WRITTEN_SECONDS)
     cluster.note_pids()
     os.kill(cluster.node(3)["pid"], signal.SIGKILL)
     killed_at = time.monotonic()
@@ -449,11 +490,11 @@ def check_lossy(writers, left, killed_at):
     for writer in writers:
         own = [row for id, row in left if id // 1_000_000 == writer.number]
         assert own == list(range(len(own))), (writer.number, own[:5], len(own))
-        for row, at in writer.acknowledged:
-            is_left = row < len(own)
-            lost += not is_left
-            assert is_left or killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before its death is gone"
-            assert not is_left or at < killed_at + 0.5, f"what was acknowledged {at - killed_at:.1f} s after its death is there"
+        there, gone = writer.acknowledged[:len(own)], writer.acknowledged[len(own):]
+        lost += len(gone)
+        check_window(writer, gone, killed_at)
+        for _, at in there:
+            assert at < killed_at + 0.5, f"what was acknowledged {at - killed_at:.1f} s after its death is there"
     assert 0 < lost, "the survivor wrote alone"
 
 

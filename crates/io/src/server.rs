@@ -459,19 +459,15 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     Ok(NodeServer { shared })
 }
 
-/// A node that serves rests first: where all nodes of a box, or of a cluster, are signalled at once the disks have what was committed,
-/// and voters stay for those that rest. One that rests already, as its supervisor has asked it to, does so to its end: that supervisor may
-/// have been signalled with it. One that hands over is not to do so any more.
+/// A node that serves, or rests, rests to its end: where all nodes of a box, or of a cluster, are signalled at once, and who looks after
+/// them with them, the disks have what was committed, and others stay for those that rest last. One that hands over is not to do so any more.
 fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
     shared.log.info("stop: asked for by a signal");
-    let is_asked = shared.is_resting();
-    if shared.is_ready() && (is_asked || !shared.is_stopping()) {
-        // Who has asked knows when all have.
-        let least = if is_asked { Duration::ZERO } else { REST_SIGNALLED_MIN };
+    if shared.is_ready() && (shared.is_resting() || !shared.is_stopping()) {
         let began = Instant::now();
         loop {
             let (has_rested, passed) = (shared.rest(), began.elapsed());
-            if has_rested && passed >= least || passed >= REST_SIGNALLED_MAX {
+            if has_rested && passed >= REST_SIGNALLED_MIN || passed >= REST_SIGNALLED_MAX {
                 break;
             }
             if signals.wait(REST_POLL) {

@@ -3,7 +3,7 @@
 //! The supervisor ends its nodes itself when it is asked to; that is the usual way. If it is gone, the nodes are asked
 //! one by one. Whoever is signalled is first shown to be what `cluster.json` says.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::cli::DownOptions;
 use crate::config::Role;
 use crate::manage;
 use crate::process::{self, Signal, Watched};
-use crate::status_file::{NOT_RESTED, State, Status};
+use crate::status_file::{NOT_RESTED, NodeStatus, State, Status};
 
 /// More than a supervisor gives its nodes.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(45);
@@ -58,8 +58,9 @@ fn down(given: &Path) -> Result<String, String> {
     if nodes.is_empty() {
         return Ok(format!("the cluster in {shown} is not running: nothing to stop"));
     }
-    let has_rested = rest(&status, &nodes, &dir);
-    stop_nodes(&nodes, has_rested, &dir)?;
+    let count = nodes.len();
+    let has_rested = rest(&nodes, &dir);
+    stop_nodes(&nodes, &dir)?;
     status.state = State::Stopped;
     status.supervisor_pid = None;
     for node in &mut status.nodes {
@@ -70,49 +71,36 @@ fn down(given: &Path) -> Result<String, String> {
     if !has_rested {
         return Err(format!("the cluster in {shown} is {NOT_RESTED}"));
     }
-    Ok(format!(
-        "stopped {} nodes of the cluster in {shown}; their supervisor was gone",
-        nodes.len()
-    ))
+    Ok(format!("stopped {count} nodes of the cluster in {shown}; their supervisor was gone"))
 }
 
-/// The nodes that run: id and process.
-fn running(status: &Status, dir: &Path) -> Vec<(u16, u32)> {
-    let nodes = status.nodes.iter().filter_map(|node| Some((node.id, node.pid?)));
-    nodes.filter(|(id, pid)| process::is_node(*pid, dir, *id)).collect()
+/// The nodes that run, each with its process.
+fn running<'a>(status: &'a Status, dir: &Path) -> Vec<(&'a NodeStatus, u32)> {
+    let nodes = status.nodes.iter().filter_map(|node| Some((node, node.pid?)));
+    nodes.filter(|(node, pid)| process::is_node(*pid, dir, node.id)).collect()
 }
 
 /// As a supervisor does: the nodes close their connections, and the disks take what was committed. True if they have.
-fn rest(status: &Status, nodes: &[(u16, u32)], dir: &Path) -> bool {
-    let running = status.nodes.iter().filter_map(|node| {
-        let (_, pid) = nodes.iter().find(|(id, _)| *id == node.id)?;
-        Some((node, *pid))
-    });
-    let (data, others): (Vec<_>, Vec<_>) =
-        running.partition(|(node, _)| node.roles.contains(&Role::Data));
-    for (node, _) in others {
-        // A voter has nothing to wait for, and does not when it is signalled.
-        manage::has_rested(&node.management_socket);
-    }
-    let mut left: Vec<(u16, u32, &Path)> =
-        data.iter().map(|(node, pid)| (node.id, *pid, node.management_socket.as_path())).collect();
+fn rest(nodes: &[(&NodeStatus, u32)], dir: &Path) -> bool {
+    let mut left = nodes.to_vec();
+    left.retain(|(node, _)| node.roles.contains(&Role::Data));
     process::wait_while(REST_TIMEOUT, || {
-        left.retain(|(id, pid, socket)| {
-            !manage::has_rested(socket) && process::is_node(*pid, dir, *id)
+        left.retain(|(node, pid)| {
+            !manage::has_rested(&node.management_socket) && process::is_node(*pid, dir, node.id)
         });
         !left.is_empty()
     })
 }
 
-fn stop_nodes(nodes: &[(u16, u32)], have_rested: bool, dir: &Path) -> Result<(), String> {
-    let dir: PathBuf = dir.to_owned();
-    let left = || nodes.iter().filter(|(id, pid)| process::is_node(*pid, &dir, *id));
-    let pids: Vec<u32> = nodes.iter().map(|(_, pid)| *pid).collect();
-    process::end_nodes(&pids, have_rested)?;
+fn stop_nodes(nodes: &[(&NodeStatus, u32)], dir: &Path) -> Result<(), String> {
+    let left = || nodes.iter().filter(|(node, pid)| process::is_node(*pid, dir, node.id));
+    let with_sockets: Vec<(u32, &Path)> =
+        nodes.iter().map(|(node, pid)| (*pid, node.management_socket.as_path())).collect();
+    process::end_nodes(&with_sockets)?;
     if process::wait_while(NODE_TIMEOUT, || left().next().is_some()) {
         return Ok(());
     }
-    for (id, pid) in left() {
+    for (NodeStatus { id, .. }, pid) in left() {
         eprintln!("skarv: warning: node {id} (process {pid}) does not end: killed");
         process::signal(*pid, Signal::KILL)?;
     }

@@ -31,6 +31,11 @@ pub fn has_rested(socket: &Path) -> bool {
     answer.is_ok_and(|answer| answer["rested"] == json!(true))
 }
 
+/// Has a node end now, rested or not. False if it does not answer.
+pub fn end(socket: &Path) -> bool {
+    request_at_once(socket, &json!({"command": "stop"})).is_ok()
+}
+
 /// The nodes of a directory, as far as it tells.
 pub struct Nodes {
     pub dir: PathBuf,

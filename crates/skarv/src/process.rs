@@ -14,6 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::PidfdFlags;
 pub use rustix::process::Signal;
 
+use crate::manage;
+
 /// How often the end of a process that is not our child is looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -91,12 +93,15 @@ pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
     }
 }
 
-/// Asks nodes to end. One that rests goes on with that: those that have not got there in time are to end all the same, which a second
-/// signal says. It is another one: of two that are the same a process may get one.
-pub fn end_nodes(pids: &[u32], have_rested: bool) -> Result<(), String> {
-    let signals: &[Signal] =
-        if have_rested { &[Signal::TERM] } else { &[Signal::TERM, Signal::INT] };
-    signals.iter().try_for_each(|each| pids.iter().try_for_each(|pid| signal(*pid, *each)))
+/// Has nodes end, process and management socket of each, whether they have rested or not. Those that do not answer are signalled: twice, as
+/// one that serves would rest at the first, and with two signals, as of two that are the same a process may get one.
+pub fn end_nodes(nodes: &[(u32, &Path)]) -> Result<(), String> {
+    let silent: Vec<u32> =
+        nodes.iter().filter(|(_, socket)| !manage::end(socket)).map(|(pid, _)| *pid).collect();
+    for each in [Signal::TERM, Signal::INT] {
+        silent.iter().try_for_each(|pid| signal(*pid, each))?;
+    }
+    Ok(())
 }
 
 /// Waits until a predicate over processes is false; false when time runs out first.

@@ -16,7 +16,7 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ const RETURN_POLL: Duration = Duration::from_millis(100);
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
 const START_ATTEMPTS_MAX: u32 = 5;
-/// A node that ends while the cluster starts, and is to begin again, does so as often.
+/// A node that ends before it serves, and is to begin again, does so while it was not started again as often, for whatever reason.
 const STARTS_AGAIN_MAX: u32 = 5;
 /// A node ends its sessions within 6 s; then it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -294,7 +294,7 @@ impl<'a> Supervisor<'a> {
     /// their rows beside it load them again.
     fn is_to_begin_again(&self, index: usize, exit: ExitStatus) -> bool {
         let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED];
-        codes.into_iter().any(|code| exit.code() == Some(code))
+        exit.code().is_some_and(|code| codes.contains(&code))
             && self.status.nodes[index].restarts < STARTS_AGAIN_MAX
     }
 
@@ -556,14 +556,11 @@ impl<'a> Supervisor<'a> {
     /// nothing is lost. A second signal, or a node that does not get there, ends the wait.
     fn rest(&mut self) {
         let deadline = Instant::now() + REST_TIMEOUT;
-        let running = (0..self.nodes.len())
-            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some());
-        let (mut left, others): (Vec<usize>, Vec<usize>) =
-            running.partition(|index| self.status.nodes[*index].roles.contains(&Role::Data));
-        for index in others {
-            // A voter has nothing to wait for, and does not when it is signalled.
-            manage::has_rested(&self.status.nodes[index].management_socket);
-        }
+        // A voter has nothing to wait for.
+        let mut left: Vec<usize> = (0..self.nodes.len())
+            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some())
+            .filter(|index| self.status.nodes[*index].roles.contains(&Role::Data))
+            .collect();
         while !left.is_empty() {
             left.retain(|index| {
                 // One that has ended has nothing to wait for.
@@ -596,8 +593,11 @@ impl<'a> Supervisor<'a> {
         if timeout == STOP_TIMEOUT {
             self.rest();
         }
-        let pids: Vec<u32> = self.nodes.iter().filter_map(NodeProcess::pid).collect();
-        if let Err(error) = process::end_nodes(&pids, !self.status.has_not_rested) {
+        let with_sockets = self.nodes.iter().zip(&self.status.nodes);
+        let running: Vec<(u32, &Path)> = with_sockets
+            .filter_map(|(node, status)| Some((node.pid()?, status.management_socket.as_path())))
+            .collect();
+        if let Err(error) = process::end_nodes(&running) {
             self.console.warn(&error);
         }
         let deadline = Instant::now() + timeout;
