@@ -144,6 +144,10 @@ pub enum Mutation {
     ChangedNotWritten,
     /// Rely on a local checkpoint before a global one has what was deleted before its rows were copied (loses rows, breaks R19).
     DeletedNotWaitedFor,
+    /// At `always`, tell a commit before the disks hold it (breaks R4).
+    AlwaysNotAwaited,
+    /// Start the cluster again without a group that no disk is there of (breaks R9).
+    GroupLeftOut,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;

@@ -81,6 +81,8 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LoadedNotCompared,
     Mutation::ChangedNotWritten,
     Mutation::DeletedNotWaitedFor,
+    Mutation::AlwaysNotAwaited,
+    Mutation::GroupLeftOut,
     Mutation::GrantsUnchecked,
 ];
 

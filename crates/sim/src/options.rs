@@ -430,6 +430,12 @@ impl Options {
             at += random.logarithmic(100 * MILLISECOND, 8 * SECOND);
             self.power_failures.push(at);
         }
+        // By a generator of its own, so that everything else stays what the seed stands for.
+        self.durability = match Random::new(self.seed ^ 0xd07ab1e).below(4) {
+            0 => Durability::Always,
+            1 => Durability::Memory,
+            _ => Durability::WhenAlone,
+        };
         self.fill_rows_max = random.chance(700).then(|| random.between(1, 8) as usize);
         self.fill_backlog_max = random.chance(500).then(|| random.below(8));
         self.with_work(&["bank", "unique"], 1)

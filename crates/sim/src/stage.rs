@@ -13,6 +13,7 @@ use std::task::Poll;
 
 use client::{Canceller, Client, Refusal, Session, TransactionOutcome};
 use kernel::Time;
+use protocol::control::Durability;
 use types::{Address, NodeId, Table};
 
 use crate::bulletin::Bulletin;
@@ -50,6 +51,8 @@ pub struct Stage {
     pub has_returns: bool,
     /// Disks have no room now and then.
     has_full_disks: bool,
+    /// At `always`: what is told is on the disks.
+    pub is_durable_when_told: bool,
     pub think_max: Time,
 }
 
@@ -74,6 +77,7 @@ impl Stage {
             has_crash: options.crash.is_some(),
             has_full_disks: !options.full_disks.is_empty(),
             has_returns: options.crash.as_ref().is_some_and(|crash| crash.restart_after.is_some()),
+            is_durable_when_told: options.durability == Durability::Always,
             think_max: options.think_max,
         })
     }

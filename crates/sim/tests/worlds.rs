@@ -2,7 +2,7 @@
 //! rule found.
 
 use kernel::Mutation;
-use protocol::control::HEARTBEAT_MS;
+use protocol::control::{Durability, HEARTBEAT_MS};
 use sim::cli::MUTATIONS;
 use sim::options::{Delay, Failure, Faults, MILLISECOND, SECOND, Shape};
 use sim::random::Random;
@@ -346,8 +346,16 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             | Mutation::TailNotCut
             | Mutation::CheckpointTooNew
             | Mutation::ChangedNotWritten => Options::of_seed(*seed, 6).with_power_failures(),
+            Mutation::AlwaysNotAwaited => {
+                let durability = Durability::Always;
+                Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }
+            }
+            Mutation::GroupLeftOut => cut_and_without_power(*seed),
+            // Many must be told of before a checkpoint has them.
             Mutation::DeletedNotWaitedFor => {
-                Options::of_seed(*seed, 20).with_power_failures().with_deletions()
+                let durability = Durability::WhenAlone;
+                let options = Options::of_seed(*seed, 20).with_power_failures().with_deletions();
+                Options { durability, ..options }
             }
             _ => Options::of_seed(*seed, 3),
         };

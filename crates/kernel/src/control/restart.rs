@@ -23,6 +23,7 @@ use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 
 use super::lease::{Leases, is_replaced};
 use crate::limits::{LOADING_WAIT_US, LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
+use crate::node::Mutation;
 use crate::worker::{Context, Time};
 
 /// Who has not said for so long that it is there is not.
@@ -130,7 +131,7 @@ impl Restarts {
             true => self.gone_since.or(Some(now)),
             false => None,
         };
-        match self.newest_point(state, &live, now) {
+        match self.newest_point(state, &live, context) {
             Ok(at) => {
                 self.waits_since = None;
                 self.lead_strict(at, &live, state, context)
@@ -162,7 +163,8 @@ impl Restarts {
         let is_back = |member: &Member| live.contains(member) || self.successor(member).is_some();
         let all_are_back = state.groups.values().flat_map(active).all(is_back);
         let since = *self.possible_since.get_or_insert(now);
-        if !all_are_back && now < since + RESTART_WAIT_US {
+        let mutant = context.node.mutation == Mutation::GroupLeftOut;
+        if !all_are_back && now < since + RESTART_WAIT_US && !mutant {
             return None;
         }
         if !live.is_empty() {
@@ -277,11 +279,12 @@ impl Restarts {
         &self,
         state: &ControlState,
         live: &[Member],
-        now: Time,
+        context: &Context<'_>,
     ) -> Result<Timestamp, String> {
         // One that is only silent may be about to say that it lives: nobody who loads begins anew for it, for a while.
         let is_live = |member: &Member| live.contains(member);
-        let is_waited_for = self.gone_since.is_some_and(|gone| now < gone + LOADING_WAIT_US);
+        let is_waited_for =
+            self.gone_since.is_some_and(|gone| context.now < gone + LOADING_WAIT_US);
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, group) in &state.groups {
             let mut points = BTreeSet::new();
@@ -294,6 +297,9 @@ impl Restarts {
                 // Those that load their rows for a restart can begin another one with them.
                 let is_loading = !is_waited_for && is_live(member);
                 points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
+            }
+            if points.is_empty() && context.node.mutation == Mutation::GroupLeftOut {
+                continue;
             }
             if points.is_empty() {
                 let (back, away): (Vec<&Member>, Vec<&Member>) =

@@ -292,6 +292,6 @@ fn waits_for_disks(durability: Option<Durability>, context: &Context<'_>) -> boo
             context.node.is_checkpoint_late(context.now)
                 || groups.any(|group| group.active().count() == 1)
         }
-        Durability::Always => true,
+        Durability::Always => context.node.mutation != Mutation::AlwaysNotAwaited,
     }
 }

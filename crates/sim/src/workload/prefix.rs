@@ -1,5 +1,5 @@
 //! What is left when all nodes lose their power: whole transactions, everything up to some point in time and nothing behind it, and at
-//! least what a global checkpoint was done for.
+//! least what a global checkpoint was done for, or, at `always`, what was told.
 //!
 //! Each session writes its rows one after the other, each into both tables in one transaction, with the number of the event at which
 //! it began. A session ends with its node and others take over: what those find of it first must be what is found ever after.
@@ -28,7 +28,7 @@ struct Written {
     generation: u64,
     /// At which event each of its rows was acknowledged, in order.
     acknowledged: Vec<u64>,
-    /// So many of them were committed before a checkpoint began that is done.
+    /// So many of them were committed before a checkpoint began that is done, or were not told before.
     promised: usize,
     /// So many were found by those that came after it.
     found: Option<usize>,
@@ -96,7 +96,7 @@ impl Work for Prefix {
             if count < written.promised {
                 let promised = written.promised;
                 return Err(format!(
-                    "{promised} rows of actor {actor} were in a checkpoint; {count} are left"
+                    "{promised} rows of actor {actor} were durable; {count} are left"
                 ));
             }
             if written.found.is_some_and(|found| found != count) {
@@ -149,7 +149,11 @@ async fn run(actor: Actor, history: Rc<RefCell<History>>) {
             Ok(_) => {
                 let at = actor.stage.next_event();
                 let mut history = history.borrow_mut();
-                history.actors.get_mut(&id).expect("made above").acknowledged.push(at);
+                let written = history.actors.get_mut(&id).expect("made above");
+                written.acknowledged.push(at);
+                if actor.stage.is_durable_when_told {
+                    written.promised = written.acknowledged.len();
+                }
                 actor.acknowledged();
             }
             // Its next row would leave a gap.
