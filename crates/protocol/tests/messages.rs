@@ -1,11 +1,15 @@
 //! Every message travels unharmed, and nothing else is taken for one: frames of each kind come back as they went, a cut or
-//! flipped frame is refused, and hostile bytes with a right checksum decode to an error or a message, never a panic.
+//! flipped frame is refused, and hostile bytes with a right checksum decode to an error or a message, never a panic. So do those of files.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use protocol::backup::{
+    ArchiveContents, ArchiveMark, BackupContents, BackupPart, CopyBlock, History,
+};
 use protocol::catalogue::CATALOGUE;
 use protocol::control::{ControlOutcome, RaftMessage};
+use protocol::disk::*;
 use protocol::envelope::{
     EnvelopeError, FRAME_SIZE_MIN, Header, decode_header, decode_message, encode_frame,
 };
@@ -484,30 +488,122 @@ fn strangers_are_named() {
     assert_eq!(decode_header(&other), Err(EnvelopeError::Version { theirs: 9 }));
 }
 
-/// A hostile peer can make the checksum right: whatever the message's bytes are, decoding them ends in a value or an error.
-#[test]
-fn hostile_messages_never_panic() {
+/// Changes bytes, and cuts some off, again and again; returns how many of the results are refused.
+fn refused_of(
+    bytes: &[u8],
+    random: &mut impl FnMut() -> u64,
+    is_refused: impl Fn(&[u8]) -> bool,
+) -> u32 {
+    let mut refused = 0;
+    for _ in 0..400 {
+        let mut hostile = bytes.to_vec();
+        for _ in 0..1 + random() % 4 {
+            let at = (random() % hostile.len() as u64) as usize;
+            hostile[at] = random() as u8;
+        }
+        if random() % 4 == 0 {
+            hostile.truncate((random() % bytes.len() as u64) as usize);
+        }
+        refused += u32::from(is_refused(&hostile));
+    }
+    refused
+}
+
+fn random_numbers() -> impl FnMut() -> u64 {
     let mut state = 0x1234_5678_9abc_def0u64;
-    let mut random = move || {
+    move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state
-    };
+    }
+}
+
+/// A hostile peer can make the checksum right: whatever the message's bytes are, decoding them ends in a value or an error.
+#[test]
+fn hostile_messages_never_panic() {
+    let mut random = random_numbers();
     let mut refused = 0;
     for message in messages() {
-        let bytes = message.to_bytes();
-        for _ in 0..400 {
-            let mut hostile = bytes.clone();
-            for _ in 0..1 + random() % 4 {
-                let at = (random() % hostile.len() as u64) as usize;
-                hostile[at] = random() as u8;
-            }
-            if random() % 4 == 0 {
-                hostile.truncate((random() % bytes.len() as u64) as usize);
-            }
-            refused += u32::from(Message::from_bytes(&hostile).is_err());
-        }
+        let is_refused = |hostile: &[u8]| Message::from_bytes(hostile).is_err();
+        refused += refused_of(&message.to_bytes(), &mut random, is_refused);
     }
     assert!(refused > 1_000, "only {refused} of 12,800 damaged messages were refused");
+}
+
+/// So can who writes to the files of a node, of a backup or of an archive.
+#[test]
+fn hostile_files_never_panic() {
+    let (shard, lineage, position) = (ShardId(3), Lineage(2), LogPosition(9));
+    let mut entries = vec![
+        DiskEntry::Stamped { shard, lineage, position, ts: Timestamp(5) }.to_bytes(),
+        DiskEntry::Checkpointed {
+            mark: CheckpointMark { at: Timestamp(7), lineage, table_id_next: 5 },
+        }
+        .to_bytes(),
+    ];
+    for message in messages() {
+        if let Message::Replicate(Replicate { record, .. }) = message {
+            let mut bytes = Vec::new();
+            encode_record(shard, lineage, position, &record, &mut bytes);
+            entries.push(bytes);
+        }
+    }
+    assert!(6 < entries.len(), "records of several kinds");
+    let mut writer = CheckpointBlockWriter::new(shard, TableId(7));
+    for number in 0..5 {
+        writer.add(&[number; 9], Timestamp(u64::from(number)), &[1; 30]);
+    }
+    let rows = writer.take();
+    let contents = CheckpointContents {
+        newest: Timestamp(9),
+        lineage,
+        shards: vec![(shard, 77), (ShardId(4), 78)],
+        sections: vec![CheckpointSection {
+            number: 1,
+            shard,
+            table: TableId(7),
+            newest: Timestamp(8),
+        }],
+    };
+    let (cluster, node, part) = (ClusterId(5), NodeId(2), WorkerId(1));
+    let restarts = [(Lineage(1), Timestamp(3))].into();
+    let history = History { lineage, restarts, catalogue: Catalogue::default() };
+    let backup = BackupContents {
+        cluster,
+        id: 1,
+        run: 2,
+        at: Timestamp(8),
+        unix_micros: 9,
+        history: history.clone(),
+        parts: vec![BackupPart { node, part, shards: vec![shard] }],
+    };
+    let copies = [
+        CopyBlock::Backup { contents: backup, part: 0, store: 4 },
+        CopyBlock::Archive(ArchiveContents { cluster, node, part, store: 4, from: 5 }),
+        CopyBlock::Begins(contents.shards.clone()),
+        CopyBlock::Rows(Bytes(rows.clone())),
+        CopyBlock::Entries(entries.iter().map(|entry| (9, Bytes(entry.clone()))).collect()),
+        CopyBlock::Mark(ArchiveMark { unix_micros: 3, at: Timestamp(4), history: Some(history) }),
+        CopyBlock::End { up_to: 6 },
+    ];
+
+    let mut random = random_numbers();
+    let mut refused = 0;
+    for entry in &entries {
+        let is_refused = |hostile: &[u8]| {
+            _ = DiskEntry::without_rows(hostile);
+            DiskEntry::from_bytes(hostile).is_err()
+        };
+        refused += refused_of(entry, &mut random, is_refused);
+    }
+    refused +=
+        refused_of(&rows, &mut random, |hostile| CheckpointBlock::from_bytes(hostile).is_err());
+    let is_refused = |hostile: &[u8]| CheckpointContents::from_bytes(hostile).is_err();
+    refused += refused_of(&contents.to_bytes(), &mut random, is_refused);
+    for copy in &copies {
+        let is_refused = |hostile: &[u8]| CopyBlock::from_bytes(hostile).is_err();
+        refused += refused_of(&copy.to_bytes(), &mut random, is_refused);
+    }
+    assert!(refused > 1_000, "only {refused} damaged blocks and entries were refused");
 }
