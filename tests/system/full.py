@@ -10,7 +10,7 @@ from isolation_client import Session
 from power import kill_all
 
 MIB = 1 << 20
-# Of a file of the log; each worker has one that it writes, and one for when there is no room for another.
+# Four files of the log: the one that a worker writes, one for when there is no room for another, and as many that are kept.
 LOG_FILE = 64 * MIB
 VALUE_BYTES = 400_000
 

@@ -460,7 +460,8 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
 }
 
 /// A node that serves, or rests, rests to its end: where all nodes of a box, or of a cluster, are signalled at once, and who looks after
-/// them with them, the disks have what was committed, and others stay for those that rest last. One that hands over is not to do so any more.
+/// them with them, the disks have what was committed, and others stay for those that rest last. One that hands over is not to do so any
+/// more.
 fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
     shared.log.info("stop: asked for by a signal");
     if shared.is_ready() && (shared.is_resting() || !shared.is_stopping()) {

@@ -501,7 +501,7 @@ fn refused_of(
             let at = (random() % hostile.len() as u64) as usize;
             hostile[at] = random() as u8;
         }
-        if random() % 4 == 0 {
+        if random().is_multiple_of(4) {
             hostile.truncate((random() % bytes.len() as u64) as usize);
         }
         refused += u32::from(is_refused(&hostile));

@@ -31,6 +31,9 @@ fn page_count_max(admission: Admission) -> usize {
     }
 }
 
+/// What is needed for one of many things is fetched into the cache so many of them before its turn: that takes about as long.
+pub const PREFETCHED_AHEAD: usize = 16;
+
 /// No block, no record.
 pub(crate) const NIL: u32 = u32::MAX;
 

@@ -13,7 +13,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::arena::{Arena, BLOCK_SIZE, NIL, read_u32, read_u64, write_u32, write_u64};
+use crate::arena::{
+    Arena, BLOCK_SIZE, NIL, PREFETCHED_AHEAD, read_u32, read_u64, write_u32, write_u64,
+};
 use crate::heap::Heap;
 
 const BUCKET_SIZE: usize = 64;
@@ -28,9 +30,6 @@ const _: () = assert!(TAGS + ENTRIES == REFERENCES);
 const LOAD_MAX: usize = 8;
 /// And below which it shrinks.
 const LOAD_MIN: usize = 4;
-
-/// So many entries before it comes is what an entry needs fetched.
-const AHEAD: usize = 16;
 
 /// The most blocks one insertion can take: an overflow bucket, and for the split a bucket and an overflow bucket each side.
 pub(crate) const BLOCKS_PER_INSERT: usize = 4;
@@ -131,10 +130,7 @@ impl HashIndex {
 
     /// The entries whose hashes are asked for when the table grows for the time after the next.
     pub fn for_each_to_move(&self, arena: &Arena, mut visit: impl FnMut(u32)) {
-        let buddy = Self::buddy(self.bucket_count + 2);
-        if buddy < self.bucket_count {
-            self.for_each_in(arena, buddy, &mut visit);
-        }
+        self.for_each_in(arena, Self::buddy(self.bucket_count + 2), &mut visit);
     }
 
     /// Adds entries that are not there, hash and reference, of those that were reserved for: bucket after bucket, so that each is
@@ -142,7 +138,7 @@ impl HashIndex {
     pub fn insert_reserved(&mut self, arena: &mut Arena, entries: &mut [(u64, u32)]) {
         entries.sort_unstable_by_key(|(hash, _)| self.bucket_of(*hash));
         for (index, &(hash, reference)) in entries.iter().enumerate() {
-            if let Some((later, _)) = entries.get(index + AHEAD) {
+            if let Some((later, _)) = entries.get(index + PREFETCHED_AHEAD) {
                 self.prefetch(arena, *later);
             }
             self.insert_into(arena, self.bucket_of(hash), tag_of(hash), reference);

@@ -8,8 +8,8 @@ use protocol::disk::CheckpointRow;
 use protocol::message::{Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
 use storage::{
-    Charge, LoadError, LockTable, MemoryFull, PagePool, Partition, Pieces, RowChange, RowHandle,
-    Sorting, Undo,
+    Charge, LoadError, LockTable, MemoryFull, PREFETCHED_AHEAD, PagePool, Partition, Pieces,
+    RowChange, RowHandle, Sorting, Undo,
 };
 use types::{
     Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
@@ -25,9 +25,6 @@ use super::parked::Parked;
 use super::reconcile::Reconciling;
 use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::worker::Time;
-
-/// So many rows before it is its turn what a row needs is fetched into the cache.
-const LOADED_AHEAD: usize = 16;
 
 /// One node's replica of a shard.
 pub struct Shard {
@@ -382,9 +379,9 @@ impl Shard {
                 replica.partition.will_load(&write.key);
             }
         };
-        writes.iter().take(LOADED_AHEAD).for_each(|write| will_load(&self.tables, write));
+        writes.iter().take(PREFETCHED_AHEAD).for_each(|write| will_load(&self.tables, write));
         for (index, Write { table, key, row }) in writes.iter().enumerate() {
-            if let Some(later) = writes.get(index + LOADED_AHEAD) {
+            if let Some(later) = writes.get(index + PREFETCHED_AHEAD) {
                 will_load(&self.tables, later);
             }
             let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));

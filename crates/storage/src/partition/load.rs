@@ -13,7 +13,7 @@ use types::hash::{first_word, hash64};
 
 use super::version::{self, Header};
 use super::{Partition, RowChange, entry_key};
-use crate::arena::NIL;
+use crate::arena::{NIL, PREFETCHED_AHEAD};
 use crate::heap::Heap;
 use crate::pool::Admission;
 use crate::tree::{Appending, Tree};
@@ -29,9 +29,6 @@ const GROWTH: usize = 2;
 
 /// So many rows are removed before the others are looked through, at least. Tests have few.
 const REMOVED_MIN: usize = if cfg!(test) { 8 } else { 1024 };
-
-/// So many rows before it is its turn a row is fetched into the cache.
-const AHEAD: usize = 16;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum LoadError {
@@ -253,7 +250,7 @@ impl Partition {
 
 /// The first of these rows has its turn.
 fn prefetch_ahead(heap: &Heap, rows: &[u32]) {
-    if let Some(later) = rows.get(AHEAD) {
+    if let Some(later) = rows.get(PREFETCHED_AHEAD) {
         heap.prefetch(*later);
     }
 }
