@@ -4,7 +4,7 @@ import os
 
 from cluster import wait_for
 from damage import checkpoints_of, first_log_file
-from full import LOG_FILE, VALUE_BYTES, value
+from full import LOG_FILES, VALUE_BYTES, value
 from isolation_client import Session
 from power import kill_all
 
@@ -41,7 +41,7 @@ def write_until_again(cluster, number):
         answer = session.execute(f"REPLACE INTO d.busy VALUES (1, '{value(number)}')")
         assert answer.error is None, answer
         number += 1
-        assert number * VALUE_BYTES < begin * VALUE_BYTES + 8 * LOG_FILE, "a checkpoint is made when the log has grown"
+        assert number * VALUE_BYTES < begin * VALUE_BYTES + 8 * LOG_FILES, "a checkpoint is made when the log has grown"
     return number
 
 

@@ -5,7 +5,7 @@ import glob
 import os
 
 from cluster import is_ours, wait_for
-from full import LOG_FILE, VALUE_BYTES, log_of, value
+from full import LOG_FILES, VALUE_BYTES, log_of, value
 from isolation_client import Session
 
 ROWS = 200
@@ -41,7 +41,7 @@ def with_rows(environment, checkpoints):
             answer = session.execute(f"REPLACE INTO d.t VALUES (1000, '{value(number)}')")
             assert answer.error is None, answer
             number += 1
-            assert number * VALUE_BYTES < 8 * LOG_FILE, "a checkpoint is made when the log has grown"
+            assert number * VALUE_BYTES < 8 * LOG_FILES, "a checkpoint is made when the log has grown"
         cluster.sql(2, "DELETE FROM d.t WHERE id = 1000")
     for id in range(20):
         cluster.sql(2, f"UPDATE d.t SET v = 'changed {id}' WHERE id = {id}")

@@ -10,8 +10,8 @@ from isolation_client import Session
 from power import kill_all
 
 MIB = 1 << 20
-# Four files of the log: the one that a worker writes, one for when there is no room for another, and as many that are kept.
-LOG_FILE = 64 * MIB
+# Four files of the log: the one that a worker writes, one for when there is no room for another, and some that are kept.
+LOG_FILES = 64 * MIB
 VALUE_BYTES = 400_000
 
 
@@ -54,7 +54,7 @@ def test_disk(environment):
     and are durable. When there is room again, writes are, too. Then all processes are killed: everything acknowledged is there."""
     cluster = environment.new_cluster("data")
     device = os.path.join(cluster.dir, "node3.rows")
-    with small_device(cluster, device, 4 * LOG_FILE):
+    with small_device(cluster, device, 4 * LOG_FILES):
         cluster.up("--workers", "1", "--durability", "always")
         cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v MEDIUMTEXT); "
                        "INSERT INTO d.t VALUES (0, '')")
@@ -68,7 +68,7 @@ def test_disk(environment):
         written, refused = 0, None
         # The log goes on in what it has, and then in what was kept back for deletions and what is under way.
         while refused is None:
-            assert written * VALUE_BYTES < 3 * LOG_FILE, "it is never refused"
+            assert written * VALUE_BYTES < 3 * LOG_FILES, "it is never refused"
             answer = sessions[written % 2].execute(f"UPDATE d.t SET v = '{value(written + 1)}' WHERE id = 0")
             if answer.error is None:
                 written += 1

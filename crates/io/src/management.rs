@@ -234,6 +234,12 @@ async fn answer_request(
         "abort_restore" => jobs.abort_restore(),
         "rest" => Ok(json!({ "ok": true, "rested": shared.rest() })),
         "stop" => {
+            // Who ends a process of its own names it: another one may have the directory.
+            let wanted = request.get("pid").and_then(Value::as_u64);
+            let own = std::process::id();
+            if wanted.is_some_and(|pid| pid != u64::from(own)) {
+                return Err(format!("this is process {own}, and another one is to stop"));
+            }
             shared.log.info("stop: asked for on the management socket");
             shared.begin_shutdown();
             Ok(json!({ "ok": true }))

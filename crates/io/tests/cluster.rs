@@ -124,7 +124,10 @@ fn a_cluster_forms_reports_and_stops() {
     let refused = NodeServer::start(second).err().unwrap();
     assert!(matches!(refused, StartError::AlreadyRunning { .. }), "{refused}");
 
-    assert_eq!(ask(dir, 2, json!({"command": "stop"})).unwrap(), json!({"ok": true}));
+    let another = ask(dir, 2, json!({"command": "stop", "pid": std::process::id() + 1}));
+    assert!(another.unwrap_err().to_string().contains("another one is to stop"));
+    let own = json!({"command": "stop", "pid": std::process::id()});
+    assert_eq!(ask(dir, 2, own).unwrap(), json!({"ok": true}));
     nodes[1].wait();
     assert!(!nodes[1].is_ready());
     assert!(!management.exists());

@@ -146,7 +146,7 @@ pub enum Mutation {
     DeletedNotWaitedFor,
     /// At `always`, tell a commit before the disks hold it (breaks R4).
     AlwaysNotAwaited,
-    /// Start the cluster again without a group that no disk is there of (breaks R9).
+    /// Start the cluster again without a group that no disk is there of, and without waiting for it (breaks R9).
     GroupLeftOut,
 }
 

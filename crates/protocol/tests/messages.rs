@@ -494,6 +494,7 @@ fn refused_of(
     random: &mut impl FnMut() -> u64,
     is_refused: impl Fn(&[u8]) -> bool,
 ) -> u32 {
+    assert!(!is_refused(bytes), "whole ones are taken");
     let mut refused = 0;
     for _ in 0..400 {
         let mut hostile = bytes.to_vec();

@@ -445,7 +445,7 @@ impl Options {
     pub fn with_deletions(mut self) -> Options {
         self.only_deletes = true;
         // Nobody waits for a disk: what it lacks when the power fails is what these worlds are about.
-        self.fill_backlog_max = None;
+        (self.fill_backlog_max, self.durability) = (None, Durability::WhenAlone);
         self.log_growth_max = Some(Random::new(self.seed ^ 0xde1e7e).logarithmic(1, 60));
         self.with_work(&[], 0)
     }

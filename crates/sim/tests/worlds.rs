@@ -351,11 +351,8 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
                 Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }
             }
             Mutation::GroupLeftOut => cut_and_without_power(*seed),
-            // Many must be told of before a checkpoint has them.
             Mutation::DeletedNotWaitedFor => {
-                let durability = Durability::WhenAlone;
-                let options = Options::of_seed(*seed, 20).with_power_failures().with_deletions();
-                Options { durability, ..options }
+                Options::of_seed(*seed, 20).with_power_failures().with_deletions()
             }
             _ => Options::of_seed(*seed, 3),
         };

@@ -13,6 +13,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Where it looks at rows for that, after a minute.
 const TIMEOUT_OF_SUMS: Duration = Duration::from_secs(65);
 const TIMEOUT_AT_ONCE: Duration = Duration::from_millis(200);
+const TIMEOUT_TO_END: Duration = Duration::from_secs(2);
 /// A node that has much to do may let questions be for a while.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
@@ -31,9 +32,9 @@ pub fn has_rested(socket: &Path) -> bool {
     answer.is_ok_and(|answer| answer["rested"] == json!(true))
 }
 
-/// Has a node end now, rested or not. False if it does not answer.
-pub fn end(socket: &Path) -> bool {
-    request_at_once(socket, &json!({"command": "stop"})).is_ok()
+/// Has the node of a process end now, rested or not. False if it does not answer, or the socket is another process's.
+pub fn end(pid: u32, socket: &Path) -> bool {
+    management_request(socket, &json!({"command": "stop", "pid": pid}), TIMEOUT_TO_END).is_ok()
 }
 
 /// The nodes of a directory, as far as it tells.

@@ -96,8 +96,8 @@ pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
 /// Has nodes end, process and management socket of each, whether they have rested or not. Those that do not answer are signalled: twice, as
 /// one that serves would rest at the first, and with two signals, as of two that are the same a process may get one.
 pub fn end_nodes(nodes: &[(u32, &Path)]) -> Result<(), String> {
-    let silent: Vec<u32> =
-        nodes.iter().filter(|(_, socket)| !manage::end(socket)).map(|(pid, _)| *pid).collect();
+    let silent = nodes.iter().filter(|(pid, socket)| !manage::end(*pid, socket));
+    let silent: Vec<u32> = silent.map(|(pid, _)| *pid).collect();
     for each in [Signal::TERM, Signal::INT] {
         silent.iter().try_for_each(|pid| signal(*pid, each))?;
     }

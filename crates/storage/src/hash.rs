@@ -128,7 +128,7 @@ impl HashIndex {
         grows
     }
 
-    /// The entries whose hashes are asked for when the table grows for the time after the next.
+    /// The entries whose hashes are asked for when the table grows for the time after the next. It has entries.
     pub fn for_each_to_move(&self, arena: &Arena, mut visit: impl FnMut(u32)) {
         self.for_each_in(arena, Self::buddy(self.bucket_count + 2), &mut visit);
     }

@@ -52,8 +52,7 @@ impl Work for Deletions {
         for (id, done) in &mut *self.actors.borrow_mut() {
             if !stage.is_lost(*id as u64) {
                 let is_before = |at: &&u64| **at < acknowledged_before;
-                let count = done.acknowledged.iter().filter(is_before).count();
-                done.promised = done.promised.max(count);
+                done.promised = done.acknowledged.iter().filter(is_before).count();
             }
         }
     }
@@ -102,12 +101,7 @@ async fn run(mut actor: Actor, actors: Rc<RefCell<BTreeMap<i64, Done>>>) {
             return;
         }
         let at = actor.stage.next_event();
-        if let Some(done) = actors.borrow_mut().get_mut(&id) {
-            done.acknowledged.push(at);
-            if actor.stage.is_durable_when_told {
-                done.promised = done.acknowledged.len();
-            }
-        }
+        actors.borrow_mut().get_mut(&id).expect("just made").acknowledged.push(at);
         actor.acknowledged();
         actor.think().await;
         if actor.stage.is_stopping() || number == ROWS {

@@ -28,7 +28,7 @@ struct Written {
     generation: u64,
     /// At which event each of its rows was acknowledged, in order.
     acknowledged: Vec<u64>,
-    /// So many of them were committed before a checkpoint began that is done, or were not told before.
+    /// So many of them were committed before a checkpoint began that is done; at `always` all that were acknowledged.
     promised: usize,
     /// So many were found by those that came after it.
     found: Option<usize>,
