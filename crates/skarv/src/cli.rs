@@ -112,7 +112,7 @@ pub struct UpOptions {
     /// what was committed later. Their processes must not run. Of no effect where the rows are all there, and for one start only.
     #[arg(long, conflicts_with = "initial")]
     pub lossy: bool,
-    /// Does not start again a node that died.
+    /// Does not start again a node that died. (One that finds damage before it serves begins again all the same, with an empty disk.)
     #[arg(long)]
     pub no_restart: bool,
     /// Returns when the cluster is ready, and leaves it running; `skarv down` stops it.

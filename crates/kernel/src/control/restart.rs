@@ -298,10 +298,10 @@ impl Restarts {
                 let is_loading = !is_waited_for && is_live(member);
                 points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
             }
-            if points.is_empty() && context.node.mutation == Mutation::GroupLeftOut {
-                continue;
-            }
             if points.is_empty() {
+                if context.node.mutation == Mutation::GroupLeftOut {
+                    continue;
+                }
                 let (back, away): (Vec<&Member>, Vec<&Member>) =
                     active(group).partition(|member| self.successor(member).is_some());
                 if state.restart.is_some() && active(group).any(is_live) {

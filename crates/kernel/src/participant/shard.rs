@@ -374,20 +374,22 @@ impl Shard {
 
     /// In a cluster restart: what a transaction has made of some rows, out of the log.
     pub(crate) fn load_writes(&mut self, writes: &[Write], ts: Timestamp) -> Result<(), String> {
-        let will_load = |tables: &BTreeMap<TableId, TableReplica>, write: &Write| {
-            if let Some(replica) = tables.get(&write.table) {
-                replica.partition.will_load(&write.key);
-            }
-        };
-        writes.iter().take(PREFETCHED_AHEAD).for_each(|write| will_load(&self.tables, write));
+        writes.iter().take(PREFETCHED_AHEAD).for_each(|write| self.will_load(write));
         for (index, Write { table, key, row }) in writes.iter().enumerate() {
             if let Some(later) = writes.get(index + PREFETCHED_AHEAD) {
-                will_load(&self.tables, later);
+                self.will_load(later);
             }
             let change = row.as_ref().map_or(RowChange::Delete, |row| RowChange::Put(row));
             self.load_row(*table, key, change, ts)?;
         }
         Ok(())
+    }
+
+    /// This write is soon to be loaded.
+    fn will_load(&self, write: &Write) {
+        if let Some(replica) = self.tables.get(&write.table) {
+            replica.partition.will_load(&write.key);
+        }
     }
 
     /// In a cluster restart: a committed row out of the log.
