@@ -58,8 +58,9 @@ pub const KEPT_PER_WRITE: usize = 256;
 pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
 /// A local checkpoint is not begun before a part's log has grown by so many bytes: with few rows most of what the disk costs is that they
-/// are written again and again. So a part of 200 MB of rows comes to 2.3 to 2.6 times that on the disk (tests/bench/checkpoint.py).
-pub const LOG_GROWTH_MIN: u64 = 144 << 20;
+/// are written again and again. So a part of 200 MB of rows comes to up to two and a half times that on the disk
+/// (tests/bench/checkpoint.py).
+pub const LOG_GROWTH_MIN: u64 = 120 << 20;
 /// Where there is no room for more log it is begun sooner: it frees files of the log.
 pub const LOG_GROWTH_SHORT_OF_ROOM: u64 = 64 << 20;
 

@@ -11,7 +11,7 @@
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
 //! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by seven sixteenths of what the
 //! rows take, so a part that nobody writes to is never written again; where the disk is short of room sooner, because it frees the log.
-//! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by half of that again.
+//! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by five eighths of that again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -204,7 +204,7 @@ impl LocalCheckpoints {
             pace: Pace {
                 began: context.now,
                 log_end: store.end(part),
-                log_growth: growth_max / 2,
+                log_growth: growth_max / 8 * 5,
                 rows_expected,
                 rows: 0,
                 bytes: 0,
