@@ -2,10 +2,11 @@
 does that when there is room again."""
 
 import contextlib
+import json
 import os
 import subprocess
 
-from cluster import is_ours, wait_for
+from cluster import ByHand, is_ours, wait_for
 from isolation_client import Session
 from power import kill_all
 
@@ -122,6 +123,59 @@ def test_memory_restart(environment):
         cluster.desc("d.t")
     deleted = Session(cluster.sockets()[1], "writer").execute(f"DELETE FROM d.t WHERE id < {count // 2}")
     assert (deleted.error, deleted.changed) == (None, count // 2), deleted
+
+
+def test_memory_of_both(environment):
+    """Both nodes of a pair lead half of a transaction's rows, so each has half of them until the commit, and room for the others only if they
+    count as taken: refused is what would not fit when all has committed. So the cluster starts again with it, in as much memory."""
+    cluster = environment.cluster("data", "--memory", "64M", "--workers", "1", "--durability", "always")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v TEXT)")
+    session = Session(cluster.sockets()[0], "writer")
+    assert session.execute("START TRANSACTION").error is None
+    count = 0
+    while (answer := session.execute(f"INSERT INTO d.t VALUES ({count}, '{value(count)[:20_000]}')")).error is None:
+        count += 1
+        assert count * 20_000 < 64 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    assert count * 20_000 > 40 * MIB, count
+    assert session.execute("COMMIT").error is None
+    kill_all(cluster)
+    cluster.up()
+    assert cluster.sql(3, "SELECT COUNT(*), SUM(LENGTH(v)) FROM d.t") == [[str(count), str(count * 20_000)]]
+    cluster.desc("d.t")
+    print(f"    {count} rows of 20,000 bytes fitted", flush=True)
+
+
+def test_memory_of_the_other(environment):
+    """One of two nodes comes back with half of the memory: what that has no room for is refused on both, also of shards that the other one
+    leads, and deletions make room on both."""
+    cluster = ByHand(environment)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v TEXT)")
+    cluster.kill(3)
+    with open(cluster.config) as file:
+        config = json.load(file)
+    assert config["memory"] == "64M", config
+    cluster.config = environment.path("smaller.config")
+    with open(cluster.config, "w") as file:
+        json.dump({**config, "memory": "32M"}, file)
+    cluster.restart(3)
+    sessions = [Session(os.path.join(cluster.dir(id), "mysql.sock"), f"writer {id}") for id in (2, 3)]
+    count = 0
+    while (answer := sessions[count % 2].execute(f"INSERT INTO d.t VALUES ({count}, '{value(count)[:20_000]}')")).error is None:
+        count += 1
+        assert count * 20_000 < 32 * MIB, "it is never refused"
+    assert answer.error == 1114, answer
+    assert count * 20_000 > 20 * MIB, count
+    # Whoever leads the row that was refused: of twenty more each node leads some.
+    for row in range(count, count + 20):
+        answer = sessions[row % 2].execute(f"INSERT INTO d.t VALUES ({row}, '{value(row)[:20_000]}')")
+        assert answer.error in (None, 1114), answer
+    more = int(cluster.sql(2, "SELECT COUNT(*) FROM d.t")) - count
+    assert more < 10, f"{more} of 20 rows of 20,000 bytes fitted where one had not"
+    assert sessions[0].execute(f"DELETE FROM d.t WHERE id < {count // 2}").error is None
+    wait_for("what was freed is written again",
+             lambda: sessions[0].execute(f"INSERT INTO d.t VALUES (1000000, '{value(0)[:20_000]}')").error is None)
+    cluster.check_equal("d.t")
 
 
 def test_memory(environment):

@@ -26,6 +26,7 @@ mod handover;
 pub mod limits;
 mod local_checkpoint;
 mod local_rows;
+mod memory;
 mod node;
 mod pace;
 pub mod participant;

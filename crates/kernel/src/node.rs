@@ -29,6 +29,7 @@ use crate::limits::{
     FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX,
     SILENCE_HEARTBEATS,
 };
+use crate::memory::Memories;
 use crate::pace::{Awake, Lag};
 use crate::participant::Shard;
 use crate::restart::{self, Found, Loaded};
@@ -148,6 +149,8 @@ pub enum Mutation {
     AlwaysNotAwaited,
     /// Start the cluster again without a group that no disk is there of, and without waiting for it (breaks R9).
     GroupLeftOut,
+    /// Admit what this node has memory for, whatever others have left (breaks R20).
+    MemoryOfOthersIgnored,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
@@ -257,6 +260,7 @@ pub struct NodeShared {
     /// What the disk of each node has room for, as it has said last: a [`Room`]; and whether one of them is short of it.
     rooms: BTreeMap<NodeId, AtomicU8>,
     is_short_of_room: AtomicBool,
+    pub(crate) memories: Memories,
     /// What is loaded from the disk, and what for.
     pub(crate) to_load: parking_lot::Mutex<Option<Arc<ToLoad>>>,
     pub(crate) parts_loaded: AtomicU64,
@@ -362,6 +366,8 @@ impl NodeShared {
         let disks_behind =
             config.nodes.iter().map(|node| (node.id, AtomicBool::new(false))).collect();
         let rooms = config.nodes.iter().map(|node| (node.id, AtomicU8::new(0))).collect();
+        let pool = PagePool::new(memory_limit_bytes);
+        let memories = Memories::new(node, &pool, config.nodes.iter().map(|node| node.id));
         let (mut disk, mut booted, mut parts) = (Found::default(), 0, 0);
         if let Some(store) = &store {
             disk = restart::look(store.as_ref(), &state.shards_of(node))?;
@@ -377,7 +383,8 @@ impl NodeShared {
             journal,
             store,
             config,
-            pool: PagePool::new(memory_limit_bytes),
+            memories,
+            pool,
             mutation,
             shards: OnceLock::new(),
             applied: AtomicU64::new(state.applied),

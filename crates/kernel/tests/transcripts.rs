@@ -49,6 +49,7 @@ transcripts! {
         disk_hangs
         group_away
         left_alone
+        memory_of_all_members
         prepared_is_waited_for
         rests_beside_a_session
         stopped_with_its_disk;

@@ -40,8 +40,9 @@ catalogue! {
     NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
     LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and is waited for; repeated until it is promoted";
     Excluded: "node" -> "node", "views", "your boot is over: end; not numbered";
-    Alive: "node" -> "node", "views", "the sender lives, whom it does not hear, who hangs, how far away each is, and whether its disk has room and keeps up; not numbered";
+    Alive: "node" -> "node", "views", "the sender lives, whom it does not hear, who hangs, how far away each is, and whether its disk has room and keeps up, what memory it has left; not numbered";
     LeaseGranted: "leader" -> "node", "views", "you may answer reads, so long after the Alive that this answers; not numbered";
+    MemoryLeft: "node" -> "members", "views", "the sender has so much left for rows now, and so much will come to the others; not numbered, and in Alive, too";
     Probe: "worker" -> "worker", "views", "nothing: how long its acknowledgement takes tells how the other one is";
     StopNode: "node" -> "node", "handover", "the operator wants you to stop, and perhaps to start again";
     AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";

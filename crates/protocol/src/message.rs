@@ -6,7 +6,7 @@
 use types::wire::Bytes;
 use types::{
     Address, Home, Incarnation, IndexId, Lineage, LogPosition, NodeId, SchemaVersion, ShardId,
-    TableId, Timestamp, TransactionId, Value, wire_enum, wire_struct,
+    Space, TableId, Timestamp, TransactionId, Value, wire_enum, wire_struct,
 };
 
 use crate::control::{ControlOutcome, RaftMessage};
@@ -30,6 +30,7 @@ pub enum Message {
     Excluded(Excluded),
     Alive(Alive),
     LeaseGranted(LeaseGranted),
+    MemoryLeft(Memory),
     Probe(Probe),
     StopNode(StopNode),
     AskLeave(AskLeave),
@@ -86,7 +87,7 @@ pub enum Message {
 wire_enum!(Message {
     0 => Raft(m), 1 => RegisterNode(m), 2 => ChangeSchema(m), 3 => ChangeSchemaDone(m),
     4 => SchemaAdopted(m), 5 => ControlCopy(m), 6 => NodeDead(m),
-    7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m),
+    7 => LearnerReady(m), 8 => Excluded(m), 9 => Alive(m), 10 => LeaseGranted(m), 31 => MemoryLeft(m),
     11 => AskLeave(m), 12 => Handover(m), 13 => StopNode(m), 14 => Probe(m), 15 => RowsLoaded(m),
     16 => Execute(m), 17 => ExecuteOk(m), 18 => ExecuteRefused(m), 19 => Undo(m), 20 => UndoOk(m),
     21 => Prepare(m), 22 => PrepareOk(m), 23 => Commit(m), 24 => CommitOk(m), 25 => Decide(m),
@@ -104,7 +105,13 @@ wire_enum!(Message {
 impl Message {
     /// Sent beside the channels: neither numbered nor sent again.
     pub fn is_unnumbered(&self) -> bool {
-        matches!(self, Message::Excluded(_) | Message::Alive(_) | Message::LeaseGranted(_))
+        matches!(
+            self,
+            Message::Excluded(_)
+                | Message::Alive(_)
+                | Message::LeaseGranted(_)
+                | Message::MemoryLeft(_)
+        )
     }
 }
 
@@ -300,8 +307,28 @@ pub struct Alive {
     pub room: Room,
     /// Much of its log waits for its disk.
     pub is_disk_behind: bool,
+    pub memory: Memory,
 }
-wire_struct!(Alive { at, unheard, stalled, round_trips, is_stopping, room, is_disk_behind });
+wire_struct!(Alive {
+    at,
+    unheard,
+    stalled,
+    round_trips,
+    is_stopping,
+    room,
+    is_disk_behind,
+    memory
+});
+
+/// What a node has of memory for rows (R20).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Ordinary writes may take so much more.
+    pub left: Space,
+    /// What its transactions have taken there, and not at all other members of its group yet.
+    pub owed: Space,
+}
+wire_struct!(Memory { left, owed });
 
 /// What a node's disk has for its log (R21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -223,7 +223,12 @@ fn messages() -> Vec<Message> {
             is_stopping: true,
             room: Room::Reserve,
             is_disk_behind: true,
+            memory: Memory {
+                left: Space { pages: 5, blocks: 50 },
+                owed: Space { pages: 3, blocks: 20 },
+            },
         }),
+        Message::MemoryLeft(Memory::default()),
         Message::LeaseGranted(LeaseGranted { incarnation: Incarnation(9), at: 77 }),
         Message::StopNode(StopNode { restart: true }),
         Message::AskLeave(AskLeave { incarnation: Incarnation(9) }),

@@ -27,6 +27,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --failures         the whole mix: nodes die, freeze, are cut off and stopped; nobody is told of it, the others find out
   --disks            as --power, and disks have no room for a while, or have lost their rows when the power is back
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
+  --memory           the memory for rows is little, and full now and then
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -83,6 +84,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::DeletedNotWaitedFor,
     Mutation::AlwaysNotAwaited,
     Mutation::GroupLeftOut,
+    Mutation::MemoryOfOthersIgnored,
     Mutation::GrantsUnchecked,
 ];
 
@@ -101,6 +103,7 @@ struct Arguments {
     leaves: bool,
     power: bool,
     disks: bool,
+    memory: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -135,6 +138,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         leaves: false,
         power: false,
         disks: false,
+        memory: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -161,6 +165,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--leaves" => parsed.leaves = true,
             "--power" => parsed.power = true,
             "--disks" => parsed.disks = true,
+            "--memory" => parsed.memory = true,
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -284,6 +289,8 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
         if seed % 8 == 7 {
             options = options.with_deletions();
         }
+    } else if arguments.memory {
+        options = options.with_little_memory();
     } else if arguments.leaves {
         options = options.with_leaves();
     } else if arguments.failures {

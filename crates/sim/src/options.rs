@@ -1,6 +1,8 @@
 //! What a seed decides before its world begins: the shape of the cluster, the kinds of faults and how strong they are, and
 //! what its sessions do. Each kind of fault is on in half of the seeds, so that bugs that need one to be *off* show too.
 
+use std::collections::BTreeMap;
+
 use kernel::{ChannelConfig, Mutation, Time};
 use protocol::control::{
     ClusterConfig, Durability, HEARTBEAT_MS, HEARTBEAT_MS_DEFAULT, NodeConfig,
@@ -66,6 +68,8 @@ pub struct Options {
     pub full_disks: Vec<FullDisk>,
     /// When the power fails, a disk of a group is found damaged, in so many of a thousand cases, if another of the group is whole.
     pub disks_lost_per_mille: u32,
+    /// Bytes of memory for the rows of each data node, if it is to be full now and then.
+    pub memories: BTreeMap<NodeId, u64>,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
     pub sessions: Vec<u32>,
     /// So much faster or slower than the world's a node's clock may run.
@@ -280,6 +284,7 @@ impl Options {
             only_deletes: false,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
+            memories: BTreeMap::new(),
             sessions: Vec::new(),
             drift_max_ppm: 0,
             think_max: random.logarithmic(4 * MILLISECOND, 60 * MILLISECOND),
@@ -472,6 +477,23 @@ impl Options {
             });
         }
         options
+    }
+
+    /// Little memory, another one for each data node, and nothing but work that fills it. What a node says reaches the others soon: what
+    /// is taken meanwhile must fit into what they keep back.
+    pub fn with_little_memory(mut self) -> Options {
+        let mut random = Random::new(self.seed ^ 0x3e3);
+        self.faults = Faults {
+            delay: Delay::MILD,
+            contention_per_mille: self.faults.contention_per_mille,
+            ..Faults::NONE
+        };
+        self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
+        // What a shard has free in its pages is no room for another.
+        let least = 24 + u64::from(self.shards_per_group);
+        let nodes = self.cluster_config().data_nodes().into_iter();
+        self.memories = nodes.map(|node| (node, random.between(least, 2 * least) << 20)).collect();
+        self.with_work(&[], 0)
     }
 
     /// Three to six kinds of work, with about a dozen sessions together, whatever the number of workers.

@@ -106,7 +106,7 @@ pub fn numbers(table: &Table, row: &[u8]) -> Vec<i64> {
     columns.filter_map(number).collect()
 }
 
-fn op(table: &Table, kind: OpKind) -> Op {
+pub fn op(table: &Table, kind: OpKind) -> Op {
     Op { table: table.id, version: table.version, kind }
 }
 

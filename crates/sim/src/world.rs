@@ -674,6 +674,13 @@ impl World {
             host.client.set_clock(UNIX_MICROS_AT_START + self.now as i64, now);
         }
         worker.kernel.step(now, input, &mut outbox);
+        let pool = &self.nodes[&address.node].pool;
+        let (used, limit) = (pool.used(), pool.limit());
+        assert!(
+            used <= limit,
+            "rows take {used} bytes of node {}, which has {limit}",
+            address.node
+        );
         if let (Some(host), Some(state)) = (&worker.session, outbox.state.take()) {
             host.client.set_state(state);
             self.schema_news.post(0);
@@ -871,7 +878,8 @@ fn boot(
         journal: Arc::<DiskJournal>::clone(&disk.journal),
         store: disk.store.as_ref().map(|store| Arc::<MemoryStore>::clone(store) as Arc<dyn Store>),
     };
-    let shared = NodeShared::new(boot, config.clone(), MEMORY_LIMIT_BYTES, options.mutation);
+    let memory = options.memories.get(&node.id).copied().unwrap_or(MEMORY_LIMIT_BYTES);
+    let shared = NodeShared::new(boot, config.clone(), memory, options.mutation);
     let shared = shared.expect("the disk gives back what it was given");
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);

@@ -69,6 +69,15 @@ fn play(
     worlds.map(|options| times(expect_success(&with(options)))).sum()
 }
 
+/// R20: no node ever has more rows than it has memory, whichever of its group has less, and whoever leads them.
+#[test]
+fn full_memories() {
+    for shape in [Shape::Single, Shape::Pair, Shape::TwoGroups, Shape::Triple] {
+        let refused = play(shape, 4, Options::with_little_memory, |outcome| outcome.refusals);
+        assert!(0 < refused, "{shape:?}: the memory was never full");
+    }
+}
+
 /// Each with the loss of a node.
 #[test]
 fn losses() {
@@ -351,6 +360,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
                 Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }
             }
             Mutation::GroupLeftOut => cut_and_without_power(*seed),
+            Mutation::MemoryOfOthersIgnored => Options::of_seed(*seed, 6).with_little_memory(),
             Mutation::DeletedNotWaitedFor => {
                 Options::of_seed(*seed, 20).with_power_failures().with_deletions()
             }

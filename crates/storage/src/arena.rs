@@ -10,11 +10,14 @@
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::Arc;
 
+use types::Space;
+
 use crate::pool::{Admission, MemoryFull, PAGE_SIZE, PageBytes, PagePool};
 
-pub(crate) const BLOCK_SIZE: usize = 4096;
+/// Bytes of a block.
+pub const BLOCK_SIZE: usize = 4096;
 pub(crate) type Block = [u8; BLOCK_SIZE];
-const BLOCKS_PER_PAGE: usize = PAGE_SIZE / BLOCK_SIZE;
+pub(crate) const BLOCKS_PER_PAGE: usize = PAGE_SIZE / BLOCK_SIZE;
 const ALL_FREE: u8 = 0xff;
 const _: () = assert!(BLOCKS_PER_PAGE == ALL_FREE.count_ones() as usize);
 
@@ -107,6 +110,7 @@ impl Arena {
             let slot = mask.trailing_zeros();
             self.free[page as usize] = mask & (mask - 1);
             self.free_count -= 1;
+            self.pool.remove_free_blocks(1);
             return page * BLOCKS_PER_PAGE as u32 + slot;
         }
     }
@@ -116,6 +120,7 @@ impl Arena {
         assert!(self.free[page] & bit == 0);
         self.free[page] |= bit;
         self.free_count += 1;
+        self.pool.add_free_blocks(1);
         if self.free[page] == ALL_FREE {
             self.remove_page(page);
         } else if !self.listed[page] {
@@ -154,8 +159,10 @@ impl Arena {
         std::hint::black_box(*byte);
     }
 
-    pub fn page_count(&self) -> usize {
-        self.page_count
+    /// What is in use of it.
+    pub fn taken(&self) -> Space {
+        let blocks = self.page_count * BLOCKS_PER_PAGE - self.free_count;
+        Space { pages: self.page_count as u64, blocks: blocks as u64 }
     }
     /// Bytes of the pages and of the table that finds them.
     pub fn memory_bytes(&self) -> u64 {
@@ -184,6 +191,7 @@ impl Arena {
         self.pages[page] = Some(bytes);
         self.free[page] = ALL_FREE;
         self.free_count += BLOCKS_PER_PAGE;
+        self.pool.add_free_blocks(BLOCKS_PER_PAGE);
         self.page_count += 1;
         if !self.listed[page] {
             self.listed[page] = true;
@@ -195,6 +203,7 @@ impl Arena {
         self.pool.give_back(bytes);
         self.free[page] = 0;
         self.free_count -= BLOCKS_PER_PAGE;
+        self.pool.remove_free_blocks(BLOCKS_PER_PAGE);
         self.page_count -= 1;
         self.vacant.push(page as u32);
         if self.page_count == 0 {
@@ -210,6 +219,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         self.settle();
+        self.pool.remove_free_blocks(self.free_count);
         for bytes in self.pages.drain(..).flatten() {
             self.pool.give_back(bytes);
         }
@@ -251,6 +261,7 @@ mod tests {
     fn blocks_against_a_model() {
         let pool = PagePool::new(1 << 30);
         let mut arena = Arena::new(Arc::clone(&pool));
+        let empty = pool.left_for_writes();
         let mut model: Vec<(u32, u8)> = Vec::new();
         let mut random = Random(7);
         for step in 0..20_000u32 {
@@ -265,12 +276,15 @@ mod tests {
                 assert!(arena.block(block).iter().all(|&byte| byte == fill));
                 arena.free(block);
             }
-            assert_eq!(pool.used(), (arena.page_count() * PAGE_SIZE) as u64);
+            let taken = Space { pages: pool.used() / PAGE_SIZE as u64, blocks: model.len() as u64 };
+            assert_eq!(arena.taken(), taken);
+            let left = pool.left_for_writes().blocks;
+            assert_eq!(left, empty.blocks - taken.blocks);
         }
         for (block, _) in model {
             arena.free(block);
         }
-        assert_eq!(pool.used(), 0);
+        assert_eq!((pool.used(), pool.left_for_writes()), (0, empty));
         assert_eq!(arena.memory_bytes(), 0);
     }
 
@@ -288,8 +302,10 @@ mod tests {
         }
         arena.settle();
         assert_eq!(pool.used(), 2 * PAGE_SIZE as u64);
+        assert_eq!(pool.left_for_writes(), Space { pages: 7, blocks: 7 * 8 + 7 });
         drop(arena);
         assert_eq!(pool.used(), 0);
+        assert_eq!(pool.left_for_writes(), Space { pages: 9, blocks: 9 * 8 });
     }
 
     /// Near the most that a partition may have, writes are refused first, then deletions; what must not fail has the rest.

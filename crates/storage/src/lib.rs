@@ -27,6 +27,7 @@ mod pool;
 mod random;
 mod tree;
 
+pub use arena::BLOCK_SIZE;
 pub use arena::PREFETCHED_AHEAD;
 pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
 pub use partition::{

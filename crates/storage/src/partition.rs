@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use types::hash::hash64;
 use types::key::{index_entry_key, index_key_of_row};
-use types::{Index, IndexId, RowLayout, RowView, Table, Timestamp, TransactionId};
+use types::{Index, IndexId, RowLayout, RowView, Space, Table, Timestamp, TransactionId};
 
 use crate::arena::NIL;
 use crate::hash::HashIndex;
@@ -396,7 +396,7 @@ impl Partition {
         self.prunable.clear();
         self.live_count = 0;
         self.saved = None;
-        assert!(self.heap.arena.page_count() == 0);
+        assert!(self.heap.arena.taken() == Space::NONE);
     }
 
     /// Committed rows that are not deleted.
@@ -421,6 +421,11 @@ impl Partition {
         self.heap.arena.memory_bytes()
             + self.hash.directory_bytes()
             + (self.prunable.len() * QUEUE_ENTRY) as u64
+    }
+
+    /// What its rows and indexes take.
+    pub fn taken(&self) -> Space {
+        self.heap.arena.taken()
     }
 
     /// A sum over the newest committed versions of all live rows, the same for the same rows in any order and with any

@@ -15,6 +15,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use types::Space;
+
+use crate::arena::BLOCKS_PER_PAGE;
+
 /// Bytes of a page.
 pub const PAGE_SIZE: usize = 32 * 1024;
 pub(crate) type PageBytes = [u8; PAGE_SIZE];
@@ -64,6 +68,8 @@ pub struct PagePool {
     reusing_count_max: u64,
     /// Pages taken or promised. May pass `page_count_max` by what the reserve could not cover.
     page_count: AtomicU64,
+    /// Blocks that partitions have free in their pages.
+    free_block_count: AtomicU64,
     spare: Mutex<Spare>,
 }
 
@@ -88,6 +94,7 @@ impl PagePool {
             ordinary_count_max: page_count_max - reserve,
             reusing_count_max: page_count_max - reserve + reserve / 4,
             page_count: AtomicU64::new(0),
+            free_block_count: AtomicU64::new(0),
             spare: Mutex::new(Spare {
                 pages: Vec::new(),
                 count_max: SPARE_COUNT_MAX,
@@ -129,6 +136,23 @@ impl PagePool {
     /// Bytes that are left of it, reserve included.
     pub fn left(&self) -> u64 {
         self.limit().saturating_sub(self.used())
+    }
+    /// What ordinary writes may take of it yet: pages, and the blocks of these and of those that partitions have, whichever that is.
+    pub fn left_for_writes(&self) -> Space {
+        let taken = self.page_count.load(Ordering::Relaxed);
+        let in_pages = BLOCKS_PER_PAGE as u64;
+        let free = self.free_block_count.load(Ordering::Relaxed);
+        let blocks = self.ordinary_count_max * in_pages + free;
+        Space {
+            pages: self.ordinary_count_max.saturating_sub(taken),
+            blocks: blocks.saturating_sub(taken * in_pages),
+        }
+    }
+    pub(crate) fn add_free_blocks(&self, count: usize) {
+        self.free_block_count.fetch_add(count as u64, Ordering::Relaxed);
+    }
+    pub(crate) fn remove_free_blocks(&self, count: usize) {
+        self.free_block_count.fetch_sub(count as u64, Ordering::Relaxed);
     }
     /// A page for an ordinary write. Its bytes are zero or what its last owner left.
     pub fn try_allocate(self: &Arc<Self>) -> Result<Page, MemoryFull> {

@@ -150,9 +150,16 @@ impl Leases {
         let room = context.node.room_of(context.node.node);
         let is_disk_behind = context.node.is_disk_behind(context.node.node);
         (self.room_told, self.behind_told) = (room, is_disk_behind);
-        let at = context.now;
-        let alive = Alive { at, unheard, stalled, round_trips, is_stopping, room, is_disk_behind };
-        let message = Message::Alive(alive);
+        let message = Message::Alive(Alive {
+            at: context.now,
+            unheard,
+            stalled,
+            round_trips,
+            is_stopping,
+            room,
+            is_disk_behind,
+            memory: context.node.memories.own(),
+        });
         for node in others(context) {
             let to = Address { node, worker: WorkerId(0) };
             context.channels.send_unnumbered(to, &message, context.outbox);
@@ -316,6 +323,7 @@ impl Leases {
         let node = from.address.node;
         context.node.learn_room(node, message.room);
         context.node.learn_disk_behind(node, message.is_disk_behind);
+        context.node.memories.learn(node, message.memory);
         if message.unheard.contains(&context.node.node) {
             // It is to hear this one soon, if it can.
             self.alive_sent = 0;

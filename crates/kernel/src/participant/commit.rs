@@ -24,6 +24,7 @@ use types::{LogPosition, ShardId, Timestamp, TransactionId};
 
 use super::long::{End, EndingRows, Outcome};
 use super::shard::{Answer, CommitAsked, InFlight, Prepared, Shard, TransactionState};
+use crate::memory::Owed;
 use crate::node::{Mutation, NodeStatistics};
 use crate::worker::Context;
 
@@ -247,12 +248,16 @@ impl Shard {
                 self.writes_of(transaction, entry.sent..entry.writes.len())
             }
         };
-        self.append_record(Record { transaction, kind, writes }, answers, context)
+        // What of it is not sent is now, but for a decision, which has nothing.
+        let entry = self.transactions.get_mut(&transaction);
+        let owed = entry.map(|entry| std::mem::take(&mut entry.owed)).unwrap_or_default();
+        self.append_record(Record { transaction, kind, writes }, owed, answers, context)
     }
 
     pub(super) fn append_record(
         &mut self,
         record: Record,
+        owed: Owed,
         answers: Vec<(TransactionId, Answer)>,
         context: &mut Context<'_>,
     ) -> Vec<u64> {
@@ -279,6 +284,7 @@ impl Shard {
             kind,
             missing: self.backups.clone(),
             answers,
+            owed,
         });
         self.decide_held(context)
     }
@@ -308,6 +314,8 @@ impl Shard {
             let record = self.in_flight.pop_front().expect("front exists");
             assert!(record.position > self.commit_index);
             self.commit_index = record.position;
+            // They have taken it.
+            drop(record.owed);
             match record.kind {
                 RecordKind::Commit { ts, ref joined, .. } => {
                     let ts = ts.expect("stamped by now");

@@ -20,6 +20,7 @@ use super::learner::{CommitsInLog, committed_in_log, newest_in_log};
 use super::shard::{Shard, TableReplica, TransactionState};
 use crate::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_ROWS_MAX};
 use crate::local_checkpoint::RowsCopied;
+use crate::memory::Owed;
 use crate::node::Mutation;
 use crate::worker::Context;
 
@@ -292,7 +293,7 @@ impl Shard {
         self.on_closing_while_filling(at);
         let kind = RecordKind::Closed { at };
         let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
-        let granted = self.append_record(record, Vec::new(), context);
+        let granted = self.append_record(record, Owed::default(), Vec::new(), context);
         self.resume(granted, context);
     }
 

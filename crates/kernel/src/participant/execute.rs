@@ -21,7 +21,8 @@ use types::expr::{EvalContext, eval, eval_predicate};
 use types::key::index_entry_key;
 use types::wire::Bytes;
 use types::{
-    ColumnType, Expr, RowLayout, RowView, Table, TableId, Timestamp, TransactionId, Value, ValueRef,
+    ColumnType, Expr, RowLayout, RowView, Space, Table, TableId, Timestamp, TransactionId, Value,
+    ValueRef,
 };
 
 use super::long::Undoing;
@@ -555,6 +556,7 @@ impl Shard {
         let owner = execute.transaction;
         let bytes = key.len() + change.size();
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
+        let before = replica.partition.taken();
         let outcome = replica
             .partition
             .write(key, change, owner, execute.statement)
@@ -569,15 +571,28 @@ impl Shard {
             first: outcome.first,
             kept: KEPT_PER_WRITE + key.len() + outcome.undo.kept_bytes(),
             undo: outcome.undo,
+            taken: replica.partition.taken().more_than(before),
         };
         let refusable = matches!(change, RowChange::Put(_));
         if transaction.kept.add(&self.pool, write.kept, refusable).is_err() {
             replica.partition.undo(write.undo);
             return Err(Refusal::MemoryFull { table }.into());
         }
+        let takes_more = write.taken != Space::NONE;
+        transaction.owed.add(write.taken, &context.node.memories);
         transaction.bytes += bytes;
         transaction.writes.push(write);
+        if refusable && takes_more && self.lacks_memory_elsewhere(context) {
+            self.undo_some(owner, execute.statement, 1);
+            return Err(Refusal::MemoryFull { table }.into());
+        }
         Ok(())
+    }
+
+    /// R20: what a member, which cannot refuse it, has no room for is refused before anybody else has it.
+    fn lacks_memory_elsewhere(&self, context: &Context<'_>) -> bool {
+        let short = context.node.memories.first_short(self.deciders(context));
+        short.is_some() && context.node.mutation != Mutation::MemoryOfOthersIgnored
     }
 
     /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many, or than a
@@ -597,6 +612,7 @@ impl Shard {
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
             entry.kept.remove(write.kept);
+            drop(entry.owed.take(write.taken));
             (count, bytes) = (count + 1, bytes + write.bytes);
             if let Some(replica) = self.tables.get_mut(&write.table) {
                 replica.partition.undo(write.undo);

@@ -44,6 +44,7 @@ use crate::limits::{
     FILL_ASKED_FEW, FILL_BYTES_MAX, FILL_DECISIONS_MAX, FILL_RECORDS_IN_FLIGHT_MAX,
     FILL_RECORDS_WHEN_BUSY, RESEND_INTERVAL_US,
 };
+use crate::memory::Owed;
 use crate::node::Mutation;
 use crate::worker::{Context, Time};
 
@@ -300,7 +301,7 @@ impl Shard {
         filling.left = filling.left.map(|left| left.saturating_sub(1));
         filling.under_way.push_back(LogPosition(self.position.0 + 1));
         let record = Record { transaction: TransactionId::default(), kind, writes: Vec::new() };
-        let granted = self.append_record(record, Vec::new(), context);
+        let granted = self.append_record(record, Owed::default(), Vec::new(), context);
         assert!(granted.is_empty(), "a copy releases nothing");
     }
 

@@ -18,7 +18,7 @@
 use protocol::Refusal;
 use protocol::message::{Prepare, Record, RecordKind};
 use storage::{Charge, Pieces, RowHandle};
-use types::{TableId, Timestamp, TransactionId};
+use types::{Space, TableId, Timestamp, TransactionId};
 
 use super::shard::{
     CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry, needs_memory,
@@ -129,12 +129,13 @@ impl Shard {
     fn send_part(&mut self, transaction: TransactionId, context: &mut Context<'_>) -> Vec<u64> {
         let lower_bound = Timestamp(self.marker_floor().0 + 1);
         let entry = self.transactions.get_mut(&transaction).expect("sending until it ends");
-        let (mut end, mut bytes) = (entry.sent, 0);
+        let (mut end, mut bytes, mut taken) = (entry.sent, 0, Space::NONE);
         let last =
             entry.writes.len().min(entry.sent.saturating_add(context.node.record_rows_max()));
         while end < last && bytes < RECORD_BYTES_MAX {
             let write = &entry.writes[end];
             entry.bytes -= write.bytes;
+            taken += write.taken;
             // What is sent is the row as it is now, which later writes may have made longer.
             if write.first
                 && let Some(replica) = self.tables.get(&write.table)
@@ -146,9 +147,11 @@ impl Shard {
         let range = entry.sent..end;
         self.mark(transaction, range.clone(), lower_bound);
         let writes = self.writes_of(transaction, range);
-        self.transactions.get_mut(&transaction).expect("as above").sent = end;
-        let kind = RecordKind::Part { lower_bound };
-        let granted = self.append_record(Record { transaction, kind, writes }, Vec::new(), context);
+        let entry = self.transactions.get_mut(&transaction).expect("as above");
+        entry.sent = end;
+        let owed = entry.owed.take(taken);
+        let record = Record { transaction, kind: RecordKind::Part { lower_bound }, writes };
+        let granted = self.append_record(record, owed, Vec::new(), context);
         if !self.is_long(transaction, context) {
             self.sending.retain(|other| *other != transaction);
             let entry = self.transactions.get_mut(&transaction).expect("as above");

@@ -13,7 +13,7 @@ use storage::{
 };
 use types::{
     Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
-    SchemaVersion, ShardId, Table, TableId, Timestamp, TransactionId, View,
+    SchemaVersion, ShardId, Space, Table, TableId, Timestamp, TransactionId, View,
 };
 
 use super::commits::Commits;
@@ -24,6 +24,7 @@ use super::offer::Unconfirmed;
 use super::parked::Parked;
 use super::reconcile::Reconciling;
 use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
+use crate::memory::Owed;
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -143,6 +144,8 @@ pub(super) struct ShardTransaction {
     pub writes: Pieces<WriteEntry>,
     /// What they take, with the locks of their rows.
     pub kept: Charge,
+    /// What members will need for those that were not sent.
+    pub owed: Owed,
     /// Bytes of keys and rows in `writes`, without those that were sent.
     pub bytes: usize,
     /// So many of `writes`, from the first, have their markers and went ahead in parts.
@@ -191,6 +194,7 @@ impl ShardTransaction {
         ShardTransaction {
             writes: Pieces::new(),
             kept: Charge::default(),
+            owed: Owed::default(),
             bytes: 0,
             sent: 0,
             state: TransactionState::Active,
@@ -233,6 +237,8 @@ pub(super) struct WriteEntry {
     pub undo: Undo,
     /// Bytes that its transaction keeps for it.
     pub kept: usize,
+    /// What the rows of its table take more since.
+    pub taken: Space,
 }
 
 /// A record on its way to the backups.
@@ -244,6 +250,8 @@ pub(super) struct InFlight {
     pub missing: Vec<NodeId>,
     /// Whom to tell when all members hold it: not who was told already, or needs not be.
     pub answers: Vec<(TransactionId, Answer)>,
+    /// What its rows take at those members.
+    pub owed: Owed,
 }
 
 impl InFlight {

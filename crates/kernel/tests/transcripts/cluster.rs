@@ -21,13 +21,13 @@ use types::{Address, ClusterId, Home, Incarnation, NodeId, WorkerId};
 
 use crate::describe::Names;
 
-const MEMORY_LIMIT_BYTES: u64 = 64 << 20;
+pub const MEMORY_LIMIT_BYTES: u64 = 64 << 20;
 pub const TICK: Time = 10_000;
 /// Rounds of deliveries after which messages are taken to go round in a circle.
 const ROUNDS_MAX: usize = 1_000;
 
 /// Kinds that come and go with time and say nothing about the exchange at hand.
-const HOUSEKEEPING: [&str; 8] = [
+const HOUSEKEEPING: [&str; 9] = [
     "Ack",
     "Raft",
     "HorizonReport",
@@ -35,6 +35,7 @@ const HOUSEKEEPING: [&str; 8] = [
     "SchemaAdopted",
     "Alive",
     "LeaseGranted",
+    "MemoryLeft",
     "Probe",
 ];
 
@@ -57,6 +58,7 @@ pub struct Setup {
     /// Entries of its log that may wait for a learner's disk while it is filled.
     pub fill_backlog_max: Option<u16>,
     pub log_backlog_max: Option<u16>,
+    pub memory_limit_bytes: u64,
     /// Voters keep a snapshot instead of more bytes of entries.
     pub control_log_bytes_max: Option<u16>,
     /// Scripts that are not about heartbeats have none but the first.
@@ -223,7 +225,7 @@ impl Cluster {
             Arc::<MemoryStore>::clone(store) as Arc<dyn Store>
         });
         let boot = Boot { node: id, incarnation, home, journal, store };
-        let shared = NodeShared::new(boot, config, MEMORY_LIMIT_BYTES, mutation);
+        let shared = NodeShared::new(boot, config, self.setup.memory_limit_bytes, mutation);
         let shared = shared.expect("the disk gives back what it was given");
         if let Some(backlog) = self.setup.fill_backlog_max {
             shared.set_fill_backlog_max(u64::from(backlog));
@@ -320,9 +322,10 @@ impl Cluster {
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
 
-    pub fn fill_memory(&mut self, id: NodeId) {
+    pub fn fill_memory(&mut self, id: NodeId, left: usize) {
         let pool = Arc::clone(&self.nodes[&id].pool);
-        let pages = std::iter::from_fn(|| pool.try_allocate().ok()).collect();
+        let mut pages: Vec<Page> = std::iter::from_fn(|| pool.try_allocate().ok()).collect();
+        pages.truncate(pages.len() - left);
         assert!(self.others_memory.insert(id, pages).is_none(), "it is full");
     }
 

@@ -9,6 +9,7 @@
 //!         [behind=2]       entries of its log that wait for its disk while a learner takes more
 //!         [waiting=2]      entries of its log that wait for a node's disk until that does not keep up
 //!         [fill=2]         rows that a learner is offered or copied at a time
+//!         [memory=4]       MiB for each node's rows
 //!         [clock=n3+7200s] [heartbeat=100]   milliseconds; without it nodes say only at first that they live
 //!                          a new cluster: node 1 is a voter, nodes 2.. keep data; `shards` are a node group's
 //! form                     delivers and ticks until every node can serve
@@ -19,7 +20,7 @@
 //! s1: [autocommit] [rr] [again] [version=3] [timeout=50ms] [age=50ms] [nowait] [skip-locked] [serializable]
 //!     [strict] [waited-for] <op>; ...
 //!                          one batch, a statement of its own unless `again`. Operations:
-//!                          read t 1 [lock=s|x], insert t 1 10, put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
+//!                          read t 1 [lock=s|x], insert t 1 10, insert t 1..9 10 @2 (those that node 2 leads), put t 1 10, update t 1 +5|=7, delete t 1, scan t [lock=x]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t [as by_w] | give_up_index
@@ -43,7 +44,7 @@
 //! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
 //! down n3                  after that node 3's process ends
 //! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
-//! full n3 on|off           others have all the memory that node 3 may take, or none of it any more
+//! full n3 on|off|5         others have all the memory that node 3 may take, or none of it any more; all but five pages
 //! restart n3 [lossy]       node 3 boots anew; as a voter that may lose commits
 //! restarted @3             what node 3 knows of the last cluster restart
 //! wipe n3                  node 3's directory is lost
@@ -55,6 +56,7 @@
 //! busy n2 on|off           workers find the shards of others always, or never, busy
 //! show Kind, hide Kind     which messages are written down (housekeeping is not)
 //! look @3 t 1              reads the row past the door, as node 3's sessions do ([`protocol::request::LocalRows`])
+//! memory                   pages that the rows of each node take, and of how many
 //! flight, status, locks, rows @3 t    what is on its way, the nodes, locks held, versions kept
 //! indexes @3 t             how far the table's indexes are by the schema that node 3 knows, and who builds them
 //! check                    lets everything arrive; then replicas must be equal and nothing pending
@@ -64,18 +66,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernel::{ChannelConfig, Mutation, Time};
+use protocol::control::ControlState;
 use protocol::envelope::{decode_header, decode_message, encode_frame};
 use protocol::op::{Batch, Op, OpKind, ReadAt, WaitPolicy};
 use protocol::report::ReportRequest;
 use protocol::request::{LocalRows, Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
+use storage::PAGE_SIZE;
 use types::hash::{bucket_of, hash64};
 use types::{
     Address, ClusterId, Collation, CommitId, Incarnation, IndexId, Lineage, NodeId, SchemaVersion,
     ShardId, TableId, TransactionId, View, WorkerId,
 };
 
-use crate::cluster::{Cluster, Flight, Link, Pattern, Sent, Setup, TICK};
+use crate::cluster::{Cluster, Flight, Link, MEMORY_LIMIT_BYTES, Pattern, Sent, Setup, TICK};
 use crate::describe;
 use crate::operations::{
     DATABASE, definition, encoded_key, index_definition, insert, number, operation_of, rows_of,
@@ -202,8 +206,14 @@ impl Player {
             "slow_disk" => self.cluster().set_slow_disk(node_of(rest[0]), true),
             "fast_disk" => self.cluster().set_slow_disk(node_of(rest[0]), false),
             "room" => self.cluster().set_room(node_of(rest[0]), rest[1]),
-            "full" if rest[1] == "on" => self.cluster().fill_memory(node_of(rest[0])),
-            "full" => assert!(self.cluster().others_memory.remove(&node_of(rest[0])).is_some()),
+            "full" => {
+                let (id, left) = (node_of(rest[0]), rest[1]);
+                match left {
+                    "on" => self.cluster().fill_memory(id, 0),
+                    "off" => assert!(self.cluster().others_memory.remove(&id).is_some()),
+                    pages => self.cluster().fill_memory(id, number(pages) as usize),
+                }
+            }
             "indexes" => self.indexes(rest),
             "leave" => self.cluster().set_leaving(node_of(rest[0]), true),
             "stay" => self.cluster().set_leaving(node_of(rest[0]), false),
@@ -218,6 +228,7 @@ impl Player {
                 let lines = self.cluster().in_flight();
                 self.say_all(lines, "nothing is on its way");
             }
+            "memory" => self.memory(),
             "status" => self.status(),
             "locks" => self.locks(),
             "rows" => self.rows(rest),
@@ -392,7 +403,7 @@ impl Player {
         let mut lines = Vec::new();
         let state = self.cluster().kernels.values().next_back().expect("nodes").state().clone();
         for key in &words[1..] {
-            let shard = state.shard_of(bucket_of(hash64(&encoded_key(number(key)))));
+            let shard = shard_of(number(key), &state);
             let primary = state.primary(shard);
             let members = &state.group(state.group_of(shard)).members;
             let backups: Vec<String> = members
@@ -549,9 +560,22 @@ impl Player {
                 }
                 words = rest;
             }
-            let (table, kind) = operation_of(words);
+            let (table, kinds) = match *words {
+                ["insert", table, keys, value, node] => {
+                    let (first, last) = keys.split_once("..").expect("first..last");
+                    let leader = node_of(&node.replace('@', "n"));
+                    let state = self.cluster().kernels[&at].state().clone();
+                    let leads = |key: &i64| state.primary(shard_of(*key, &state)) == leader;
+                    let keys = (number(first)..=number(last)).filter(leads);
+                    (table, keys.map(|key| insert(key, number(value))).collect())
+                }
+                _ => {
+                    let (table, kind) = operation_of(words);
+                    (table, vec![kind])
+                }
+            };
             let table = self.table(table);
-            batch.ops.push(self.op(at, table, kind, version));
+            batch.ops.extend(kinds.into_iter().map(|kind| self.op(at, table, kind, version)));
         }
         batch.statement = statement;
         self.sessions.get_mut(name).expect("just looked").statement = statement;
@@ -582,6 +606,18 @@ impl Player {
             }
         }
         *self.tables.get(name).unwrap_or_else(|| panic!("there is no table {name}"))
+    }
+
+    fn memory(&mut self) {
+        let nodes = self.cluster().nodes.iter();
+        let data = nodes.filter(|(_, shared)| !shared.local_shards().is_empty());
+        let pages = |bytes| bytes / PAGE_SIZE as u64;
+        let of_node = data.map(|(id, shared)| {
+            let (used, limit) = (pages(shared.pool.used()), pages(shared.pool.limit()));
+            format!("{id}: {used} of {limit}")
+        });
+        let lines = of_node.collect();
+        self.say_all(lines, "no node keeps rows");
     }
 
     fn cost(&mut self, name: &str) {
@@ -735,6 +771,10 @@ impl Player {
     }
 }
 
+fn shard_of(key: i64, state: &ControlState) -> ShardId {
+    state.shard_of(bucket_of(hash64(&encoded_key(key))))
+}
+
 fn setup(words: &[&str]) -> Setup {
     let mut setup = Setup {
         data: 2,
@@ -754,6 +794,7 @@ fn setup(words: &[&str]) -> Setup {
         fill_rows_max: None,
         fill_backlog_max: None,
         log_backlog_max: None,
+        memory_limit_bytes: MEMORY_LIMIT_BYTES,
     };
     for word in words {
         let (name, value) = word.split_once('=').expect("name=value");
@@ -770,6 +811,7 @@ fn setup(words: &[&str]) -> Setup {
             "rows" => setup.record_rows_max = Some(count()),
             "behind" => setup.fill_backlog_max = Some(count()),
             "waiting" => setup.log_backlog_max = Some(count()),
+            "memory" => setup.memory_limit_bytes = u64::from(count()) << 20,
             "fill" => setup.fill_rows_max = Some(count()),
             "disks" => setup.has_disks = count() > 0,
             "log" => setup.log_growth_max = Some(count()),
@@ -799,6 +841,7 @@ fn mutation(name: &str) -> Mutation {
         "LoadedNotCompared" => Mutation::LoadedNotCompared,
         "LoadedWrittenOver" => Mutation::LoadedWrittenOver,
         "EarlyLockRelease" => Mutation::EarlyLockRelease,
+        "MemoryOfOthersIgnored" => Mutation::MemoryOfOthersIgnored,
         other => panic!("there is no mutation {other}"),
     }
 }

@@ -195,6 +195,7 @@ impl Names {
             Message::NodeDead(m) => format!("node {}", m.node),
             Message::Excluded(_)
             | Message::LeaseGranted(_)
+            | Message::MemoryLeft(_)
             | Message::Probe(_)
             | Message::AskLeave(_) => String::new(),
             Message::StopNode(m) => String::from(if m.restart { "and start again" } else { "" }),
@@ -468,7 +469,13 @@ impl Names {
 
     fn results(&self, result: &BatchResult) -> String {
         let results: Vec<String> = result.results.iter().flatten().map(one_result).collect();
-        if results.is_empty() { "nothing".into() } else { results.join(", ") }
+        match results.as_slice() {
+            [] => "nothing".into(),
+            [first, ..] if 9 < results.len() && results.iter().all(|other| other == first) => {
+                format!("{first} ({} times)", results.len())
+            }
+            _ => results.join(", "),
+        }
     }
 
     pub fn refusal(&self, refusal: &Refusal) -> String {

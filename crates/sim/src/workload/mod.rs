@@ -6,6 +6,7 @@ mod churn;
 mod counters;
 mod deadlock;
 mod deletions;
+mod hoards;
 mod ledger;
 mod lists;
 mod pages;
@@ -67,3 +68,5 @@ pub const KINDS: &[Kind] = &[
 pub const PREFIX: Kind = Kind { name: "prefix", make: prefix::make };
 /// In those of them that do nothing else.
 pub const DELETIONS: Kind = Kind { name: "deletions", make: deletions::make };
+/// Where there is little memory, and nothing else is done.
+pub const HOARDS: Kind = Kind { name: "hoards", make: hoards::make };

@@ -1,0 +1,256 @@
+//! What nodes have left of their memory for rows, and what is on its way to them (R20).
+//!
+//! A backup cannot refuse what its primary has admitted. So a primary admits what every member has room for beside what is owed to that
+//! one: what transactions have taken at their primaries and not all members have taken yet. Were it to look at its own memory only, two
+//! primaries of a pair could each fill half of theirs, and both would be too full when both have committed.
+//!
+//! Counted are pages, and the blocks of these: a primary may write where others have left room in its pages while a member has given such
+//! pages back; and a member may have blocks left only in pages of other tables.
+//!
+//! Each node tells the others what it has left and what it owes, now and then and as soon as that has changed by a part of its memory. What
+//! is taken in between comes out of what all keep back from ordinary writes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protocol::message::Memory;
+use storage::{BLOCK_SIZE, PAGE_SIZE, PagePool};
+use types::{NodeId, Space};
+
+/// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
+const NEWS: u64 = 256;
+
+pub struct Memories {
+    pool: Arc<PagePool>,
+    owed: Arc<SharedSpace>,
+    /// What this node has said last, but for what it says now and then.
+    own_told: Told,
+    /// What others have said last.
+    others: BTreeMap<NodeId, Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    left: SharedSpace,
+    owed: SharedSpace,
+}
+
+/// A [`Space`] that the workers of a node share.
+#[derive(Default)]
+struct SharedSpace {
+    pages: AtomicU64,
+    blocks: AtomicU64,
+}
+
+impl SharedSpace {
+    fn get(&self) -> Space {
+        let [pages, blocks] = [&self.pages, &self.blocks].map(|of| of.load(Ordering::Relaxed));
+        Space { pages, blocks }
+    }
+    fn set(&self, space: Space) {
+        self.pages.store(space.pages, Ordering::Relaxed);
+        self.blocks.store(space.blocks, Ordering::Relaxed);
+    }
+    fn add(&self, more: Space) {
+        self.pages.fetch_add(more.pages, Ordering::Relaxed);
+        self.blocks.fetch_add(more.blocks, Ordering::Relaxed);
+    }
+    fn subtract(&self, less: Space) {
+        self.pages.fetch_sub(less.pages, Ordering::Relaxed);
+        self.blocks.fetch_sub(less.blocks, Ordering::Relaxed);
+    }
+}
+
+impl Told {
+    fn get(&self) -> Memory {
+        Memory { left: self.left.get(), owed: self.owed.get() }
+    }
+    fn set(&self, memory: Memory) {
+        self.left.set(memory.left);
+        self.owed.set(memory.owed);
+    }
+}
+
+impl Memories {
+    pub fn new(
+        here: NodeId,
+        pool: &Arc<PagePool>,
+        nodes: impl Iterator<Item = NodeId>,
+    ) -> Memories {
+        let others = nodes.filter(|node| *node != here);
+        // Who has said nothing yet is taken for one with room: nothing is decided without having heard of it.
+        let unknown = || {
+            let told = Told::default();
+            told.left.set(Space { pages: u64::MAX, blocks: u64::MAX });
+            told
+        };
+        Memories {
+            pool: Arc::clone(pool),
+            owed: Arc::default(),
+            own_told: Told::default(),
+            others: others.map(|node| (node, unknown())).collect(),
+        }
+    }
+
+    /// This node's.
+    pub fn own(&self) -> Memory {
+        Memory { left: self.pool.left_for_writes(), owed: self.owed.get() }
+    }
+    /// The same, if it has changed so much since it was told that others should hear of it now.
+    pub fn news(&self) -> Option<Memory> {
+        let (own, told) = (self.own(), self.own_told.get());
+        let step = self.pool.limit() / NEWS;
+        let is_much = |now: Space, before: Space| {
+            let pages = now.pages.abs_diff(before.pages) * PAGE_SIZE as u64;
+            step < pages.max(now.blocks.abs_diff(before.blocks) * BLOCK_SIZE as u64)
+        };
+        let is_news = is_much(own.left, told.left) || is_much(own.owed, told.owed);
+        is_news.then(|| {
+            self.own_told.set(own);
+            own
+        })
+    }
+    pub fn learn(&self, node: NodeId, memory: Memory) {
+        if let Some(told) = self.others.get(&node) {
+            told.set(memory);
+        }
+    }
+    fn of(&self, node: NodeId) -> Memory {
+        self.others.get(&node).map_or_else(|| self.own(), Told::get)
+    }
+
+    /// The first of a group's members that has not left what the others owe it.
+    pub fn first_short(&self, members: impl Iterator<Item = NodeId>) -> Option<NodeId> {
+        let members: Vec<(NodeId, Memory)> = members.map(|node| (node, self.of(node))).collect();
+        let mut owed_by_all = Space::NONE;
+        members.iter().for_each(|(_, memory)| owed_by_all += memory.owed);
+        let is_short = |(_, memory): &&(NodeId, Memory)| {
+            let mut to_come = owed_by_all;
+            to_come -= memory.owed;
+            !memory.left.holds(to_come)
+        };
+        members.iter().find(is_short).map(|(node, _)| *node)
+    }
+}
+
+/// What rows have taken here, and not at every member yet. What is dropped is owed no more.
+#[derive(Default)]
+pub(crate) struct Owed {
+    space: Space,
+    /// That of the node; there is one when there is space.
+    total: Option<Arc<SharedSpace>>,
+}
+
+impl Owed {
+    pub fn add(&mut self, more: Space, memories: &Memories) {
+        if more != Space::NONE {
+            self.space += more;
+            self.total.get_or_insert_with(|| Arc::clone(&memories.owed)).add(more);
+        }
+    }
+    /// So much of it is another's now.
+    pub fn take(&mut self, space: Space) -> Owed {
+        self.space -= space;
+        Owed { space, total: self.total.clone() }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if let Some(total) = &self.total {
+            total.subtract(self.space);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = PAGE_SIZE as u64;
+
+    fn memories() -> (Arc<PagePool>, Memories) {
+        let pool = PagePool::new(100 * PAGE);
+        let memories = Memories::new(NodeId(2), &pool, [1, 2, 3, 4].map(NodeId).into_iter());
+        (pool, memories)
+    }
+    fn pages(pages: u64) -> Space {
+        Space { pages, blocks: 8 * pages }
+    }
+    fn told(left: u64, owed: u64) -> Memory {
+        Memory { left: pages(left), owed: pages(owed) }
+    }
+
+    /// What is owed is the sum of what transactions owe, wherever their parts have gone, until these are dropped.
+    #[test]
+    fn owed_until_dropped() {
+        let (_, memories) = memories();
+        let mut owed = Owed::default();
+        owed.add(Space::NONE, &memories);
+        owed.add(pages(5), &memories);
+        owed.add(Space { pages: 0, blocks: 2 }, &memories);
+        assert_eq!(memories.own().owed, Space { pages: 5, blocks: 42 });
+        let part = owed.take(Space { pages: 3, blocks: 30 });
+        assert_eq!(memories.own().owed, Space { pages: 5, blocks: 42 });
+        drop(owed);
+        assert_eq!(memories.own().owed, Space { pages: 3, blocks: 30 });
+        drop(part);
+        assert_eq!(memories.own(), told(90, 0));
+    }
+
+    /// A member is short when what the others owe it is more than it has left; what it owes itself it has taken already. Who is no member
+    /// does not matter.
+    #[test]
+    fn members_are_short_of_what_they_are_owed() {
+        let (pool, memories) = memories();
+        let group = || [2, 3].map(NodeId).into_iter();
+        let (mut mine, mut taken) = (Owed::default(), Vec::new());
+        assert_eq!(memories.first_short(group()), None, "who has said nothing has room");
+        let mut take = |count: usize| {
+            taken.extend((0..count).map(|_| pool.try_allocate().expect("there is room")));
+            mine.add(pages(count as u64), &memories);
+        };
+        take(45);
+        memories.learn(NodeId(3), told(45, 44));
+        assert_eq!(memories.first_short(group()), None);
+        take(1);
+        assert_eq!(memories.first_short(group()), Some(NodeId(3)), "it has 45 left and is owed 46");
+        memories.learn(NodeId(3), told(80, 45));
+        assert_eq!(memories.first_short(group()), Some(NodeId(2)), "this node has 44 left");
+        memories.learn(NodeId(3), told(80, 44));
+        assert_eq!(memories.first_short(group()), None);
+        for left in [Space { pages: 45, blocks: 500 }, Space { pages: 60, blocks: 367 }] {
+            memories.learn(NodeId(3), Memory { left, owed: pages(44) });
+            assert_eq!(memories.first_short(group()), Some(NodeId(3)), "both count: {left:?}");
+        }
+        memories.learn(NodeId(3), told(80, 44));
+        memories.learn(NodeId(4), told(0, 80));
+        assert_eq!(memories.first_short(group()), None, "it has none of these rows");
+        let three = || [2, 3, 4].map(NodeId).into_iter();
+        assert_eq!(memories.first_short(three()), Some(NodeId(2)));
+        memories.learn(NodeId(4), told(89, 0));
+        assert_eq!(memories.first_short(three()), Some(NodeId(4)), "both others owe it something");
+        let anything = Space { pages: u64::MAX, blocks: u64::MAX };
+        memories.learn(NodeId(4), Memory { left: anything, owed: anything });
+        assert_eq!(memories.first_short(three()), Some(NodeId(2)));
+    }
+
+    /// News is a change by more than a 256th of the memory, in what is left or owed, of pages or of blocks.
+    #[test]
+    fn changes_that_others_hear_of() {
+        let (pool, memories) = memories();
+        assert_eq!(memories.news(), Some(told(90, 0)));
+        assert_eq!(memories.news(), None, "it is told once");
+        let page = pool.try_allocate().unwrap();
+        assert_eq!(memories.news(), Some(told(89, 0)));
+        let mut owed = Owed::default();
+        owed.add(Space { pages: 0, blocks: 3 }, &memories);
+        assert_eq!(memories.news(), None);
+        owed.add(Space { pages: 0, blocks: 1 }, &memories);
+        let now = Memory { left: pages(89), owed: Space { pages: 0, blocks: 4 } };
+        assert_eq!(memories.news(), Some(now));
+        drop((page, owed));
+        assert_eq!(memories.news(), Some(told(90, 0)));
+    }
+}
