@@ -14,7 +14,7 @@ import threading
 import time
 
 from cluster import free_ports, wait_for
-from links import CLUSTER, Machines, Wire, hello, tls_client
+from links import CLUSTER, PROTOCOL_VERSION, Machines, Wire, hello, tls_client
 
 OTHER_CLUSTER = "00000000000000cd"
 # Nobody who says nothing, or not all of it, is kept for longer, in seconds; and nobody else is answered later.
@@ -250,8 +250,9 @@ def test_hellos_of_others(environment):
     stranger = tls_client(f"{others}/node2-link-cert.pem", f"{others}/node2-link-key.pem")
     trio.up()
     for changed, context, reason in [
-        ({"version": 3}, 2, "it speaks version 3 of the node protocol, this node version 2: run the same release on all nodes"),
-        ({"version": 0}, 2, "it speaks version 0 of the node protocol, this node version 2"),
+        ({"version": PROTOCOL_VERSION + 1}, 2, f"it speaks version {PROTOCOL_VERSION + 1} of the node protocol, this node version "
+                                               f"{PROTOCOL_VERSION}: run the same release on all nodes"),
+        ({"version": 0}, 2, f"it speaks version 0 of the node protocol, this node version {PROTOCOL_VERSION}"),
         ({"cluster": int(OTHER_CLUSTER, 16)}, 2, f"node 2 belongs to cluster {OTHER_CLUSTER}, this node to {CLUSTER}"),
         ({"config": real["config"] + 1}, 2, "node 2 was started with another configuration of the cluster"),
         # Another lineage is no reason: a node that was away in a cluster restart hears of it over such a link.
@@ -291,7 +292,7 @@ def test_answers_of_others(environment):
         return hello(**{"sender": (3, 0), "receiver": (1, 0), **real, **changed})
 
     for keys, data, reason in [
-        (own, answer(version=7), "it speaks version 7 of the node protocol, this node version 2"),
+        (own, answer(version=7), f"it speaks version 7 of the node protocol, this node version {PROTOCOL_VERSION}"),
         (own, answer(cluster=int(OTHER_CLUSTER, 16)), f"node 3 belongs to cluster {OTHER_CLUSTER}, this node to {CLUSTER}"),
         (others, b"", f'certificate not valid for name "node3.{CLUSTER}.skarv"'),
     ]:
