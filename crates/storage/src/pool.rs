@@ -137,14 +137,15 @@ impl PagePool {
     pub fn left(&self) -> u64 {
         self.limit().saturating_sub(self.used())
     }
-    /// What ordinary writes may take of it yet: pages, and the blocks of these and of those that partitions have, whichever that is.
+    /// What writes may take of it yet, those into the room of others among them: pages, and the blocks of these and of those that
+    /// partitions have, whichever that is.
     pub fn left_for_writes(&self) -> Space {
         let taken = self.page_count.load(Ordering::Relaxed);
         let in_pages = BLOCKS_PER_PAGE as u64;
         let free = self.free_block_count.load(Ordering::Relaxed);
-        let blocks = self.ordinary_count_max * in_pages + free;
+        let blocks = self.reusing_count_max * in_pages + free;
         Space {
-            pages: self.ordinary_count_max.saturating_sub(taken),
+            pages: self.reusing_count_max.saturating_sub(taken),
             blocks: blocks.saturating_sub(taken * in_pages),
         }
     }

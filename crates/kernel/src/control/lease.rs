@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use protocol::Message;
 use protocol::control::{ControlState, Group};
-use protocol::message::{Alive, LeaseGranted, Room, RoundTrip};
+use protocol::message::{Alive, LeaseGranted, Memory, Room, RoundTrip};
 use types::{Address, Incarnation, NodeId, WorkerId};
 
 use super::raft::Raft;
@@ -51,6 +51,8 @@ pub(super) struct Leases {
     /// What was said then of this node's disk.
     room_told: Room,
     behind_told: bool,
+    /// And of its memory.
+    memory_told: Memory,
     /// The last tick, and since when no two of them were far apart.
     ticked_at: Time,
     awake_since: Time,
@@ -134,7 +136,8 @@ impl Leases {
             false => node.heartbeat_us(),
         };
         let has_news = self.room_told != node.room_of(node.node)
-            || self.behind_told != node.is_disk_behind(node.node);
+            || self.behind_told != node.is_disk_behind(node.node)
+            || node.memories.has_news_since(self.memory_told);
         if self.alive_sent == 0 || has_news || context.now >= self.alive_sent + interval {
             self.send_alive(context);
         }
@@ -149,7 +152,8 @@ impl Leases {
         let round_trips = context.node.round_trips(context.now);
         let room = context.node.room_of(context.node.node);
         let is_disk_behind = context.node.is_disk_behind(context.node.node);
-        (self.room_told, self.behind_told) = (room, is_disk_behind);
+        let memory = context.node.memories.own();
+        (self.room_told, self.behind_told, self.memory_told) = (room, is_disk_behind, memory);
         let message = Message::Alive(Alive {
             at: context.now,
             unheard,
@@ -158,7 +162,7 @@ impl Leases {
             is_stopping,
             room,
             is_disk_behind,
-            memory: context.node.memories.own(),
+            memory,
         });
         for node in others(context) {
             let to = Address { node, worker: WorkerId(0) };
