@@ -80,7 +80,7 @@ impl Memories {
         nodes: impl Iterator<Item = NodeId>,
     ) -> Memories {
         let others = nodes.filter(|node| *node != here);
-        // Who has said nothing yet is taken for one with room: nothing is decided without having heard of it.
+        // Who has said nothing yet is taken for one with room: no member is waited for that has not said that it lives.
         let unknown = || {
             let told = Told::default();
             told.left.set(Space { pages: u64::MAX, blocks: u64::MAX });

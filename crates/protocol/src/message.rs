@@ -323,7 +323,7 @@ wire_struct!(Alive {
 /// What a node has of memory for rows (R20).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Ordinary writes may take so much more.
+    /// Writes may take so much more, those into room that other rows have left among them.
     pub left: Space,
     /// What its transactions have taken there, and not at all other members of its group yet.
     pub owed: Space,
