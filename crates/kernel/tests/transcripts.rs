@@ -50,6 +50,7 @@ transcripts! {
         group_away
         left_alone
         memory_of_all_members
+        memory_told_again
         prepared_is_waited_for
         rests_beside_a_session
         stopped_with_its_disk;
