@@ -45,6 +45,17 @@ def value(number):
     return f"{number:08}".ljust(VALUE_BYTES, "x")
 
 
+def smaller(by_hand):
+    """The configuration of a cluster with half of the memory."""
+    with open(by_hand.config) as file:
+        config = json.load(file)
+    assert config["memory"] == "64M", config
+    path = by_hand.environment.path("smaller.config")
+    with open(path, "w") as file:
+        json.dump({**config, "memory": "32M"}, file)
+    return path
+
+
 def log_of(cluster, id):
     with open(os.path.join(cluster.dir, f"node{id}.log")) as file:
         return file.read()
@@ -152,30 +163,46 @@ def test_memory_of_the_other(environment):
     cluster = ByHand(environment)
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v TEXT)")
     cluster.kill(3)
-    with open(cluster.config) as file:
-        config = json.load(file)
-    assert config["memory"] == "64M", config
-    cluster.config = environment.path("smaller.config")
-    with open(cluster.config, "w") as file:
-        json.dump({**config, "memory": "32M"}, file)
+    cluster.config = smaller(cluster)
     cluster.restart(3)
+    cluster.check_equal("d.t")
     sessions = [Session(os.path.join(cluster.dir(id), "mysql.sock"), f"writer {id}") for id in (2, 3)]
-    count = 0
-    while (answer := sessions[count % 2].execute(f"INSERT INTO d.t VALUES ({count}, '{value(count)[:20_000]}')")).error is None:
-        count += 1
-        assert count * 20_000 < 32 * MIB, "it is never refused"
-    assert answer.error == 1114, answer
-    assert count * 20_000 > 20 * MIB, count
-    # Whoever leads the row that was refused: of twenty more each node leads some.
-    for row in range(count, count + 20):
+    row, count, refused = 0, 0, 0
+    # The smaller one refuses what it leads a little before the other one does: of twenty in a row each leads some.
+    while refused < 20:
         answer = sessions[row % 2].execute(f"INSERT INTO d.t VALUES ({row}, '{value(row)[:20_000]}')")
         assert answer.error in (None, 1114), answer
-    more = int(cluster.sql(2, "SELECT COUNT(*) FROM d.t")) - count
-    assert more < 10, f"{more} of 20 rows of 20,000 bytes fitted where one had not"
+        count, refused = (count + 1, 0) if answer.error is None else (count, refused + 1)
+        row += 1
+        assert count * 20_000 < 32 * MIB, "it is never refused"
+    assert count * 20_000 > 20 * MIB, count
     assert sessions[0].execute(f"DELETE FROM d.t WHERE id < {count // 2}").error is None
     wait_for("what was freed is written again",
              lambda: sessions[0].execute(f"INSERT INTO d.t VALUES (1000000, '{value(0)[:20_000]}')").error is None)
     cluster.check_equal("d.t")
+
+
+def test_memory_to_come_back(environment):
+    """One of two nodes comes back with too little memory for what was written meanwhile: it says so, and ends, and the other one goes on.
+    With as much as that has it is filled."""
+    cluster = ByHand(environment)
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v TEXT)")
+    cluster.kill(3)
+    session = Session(os.path.join(cluster.dir(2), "mysql.sock"), "writer")
+    count = 40 * MIB // 20_000
+    for row in range(count):
+        answer = session.execute(f"INSERT INTO d.t VALUES ({row}, '{value(row)[:20_000]}')")
+        assert answer.error is None, answer
+    before, cluster.config = cluster.config, smaller(cluster)
+    process = cluster.start(3)
+    said = process.communicate(timeout=60)[0]
+    assert process.returncode != 0
+    assert "node 3 cannot come back: its rows need more than the 32 MiB" in said, said
+    assert session.execute(f"INSERT INTO d.t VALUES ({count}, 'more')").error is None
+    cluster.config = before
+    cluster.restart(3)
+    cluster.check_equal("d.t")
+    assert cluster.sql(3, "SELECT COUNT(*) FROM d.t").split() == [str(count + 1)]
 
 
 def test_memory(environment):

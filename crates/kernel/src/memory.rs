@@ -7,9 +7,11 @@
 //! Counted are pages, and the blocks of these: a primary may write where others have left room in its pages while a member has given such
 //! pages back; and a member may have blocks left only in pages of other tables.
 //!
-//! Each node tells the others what it has left and what it owes, now and then and as soon as that has changed by a part of its memory. What
-//! is taken in between comes out of what all keep back from ordinary writes. A quarter of that is told as left: a member that has room
-//! between its rows only, which is not counted, takes what comes one by one.
+//! Each node tells the others what it has left and what it owes, now and then and as soon as that has changed by a part of its memory, or
+//! of what was left. What is taken in between comes out of what all keep back from ordinary writes. A quarter of that is told as left: a
+//! member that has room between its rows only, which is not counted, takes what comes one by one.
+//!
+//! A learner is not asked: it takes what there is, and ends itself when that is more than its memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +23,9 @@ use types::{NodeId, Space};
 
 /// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
 const NEWS: u64 = 256;
+/// And when so much more or less is left of what was told (that, divided by this): of the last page that is known of, others would write
+/// into it again and again.
+const NEWS_OF_LEFT: u64 = 4;
 
 pub struct Memories {
     pool: Arc<PagePool>,
@@ -113,11 +118,14 @@ impl Memories {
     }
     fn is_news(&self, own: Memory, told: Memory) -> bool {
         let step = self.pool.limit() / NEWS;
-        let is_much = |now: Space, before: Space| {
-            let pages = now.pages.abs_diff(before.pages) * PAGE_SIZE as u64;
-            step < pages.max(now.blocks.abs_diff(before.blocks) * BLOCK_SIZE as u64)
+        let bytes =
+            |space: Space| [space.pages * PAGE_SIZE as u64, space.blocks * BLOCK_SIZE as u64];
+        let is_more = |now: Space, before: Space, step: &dyn Fn(u64) -> u64| {
+            let both = bytes(now).into_iter().zip(bytes(before));
+            both.into_iter().any(|(now, before)| step(before) < now.abs_diff(before))
         };
-        is_much(own.left, told.left) || is_much(own.owed, told.owed)
+        is_more(own.left, told.left, &|left| step.min(left / NEWS_OF_LEFT))
+            || is_more(own.owed, told.owed, &|_| step)
     }
     pub fn learn(&self, node: NodeId, memory: Memory) {
         if let Some(told) = self.others.get(&node) {
@@ -242,6 +250,27 @@ mod tests {
         let anything = Space { pages: u64::MAX, blocks: u64::MAX };
         memories.learn(NodeId(4), Memory { left: anything, owed: anything });
         assert_eq!(memories.first_short(three()), Some(NodeId(2)));
+    }
+
+    /// What is told as left is never much more than there is: of the last page others hear that it is taken.
+    #[test]
+    fn the_last_pages_are_told() {
+        let pool = PagePool::new(10_000 * PAGE);
+        let memories = Memories::new(NodeId(2), &pool, [2, 3].map(NodeId).into_iter());
+        let (mut taken, mut told, mut times) = (Vec::new(), Space::NONE, 0);
+        loop {
+            let own = memories.own();
+            if let Some(news) = memories.news() {
+                (told, times) = (news.left, times + 1);
+            }
+            assert!(told.pages / 4 * 3 <= own.left.pages, "{told:?} {own:?}");
+            if own.left.pages == 0 {
+                break;
+            }
+            taken.push(pool.allocate_reserved());
+        }
+        assert_eq!(told, Space::NONE);
+        assert!(times < 9_250 / (10_000 / 256) + 30, "{times}");
     }
 
     /// News is a change by more than a 256th of the memory, in what is left or owed, of pages or of blocks.

@@ -321,9 +321,14 @@ impl Shard {
 
     fn keep_house_or_end(&mut self, context: &mut Context<'_>) {
         self.has_upkeep |= self.keep_house(context.node.horizon());
-        if self.lacks_memory && self.is_learner {
-            let node = context.address.node;
-            let why = needs_memory(&context.node.pool);
+        self.end_unless_it_fits(context);
+    }
+
+    /// A learner is given all that its group has, and refuses none of it. But who has less memory than that need not become a member.
+    pub(super) fn end_unless_it_fits(&self, context: &mut Context<'_>) {
+        let pool = &context.node.pool;
+        if self.is_learner && (self.lacks_memory || pool.limit() < pool.used()) {
+            let (node, why) = (context.address.node, needs_memory(pool));
             context.outbox.ends = Some(format!("node {node} cannot come back: {why}"));
         }
     }

@@ -120,6 +120,7 @@ impl Shard {
                 }
             }
         }
+        self.end_unless_it_fits(context);
         for (from, answer) in answers {
             context.send_for(self.id, from, Message::ReplicateOk(answer));
         }
