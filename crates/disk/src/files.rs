@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::format::BLOCK;
@@ -41,6 +41,8 @@ pub trait Files: Send + Sync {
         self.read_into(name, at, length, &mut bytes)?;
         Ok(bytes)
     }
+    /// The same of a file that is durable, from the device itself: what the system remembers of it is no proof that it is there.
+    fn read_from_device(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>>;
 }
 
 pub fn is_no_room(error: &Error) -> bool {
@@ -88,6 +90,9 @@ struct OpenFile {
     direct: OnceLock<Option<File>>,
 }
 
+/// Reads past the cache begin and end at multiples of this, in the file and in memory; no device has larger blocks.
+pub const DEVICE_BLOCK: usize = 4_096;
+
 /// Zeros are written so many at a time. They are in the program: to take memory for them would be to clear it.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -105,31 +110,45 @@ impl Directory {
         let file = Arc::new(OpenFile { file, direct: OnceLock::new() });
         Ok(Arc::clone(open.entry(name.to_string()).or_insert(file)))
     }
+    /// Does something past the cache; none if that cannot be done.
+    fn past_the_cache<T>(
+        &self,
+        name: &str,
+        file: &OpenFile,
+        work: impl FnOnce(&File) -> Result<T>,
+    ) -> Result<Option<T>> {
+        if self.is_cached.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
+        let open = || options.open(self.path.join(name)).ok();
+        let done = match file.direct.get_or_init(open) {
+            Some(direct) => work(direct),
+            None => Err(ErrorKind::InvalidInput.into()),
+        };
+        // Its blocks are larger, or it has nothing like that: it says so before it has done any of it.
+        match done {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                self.is_cached.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
+    }
     /// Writes it past the cache; false if that cannot be done.
     fn write_direct(&self, name: &str, file: &OpenFile, at: u64, bytes: &[u8]) -> Result<bool> {
         let is_aligned = |place: usize| place.is_multiple_of(BLOCK);
         let places = [at as usize, bytes.len(), bytes.as_ptr().addr()];
-        if !places.into_iter().all(is_aligned) || self.is_cached.load(Ordering::Relaxed) {
+        if !places.into_iter().all(is_aligned) {
             return Ok(false);
         }
-        let flags = OFlags::DIRECT.bits() as i32;
-        let open = || OpenOptions::new().write(true).custom_flags(flags).open(self.path.join(name));
-        let written = match file.direct.get_or_init(|| open().ok()) {
-            Some(direct) => direct.write_all_at(bytes, at),
-            None => Err(ErrorKind::InvalidInput.into()),
-        };
-        // Its blocks are larger, or it has no such writes: it says so before it has written any.
-        match written {
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                self.is_cached.store(true, Ordering::Relaxed);
-                Ok(false)
-            }
-            written => written.map(|()| true),
-        }
+        let written = self.past_the_cache(name, file, |direct| direct.write_all_at(bytes, at))?;
+        Ok(written.is_some())
     }
-    /// Has a write of it gone past the cache, and was none of any file refused there?
+    /// Has something been done with it past the cache, and was nothing of any file refused there?
     #[cfg(test)]
-    pub fn has_written_directly(&self, name: &str) -> bool {
+    pub fn has_passed_the_cache(&self, name: &str) -> bool {
         let file = self.file(name).expect("it is there");
         !self.is_cached.load(Ordering::Relaxed) && matches!(file.direct.get(), Some(Some(_)))
     }
@@ -217,5 +236,39 @@ impl Files for Directory {
         let there = file.file.metadata()?.len().saturating_sub(at);
         bytes.resize(length.min(usize::try_from(there).unwrap_or(length)), 0);
         file.file.read_exact_at(bytes, at)
+    }
+    fn read_from_device(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+        let block = DEVICE_BLOCK as u64;
+        let file = self.file(name)?;
+        let end = file.file.metadata()?.len().min(at.saturating_add(length as u64));
+        let blocks = at / block * block..end.next_multiple_of(block);
+        if end <= at {
+            return Ok(Vec::new());
+        }
+        let read = |direct: &File| {
+            let length = (blocks.end - blocks.start) as usize;
+            let mut bytes = vec![0; length + DEVICE_BLOCK];
+            let begin = bytes.as_ptr().align_offset(DEVICE_BLOCK);
+            let mut wanted = &mut bytes[begin..begin + length];
+            // The last block may be there in part.
+            let mut at_next = blocks.start;
+            while at_next < end {
+                match direct.read_at(wanted, at_next)? {
+                    0 => return Err(ErrorKind::UnexpectedEof.into()),
+                    count => (wanted, at_next) = (&mut wanted[count..], at_next + count as u64),
+                }
+            }
+            bytes.truncate(begin + (end - blocks.start) as usize);
+            bytes.drain(..begin + (at - blocks.start) as usize);
+            Ok(bytes)
+        };
+        match self.past_the_cache(name, &file, read)? {
+            Some(bytes) => Ok(bytes),
+            None => {
+                // As good as it gets there: a file system may have nothing else than its memory.
+                rustix::fs::fadvise(&file.file, 0, None, Advice::DontNeed)?;
+                self.read_at(name, at, length)
+            }
+        }
     }
 }

@@ -69,18 +69,13 @@ impl Manifest {
         let name = name(self.sequence);
         let bytes = self.encode();
         files.create(&name, bytes.len() as u64)?;
-        files.write_at(&name, 0, &bytes)?;
-        files.sync(&name)?;
-        files.sync_directory()
+        settle(files, &name, &bytes)
     }
 
     /// It was read, and nobody knows whether it is durable: whoever wrote it may have been killed before its sync, or have died of that.
     /// It must be before anything goes that the one before it names.
     pub fn write_again(&self, files: &dyn Files) -> std::io::Result<()> {
-        let name = name(self.sequence);
-        files.write_at(&name, 0, &self.encode())?;
-        files.sync(&name)?;
-        files.sync_directory()
+        settle(files, &name(self.sequence), &self.encode())
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -143,6 +138,18 @@ impl Manifest {
     pub fn section(&self, number: u64) -> Option<Section> {
         let mut sections = self.checkpoints.iter().flat_map(|entry| &entry.sections);
         sections.find(|section| section.number == number).copied()
+    }
+}
+
+/// Writes it where it has its place. Like a sync that fails, a device that does not have it then is not asked again: nobody would know
+/// which manifest is there (R17).
+fn settle(files: &dyn Files, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    files.write_at(name, 0, bytes)?;
+    files.sync(name)?;
+    files.sync_directory()?;
+    match files.read_from_device(name, 0, bytes.len())? == bytes {
+        true => Ok(()),
+        false => Err(std::io::Error::other("what was written to it is not there")),
     }
 }
 

@@ -14,7 +14,8 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::{CParameter, ParamSwitch};
 
 use crate::DiskError;
-use crate::files::Files;
+use crate::checkpoints::Section;
+use crate::files::{DEVICE_BLOCK, Files};
 use crate::format::{VERSION, crc, damaged, io_error, u32_at};
 
 const MAGIC: &[u8; 8] = b"skarv-ck";
@@ -23,6 +24,8 @@ pub const BLOCK_HEADER_SIZE: usize = 12;
 /// Of a block, before it is compressed. What is longer is damage.
 pub const BLOCK_SIZE_MAX: usize = 256 << 20;
 const ZSTD_LEVEL: i32 = 1;
+/// A section is read back so many bytes at a time.
+const PROOF_BYTES: usize = 1 << 20;
 /// A table of 16 KiB for what was seen in a block: it drives little out of a core's own cache, and finds nothing less in rows.
 const ZSTD_HASH_LOG: u32 = 12;
 /// Where nothing repeats, no more than every so many bytes are looked at; the bytes themselves are coded all the same, which the library
@@ -121,42 +124,84 @@ pub fn add_to_crc(sum: u32, block: &[u8]) -> u32 {
     crc32c::crc32c_append(sum, &block[..BLOCK_HEADER_SIZE])
 }
 
-/// Reads a section's blocks in order.
-pub fn read(
-    files: &dyn Files,
-    name: &str,
-    store: u64,
-    number: u64,
-    (length, sum): (u64, u32),
-    visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
-) -> Result<(), DiskError> {
-    let read = |at: u64, count: usize| files.read_at(name, at, count).map_err(io_error(name));
-    if read(0, HEADER_SIZE)? != header(store, number) {
-        return damaged(name, "its header is not that of this section");
+/// Gives so many bytes from a place on, or as many as there are.
+type ReadFile<'a> = dyn FnMut(u64, usize) -> Result<Vec<u8>, DiskError> + 'a;
+/// Sees a block, compressed: its place, and the length that it had before.
+type VisitPacked<'a> = dyn FnMut(u64, usize, &[u8]) -> Result<(), DiskError> + 'a;
+
+/// A file to which nothing is added any more, and what it is to hold.
+pub struct Sealed<'a> {
+    pub files: &'a dyn Files,
+    pub name: &'a str,
+    pub store: u64,
+    pub section: Section,
+}
+
+impl Sealed<'_> {
+    /// Reads its blocks in order.
+    pub fn read(
+        &self,
+        visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), DiskError> {
+        let Sealed { files, name, .. } = *self;
+        let mut read = |at: u64, count| files.read_at(name, at, count).map_err(io_error(name));
+        self.check(&mut read, &mut |at, raw_length, bytes| {
+            let Some(raw) = decompress(bytes, raw_length) else {
+                return damaged(name, format!("the block at byte {at} cannot be decompressed"));
+            };
+            visit(&raw).map_err(DiskError::Visitor)
+        })
     }
-    let mut at = HEADER_SIZE as u64;
-    let mut found = 0;
-    while at < length {
-        let head = read(at, BLOCK_HEADER_SIZE)?;
-        let Some((raw_length, count)) = lengths(&head) else {
-            return damaged(name, format!("no block begins at byte {at}"));
+
+    /// Is all of it on the device, as it was written? Says each time how many bytes it has read.
+    pub fn prove(
+        &self,
+        on_read: &mut dyn FnMut(usize) -> Result<(), String>,
+    ) -> Result<(), DiskError> {
+        let (mut found, mut found_at) = (Vec::new(), 0);
+        let mut read = |at: u64, count: usize| {
+            let end = at + count as u64;
+            if at < found_at || found_at + (found.len() as u64) < end {
+                found_at = at / DEVICE_BLOCK as u64 * DEVICE_BLOCK as u64;
+                let length = PROOF_BYTES.max((end - found_at) as usize);
+                let read = self.files.read_from_device(self.name, found_at, length);
+                found = read.map_err(io_error(self.name))?;
+                on_read(found.len()).map_err(DiskError::Visitor)?;
+            }
+            let begin = ((at - found_at) as usize).min(found.len());
+            Ok(found[begin..found.len().min(begin + count)].to_vec())
         };
-        let bytes = match at + (BLOCK_HEADER_SIZE + count) as u64 <= length {
-            true => read(at + BLOCK_HEADER_SIZE as u64, count)?,
-            false => Vec::new(),
-        };
-        if bytes.len() != count || !is_whole(store, number, at, &head, &bytes) {
-            return damaged(name, format!("the block at byte {at} does not fit its checksum"));
+        self.check(&mut read, &mut |_, _, _| Ok(()))
+    }
+
+    /// Visits its blocks in order, if they are what they are to be.
+    fn check(&self, read: &mut ReadFile<'_>, visit: &mut VisitPacked<'_>) -> Result<(), DiskError> {
+        let Sealed { name, store, section, .. } = *self;
+        let Section { number, bytes: length, crc: sum } = section;
+        if read(0, HEADER_SIZE)? != header(store, number) {
+            return damaged(name, "its header is not that of this section");
         }
-        let Some(raw) = decompress(&bytes, raw_length) else {
-            return damaged(name, format!("the block at byte {at} cannot be decompressed"));
-        };
-        visit(&raw).map_err(DiskError::Visitor)?;
-        found = add_to_crc(found, &head);
-        at += (BLOCK_HEADER_SIZE + count) as u64;
-    }
-    match at == length && found == sum {
-        true => Ok(()),
-        false => damaged(name, "it is not as long as it was, or blocks are missing"),
+        let mut at = HEADER_SIZE as u64;
+        let mut found = 0;
+        while at < length {
+            let head = read(at, BLOCK_HEADER_SIZE)?;
+            let Some((raw_length, count)) = lengths(&head) else {
+                return damaged(name, format!("no block begins at byte {at}"));
+            };
+            let bytes = match at + (BLOCK_HEADER_SIZE + count) as u64 <= length {
+                true => read(at + BLOCK_HEADER_SIZE as u64, count)?,
+                false => Vec::new(),
+            };
+            if bytes.len() != count || !is_whole(store, number, at, &head, &bytes) {
+                return damaged(name, format!("the block at byte {at} does not fit its checksum"));
+            }
+            visit(at, raw_length, &bytes)?;
+            found = add_to_crc(found, &head);
+            at += (BLOCK_HEADER_SIZE + count) as u64;
+        }
+        match at == length && found == sum {
+            true => Ok(()),
+            false => damaged(name, "it is not as long as it was, or blocks are missing"),
+        }
     }
 }

@@ -120,9 +120,11 @@ struct Blocks {
     newest: Option<u64>,
     /// One was ended, and is neither durable nor given up.
     is_ending: bool,
-    /// The one that is being written found no room: what belongs with it falls.
+    /// The one that is being written found no room, or was not there as it was written: what belongs with it falls.
     is_given_up: bool,
     given_up: u64,
+    /// Of the last one that was given up: what was not as it was written.
+    refused: Option<String>,
     is_closed: bool,
 }
 
@@ -315,7 +317,7 @@ impl Disk {
         lock(&self.part(part).blocks).is_ending = true;
         self.part(part).give_step(Step::End { log, contents }, 0);
     }
-    /// One was ended, and is neither durable nor given up because there was no room.
+    /// One was ended, and is neither durable nor given up.
     pub fn is_writing_checkpoint(&self, part: u16) -> bool {
         lock(&self.part(part).blocks).is_ending
     }
@@ -323,9 +325,13 @@ impl Disk {
     pub fn checkpoint_written(&self, part: u16) -> Option<u64> {
         lock(&self.part(part).blocks).newest
     }
-    /// Checkpoints that were given up because there was no room.
+    /// Checkpoints that were given up: there was no room, or they were not there as they were written.
     pub fn checkpoints_given_up(&self, part: u16) -> u64 {
         lock(&self.part(part).blocks).given_up
+    }
+    /// Of the last one that was given up: what was not there as it was written. None if there was no room.
+    pub fn checkpoint_refused(&self, part: u16) -> Option<String> {
+        lock(&self.part(part).blocks).refused.clone()
     }
     /// Those before it go, and the log that only they needed.
     pub fn accept_checkpoint(&self, part: u16, number: u64) {
@@ -651,8 +657,14 @@ impl Part {
                     (packed, empty) = (Some(made), raw);
                 }
             }
+            let ends_section = matches!(step, Step::BeginSection(_)) || is_end;
+            let refused = match ends_section && !is_given_up {
+                true => self.prove_section(rate, &mut next_at)?,
+                false => None,
+            };
             let mut checkpoints = lock(&self.checkpoints);
             let done = match step {
+                _ if refused.is_some() => Ok(0),
                 Step::Begin => checkpoints.begin().map(|()| 0),
                 Step::Accept(number) => match self.accept(number, &mut checkpoints) {
                     Err(error) if is_no_room(&error) => {
@@ -674,13 +686,13 @@ impl Part {
                 Step::End { log, contents } => checkpoints.end(log, contents).map(|()| 0),
             };
             let (written, gives_up) = match done {
-                Ok(written) => (written, false),
-                Err(error) if is_no_room(&error) => {
-                    checkpoints.give_up()?;
-                    (0, true)
-                }
+                Ok(written) => (written, refused.is_some()),
+                Err(error) if is_no_room(&error) => (0, true),
                 Err(error) => return Err(error),
             };
+            if gives_up {
+                checkpoints.give_up()?;
+            }
             let newest = checkpoints.newest();
             drop(checkpoints);
             let mut blocks = lock(&self.blocks);
@@ -696,18 +708,35 @@ impl Part {
             let has_room_again = was_full && blocks.bytes < BLOCKS_WAITING_MAX;
             let is_news = has_room_again || gives_up || is_end || blocks.newest != newest;
             blocks.newest = newest;
-            blocks.given_up += u64::from(gives_up);
+            if gives_up {
+                blocks.given_up += 1;
+                blocks.refused = refused;
+            }
             blocks.is_given_up = gives_up || blocks.is_given_up && !is_begin;
             blocks.is_ending &= !is_end;
             drop(blocks);
             if is_news {
                 on_progress();
             }
-            // So much at a time, and then a pause: the log's syncs wait for what is written beside them.
-            let pause = Duration::from_secs_f64(written as f64 / rate.max(1) as f64);
-            next_at = next_at.max(Instant::now()) + pause;
-            self.pause_until(next_at);
+            self.pause_for(written, rate, &mut next_at);
         }
+    }
+
+    /// The section that was being written, if one was, is durable, and read back (R19): what is not as it was written.
+    fn prove_section(&self, rate: u64, next_at: &mut Instant) -> std::io::Result<Option<String>> {
+        // Others may look at the checkpoints while it is read.
+        let Some(reader) = lock(&self.checkpoints).sync_section()? else { return Ok(None) };
+        let proved = reader.prove(&mut |bytes| {
+            self.pause_for(bytes as u64, rate, next_at);
+            match lock(&self.blocks).is_closed {
+                true => Err("the store is closed".into()),
+                false => Ok(()),
+            }
+        });
+        if proved.is_ok() {
+            lock(&self.checkpoints).end_section();
+        }
+        Ok(proved.err().map(|error| error.within(&self.name).to_string()))
     }
 
     fn accept(&self, number: u64, checkpoints: &mut Checkpoints) -> std::io::Result<()> {
@@ -721,6 +750,13 @@ impl Part {
         drop(kept);
         self.release();
         Ok(())
+    }
+
+    /// So much at a time, and then a pause: the log's syncs wait for what is written and read beside them.
+    fn pause_for(&self, bytes: u64, rate: u64, next_at: &mut Instant) {
+        let pause = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
+        *next_at = (*next_at).max(Instant::now()) + pause;
+        self.pause_until(*next_at);
     }
 
     fn pause_until(&self, at: Instant) {
@@ -745,4 +781,52 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub fn wait<'a, T>(changed: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     changed.wait(guard).expect("nobody panics while holding this lock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::memory::MemoryFiles;
+    use crate::tests::real::{options, wait_until};
+
+    /// A checkpoint of which a section is not on the device as it was written is given up, says why, and leaves no file; the next one is
+    /// written as if it had not been.
+    #[test]
+    fn what_is_not_proved_is_given_up() {
+        let memory = MemoryFiles::default();
+        let files: Arc<dyn Files> = Arc::new(memory.clone());
+        let options = options(std::path::Path::new("nowhere"), 1);
+        let part = Arc::new(Part::open(files, "part-0", 0, &options, true).unwrap());
+        let idle = IdleCompressor::start(|| ()).unwrap();
+        let of_thread = Arc::clone(&part);
+        let written = thread("checkpoint", move || {
+            of_thread.write_checkpoints(&idle, u64::MAX, &|| ()).expect("no write fails");
+        });
+        let write = |section: u64| {
+            lock(&part.blocks).is_ending = true;
+            part.give_step(Step::Begin, 0);
+            for number in [section, section + 1] {
+                part.give_step(Step::BeginSection(number), 0);
+                part.give_step(Step::Block(vec![7; 1_000]), 1_000);
+            }
+            part.give_step(Step::End { log: 0..0, contents: Vec::new() }, 0);
+            wait_until("it is written or given up", || !lock(&part.blocks).is_ending);
+            let blocks = lock(&part.blocks);
+            (blocks.newest, blocks.given_up, blocks.refused.clone())
+        };
+        for (given_up, spoiled) in [(1, "rows-0000000001"), (2, "rows-0000000002")] {
+            memory.spoil(spoiled, 50);
+            let what = format!(
+                "part-0/{spoiled} is damaged: the block at byte 32 does not fit its checksum"
+            );
+            assert_eq!(write(1), (None, given_up, Some(what)));
+            assert_eq!(memory.list().unwrap(), ["manifest-1", "reserve-0000000000"]);
+        }
+        memory.spoil("nothing", 0);
+        let (newest, given_up, _) = write(1);
+        assert!(newest.is_some() && given_up == 2);
+        lock(&part.blocks).is_closed = true;
+        part.blocks_changed.notify_one();
+        written.unwrap().join().unwrap();
+    }
 }

@@ -261,6 +261,9 @@ impl Store for FileStore {
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64> {
         self.disk.checkpoint_written(part.0)
     }
+    fn checkpoint_refused(&self, part: WorkerId) -> Option<String> {
+        self.disk.checkpoint_refused(part.0)
+    }
     fn accept_checkpoint(&self, part: WorkerId, number: u64) {
         self.disk.accept_checkpoint(part.0, number);
     }

@@ -72,7 +72,7 @@ pub const CHECKPOINT_BYTES_MAX: usize = 16 << 10;
 /// Rows of a local checkpoint are compressed so many bytes at a time.
 pub const CHECKPOINT_BLOCK_BYTES: usize = 128 << 10;
 
-/// A local checkpoint for which there was no room is made again after so long: it costs as much as one that is written.
+/// A local checkpoint that was given up is made again after so long: it costs as much as one that is written.
 pub const CHECKPOINT_PAUSE_US: u64 = 10_000_000;
 
 /// Between the beginnings of global checkpoints, while something is committed and nobody waits for one: what the whole cluster loses when

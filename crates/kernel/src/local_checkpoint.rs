@@ -9,7 +9,8 @@
 //! that is pending; and what was pending while it was copied, and may not be in it, has it forgotten too.
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). It is begun when the log has grown by seven sixteenths of what the
+//! that is left, those before it go, and the log before it (R19). What is not on the device as it was written, when it is read back, never
+//! becomes one. It is begun when the log has grown by seven sixteenths of what the
 //! rows take, so a part that nobody writes to is never written again; where the disk is short of room sooner, because it frees the log.
 //! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by five eighths of that again.
 
@@ -37,7 +38,7 @@ pub struct LocalCheckpoints {
     section_last: u64,
     /// Where the log began that belongs with the last one.
     log_from: u64,
-    /// There was no room for the last one: none is begun before this.
+    /// The last one was given up: none is begun before this.
     begin_next: Time,
     has_told_no_room: bool,
 }
@@ -138,7 +139,7 @@ impl LocalCheckpoints {
                 self.has_told_no_room = false;
             } else if written == *before && !is_writing {
                 self.ended = None;
-                self.on_no_room(context);
+                self.on_given_up(store.checkpoint_refused(part), context);
             }
         }
         let grown = store.end(part).saturating_sub(self.log_from.max(store.begin(part)));
@@ -156,13 +157,19 @@ impl LocalCheckpoints {
         }
     }
 
-    /// The one before it stays, and the log behind that.
-    fn on_no_room(&mut self, context: &mut Context<'_>) {
+    /// The one before it stays, and the log behind that. It may have been refused for what was not there as it was written.
+    fn on_given_up(&mut self, refused: Option<String>, context: &mut Context<'_>) {
         self.begin_next = context.now + CHECKPOINT_PAUSE_US;
-        if !std::mem::replace(&mut self.has_told_no_room, true) {
-            let said = "there was no room on the disk for a local checkpoint: it is tried again, and until then the log grows; make some";
-            context.outbox.log.push(said.into());
-        }
+        let said = match refused {
+            Some(what) => format!(
+                "a local checkpoint was read back, and is not there as it was written: {what}; the one before it stays, it is written \
+                 again, and until then the log grows: look at the device"
+            ),
+            None if std::mem::replace(&mut self.has_told_no_room, true) => return,
+            None => "there was no room on the disk for a local checkpoint: it is tried again, and until then the log grows; make some"
+                .into(),
+        };
+        context.outbox.log.push(said);
     }
 
     fn begin(&mut self, growth_max: u64, context: &mut Context<'_>) {

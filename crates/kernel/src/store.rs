@@ -45,8 +45,11 @@ pub trait Store: Send + Sync {
     fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>);
     /// One that was ended is being written.
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool;
-    /// The number of the newest that is durable.
+    /// The number of the newest that is durable, and was read back as it was written (R19).
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64>;
+    /// Of the last one that was ended, and is neither being written nor durable: what was not there as it was written. None if there was
+    /// no room for it.
+    fn checkpoint_refused(&self, part: WorkerId) -> Option<String>;
     /// It can be begun with from now on, so those before it may go, and the log before it.
     fn accept_checkpoint(&self, part: WorkerId, number: u64);
 
@@ -87,9 +90,16 @@ struct Memory {
     parts: BTreeMap<WorkerId, MemoryPart>,
     is_slow: bool,
     room: Room,
+    /// The next checkpoint.
+    spoils: bool,
 }
 
 impl MemoryStore {
+    /// The next checkpoint that is ended is not there as it was written.
+    pub fn spoil_checkpoint(&self) {
+        self.lock().spoils = true;
+    }
+
     /// What is left of it. It takes what it is given all the same.
     pub fn set_room(&self, room: Room) {
         self.lock().room = room;
@@ -160,6 +170,7 @@ struct MemoryPart {
     /// Ended, and not durable.
     ended: Option<MemoryCheckpoint>,
     checkpoints: Vec<MemoryCheckpoint>,
+    is_refused: bool,
     number_last: u64,
 }
 
@@ -266,7 +277,12 @@ impl Store for MemoryStore {
         Vec::new()
     }
     fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>) {
+        let spoils = std::mem::take(&mut self.lock().spoils);
         self.with(part, |part| {
+            part.is_refused = spoils;
+            if spoils {
+                return;
+            }
             part.number_last += 1;
             let found = CheckpointFound { number: part.number_last, log_from: log.start, contents };
             let sections = std::mem::take(&mut part.sections);
@@ -278,6 +294,9 @@ impl Store for MemoryStore {
     }
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64> {
         self.with(part, |part| part.checkpoints.last().map(|checkpoint| checkpoint.found.number))
+    }
+    fn checkpoint_refused(&self, part: WorkerId) -> Option<String> {
+        self.with(part, |part| part.is_refused.then(|| "it is spoiled".into()))
     }
     fn accept_checkpoint(&self, part: WorkerId, number: u64) {
         self.with(part, |part| part.accept_checkpoint(number));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::{MemoryFiles, crash_states};
-use super::write_durably;
+use super::{prove_section, write_durably};
 use crate::checkpoints::{Checkpoints, KIND};
 use crate::files::{Files, is_no_room};
 use crate::format::numbered;
@@ -103,12 +103,14 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
                     let section = 2 * round as u64;
                     part.checkpoints.begin_section(section).unwrap();
                     part.checkpoints.add_block(pack(b"quiet").unwrap()).unwrap();
+                    prove_section(&mut part.checkpoints).unwrap();
                     quiet = Some(section);
                 }
             }
             part.checkpoints.begin_section(2 * round as u64 + 1).unwrap();
             part.checkpoints.add_block(pack(&vec![round as u8; 3_000]).unwrap()).unwrap();
             part.checkpoints.add_block(pack(&(count as u64).to_le_bytes()).unwrap()).unwrap();
+            prove_section(&mut part.checkpoints).unwrap();
             if hasty == Hasty::ReleasesBefore {
                 part.redo.release(log_from).unwrap();
             }
@@ -145,6 +147,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             part.checkpoints.begin_section(2 * round as u64 + 1).unwrap();
             part.checkpoints.add_block(pack(&[7; 50]).unwrap()).unwrap();
             part.checkpoints.add_block(pack(&(count as u64).to_le_bytes()).unwrap()).unwrap();
+            prove_section(&mut part.checkpoints).unwrap();
             let (log_from, contents) = (part.redo.end, (count as u64).to_le_bytes().to_vec());
             if round % 40 == 14 {
                 part.checkpoints.end(log_from..log_from, contents).unwrap();
@@ -291,6 +294,7 @@ fn a_checkpoint_goes_with_the_log_behind_which_it_begins() {
         part.checkpoints.begin().unwrap();
         part.checkpoints.begin_section(section).unwrap();
         part.checkpoints.add_block(pack(b"rows").unwrap()).unwrap();
+        prove_section(&mut part.checkpoints).unwrap();
         part.checkpoints.end(end..log_end, Vec::new()).unwrap();
         let number = part.checkpoints.newest().unwrap();
         // The first one has to be accepted to be there at all.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
-use super::write_durably;
+use super::{prove_section, write_durably};
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
@@ -89,6 +89,41 @@ fn a_changed_byte_is_found_out() {
     assert!(records(&cut).unwrap().len() < 69, "the mutation is none");
 }
 
+/// R19: whatever byte of a section is another one on the device, the section is refused before a checkpoint has it, and the one before
+/// that stays; a manifest that is not there as it was written is like a sync that has failed.
+#[test]
+fn a_checkpoint_is_proved_before_it_counts() {
+    let files = MemoryFiles::default();
+    let mut checkpoints = Checkpoints::open(Arc::new(files.clone()), 5, true).unwrap();
+    let begin = |checkpoints: &mut Checkpoints, section: u64| {
+        checkpoints.begin().unwrap();
+        checkpoints.begin_section(section).unwrap();
+        for block in 0..3u8 {
+            checkpoints.add_block(pack(&[block; 500]).unwrap()).unwrap();
+        }
+        prove_section(checkpoints)
+    };
+    begin(&mut checkpoints, 1).unwrap();
+    checkpoints.end(7..7, vec![1]).unwrap();
+    checkpoints.accept(checkpoints.newest().unwrap()).unwrap();
+    let found = checkpoints.found();
+    let length = files.length("rows-0000000001").unwrap();
+    for at in 0..length {
+        files.spoil("rows", at);
+        let error = begin(&mut checkpoints, 2).unwrap_err();
+        assert!(matches!(error, DiskError::Damaged { .. }), "byte {at}: {error}");
+        checkpoints.give_up().unwrap();
+    }
+    assert_eq!(files.list().unwrap(), ["manifest-0", "manifest-1", "rows-0000000001"]);
+    assert_eq!(checkpoints.found(), found);
+    files.spoil("rows", length);
+    begin(&mut checkpoints, 2).unwrap();
+    files.spoil("manifest", 40);
+    let error = checkpoints.end(8..8, vec![2]).unwrap_err();
+    assert_eq!(error.to_string(), "what was written to it is not there");
+    assert_eq!(checkpoints.found(), found);
+}
+
 /// The same for checkpoints and manifests.
 #[test]
 fn a_changed_checkpoint_is_found_out() {
@@ -104,6 +139,7 @@ fn a_changed_checkpoint_is_found_out() {
         }
         for block in 0..3u8 {
             if block == 1 {
+                prove_section(&mut checkpoints).unwrap();
                 checkpoints.begin_section(contents.len() as u64 + 1).unwrap();
             }
             if block > 0 || contents.len() == 1 {
@@ -111,6 +147,7 @@ fn a_changed_checkpoint_is_found_out() {
             }
         }
         let is_first = contents.len() == 1;
+        prove_section(&mut checkpoints).unwrap();
         checkpoints.end(7..7, contents).unwrap();
         if is_first {
             checkpoints.accept(checkpoints.newest().unwrap()).unwrap();

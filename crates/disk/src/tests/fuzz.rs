@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
-use super::write_durably;
+use super::{prove_section, write_durably};
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
@@ -85,6 +85,7 @@ fn written() -> BTreeMap<String, Vec<u8>> {
     checkpoints.begin_section(1).unwrap();
     checkpoints.add_block(pack(&[1; 2_000]).unwrap()).unwrap();
     checkpoints.add_block(pack(b"two").unwrap()).unwrap();
+    prove_section(&mut checkpoints).unwrap();
     checkpoints.end(0..0, b"contents".to_vec()).unwrap();
     memory.contents()
 }

@@ -56,6 +56,8 @@ struct Recorded {
     fails: bool,
     /// The next sync of a file whose name begins so fails, with this error.
     failing_sync: Option<(&'static str, ErrorKind)>,
+    /// On the device this byte of files whose name begins so is another.
+    spoiled: Option<(String, u64)>,
 }
 
 #[derive(Clone, Default)]
@@ -104,6 +106,9 @@ impl MemoryFiles {
     }
     pub fn fail_sync_of(&self, name: &'static str, kind: ErrorKind) {
         self.0.lock().unwrap().failing_sync = Some((name, kind));
+    }
+    pub fn spoil(&self, name: &str, at: u64) {
+        self.0.lock().unwrap().spoiled = Some((name.into(), at));
     }
     pub fn fail(&self) {
         self.0.lock().unwrap().fails = true;
@@ -207,6 +212,16 @@ impl Files for MemoryFiles {
         into.clear();
         into.extend(&bytes[from..from.saturating_add(length).min(bytes.len())]);
         Ok(())
+    }
+    fn read_from_device(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = self.read_at(name, at, length)?;
+        let spoiled = self.0.lock().unwrap().spoiled.clone();
+        if let Some((_, place)) = spoiled.filter(|(of, _)| name.starts_with(of))
+            && let Some(byte) = place.checked_sub(at).and_then(|at| bytes.get_mut(at as usize))
+        {
+            *byte ^= 1;
+        }
+        Ok(bytes)
     }
 }
 

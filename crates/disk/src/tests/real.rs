@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::prove_section;
 use crate::checkpoints::Checkpoints;
-use crate::files::{Directory, Files};
+use crate::files::{DEVICE_BLOCK, Directory, Files};
 use crate::manifest::Manifest;
 use crate::segment::pack;
 use crate::{Disk, Options, Room};
 
-fn options(dir: &std::path::Path, parts: u16) -> Options {
+pub fn options(dir: &std::path::Path, parts: u16) -> Options {
     Options {
         dir: dir.to_path_buf(),
         parts,
@@ -233,7 +234,6 @@ fn what_is_missing_is_damage() {
 /// and bytes of blocks that were written before or come to be written then.
 #[test]
 fn cached_and_direct_writes_agree() {
-    const DEVICE_BLOCK: usize = 4_096;
     let dir = tempfile::tempdir().unwrap();
     let files = Directory::new(dir.path());
     files.create("a", 64 << 10).unwrap();
@@ -263,9 +263,28 @@ fn cached_and_direct_writes_agree() {
     .is_ok_and(|direct| {
         rustix::io::pwrite(direct, &buffer[aligned..aligned + 4_096], 20_480).is_ok()
     });
-    assert_eq!(files.has_written_directly("a"), is_possible);
+    assert_eq!(files.has_passed_the_cache("a"), is_possible);
     write(64, aligned + 64, 128, 200);
     write(8_192, aligned, 8_192, 201);
+}
+
+/// What is read from the device is what is in the file, whatever part of it that is: of blocks that are there in part, and behind the end.
+#[test]
+fn reading_past_the_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = Directory::new(dir.path());
+    let length = 3 * DEVICE_BLOCK + 100;
+    let expected: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
+    files.create("a", 0).unwrap();
+    files.write_at("a", 0, &expected).unwrap();
+    files.sync("a").unwrap();
+    let edges = [0, 1, 4_095, 4_096, 4_097, 8_192, length - 1, length, length + 1, 40_000];
+    for from in edges {
+        for to in edges.into_iter().chain([usize::MAX]).filter(|to| from <= *to) {
+            let read = files.read_from_device("a", from as u64, to - from).unwrap();
+            assert_eq!(read, expected[from.min(length)..to.min(length)], "{from}..{to}");
+        }
+    }
 }
 
 /// There may be more sections than a process may have open files.
@@ -283,6 +302,7 @@ fn sections_are_closed() {
     for number in 0..100 {
         part.begin_section(number).unwrap();
         part.add_block(pack(b"rows").unwrap()).unwrap();
+        prove_section(&mut part).unwrap();
     }
     part.end(0..0, Vec::new()).unwrap();
     part.accept(part.newest().unwrap()).unwrap();

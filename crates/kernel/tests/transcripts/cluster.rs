@@ -322,6 +322,11 @@ impl Cluster {
         self.step(worker, Input::NodeDied { node: dead, incarnation }, 0);
     }
 
+    /// What a node's disk has of its rows; with `disks=1`.
+    pub fn store(&self, id: NodeId) -> &Arc<MemoryStore> {
+        &self.stores[&id]
+    }
+
     pub fn fill_memory(&mut self, id: NodeId, left: usize) {
         let pool = Arc::clone(&self.nodes[&id].pool);
         let mut pages: Vec<Page> = std::iter::from_fn(|| pool.try_allocate().ok()).collect();
@@ -329,9 +334,8 @@ impl Cluster {
         assert!(self.others_memory.insert(id, pages).is_none(), "it is full");
     }
 
-    /// What a node writes from now on is durable when its disk is fast again.
     pub fn set_room(&mut self, id: NodeId, room: &str) {
-        self.stores[&id].set_room(match room {
+        self.store(id).set_room(match room {
             "ample" => Room::Ample,
             "reserve" => Room::Reserve,
             "nothing" => Room::Nothing,
@@ -340,6 +344,7 @@ impl Cluster {
         });
     }
 
+    /// What a node writes from now on is durable when its disk is fast again.
     pub fn set_slow_disk(&mut self, id: NodeId, is_slow: bool) {
         self.journals[&id].set_slow(is_slow);
         if let Some(store) = self.stores.get(&id) {

@@ -44,6 +44,8 @@
 //! rest n3                  the whole cluster is to stop, and node 3 has no clients any more
 //! down n3                  after that node 3's process ends
 //! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
+//! spoil n3                 node 3's disk does not have the next local checkpoint as it is written; with `disks=1`
+//! checkpoints n3           the local checkpoints that node 3's disk has
 //! full n3 on|off|5         others have all the memory that node 3 may take, or none of it any more; all but five pages
 //! restart n3 [lossy]       node 3 boots anew; as a voter that may lose commits
 //! restarted @3             what node 3 knows of the last cluster restart
@@ -65,7 +67,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kernel::{ChannelConfig, Mutation, Time};
+use kernel::{ChannelConfig, CheckpointFound, Mutation, Store, Time};
 use protocol::control::ControlState;
 use protocol::envelope::{decode_header, decode_message, encode_frame};
 use protocol::op::{Batch, Op, OpKind, ReadAt, WaitPolicy};
@@ -206,6 +208,19 @@ impl Player {
             "slow_disk" => self.cluster().set_slow_disk(node_of(rest[0]), true),
             "fast_disk" => self.cluster().set_slow_disk(node_of(rest[0]), false),
             "room" => self.cluster().set_room(node_of(rest[0]), rest[1]),
+            "spoil" => self.cluster().store(node_of(rest[0])).spoil_checkpoint(),
+            "checkpoints" => {
+                let store = Arc::clone(self.cluster().store(node_of(rest[0])));
+                let parts = (0..store.parts()).map(WorkerId);
+                let found = parts.flat_map(|part| {
+                    let all = store.checkpoints(part).into_iter();
+                    all.map(move |found| {
+                        let CheckpointFound { number, log_from, .. } = found;
+                        format!("part {part}: checkpoint {number}, with the log from {log_from} on")
+                    })
+                });
+                self.say_all(found.collect(), "there is none");
+            }
             "full" => {
                 let (id, left) = (node_of(rest[0]), rest[1]);
                 match left {
