@@ -205,10 +205,12 @@ def kill_again_and_again(environment, level, rounds):
 
 
 def test_always_loses_nothing(environment):
+    """All processes are killed at once under load, again and again: nothing that was told is gone, and nothing else is there."""
     kill_again_and_again(environment, "always", 20 if environment.full else 3)
 
 
 def test_default_loses_the_last_moment(environment):
+    """The same at the default level: what is gone is the last moment, a clean prefix is left, and it is said."""
     kill_again_and_again(environment, "durable_when_alone", 20 if environment.full else 2)
 
 
