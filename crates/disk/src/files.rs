@@ -87,10 +87,10 @@ pub struct Directory {
 struct OpenFile {
     file: File,
     /// The same, past the cache.
-    direct: OnceLock<Option<File>>,
+    direct: OnceLock<File>,
 }
 
-/// Reads past the cache begin and end at multiples of this, in the file and in memory; no device has larger blocks.
+/// Reads past the cache begin and end at multiples of this, in the file and in memory. Where a device has larger blocks they are refused.
 pub const DEVICE_BLOCK: usize = 4_096;
 
 /// Zeros are written so many at a time. They are in the program: to take memory for them would be to clear it.
@@ -122,13 +122,21 @@ impl Directory {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
-        let open = || options.open(self.path.join(name)).ok();
-        let done = match file.direct.get_or_init(open) {
+        let done = match file.direct.get() {
             Some(direct) => work(direct),
-            None => Err(ErrorKind::InvalidInput.into()),
+            None => {
+                let opened = options.open(self.path.join(name));
+                opened.and_then(|opened| work(file.direct.get_or_init(|| opened)))
+            }
         };
-        // Its blocks are larger, or it has nothing like that: it says so before it has done any of it.
         match done {
+            // No file can be opened now: once it goes without.
+            Err(error)
+                if file.direct.get().is_none() && error.kind() != ErrorKind::InvalidInput =>
+            {
+                Ok(None)
+            }
+            // Its blocks are larger, or it has nothing like that: it says so before it has done any of it.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 self.is_cached.store(true, Ordering::Relaxed);
                 Ok(None)
@@ -150,7 +158,7 @@ impl Directory {
     #[cfg(test)]
     pub fn has_passed_the_cache(&self, name: &str) -> bool {
         let file = self.file(name).expect("it is there");
-        !self.is_cached.load(Ordering::Relaxed) && matches!(file.direct.get(), Some(Some(_)))
+        !self.is_cached.load(Ordering::Relaxed) && file.direct.get().is_some()
     }
     fn forget(&self, name: &str) {
         self.open.lock().expect("nobody panics while holding this lock").remove(name);
@@ -253,9 +261,11 @@ impl Files for Directory {
             // The last block may be there in part.
             let mut at_next = blocks.start;
             while at_next < end {
-                match direct.read_at(wanted, at_next)? {
-                    0 => return Err(ErrorKind::UnexpectedEof.into()),
-                    count => (wanted, at_next) = (&mut wanted[count..], at_next + count as u64),
+                match direct.read_at(wanted, at_next) {
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Ok(count) => (wanted, at_next) = (&mut wanted[count..], at_next + count as u64),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
                 }
             }
             bytes.truncate(begin + (end - blocks.start) as usize);
@@ -265,8 +275,8 @@ impl Files for Directory {
         match self.past_the_cache(name, &file, read)? {
             Some(bytes) => Ok(bytes),
             None => {
-                // As good as it gets there: a file system may have nothing else than its memory.
-                rustix::fs::fadvise(&file.file, 0, None, Advice::DontNeed)?;
+                // As good as it gets there: a file system may have nothing else than its memory, or not hear of this.
+                let _ = rustix::fs::fadvise(&file.file, 0, None, Advice::DontNeed);
                 self.read_at(name, at, length)
             }
         }

@@ -149,7 +149,7 @@ fn settle(files: &dyn Files, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     files.sync_directory()?;
     match files.read_from_device(name, 0, bytes.len())? == bytes {
         true => Ok(()),
-        false => Err(std::io::Error::other("what was written to it is not there")),
+        false => Err(std::io::Error::other(format!("{name} is not there as it was written"))),
     }
 }
 

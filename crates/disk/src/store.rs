@@ -27,7 +27,7 @@ pub struct Options {
     pub spares_max: usize,
     /// Files that are kept for when the device has no room for another, of each part.
     pub reserve: usize,
-    /// What checkpoints may write, of each part.
+    /// What checkpoints may write and read back, of each part.
     pub checkpoint_bytes_per_second: u64,
     /// Random, of this start.
     pub seed: u64,
@@ -321,7 +321,7 @@ impl Disk {
     pub fn is_writing_checkpoint(&self, part: u16) -> bool {
         lock(&self.part(part).blocks).is_ending
     }
-    /// The number of the newest that is durable.
+    /// The number of the newest that is durable, and was read back.
     pub fn checkpoint_written(&self, part: u16) -> Option<u64> {
         lock(&self.part(part).blocks).newest
     }

@@ -273,7 +273,7 @@ mod tests {
         assert!(times < 9_250 / (10_000 / 256) + 30, "{times}");
     }
 
-    /// News is a change by more than a 256th of the memory, in what is left or owed, of pages or of blocks.
+    /// News is a change by more than a 256th of the memory, in what is left or owed, of pages or of blocks, where much is left.
     #[test]
     fn changes_that_others_hear_of() {
         let (pool, memories) = memories();

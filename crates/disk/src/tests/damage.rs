@@ -120,7 +120,7 @@ fn a_checkpoint_is_proved_before_it_counts() {
     begin(&mut checkpoints, 2).unwrap();
     files.spoil("manifest", 40);
     let error = checkpoints.end(8..8, vec![2]).unwrap_err();
-    assert_eq!(error.to_string(), "what was written to it is not there");
+    assert_eq!(error.to_string(), "manifest-0 is not there as it was written");
     assert_eq!(checkpoints.found(), found);
 }
 
