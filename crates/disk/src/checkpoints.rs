@@ -11,7 +11,7 @@ use crate::DiskError;
 use crate::files::Files;
 use crate::format::{damaged, io_error, list, numbered};
 use crate::manifest::{self, Manifest};
-use crate::segment::{self, Packed, Sealed};
+use crate::segment::{self, Packed, SectionReader};
 
 pub const KIND: &str = "rows";
 
@@ -37,7 +37,7 @@ pub struct Section {
 }
 
 impl Section {
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         numbered(KIND, self.number)
     }
 }
@@ -59,9 +59,10 @@ pub struct Checkpoints {
 #[derive(Default)]
 struct Writing {
     kept: Vec<Section>,
+    /// Those that are proved.
     new: Vec<Section>,
-    /// The last of these is being written, or is not proved yet.
-    is_in_section: bool,
+    /// The one that is being written, or proved.
+    current: Option<Section>,
 }
 
 impl Checkpoints {
@@ -129,8 +130,8 @@ impl Checkpoints {
     }
 
     pub fn give_up(&mut self) -> std::io::Result<()> {
-        let Writing { new, .. } = self.writing.take().unwrap_or_default();
-        new.iter().try_for_each(|section| self.files.remove(&section.name()))
+        let Writing { new, current, .. } = self.writing.take().unwrap_or_default();
+        new.iter().chain(&current).try_for_each(|section| self.files.remove(&section.name()))
     }
 
     /// The blocks from now on are of a section of this number, which no other one has. The one before it is ended.
@@ -138,29 +139,29 @@ impl Checkpoints {
         let header = segment::header(self.manifest.store, number);
         let section = Section { number, bytes: header.len() as u64, crc: 0 };
         let writing = self.writing.as_mut().expect("begun");
-        assert!(!writing.is_in_section, "the one before it is not proved");
+        assert!(writing.current.is_none(), "the one before it is not proved");
         let is_taken = writing.new.iter().any(|other| other.number == number);
         assert!(!is_taken && self.manifest.section(number).is_none(), "section {number} is there");
         self.files.create(&section.name(), 0)?;
         // Named before it is written, so that it goes if it is given up.
-        writing.new.push(section);
-        writing.is_in_section = true;
+        writing.current = Some(section);
         self.files.write_at(&section.name(), 0, &header)
     }
 
     /// The section that is being written, if one is, is durable now: what reads it back. It is ended when that has proved it (R19), which
     /// takes a while. There may be more of them than a process may have open files.
     pub fn sync_section(&mut self) -> std::io::Result<Option<SectionReader>> {
-        let Writing { new, is_in_section, .. } = self.writing.as_ref().expect("begun");
-        let Some(section) = new.last().filter(|_| *is_in_section).copied() else { return Ok(None) };
+        let Some(section) = self.writing.as_ref().expect("begun").current else { return Ok(None) };
         self.files.sync(&section.name())?;
         self.files.close(&section.name());
         let (files, store) = (Arc::clone(&self.files), self.manifest.store);
         Ok(Some(SectionReader { files, store, section }))
     }
 
+    /// It was proved.
     pub fn end_section(&mut self) {
-        self.writing.as_mut().expect("begun").is_in_section = false;
+        let writing = self.writing.as_mut().expect("begun");
+        writing.new.extend(writing.current.take());
     }
 
     /// A section of a checkpoint that there is belongs to this one as well.
@@ -172,8 +173,7 @@ impl Checkpoints {
     /// Returns how many bytes that took.
     pub fn add_block(&mut self, block: Packed) -> std::io::Result<u64> {
         let writing = self.writing.as_mut().expect("begun");
-        assert!(writing.is_in_section, "its section is begun");
-        let section = writing.new.last_mut().expect("its section is begun");
+        let section = writing.current.as_mut().expect("its section is begun");
         let block = segment::block(self.manifest.store, section.number, section.bytes, &block);
         self.files.write_at(&section.name(), section.bytes, &block)?;
         section.bytes += block.len() as u64;
@@ -183,8 +183,8 @@ impl Checkpoints {
 
     /// It is durable, and named by the manifest. Its last section is ended.
     pub fn end(&mut self, log: Range<u64>, contents: Vec<u8>) -> std::io::Result<()> {
-        let Writing { kept, new, is_in_section } = self.writing.as_ref().expect("begun");
-        assert!(!is_in_section, "its last section is not proved");
+        let Writing { kept, new, current } = self.writing.as_ref().expect("begun");
+        assert!(current.is_none(), "its last section is not proved");
         if !new.is_empty() {
             self.files.sync_directory()?;
         }
@@ -254,34 +254,9 @@ impl CheckpointReader {
         &self,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
-        for section in self.entry.sections.iter().copied() {
-            let (files, store) = (Arc::clone(&self.files), self.store);
-            SectionReader { files, store, section }.with_file(|file| file.read(visit))?;
-        }
-        Ok(())
-    }
-}
-
-pub struct SectionReader {
-    files: Arc<dyn Files>,
-    store: u64,
-    section: Section,
-}
-
-impl SectionReader {
-    /// Is all of it on the device, as it was written? Says each time how many bytes it has read.
-    pub fn prove(
-        &self,
-        on_read: &mut dyn FnMut(usize) -> Result<(), String>,
-    ) -> Result<(), DiskError> {
-        self.with_file(|file| file.prove(on_read))
-    }
-
-    fn with_file<T>(&self, work: impl FnOnce(&Sealed<'_>) -> T) -> T {
-        let (files, name) = (self.files.as_ref(), self.section.name());
-        let file = Sealed { files, name: &name, store: self.store, section: self.section };
-        let done = work(&file);
-        files.close(&name);
-        done
+        self.entry.sections.iter().try_for_each(|section| {
+            let (files, store, section) = (Arc::clone(&self.files), self.store, *section);
+            SectionReader { files, store, section }.read(visit)
+        })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use crate::format::BLOCK;
+use crate::format::{BLOCK, DEVICE_BLOCK};
 
 /// The files of one part.
 pub trait Files: Send + Sync {
@@ -90,9 +90,6 @@ struct OpenFile {
     direct: OnceLock<File>,
 }
 
-/// Reads past the cache begin and end at multiples of this, in the file and in memory. Where a device has larger blocks they are refused.
-pub const DEVICE_BLOCK: usize = 4_096;
-
 /// Zeros are written so many at a time. They are in the program: to take memory for them would be to clear it.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -120,22 +117,12 @@ impl Directory {
         if self.is_cached.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
-        let done = match file.direct.get() {
-            Some(direct) => work(direct),
-            None => {
-                let opened = options.open(self.path.join(name));
-                opened.and_then(|opened| work(file.direct.get_or_init(|| opened)))
-            }
+        let done = match self.direct(name, file) {
+            // No file can be opened now: this once it goes without.
+            Err(error) if error.kind() != ErrorKind::InvalidInput => return Ok(None),
+            direct => direct.and_then(work),
         };
         match done {
-            // No file can be opened now: once it goes without.
-            Err(error)
-                if file.direct.get().is_none() && error.kind() != ErrorKind::InvalidInput =>
-            {
-                Ok(None)
-            }
             // Its blocks are larger, or it has nothing like that: it says so before it has done any of it.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 self.is_cached.store(true, Ordering::Relaxed);
@@ -143,6 +130,15 @@ impl Directory {
             }
             done => done.map(Some),
         }
+    }
+    fn direct<'a>(&self, name: &str, file: &'a OpenFile) -> Result<&'a File> {
+        if let Some(direct) = file.direct.get() {
+            return Ok(direct);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32);
+        let opened = options.open(self.path.join(name))?;
+        Ok(file.direct.get_or_init(|| opened))
     }
     /// Writes it past the cache; false if that cannot be done.
     fn write_direct(&self, name: &str, file: &OpenFile, at: u64, bytes: &[u8]) -> Result<bool> {

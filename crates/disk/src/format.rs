@@ -10,8 +10,11 @@ use crate::files::Files;
 /// Of all that a part's files hold; a part of another version is refused by name, by its manifest. In version 1 a checkpoint was one file,
 /// in 2 all lengths had four bytes, and in 3 the log had no blocks.
 pub const VERSION: u32 = 4;
-/// What begins and ends at a multiple of this, in a file and in memory, is written past the system's cache. Tests have more of it.
-pub const BLOCK: usize = if cfg!(test) { 64 } else { 4_096 };
+/// What is read and written past the system's cache begins and ends at a multiple of this, in the file and in memory. Where a device has
+/// larger blocks that is refused.
+pub const DEVICE_BLOCK: usize = 4_096;
+/// What does, is written so. Tests have more of it.
+pub const BLOCK: usize = if cfg!(test) { 64 } else { DEVICE_BLOCK };
 
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))

@@ -8,6 +8,7 @@
 //! The manifest says how long it is and the checksum of all block headers, so nothing can be missing at its end.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::thread::LocalKey;
 
 use zstd::bulk::{Compressor, Decompressor};
@@ -15,8 +16,8 @@ use zstd::zstd_safe::{CParameter, ParamSwitch};
 
 use crate::DiskError;
 use crate::checkpoints::Section;
-use crate::files::{DEVICE_BLOCK, Files};
-use crate::format::{VERSION, crc, damaged, io_error, u32_at};
+use crate::files::Files;
+use crate::format::{DEVICE_BLOCK, VERSION, crc, damaged, io_error, u32_at};
 
 const MAGIC: &[u8; 8] = b"skarv-ck";
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
@@ -129,22 +130,21 @@ type ReadFile<'a> = dyn FnMut(u64, usize) -> Result<Vec<u8>, DiskError> + 'a;
 /// Sees a block, compressed: its place, and the length that it had before.
 type VisitPacked<'a> = dyn FnMut(u64, usize, &[u8]) -> Result<(), DiskError> + 'a;
 
-/// A file to which nothing is added any more, and what it is to hold.
-pub struct Sealed<'a> {
-    pub files: &'a dyn Files,
-    pub name: &'a str,
+/// Reads a section to which nothing is added any more.
+pub struct SectionReader {
+    pub files: Arc<dyn Files>,
     pub store: u64,
     pub section: Section,
 }
 
-impl Sealed<'_> {
-    /// Reads its blocks in order.
+impl SectionReader {
+    /// Visits its blocks in order.
     pub fn read(
         &self,
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
-        let Sealed { files, name, .. } = *self;
-        let mut read = |at: u64, count| files.read_at(name, at, count).map_err(io_error(name));
+        let name = &self.section.name();
+        let mut read = |at: u64, count| self.files.read_at(name, at, count).map_err(io_error(name));
         self.check(&mut read, &mut |at, raw_length, bytes| {
             let Some(raw) = decompress(bytes, raw_length) else {
                 return damaged(name, format!("the block at byte {at} cannot be decompressed"));
@@ -158,14 +158,15 @@ impl Sealed<'_> {
         &self,
         on_read: &mut dyn FnMut(usize) -> Result<(), String>,
     ) -> Result<(), DiskError> {
+        let name = &self.section.name();
         let (mut found, mut found_at) = (Vec::new(), 0);
         let mut read = |at: u64, count: usize| {
             let end = at + count as u64;
             if at < found_at || found_at + (found.len() as u64) < end {
                 found_at = at / DEVICE_BLOCK as u64 * DEVICE_BLOCK as u64;
                 let length = PROOF_BYTES.max((end - found_at) as usize);
-                let read = self.files.read_from_device(self.name, found_at, length);
-                found = read.map_err(io_error(self.name))?;
+                let read = self.files.read_from_device(name, found_at, length);
+                found = read.map_err(io_error(name))?;
                 on_read(found.len()).map_err(DiskError::Visitor)?;
             }
             let begin = ((at - found_at) as usize).min(found.len());
@@ -174,10 +175,21 @@ impl Sealed<'_> {
         self.check(&mut read, &mut |_, _, _| Ok(()))
     }
 
-    /// Visits its blocks in order, if they are what they are to be.
+    /// Visits its blocks in order, if they are what they are to be, and closes the file.
     fn check(&self, read: &mut ReadFile<'_>, visit: &mut VisitPacked<'_>) -> Result<(), DiskError> {
-        let Sealed { name, store, section, .. } = *self;
-        let Section { number, bytes: length, crc: sum } = section;
+        let name = self.section.name();
+        let checked = self.check_blocks(&name, read, visit);
+        self.files.close(&name);
+        checked
+    }
+
+    fn check_blocks(
+        &self,
+        name: &str,
+        read: &mut ReadFile<'_>,
+        visit: &mut VisitPacked<'_>,
+    ) -> Result<(), DiskError> {
+        let (store, Section { number, bytes: length, crc: sum }) = (self.store, self.section);
         if read(0, HEADER_SIZE)? != header(store, number) {
             return damaged(name, "its header is not that of this section");
         }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::prove_section;
 use crate::checkpoints::Checkpoints;
-use crate::files::{DEVICE_BLOCK, Directory, Files};
+use crate::files::{Directory, Files};
+use crate::format::DEVICE_BLOCK;
 use crate::manifest::Manifest;
 use crate::segment::pack;
 use crate::{Disk, Options, Room};
@@ -230,6 +231,36 @@ fn what_is_missing_is_damage() {
     assert!(matches!(error, crate::DiskError::Io { .. }), "{error}");
 }
 
+/// Can files of this directory be read and written past the system's cache?
+fn can_pass_the_cache(dir: &std::path::Path) -> bool {
+    let path = dir.join("probe");
+    std::fs::write(&path, [0; DEVICE_BLOCK]).unwrap();
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::DIRECT;
+    let buffer = vec![0; 2 * DEVICE_BLOCK];
+    let aligned = &buffer[buffer.as_ptr().align_offset(DEVICE_BLOCK)..][..DEVICE_BLOCK];
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty())
+        .is_ok_and(|direct| rustix::io::pwrite(direct, aligned, 0).is_ok())
+}
+
+/// A file that cannot be opened a second time is written and read all the same, and others go past the cache as before.
+#[test]
+fn what_cannot_be_opened_goes_without() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = Directory::new(dir.path());
+    let buffer = vec![7; 2 * DEVICE_BLOCK];
+    let aligned = &buffer[buffer.as_ptr().align_offset(DEVICE_BLOCK)..][..DEVICE_BLOCK];
+    for name in ["gone", "there"] {
+        files.create(name, DEVICE_BLOCK as u64).unwrap();
+        files.sync(name).unwrap();
+    }
+    std::fs::remove_file(dir.path().join("gone")).unwrap();
+    files.write_at("gone", 0, aligned).unwrap();
+    assert_eq!(files.read_from_device("gone", 0, DEVICE_BLOCK).unwrap(), aligned);
+    files.write_at("there", 0, aligned).unwrap();
+    assert!(!files.has_passed_the_cache("gone"));
+    assert_eq!(files.has_passed_the_cache("there"), can_pass_the_cache(dir.path()));
+}
+
 /// What is written past the system's cache, and beside it, is what is read: whole blocks, blocks of a size that the device may not have,
 /// and bytes of blocks that were written before or come to be written then.
 #[test]
@@ -255,15 +286,7 @@ fn cached_and_direct_writes_agree() {
         write(at + 4_096, aligned, 4_096, byte + 50);
         files.sync("a").unwrap();
     }
-    let is_possible = rustix::fs::open(
-        dir.path().join("a"),
-        rustix::fs::OFlags::RDWR | rustix::fs::OFlags::DIRECT,
-        rustix::fs::Mode::empty(),
-    )
-    .is_ok_and(|direct| {
-        rustix::io::pwrite(direct, &buffer[aligned..aligned + 4_096], 20_480).is_ok()
-    });
-    assert_eq!(files.has_passed_the_cache("a"), is_possible);
+    assert_eq!(files.has_passed_the_cache("a"), can_pass_the_cache(dir.path()));
     write(64, aligned + 64, 128, 200);
     write(8_192, aligned, 8_192, 201);
 }
@@ -285,6 +308,7 @@ fn reading_past_the_cache() {
             assert_eq!(read, expected[from.min(length)..to.min(length)], "{from}..{to}");
         }
     }
+    assert_eq!(files.has_passed_the_cache("a"), can_pass_the_cache(dir.path()));
 }
 
 /// There may be more sections than a process may have open files.
