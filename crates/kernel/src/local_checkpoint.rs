@@ -10,9 +10,9 @@
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
 //! that is left, those before it go, and the log before it (R19). What is not on the device as it was written, when it is read back, never
-//! becomes one. It is begun when the log has grown by seven sixteenths of what the
-//! rows take, so a part that nobody writes to is never written again; where the disk is short of room sooner, because it frees the log.
-//! It takes its time: whoever is served meanwhile should not notice. It is done when the log has grown by five eighths of that again.
+//! becomes one. It is begun when the log has grown by seven sixteenths of what the rows take, so a part that nobody writes to is never
+//! written again; where the disk is short of room sooner, because it frees the log. It takes its time: whoever is served meanwhile should
+//! not notice. Its rows are copied when the log has grown by five eighths of that again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

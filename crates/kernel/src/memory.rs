@@ -17,9 +17,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use protocol::message::Memory;
+use protocol::control::ControlState;
+use protocol::message::{Memory, Message};
 use storage::{BLOCK_SIZE, PAGE_SIZE, PagePool};
-use types::{NodeId, Space};
+use types::{Address, NodeId, Space, WorkerId};
+
+use crate::channel::Channels;
+use crate::worker::Outbox;
 
 /// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
 const NEWS: u64 = 256;
@@ -120,12 +124,28 @@ impl Memories {
         let step = self.pool.limit() / NEWS;
         let bytes =
             |space: Space| [space.pages * PAGE_SIZE as u64, space.blocks * BLOCK_SIZE as u64];
-        let is_more = |now: Space, before: Space, step: &dyn Fn(u64) -> u64| {
-            let both = bytes(now).into_iter().zip(bytes(before));
-            both.into_iter().any(|(now, before)| step(before) < now.abs_diff(before))
+        let is_much = |now: Space, before: Space, steps: [u64; 2]| {
+            let (now, before) = (bytes(now), bytes(before));
+            (0..2).any(|of| steps[of] < now[of].abs_diff(before[of]))
         };
-        is_more(own.left, told.left, &|left| step.min(left / NEWS_OF_LEFT))
-            || is_more(own.owed, told.owed, &|_| step)
+        let steps_of_left = bytes(told.left).map(|left| step.min(left / NEWS_OF_LEFT));
+        is_much(own.left, told.left, steps_of_left) || is_much(own.owed, told.owed, [step; 2])
+    }
+    /// Who leads shards of this node's group hears soon what there is room for here, and what will come.
+    pub(crate) fn tell(
+        &self,
+        here: NodeId,
+        state: &ControlState,
+        channels: &Channels,
+        outbox: &mut Outbox,
+    ) {
+        let Some(group) = state.group_of_node(here) else { return };
+        let Some(memory) = self.news() else { return };
+        let message = Message::MemoryLeft(memory);
+        for member in state.group(group).active().filter(|member| *member != here) {
+            let to = Address { node: member, worker: WorkerId(0) };
+            channels.send_unnumbered(to, &message, outbox);
+        }
     }
     pub fn learn(&self, node: NodeId, memory: Memory) {
         if let Some(told) = self.others.get(&node) {

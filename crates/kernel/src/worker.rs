@@ -509,21 +509,9 @@ impl Kernel {
             }
         }
         self.run_queue(now, outbox);
-        self.tell_memory(outbox);
+        self.node.memories.tell(self.node.node, &self.state, &self.channels, outbox);
         self.channels.flush(now, outbox);
         assert!(self.queue.is_empty(), "a step runs to completion");
-    }
-
-    /// Who leads shards of this node's group hears soon what there is room for here, and what will come.
-    fn tell_memory(&self, outbox: &mut Outbox) {
-        let here = self.node.node;
-        let Some(group) = self.state.group_of_node(here) else { return };
-        let Some(memory) = self.node.memories.news() else { return };
-        let message = Message::MemoryLeft(memory);
-        for member in self.state.group(group).active().filter(|member| *member != here) {
-            let to = Address { node: member, worker: WorkerId(0) };
-            self.channels.send_unnumbered(to, &message, outbox);
-        }
     }
 
     fn on_request(&mut self, now: Time, session: SessionId, request: Request, outbox: &mut Outbox) {
