@@ -51,8 +51,8 @@ pub fn io_error(file: &str) -> impl Fn(std::io::Error) -> DiskError + use<'_> {
 fn is_loss(error: &std::io::Error) -> bool {
     let errno = rustix::io::Errno::from_io_error(error);
     let of_device = [Errno::IO, Errno::BADMSG, Errno::UCLEAN];
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof)
-        || errno.is_some_and(|errno| of_device.contains(&errno))
+    let of_file = [ErrorKind::NotFound, ErrorKind::UnexpectedEof, ErrorKind::InvalidData];
+    of_file.contains(&error.kind()) || errno.is_some_and(|errno| of_device.contains(&errno))
 }
 
 pub fn damaged<T>(file: &str, what: impl Into<String>) -> Result<T, DiskError> {

@@ -6,6 +6,8 @@
 //!                                                     | count u32 | for each section: number u64 | bytes u64 | crc32c u32
 //! ```
 
+use std::io::ErrorKind;
+
 use crate::DiskError;
 use crate::checkpoints::{Entry, Section};
 use crate::files::Files;
@@ -149,7 +151,10 @@ fn settle(files: &dyn Files, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     files.sync_directory()?;
     match files.read_from_device(name, 0, bytes.len())? == bytes {
         true => Ok(()),
-        false => Err(std::io::Error::other(format!("{name} is not there as it was written"))),
+        false => {
+            let what = format!("{name} is not there as it was written");
+            Err(std::io::Error::new(ErrorKind::InvalidData, what))
+        }
     }
 }
 

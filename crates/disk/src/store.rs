@@ -120,10 +120,10 @@ struct Blocks {
     newest: Option<u64>,
     /// One was ended, and is neither durable nor given up.
     is_ending: bool,
-    /// The one that is being written found no room, or was not there as it was written: what belongs with it falls.
+    /// The one that is being written found no room, or could not be read back as it was written: what belongs with it falls.
     is_given_up: bool,
     given_up: u64,
-    /// Of the last one that was given up: what was not as it was written.
+    /// Of the last one that was given up: why it could not be proved.
     refused: Option<String>,
     is_closed: bool,
 }
@@ -325,11 +325,11 @@ impl Disk {
     pub fn checkpoint_written(&self, part: u16) -> Option<u64> {
         lock(&self.part(part).blocks).newest
     }
-    /// Checkpoints that were given up: there was no room, or they were not there as they were written.
+    /// Checkpoints that were given up: there was no room, or they could not be read back as they were written.
     pub fn checkpoints_given_up(&self, part: u16) -> u64 {
         lock(&self.part(part).blocks).given_up
     }
-    /// Of the last one that was given up: what was not there as it was written. None if there was no room.
+    /// Of the last one that was given up: why it could not be read back as it was written. None if there was no room.
     pub fn checkpoint_refused(&self, part: u16) -> Option<String> {
         lock(&self.part(part).blocks).refused.clone()
     }
@@ -722,7 +722,7 @@ impl Part {
         }
     }
 
-    /// The section that was being written, if one was, is durable, and read back (R19): what is not as it was written.
+    /// The section that was being written, if one was, is durable, and read back (R19): why it could not be, as it was written.
     fn prove_section(&self, rate: u64, next_at: &mut Instant) -> std::io::Result<Option<String>> {
         // Others may look at the checkpoints while it is read.
         let Some(reader) = lock(&self.checkpoints).sync_section()? else { return Ok(None) };
@@ -752,8 +752,12 @@ impl Part {
         Ok(())
     }
 
-    /// So much at a time, and then a pause: the log's syncs wait for what is written and read beside them.
+    /// So much at a time, and then a pause: the log's syncs wait for what is written and read beside them. Where there is no room for more
+    /// log nothing is more urgent than what gives some back.
     fn pause_for(&self, bytes: u64, rate: u64, next_at: &mut Instant) {
+        if self.room.load(Ordering::Relaxed) != Room::Ample as u8 {
+            return;
+        }
         let pause = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
         *next_at = (*next_at).max(Instant::now()) + pause;
         self.pause_until(*next_at);

@@ -49,7 +49,9 @@ mod worker;
 
 pub use files::make_dir;
 pub use options::{NodeOptions, StartError};
-pub use panic::{EXIT_CODE_DAMAGED, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_PANIC};
+pub use panic::{
+    EXIT_CODE_DAMAGED, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY, EXIT_CODE_PANIC,
+};
 pub use secure::make_keys;
 pub use server::{Departure, NodeServer};
 pub use tool::{ManagementError, management_request};

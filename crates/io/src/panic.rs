@@ -19,6 +19,9 @@ pub const EXIT_CODE_DAMAGED: i32 = 72;
 /// What the process ends with when its disk has not taken rows: started again it uses what it finds there.
 pub const EXIT_CODE_DISK: i32 = 73;
 
+/// What the process ends with when its rows need more than its memory: started again it comes back if it has more, or they need less.
+pub const EXIT_CODE_MEMORY: i32 = 74;
+
 /// Ends the process at once: nothing that is on its way to a client may go out any more.
 pub fn end_process(log: &NodeLog, reason: &str, code: i32) -> ! {
     log.panic(reason);

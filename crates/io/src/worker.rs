@@ -25,7 +25,7 @@ use std::time::Duration;
 use client::Client;
 use client::task::Executor;
 use kernel::limits::SILENCE_HEARTBEATS;
-use kernel::{ChannelConfig, Input, Kernel, KernelConfig, Outbox, Time};
+use kernel::{ChannelConfig, Input, Kernel, KernelConfig, Outbox, ProcessEnd, Time};
 use mio::event::Event;
 use mio::{Events, Poll, Token};
 use types::{Address, NodeId, WorkerId};
@@ -42,7 +42,7 @@ use crate::limits::{
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
 use crate::options::NodeOptions;
-use crate::panic::{self, EXIT_CODE_EXCLUDED};
+use crate::panic::{self, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
 use crate::server::{Departure, Shared};
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
@@ -605,8 +605,13 @@ impl Worker {
             {
                 self.phase = Phase::Departed(self.now + DEPARTURE_LINGER);
             }
-            if let Some(reason) = self.outbox.ends.take() {
-                panic::end_process(&self.shared.log, &reason, EXIT_CODE_EXCLUDED);
+            if let Some(end) = self.outbox.ends.take() {
+                let code = match end {
+                    ProcessEnd::Excluded(_) => EXIT_CODE_EXCLUDED,
+                    ProcessEnd::LacksMemory(_) => EXIT_CODE_MEMORY,
+                    ProcessEnd::DiskFails(_) => EXIT_CODE_DISK,
+                };
+                panic::end_process(&self.shared.log, end.why(), code);
             }
             // Sending may wake tasks that waited for room, and with them the whole turns on.
             let mut flushed = self.front.flush(self.now, self.poll.registry());

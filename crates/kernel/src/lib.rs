@@ -45,4 +45,4 @@ pub use node::{
 pub use replay::{PassedOver, Replay, Rows};
 pub use restart::{PartLoaded, Span, Survey};
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
-pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, Time};
+pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, ProcessEnd, Time};

@@ -74,6 +74,8 @@ pub const CHECKPOINT_BLOCK_BYTES: usize = 128 << 10;
 
 /// A local checkpoint that was given up is made again after so long: it costs as much as one that is written.
 pub const CHECKPOINT_PAUSE_US: u64 = 10_000_000;
+/// A device that has not had so many of them, one after the other, as they were written is given up.
+pub const CHECKPOINTS_REFUSED_MAX: u32 = 3;
 
 /// Between the beginnings of global checkpoints, while something is committed and nobody waits for one: what the whole cluster loses when
 /// all nodes lose their power at once, and a sync.

@@ -9,10 +9,10 @@
 //! that is pending; and what was pending while it was copied, and may not be in it, has it forgotten too.
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). What is not on the device as it was written, when it is read back, never
-//! becomes one. It is begun when the log has grown by seven sixteenths of what the rows take, so a part that nobody writes to is never
-//! written again; where the disk is short of room sooner, because it frees the log. It takes its time: whoever is served meanwhile should
-//! not notice. Its rows are copied when the log has grown by five eighths of that again.
+//! that is left, those before it go, and the log before it (R19). What cannot be read back as it was written never becomes one. It is
+//! begun when the log has grown by seven sixteenths of what the rows take, so a part that nobody writes to is never written again; where
+//! the disk is short of room sooner, because it frees the log. It takes its time: whoever is served meanwhile should not notice. Its rows
+//! are copied when the log has grown by five eighths of that again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,11 +22,14 @@ use protocol::message::Room;
 use types::wire::Wire;
 use types::{ShardId, TableId, Timestamp};
 
-use crate::limits::{CHECKPOINT_BLOCK_BYTES, CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_PAUSE_US};
+use crate::limits::{
+    CHECKPOINT_BLOCK_BYTES, CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_PAUSE_US,
+    CHECKPOINTS_REFUSED_MAX,
+};
 use crate::node::Mutation;
 use crate::participant::{self, Shard};
 use crate::store::Store;
-use crate::worker::{Context, Time};
+use crate::worker::{Context, ProcessEnd, Time};
 
 #[derive(Default)]
 pub struct LocalCheckpoints {
@@ -41,6 +44,8 @@ pub struct LocalCheckpoints {
     /// The last one was given up: none is begun before this.
     begin_next: Time,
     has_told_no_room: bool,
+    /// So many of the last ones could not be read back.
+    refused: u32,
 }
 
 struct Running {
@@ -137,6 +142,7 @@ impl LocalCheckpoints {
                 self.sections = Some(by_number(std::mem::take(&mut contents.sections)));
                 self.ended = None;
                 self.has_told_no_room = false;
+                self.refused = 0;
             } else if written == *before && !is_writing {
                 self.ended = None;
                 self.on_given_up(store.checkpoint_refused(part), context);
@@ -157,14 +163,28 @@ impl LocalCheckpoints {
         }
     }
 
-    /// The one before it stays, and the log behind that. It may have been refused for what was not there as it was written.
+    /// The one before it stays, and the log behind that. It may have been refused because it could not be read back as it was written:
+    /// after some of them others go on without this node, before its log has filled its disk.
     fn on_given_up(&mut self, refused: Option<String>, context: &mut Context<'_>) {
         self.begin_next = context.now + CHECKPOINT_PAUSE_US;
         let said = match refused {
-            Some(what) => format!(
-                "a local checkpoint was read back, and is not there as it was written: {what}; the one before it stays, it is written \
-                 again, and until then the log grows: look at the device"
-            ),
+            Some(what) => {
+                self.refused += 1;
+                let node = context.address.node;
+                if CHECKPOINTS_REFUSED_MAX <= self.refused && !context.node.is_last() {
+                    context.outbox.ends = Some(ProcessEnd::DiskFails(format!(
+                        "node {node} cannot write local checkpoints: {} one after the other could not be read back as they were \
+                         written, the last one for this: {what}; this process ends, others that have its rows go on; started again \
+                         it uses what it finds on its disk: look at the device",
+                        self.refused
+                    )));
+                    return;
+                }
+                format!(
+                    "a local checkpoint cannot be read back as it was written: {what}; the one before it stays, it is written again, \
+                     and until then the log grows: look at the device"
+                )
+            }
             None if std::mem::replace(&mut self.has_told_no_room, true) => return,
             None => "there was no room on the disk for a local checkpoint: it is tried again, and until then the log grows; make some"
                 .into(),

@@ -47,8 +47,8 @@ pub trait Store: Send + Sync {
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool;
     /// The number of the newest that is durable, and was read back as it was written (R19).
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64>;
-    /// Of the last one that was ended, and is neither being written nor durable: what was not there as it was written. None if there was
-    /// no room for it.
+    /// Of the last one that was ended, and is neither being written nor durable: why it could not be read back as it was written.
+    /// None if there was no room for it.
     fn checkpoint_refused(&self, part: WorkerId) -> Option<String>;
     /// It can be begun with from now on, so those before it may go, and the log before it.
     fn accept_checkpoint(&self, part: WorkerId, number: u64);
@@ -95,7 +95,7 @@ struct Memory {
 }
 
 impl MemoryStore {
-    /// The next checkpoint that is ended is not there as it was written.
+    /// The next checkpoint that is ended cannot be read back as it was written.
     pub fn spoil_checkpoint(&self) {
         self.lock().spoils = true;
     }

@@ -115,6 +115,25 @@ enum LocalContent {
     Begin(Vec<(SessionId, u64)>),
 }
 
+/// Why a process must end. Each says what happened, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// This boot is none of the cluster's any more.
+    Excluded(String),
+    /// A learner was given more than its memory holds.
+    LacksMemory(String),
+    /// Its disk does not keep what it is given.
+    DiskFails(String),
+}
+
+impl ProcessEnd {
+    pub fn why(&self) -> &str {
+        let (ProcessEnd::Excluded(why) | ProcessEnd::LacksMemory(why) | ProcessEnd::DiskFails(why)) =
+            self;
+        why
+    }
+}
+
 /// What a step asks its host to do.
 #[derive(Default)]
 pub struct Outbox {
@@ -128,8 +147,8 @@ pub struct Outbox {
     pub load: bool,
     /// The control state this worker acts by is newer than at the step before.
     pub state: Option<Arc<ControlState>>,
-    /// This boot was excluded: the process must end, whatever it is about. Says why, and what to do.
-    pub ends: Option<String>,
+    /// The process must end, whatever it is about.
+    pub ends: Option<ProcessEnd>,
     /// The operator wants the node to stop, and, if true, to start again.
     pub stop: Option<bool>,
     /// This boot is out of the cluster, as it was asked to be by [`Input::Leave`]: nothing waits for the process any more.
@@ -192,11 +211,11 @@ impl Context<'_> {
             self.outbox.has_left = true;
             return;
         }
-        self.outbox.ends = Some(format!(
+        self.outbox.ends = Some(ProcessEnd::Excluded(format!(
             "node {} was taken for dead and excluded by the cluster, as {says}: this process ends; started again it is \
              filled, and serves",
             self.address.node
-        ));
+        )));
     }
 
     pub(crate) fn workers_of(&self, node: NodeId) -> impl Iterator<Item = Address> + use<> {

@@ -51,6 +51,7 @@ transcripts! {
         left_alone
         memory_of_all_members
         memory_told_again
+        never_proved
         not_proved
         prepared_is_waited_for
         rests_beside_a_session

@@ -712,8 +712,8 @@ impl World {
         if std::mem::take(&mut outbox.has_left) {
             self.end_leave(address.node, true);
         }
-        if let Some(reason) = outbox.ends.take() {
-            self.end_excluded(address.node, &reason);
+        if let Some(end) = outbox.ends.take() {
+            self.end_excluded(address.node, end.why());
         }
         outbox.state = None;
         self.outbox = outbox;

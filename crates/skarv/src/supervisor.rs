@@ -291,9 +291,9 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Has a node that starts ended so that it may begin again? One that has found damage does so with an empty disk, and those that loaded
-    /// their rows beside it load them again.
+    /// their rows beside it load them again. What its partner has may fit where it did not beside rows of its own that are gone since.
     fn is_to_begin_again(&self, index: usize, exit: ExitStatus) -> bool {
-        let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED];
+        let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED, io::EXIT_CODE_MEMORY];
         exit.code().is_some_and(|code| codes.contains(&code))
             && self.status.nodes[index].restarts < STARTS_AGAIN_MAX
     }
@@ -657,7 +657,8 @@ impl<'a> Supervisor<'a> {
 
     /// The error a node's process left in its log, if that is how it ended.
     fn reason_in_log(&self, id: u16, exit: ExitStatus) -> Option<String> {
-        let told = [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN), io::EXIT_CODE_DAMAGED];
+        let told =
+            [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN), io::EXIT_CODE_DAMAGED, io::EXIT_CODE_MEMORY];
         exit.code().filter(|code| told.contains(code))?;
         let end = self.log_end(id, 5);
         let line = end.lines().rev().find_map(|line| line.trim().strip_prefix("skarv: error: "))?;
@@ -730,6 +731,9 @@ fn ending(exit: ExitStatus) -> String {
         }
         (Some(code), _) if code == io::EXIT_CODE_DISK => {
             format!("exit code {code}: its disk fails, see its log")
+        }
+        (Some(code), _) if code == io::EXIT_CODE_MEMORY => {
+            format!("exit code {code}: it has too little memory")
         }
         (Some(code), _) if code == io::EXIT_CODE_PANIC => {
             format!("exit code {code}: a bug, see its log")

@@ -122,6 +122,12 @@ fn a_checkpoint_is_proved_before_it_counts() {
     let error = checkpoints.end(8..8, vec![2]).unwrap_err();
     assert_eq!(error.to_string(), "manifest-0 is not there as it was written");
     assert_eq!(checkpoints.found(), found);
+    // The one of before is written again by the next start: a disk that does not have it then is damaged, and the node is filled anew.
+    files.spoil("manifest", 40);
+    let opened = Checkpoints::open(Arc::new(files.clone()), 5, false);
+    let error = opened.err().expect("it is not there as it was written");
+    assert!(matches!(error, DiskError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("-0 is not there as it was written"), "{error}");
 }
 
 /// The same for checkpoints and manifests.

@@ -24,7 +24,7 @@ use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 use super::lease::{Leases, is_replaced};
 use crate::limits::{LOADING_WAIT_US, LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::node::Mutation;
-use crate::worker::{Context, Time};
+use crate::worker::{Context, ProcessEnd, Time};
 
 /// Who has not said for so long that it is there is not.
 const RETURNED_US: Time = 10 * RESEND_INTERVAL_US;
@@ -332,11 +332,11 @@ impl Restarts {
             let message = Excluded { incarnation: *incarnation };
             let to = Address { node: *node, worker: WorkerId(0) };
             if to == context.address {
-                context.outbox.ends = Some(
+                context.outbox.ends = Some(ProcessEnd::Excluded(
                     "the cluster starts again, because all nodes of a group have ended: this process ends; started again it loads \
                      its rows from its disk"
                         .into(),
-                );
+                ));
             } else {
                 context.channels.send_unnumbered(to, &Message::Excluded(message), context.outbox);
             }

@@ -24,7 +24,7 @@ use super::shard::{
     CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry, needs_memory,
 };
 use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
-use crate::worker::Context;
+use crate::worker::{Context, ProcessEnd};
 
 /// What a transaction was asked for, to go on with when its parts are sent, or its timestamp is here.
 pub(super) enum End {
@@ -329,7 +329,8 @@ impl Shard {
         let pool = &context.node.pool;
         if self.is_learner && (self.lacks_memory || pool.limit() < pool.used()) {
             let (node, why) = (context.address.node, needs_memory(pool));
-            context.outbox.ends = Some(format!("node {node} cannot come back: {why}"));
+            let why = format!("node {node} cannot come back: {why}");
+            context.outbox.ends = Some(ProcessEnd::LacksMemory(why));
         }
     }
 }

@@ -551,8 +551,8 @@ impl Cluster {
             }
             self.locals.entry((at, to)).or_default().push_back(LocalFlight { message, hops });
         }
-        if let Some(reason) = ends {
-            self.said.push(format!("{here} ends: {reason}"));
+        if let Some(end) = ends {
+            self.said.push(format!("{here} ends: {}", end.why()));
             self.die(at.node);
         } else if outbox.has_left && self.nodes.contains_key(&at.node) {
             self.said.push(format!("{here} has left"));
