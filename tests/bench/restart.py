@@ -6,8 +6,8 @@
 --megabytes  of rows (default 1000); each of the two nodes loads all of them, on one worker
 --row-bytes  of a row (default 200)
 --kill       the processes are killed instead of stopped: there is more log to be read
---touch      as much memory as the nodes will take is taken and given back before they start. A virtual machine may have to get its
-             memory from its host, page by page, and gives it back when nobody uses it for some seconds
+--touch      as much memory as the nodes and the page cache will take is taken and given back before they start. A virtual machine may
+             have to get its memory from its host, page by page, and gives it back when nobody uses it for some seconds
 --dir        where the cluster is made (default: a temporary directory)
 
 Prints the time of `skarv up`, and for each node how long its part took and row data a second of its core. What may be slower than the
@@ -69,6 +69,10 @@ def touch(megabytes):
     print(f"{megabytes} MiB of memory touched in {time.monotonic() - began:.1f} s", flush=True)
 
 
+def bytes_of_files(directory):
+    return sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(directory) for name in names)
+
+
 def memory_taken(log):
     """The seconds in which a node that has just started took its memory for rows; it may still be at that."""
     until = time.monotonic() + 60
@@ -121,7 +125,7 @@ def main():
             run(options.binary, "down", "--dir", data)
             print(f"down after {time.monotonic() - began:.1f} s", flush=True)
         if options.touch:
-            touch(2 * memory)
+            touch(2 * memory + (bytes_of_files(data) >> 20))
         began = time.monotonic()
         run(options.binary, "up", "--detach", "--dir", data, "--port", "0")
         took = time.monotonic() - began

@@ -11,6 +11,9 @@
 //! is, with zeros, or it was used before: its salt is another one after each start, so nothing that it held then fits, not even what was
 //! meant for the same place before a crash.
 //!
+//! Where a file begins with a piece that says that all before it was durable, the log does not end before that file: only what comes then
+//! is looked through to find its end. What is damaged before that is found when it is read.
+//!
 //! Reading ends at the first piece that is not whole. That is where the log was torn: unless the next file goes on there, because an
 //! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that
 //! were not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
@@ -30,7 +33,7 @@ const MAGIC: &[u8; 8] = b"skarv-rd";
 const HEADER_SIZE: usize = 48;
 /// Where its second copy is, in another block, and where the pieces begin. Files of tests are short.
 const HEADER_COPY_AT: usize = if cfg!(test) { 512 } else { BLOCK };
-const PIECES_AT: usize = 2 * HEADER_COPY_AT;
+pub const PIECES_AT: usize = 2 * HEADER_COPY_AT;
 const _: () = assert!(
     PIECES_AT.is_multiple_of(BLOCK),
     "a file that is as long as its first piece needs has room for it"
@@ -270,6 +273,8 @@ impl Redo {
         // One that was being used again, by another name that is not there.
         let first = whole[0].number;
         old.extend(torn.extract_if(.., |number| *number < first));
+        let proven = self.begins_behind_what_is_durable(&whole)?;
+        self.redo.extend(whole.drain(..proven).map(|header| (header.number, header.first)));
         let mut end = whole[0].first;
         let mut behind: VecDeque<FileHeader> = whole.into();
         let mut last = None;
@@ -304,6 +309,27 @@ impl Redo {
         self.remove(&old)?;
         (self.end, self.durable, self.found) = (end, end, end);
         Ok(())
+    }
+
+    /// The newest of these files that begins behind what its own first piece says to be durable; the oldest, if none does.
+    fn begins_behind_what_is_durable(&self, files: &[FileHeader]) -> Result<usize, DiskError> {
+        let mut bytes = Vec::new();
+        for (index, header) in files.iter().enumerate().skip(1).rev() {
+            let name = numbered(KIND, header.number);
+            let mut read = |length| {
+                let read = self.files.read_into(&name, PIECES_AT as u64, length, &mut bytes);
+                read.map_err(io_error(&name)).map(|()| u32_at(&bytes, 0).unwrap_or(0) as usize)
+            };
+            let length = read(PIECE_HEADER_SIZE)?;
+            read(piece_size(length))?;
+            let piece = Piece::at(&bytes, 0, header.salt);
+            if piece
+                .is_some_and(|piece| piece.place == header.first && piece.place <= piece.durable)
+            {
+                return Ok(index);
+            }
+        }
+        Ok(0)
     }
 
     /// The newest file was read, and nobody knows how much of it is durable: whoever wrote it may have been killed before its sync, or have

@@ -293,6 +293,13 @@ impl Store for FileStore {
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String> {
         self.disk.read_log(part.0, from, visit).map_err(|error| self.note_damage(error))
     }
+    fn for_each_part(&self, work: &(dyn Fn(WorkerId) + Sync)) {
+        std::thread::scope(|scope| {
+            for part in 0..self.parts() {
+                scope.spawn(move || work(WorkerId(part)));
+            }
+        });
+    }
 }
 
 fn mark_damaged(path: &Path, what: &str) -> std::io::Result<()> {

@@ -49,32 +49,54 @@ pub(crate) struct Found {
     filled: BTreeSet<WorkerId>,
 }
 
+/// What the log of a part has.
+#[derive(Default)]
+struct PartFound {
+    boots: Vec<Incarnation>,
+    done: Vec<CheckpointMark>,
+    rested: Option<Incarnation>,
+    survey: Survey,
+}
+
+fn look_through(store: &dyn Store, part: WorkerId) -> Result<PartFound, String> {
+    let mut found = PartFound::default();
+    store.read_log(part, 0, &mut |place, bytes| {
+        let entry = DiskEntry::without_rows(bytes)
+            .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
+        match &entry {
+            DiskEntry::Booted { incarnation } => found.boots.push(*incarnation),
+            DiskEntry::Rested { incarnation } => found.rested = Some(*incarnation),
+            DiskEntry::Checkpointed { mark } => found.done.push(*mark),
+            _ => {}
+        }
+        found.survey.add(place, &entry);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Looks through the whole disk for what this node could begin with, given the shards it keeps.
 pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, String> {
+    let looked = parking_lot::Mutex::new(BTreeMap::new());
+    store.for_each_part(&|part| {
+        let found = look_through(store, part);
+        looked.lock().insert(part, found);
+    });
     let mut boots: Vec<Incarnation> = Vec::new();
     let mut done: Vec<CheckpointMark> = Vec::new();
     let mut rested = None;
-    let mut survey = Survey::default();
-    let mut shards_of: BTreeMap<WorkerId, BTreeSet<ShardId>> = BTreeMap::new();
-    for part in (0..store.parts()).map(WorkerId) {
-        let of_part = shards_of.entry(part).or_default();
-        store.read_log(part, 0, &mut |place, bytes| {
-            let entry = DiskEntry::without_rows(bytes)
-                .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
-            match &entry {
-                DiskEntry::Booted { incarnation } => boots.push(*incarnation),
-                DiskEntry::Rested { incarnation } => rested = Some(*incarnation),
-                DiskEntry::Checkpointed { mark } => done.push(*mark),
-                _ => {}
-            }
-            of_part.extend(entry.shard());
-            survey.add(place, &entry);
-            Ok(())
-        })?;
+    let mut logs: BTreeMap<ShardId, LogFound> = BTreeMap::new();
+    let mut shards_of: BTreeMap<WorkerId, Vec<ShardId>> = BTreeMap::new();
+    for (part, found) in looked.into_inner() {
+        let found = found?;
+        boots.extend(found.boots);
+        done.extend(found.done);
+        rested = found.rested.or(rested);
+        shards_of.insert(part, found.survey.logs.keys().copied().collect());
+        // Only the replica that the disk had last counts.
+        let last = |(shard, mut logs): (ShardId, Vec<LogFound>)| Some((shard, logs.pop()?));
+        logs.extend(found.survey.logs.into_iter().filter_map(last));
     }
-    // Only the replica that the disk had last counts.
-    let last = |(shard, mut logs): (ShardId, Vec<LogFound>)| Some((shard, logs.pop()?));
-    let logs: BTreeMap<ShardId, LogFound> = survey.logs.into_iter().filter_map(last).collect();
     let of_shard = |shard: &ShardId| logs.get(shard).map(LogFound::points).unwrap_or_default();
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();

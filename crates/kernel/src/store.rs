@@ -69,6 +69,10 @@ pub trait Store: Send + Sync {
     /// The entries that were durable when the process started, in order, from the first that ends behind this place, each with the place
     /// behind it. Errors are those of the visitor, and what is wrong with the disk.
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String>;
+    /// Does this for each part, with threads of its own if there are some, and returns when all is done.
+    fn for_each_part(&self, work: &(dyn Fn(WorkerId) + Sync)) {
+        (0..self.parts()).map(WorkerId).for_each(work);
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
 use crate::pieces::Pieces;
-use crate::redo::{Mutation, Redo, RedoOptions, Written};
+use crate::redo::{Mutation, PIECES_AT, Redo, RedoOptions, Written};
 use crate::segment::pack;
 use crate::{DiskError, Room};
 
@@ -83,10 +83,43 @@ fn a_changed_byte_is_found_out() {
     }
     assert!(damaged > 500 && cut > 10 && unhurt > 100, "{damaged} {cut} {unhurt}");
     // Without looking behind it the log would be cut in its middle.
+    let newest = contents.keys().rfind(|name| name.starts_with("redo")).expect("there are several");
     let mut changed = contents.clone();
-    changed.get_mut("redo-0000000001").unwrap()[1_100] ^= 1;
+    changed.get_mut(newest).unwrap()[1_100] ^= 1;
     let cut = redo(&MemoryFiles::of(&changed), Mutation::DamageIsCut).unwrap();
     assert!(records(&cut).unwrap().len() < 69, "the mutation is none");
+}
+
+/// Only the newest file is looked through to find the end of a log: what is before was durable, which its first piece says. If that piece
+/// is not whole, the one before is, too, and so on: the log may end there.
+#[test]
+fn a_log_is_found_from_its_newest_file() {
+    let files = MemoryFiles::default();
+    write(&mut redo(&files, Mutation::None).unwrap(), 0..120);
+    let contents = files.contents();
+    let names: Vec<&String> = contents.keys().filter(|name| name.starts_with("redo")).collect();
+    let count = names.len();
+    assert!(count > 3, "{count}");
+    let read = |changed: &[(&String, usize)]| {
+        let mut contents = contents.clone();
+        for (name, at) in changed {
+            contents.get_mut(*name).unwrap()[*at] ^= 1;
+        }
+        let files = MemoryFiles::of(&contents);
+        let opened = redo(&files, Mutation::None);
+        (opened, files.bytes_read())
+    };
+    let (opened, bytes) = read(&[]);
+    assert_eq!(records(&opened.unwrap()).unwrap(), (0..120).collect::<Vec<u32>>());
+    let headers = count as u64 * PIECES_AT as u64;
+    assert!(bytes < headers + 2 * 4_096, "{bytes} bytes were read, and {headers} are headers");
+    // What was durable and is damaged is found when it is read.
+    let (opened, _) = read(&[(names[0], PIECES_AT + 100)]);
+    assert!(matches!(records(&opened.unwrap()), Err(DiskError::Damaged { .. })));
+    // A first piece that is not whole says nothing, and those behind it say that it was durable.
+    let (opened, bytes) = read(&[(names[count - 1], PIECES_AT + 30)]);
+    assert!(matches!(opened, Err(DiskError::Damaged { .. })));
+    assert!(headers + 2 * 4_096 < bytes, "{bytes}");
 }
 
 /// R19: whatever byte of a section is another one on the device, the section is refused before a checkpoint has it, and the one before

@@ -58,6 +58,7 @@ struct Recorded {
     failing_sync: Option<(&'static str, ErrorKind)>,
     /// On the device this byte of files whose name begins so is another.
     spoiled: Option<(String, u64)>,
+    bytes_read: u64,
 }
 
 #[derive(Clone, Default)]
@@ -106,6 +107,9 @@ impl MemoryFiles {
     }
     pub fn fail_sync_of(&self, name: &'static str, kind: ErrorKind) {
         self.0.lock().unwrap().failing_sync = Some((name, kind));
+    }
+    pub fn bytes_read(&self) -> u64 {
+        self.0.lock().unwrap().bytes_read
     }
     pub fn spoil(&self, name: &str, at: u64) {
         self.0.lock().unwrap().spoiled = Some((name.into(), at));
@@ -206,11 +210,12 @@ impl Files for MemoryFiles {
     }
     fn read_into(&self, name: &str, at: u64, length: usize, into: &mut Vec<u8>) -> Result<()> {
         let file = self.file(name)?;
-        let recorded = self.0.lock().unwrap();
+        let mut recorded = self.0.lock().unwrap();
         let bytes = &recorded.state.contents[&file];
         let from = (at as usize).min(bytes.len());
         into.clear();
         into.extend(&bytes[from..from.saturating_add(length).min(bytes.len())]);
+        recorded.bytes_read += into.len() as u64;
         Ok(())
     }
     fn read_from_device(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
