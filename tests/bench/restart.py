@@ -12,8 +12,9 @@
 
 Prints the time of `skarv up`, and for each node how long its part took and row data a second of its core. Before a node loads it looks
 through its log, for what it may begin with: that is the first reading, at the speed of the device, and of what it has read the page
-cache has most when it is loaded. What may be slower than the node itself comes then: how long the system took to give the nodes their memory, which they take while they load, and the speed at
-which the same files are read alone, which is what the device, or the page cache, gives.
+cache has most when it is loaded. What may be slower than the node itself comes then: how long the system took to give the nodes their
+memory, which they take while they load, and the speed at which the same files are read alone, which is what the device, or the page
+cache, gives.
 """
 
 import argparse
