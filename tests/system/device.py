@@ -3,6 +3,7 @@ why, its partner goes on, and nothing that was acknowledged is missing when the 
 it has can be read."""
 
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -174,29 +175,35 @@ def test_hangs(environment):
     with device.under():
         cluster.up("--workers", "1", "--memory", "256M")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c LONGTEXT); "
-                   "INSERT INTO d.t VALUES " + ",".join(f"({id}, '')" for id in range(10)))
+                   "INSERT INTO d.t VALUES " + ",".join(f"({id}, '')" for id in range(3 * WRITERS)))
+    wait_for("it has its memory", lambda: "the memory for rows is taken" in log_of(cluster, 3), 60)
     at_rest = memory_of(cluster, 3)
     device.fail("hang", "node3.rows/part-0/redo-")
-    done, goes_on = [], threading.Event()
+    done, failed, goes_on = [], [], threading.Event()
 
-    def update():
-        session = Session(cluster.sockets()[0], "writer")
-        while not goes_on.is_set():
-            count = len(done)
-            answer = session.execute(f"UPDATE d.t SET c = REPEAT('{count // 10 % 10}', 200000) WHERE id = {count % 10}")
-            assert answer.error is None, answer
-            done.append(count)
+    # After five seconds writes wait because no global checkpoint was done: several are faster than that.
+    def update(writer):
+        session = Session(cluster.sockets()[0], f"writer {writer}")
+        for count in itertools.count():
+            id = writer + WRITERS * (count % 3)
+            answer = session.execute(f"UPDATE d.t SET c = REPEAT('{count // 3 % 10}', 200000) WHERE id = {id}")
+            if answer.error is not None:
+                failed.append(answer)
+            if failed or goes_on.is_set():
+                return
+            done.append(id)
 
-    writer = threading.Thread(target=update)
-    writer.start()
+    writers = [threading.Thread(target=update, args=(writer,)) for writer in range(WRITERS)]
+    for writer in writers:
+        writer.start()
     wait_for("writes wait", lambda: "the disk of node 3 does not keep up" in log_of(cluster, 2), 60)
     count = len(done)
     assert 200 << 20 < count * 200_000, count
     time.sleep(1)
-    assert len(done) <= count + 1, (count, len(done))
+    assert len(done) <= count + WRITERS, (count, len(done))
     grown = memory_of(cluster, 3) - at_rest
     assert grown < 450, f"{grown} MiB for 256 MiB that wait"
-    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t WHERE LENGTH(c) = 200000") == [["10"]]
+    assert cluster.sql(2, "SELECT COUNT(*) FROM d.t WHERE LENGTH(c) = 200000") == [[str(3 * WRITERS)]]
     assert cluster.mgm("START BACKUP NOWAIT").returncode == 0
     assert "running" in cluster.mgm("BACKUP STATUS").stdout
     assert cluster.mgm("ABORT BACKUP").returncode == 0
@@ -204,6 +211,8 @@ def test_hangs(environment):
     device.heal()
     wait_for("writes go on", lambda: len(done) > count + 100)
     goes_on.set()
-    writer.join(30)
+    for writer in writers:
+        writer.join(30)
+    assert not failed, failed
     assert cluster.mgm("START BACKUP").returncode == 0
     cluster.desc("d.t")
