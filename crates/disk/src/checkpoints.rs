@@ -84,7 +84,11 @@ impl Checkpoints {
             None if !is_new => return damaged("manifest", "there is none, and there was one"),
             None => {
                 let new = Manifest { store, sequence: 1, checkpoints: Vec::new() };
-                new.write(files.as_ref()).map_err(io_error("manifest-1"))?;
+                // Nothing is lost with it, whatever the error: there is nothing to be put aside.
+                new.write(files.as_ref()).map_err(|error| DiskError::Io {
+                    file: "manifest-1".into(),
+                    reason: error.to_string(),
+                })?;
                 new
             }
         };

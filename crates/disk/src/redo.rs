@@ -427,16 +427,16 @@ impl Redo {
             let Some(header) = self.header(*number)? else {
                 return damaged(&name, "its header cannot be read any more");
             };
+            // What the file has behind that was cut off: a start has gone on there in another.
             let (mut end, mut at, mut window) = (header.first, PIECES_AT, WINDOW);
             loop {
                 let read = self.files.read_into(&name, at as u64, window, &mut bytes);
                 read.map_err(io_error(&name))?;
                 let walked = walk((at, &bytes), at, header.salt, end, &mut |_, piece| {
-                    let visit =
-                        &mut |place, record: &[u8]| match from < place && place <= self.found {
-                            true => visit(place, record),
-                            false => Ok(()),
-                        };
+                    let visit = &mut |place, record: &[u8]| match from < place && place <= next {
+                        true => visit(place, record),
+                        false => Ok(()),
+                    };
                     each_record(piece.place, piece.records, visit).map_err(DiskError::Visitor)
                 })?;
                 let (is_all, has_more) = (bytes.len() < window, at < walked.1);

@@ -42,7 +42,7 @@ use crate::limits::{
 use crate::link::{self, Link, LinkAddress};
 use crate::management::Management;
 use crate::options::NodeOptions;
-use crate::panic::{self, EXIT_CODE_DISK, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
+use crate::panic::{self, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
 use crate::server::{Departure, Shared};
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
@@ -609,7 +609,6 @@ impl Worker {
                 let code = match end {
                     ProcessEnd::Excluded(_) => EXIT_CODE_EXCLUDED,
                     ProcessEnd::LacksMemory(_) => EXIT_CODE_MEMORY,
-                    ProcessEnd::DiskFails(_) => EXIT_CODE_DISK,
                 };
                 panic::end_process(&self.shared.log, end.why(), code);
             }

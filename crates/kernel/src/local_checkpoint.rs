@@ -29,7 +29,7 @@ use crate::limits::{
 use crate::node::Mutation;
 use crate::participant::{self, Shard};
 use crate::store::Store;
-use crate::worker::{Context, ProcessEnd, Time};
+use crate::worker::{Context, Time};
 
 #[derive(Default)]
 pub struct LocalCheckpoints {
@@ -164,26 +164,25 @@ impl LocalCheckpoints {
     }
 
     /// The one before it stays, and the log behind that. It may have been refused because it could not be read back as it was written:
-    /// after some of them others go on without this node, before its log has filled its disk.
+    /// after some of them others go on without this node, before its log has filled its disk. It hands over like one that is asked to
+    /// stop, so of two with the same fault one stays.
     fn on_given_up(&mut self, refused: Option<String>, context: &mut Context<'_>) {
         self.begin_next = context.now + CHECKPOINT_PAUSE_US;
         let said = match refused {
             Some(what) => {
                 self.refused += 1;
-                let node = context.address.node;
-                if CHECKPOINTS_REFUSED_MAX <= self.refused && !context.node.is_last() {
-                    context.outbox.ends = Some(ProcessEnd::DiskFails(format!(
-                        "node {node} cannot write local checkpoints: {} one after the other could not be read back as they were \
-                         written, the last one for this: {what}; this process ends, others that have its rows go on; started again \
-                         it uses what it finds on its disk: look at the device",
-                        self.refused
-                    )));
-                    return;
-                }
-                format!(
-                    "a local checkpoint cannot be read back as it was written: {what}; the one before it stays, it is written again, \
-                     and until then the log grows: look at the device"
-                )
+                let stops = CHECKPOINTS_REFUSED_MAX <= self.refused && !context.node.is_last();
+                let then = match stops {
+                    true => {
+                        context.outbox.stop = Some(false);
+                        "it is not the first one: this node hands over what it leads and stops, and others that have its rows go on: \
+                         look at the device, and start the node when that is well"
+                    }
+                    false => {
+                        "the one before it stays, it is written again, and until then the log grows: look at the device"
+                    }
+                };
+                format!("a local checkpoint cannot be read back as it was written: {what}; {then}")
             }
             None if std::mem::replace(&mut self.has_told_no_room, true) => return,
             None => "there was no room on the disk for a local checkpoint: it is tried again, and until then the log grows; make some"

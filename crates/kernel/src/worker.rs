@@ -122,14 +122,11 @@ pub enum ProcessEnd {
     Excluded(String),
     /// A learner was given more than its memory holds.
     LacksMemory(String),
-    /// Its disk does not keep what it is given.
-    DiskFails(String),
 }
 
 impl ProcessEnd {
     pub fn why(&self) -> &str {
-        let (ProcessEnd::Excluded(why) | ProcessEnd::LacksMemory(why) | ProcessEnd::DiskFails(why)) =
-            self;
+        let (ProcessEnd::Excluded(why) | ProcessEnd::LacksMemory(why)) = self;
         why
     }
 }
@@ -149,7 +146,7 @@ pub struct Outbox {
     pub state: Option<Arc<ControlState>>,
     /// The process must end, whatever it is about.
     pub ends: Option<ProcessEnd>,
-    /// The operator wants the node to stop, and, if true, to start again.
+    /// The node is to hand over and stop, and, if true, to start again.
     pub stop: Option<bool>,
     /// This boot is out of the cluster, as it was asked to be by [`Input::Leave`]: nothing waits for the process any more.
     pub has_left: bool,

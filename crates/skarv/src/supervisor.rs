@@ -452,7 +452,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// The node has handed over, and ended because somebody asked it to.
+    /// The node has handed over, and ended because it was to.
     fn after_departure(&mut self, index: usize, exit: ExitStatus) {
         let node = &mut self.nodes[index];
         node.ready = false;
@@ -720,7 +720,7 @@ fn ending(exit: ExitStatus) -> String {
     match (exit.code(), exit.signal()) {
         (Some(0), _) => "because somebody asked it to".into(),
         (Some(code), _) if code == i32::from(EXIT_CODE_STOPPED) => {
-            "because somebody stopped it: START starts it again".into()
+            "because it was stopped: START starts it again, its log says why it was".into()
         }
         (Some(code), _) if code == i32::from(EXIT_CODE_RESTART) => "to be started again".into(),
         (Some(code), _) if code == io::EXIT_CODE_EXCLUDED => {

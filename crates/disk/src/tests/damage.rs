@@ -90,6 +90,25 @@ fn a_changed_byte_is_found_out() {
     assert!(records(&cut).unwrap().len() < 69, "the mutation is none");
 }
 
+/// A start that could not read the last piece has cut it off, and gone on in another file. If it can be read again later, because the device
+/// has it after all, it stays cut off: what was written since is there in its place.
+#[test]
+fn what_was_cut_off_does_not_come_back() {
+    let files = MemoryFiles::default();
+    write(&mut redo(&files, Mutation::None).unwrap(), 0..5);
+    let before = files.contents();
+    let (name, bytes) = before.iter().find(|(name, _)| name.starts_with("redo")).unwrap();
+    let last = bytes.iter().rposition(|byte| *byte != 0).expect("there are records");
+    let mut torn = before.clone();
+    torn.get_mut(name).unwrap()[last - 1] ^= 1;
+    let files = MemoryFiles::of(&torn);
+    write(&mut redo(&files, Mutation::None).unwrap(), 10..13);
+    let mut whole = files.contents();
+    whole.insert(name.clone(), bytes.clone());
+    let again = redo(&MemoryFiles::of(&whole), Mutation::None).unwrap();
+    assert_eq!(records(&again).unwrap(), [0, 1, 2, 3, 10, 11, 12]);
+}
+
 /// Only the newest file is looked through to find the end of a log: what is before was durable, which its first piece says. If that piece
 /// is not whole, the one before is, too, and so on: the log may end there.
 #[test]
