@@ -5,8 +5,6 @@ import random
 import socket
 import subprocess
 
-from cluster import wait_for
-from full import log_of
 from isolation_client import Session
 
 CONNECTIONS = 300
@@ -114,9 +112,6 @@ def test_long_rows(environment):
     one message, or for one piece of work, are read and written one after the other. No frame is refused as too long, which would come
     again as long as the nodes live, and no node is silent for so long that the others exclude it."""
     cluster = environment.cluster("data", "--workers", "1", "--memory", "2500M")
-    # A machine that is given its memory slowly by its host gives these statements none while the nodes take theirs.
-    for id in (2, 3):
-        wait_for(f"node {id} has its memory", lambda: "the memory for rows is taken" in log_of(cluster, id), 120)
     megabytes, count = 60, 8
 
     def run(node, statements):
