@@ -35,7 +35,8 @@ use crate::limits::{
     ACK_FRAMES_MAX, CHANNEL_EARLY_MAX, CHANNEL_UNACKED_BYTES_MAX, CHANNEL_WINDOW_BYTES,
     CHUNK_BYTES_MAX, RESEND_BYTES_MAX, RESEND_DOUBLINGS_MAX,
 };
-use crate::worker::{Outbox, Time};
+use crate::outbox::Outbox;
+use crate::worker::Time;
 use round_trips::RoundTrips;
 
 /// What this end puts into every header.

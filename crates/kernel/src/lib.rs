@@ -28,6 +28,7 @@ mod local_checkpoint;
 mod local_rows;
 mod memory;
 mod node;
+mod outbox;
 mod pace;
 pub mod participant;
 mod replay;
@@ -42,7 +43,8 @@ pub use channel::ChannelConfig;
 pub use node::{
     Boot, Journal, MemoryJournal, Mutation, NodeShared, NodeStatistics, bootstrap_catalogue,
 };
+pub use outbox::{Outbox, ProcessEnd};
 pub use replay::{PassedOver, Replay, Rows};
 pub use restart::{PartLoaded, Span, Survey};
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
-pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Outbox, ProcessEnd, Time};
+pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Time};

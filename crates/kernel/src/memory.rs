@@ -23,7 +23,7 @@ use storage::{BLOCK_SIZE, PAGE_SIZE, PagePool};
 use types::{Address, NodeId, Space, WorkerId};
 
 use crate::channel::Channels;
-use crate::worker::Outbox;
+use crate::outbox::Outbox;
 
 /// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
 const NEWS: u64 = 256;

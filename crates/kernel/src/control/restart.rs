@@ -24,7 +24,8 @@ use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 use super::lease::{Leases, is_replaced};
 use crate::limits::{LOADING_WAIT_US, LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::node::Mutation;
-use crate::worker::{Context, ProcessEnd, Time};
+use crate::outbox::ProcessEnd;
+use crate::worker::{Context, Time};
 
 /// Who has not said for so long that it is there is not.
 const RETURNED_US: Time = 10 * RESEND_INTERVAL_US;

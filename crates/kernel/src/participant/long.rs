@@ -24,7 +24,8 @@ use super::shard::{
     CommitAsked, Shard, ShardTransaction, TransactionState, WriteEntry, needs_memory,
 };
 use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
-use crate::worker::{Context, ProcessEnd};
+use crate::outbox::ProcessEnd;
+use crate::worker::Context;
 
 /// What a transaction was asked for, to go on with when its parts are sent, or its timestamp is here.
 pub(super) enum End {
