@@ -180,6 +180,11 @@ fn a_checkpoint_is_proved_before_it_counts() {
     let error = opened.err().expect("it is not there as it was written");
     assert!(matches!(error, DiskError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains("-0 is not there as it was written"), "{error}");
+    // In a store that is just made nothing was lost: there is nothing to be put aside.
+    let files = MemoryFiles::default();
+    files.spoil("manifest", 30);
+    let error = Checkpoints::open(Arc::new(files), 5, true).err().expect("the same");
+    assert!(matches!(error, DiskError::Io { .. }), "{error}");
 }
 
 /// The same for checkpoints and manifests.
