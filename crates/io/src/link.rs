@@ -502,7 +502,10 @@ fn take_frames(
             rest = tail;
         }
         let Some(length) = frame_length(partial)? else { return Ok(true) };
-        let (body, tail) = rest.split_at(rest.len().min(length + 4 - partial.len()));
+        let left = length + 4 - partial.len();
+        let (body, tail) = rest.split_at(rest.len().min(left));
+        // At once for all of it: a long frame that grows by doubling is copied over and over, half of it in one piece.
+        partial.reserve_exact(left);
         partial.extend_from_slice(body);
         rest = tail;
         if partial.len() < length + 4 {

@@ -211,8 +211,17 @@ impl Wire for Bytes {
     }
 }
 
+/// Strings from this length on, in bytes, get room for what follows them.
+const LONG_BYTES: usize = 1 << 16;
+/// So much: the fixed fields behind a row or a constant, several times over.
+const ROOM_BEHIND: usize = 1 << 10;
+
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     encode_length(bytes.len(), out);
+    if LONG_BYTES <= bytes.len() {
+        // A vector that is just filled doubles for the next byte: dozens of megabytes would be copied for it.
+        out.reserve(bytes.len() + ROOM_BEHIND);
+    }
     out.extend_from_slice(bytes);
 }
 
