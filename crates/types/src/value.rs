@@ -494,6 +494,14 @@ pub enum ValueRef<'a> {
 }
 
 impl Value {
+    /// Bytes that it holds beside itself: of a text, or of binary data.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Value::Text(text, _) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Value::Null => ValueRef::Null,

@@ -150,6 +150,7 @@ impl Session {
                     }
                 }
                 kept.push(row.to_vec());
+                pace.bytes(row.len()).await;
             }
             if !kept.is_empty() {
                 return Ok(Some(kept));

@@ -99,6 +99,7 @@ impl Session {
         match &plan.source {
             InsertSource::Values(rows) => {
                 let mut first = 0;
+                let mut pace = Pace::default();
                 while first < rows.len() {
                     let most = rows.len().min(first + ROWS_PER_BATCH);
                     let mut new_rows = Vec::with_capacity(most - first);
@@ -120,8 +121,10 @@ impl Session {
                                 warnings,
                             )
                             .await?;
-                        size += row.iter().map(value_size).sum::<usize>();
+                        let own_size = row.iter().map(value_size).sum::<usize>();
+                        size += own_size;
                         new_rows.push(row);
+                        pace.bytes(own_size).await;
                     }
                     let last = first + new_rows.len();
                     let is_last = last == rows.len();
@@ -245,7 +248,7 @@ impl Session {
                                 row.push(match own {
                                     Some((_, Value::Null)) => Value::Null,
                                     Some((_, value)) => {
-                                        let value = value.as_ref();
+                                        let value = value.clone();
                                         store_value(
                                             value, definition, lenient, run, number, unsaid,
                                         )?
@@ -292,7 +295,7 @@ impl Session {
                 });
                 continue;
             }
-            let stored = store_value(value.as_ref(), definition, storing, run, number, warnings)?;
+            let stored = store_value(value, definition, storing, run, number, warnings)?;
             if is_generated {
                 let explicit = match stored {
                     Value::Int(number) => u64::try_from(number).unwrap_or(0),
@@ -404,8 +407,11 @@ impl Session {
         sequence.generated.clear();
         self.fill_sequence(&plan.table, &mut rows, sequence).await?;
         let mut encoded = Vec::with_capacity(rows.len());
+        let mut pace = Pace::default();
         for row in &rows {
-            encoded.push(encode(&plan.table, &plan.layout, row)?);
+            let row = encode(&plan.table, &plan.layout, row)?;
+            pace.bytes(row.len()).await;
+            encoded.push(row);
         }
         changed.records += rows.len() as u64;
         let plain = matches!(plan.mode, InsertMode::Insert) && !plan.ignore;
@@ -457,6 +463,7 @@ impl Session {
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let catalogue = self.catalogue();
+        let mut pace = Pace::default();
         let mut first = 0;
         while first < rows.len() {
             let mut size = 0;
@@ -469,6 +476,7 @@ impl Session {
                 last += 1;
             }
             batch.commit = is_last && last == rows.len() && self.commits_with_last_request();
+            pace.bytes(size).await;
             match self.client.execute(batch).await {
                 Ok(result) => warnings.extend(result.warnings),
                 Err(refusal) => {

@@ -31,6 +31,10 @@ pub use refusal::{Failure, error_of};
 /// Rows between two yields to the other tasks of the worker.
 pub const ROWS_BETWEEN_YIELDS: u64 = 1_000;
 
+/// Bytes that are as much work as a row. A long value alone is enough for a yield: copied into memory that is not there yet
+/// one of dozens of megabytes may take a quarter of a second, and heartbeats go out in between.
+const BYTES_LIKE_A_ROW: usize = 1 << 10;
+
 /// Bytes one statement may hold in a sort, a grouping, DISTINCT, or rows collected before they are changed.
 pub const STATEMENT_MEMORY_MAX: usize = 256 << 20;
 
@@ -71,6 +75,10 @@ impl Pace {
     pub async fn row(&mut self) {
         self.rows(1).await;
     }
+    /// So many bytes were copied.
+    pub async fn bytes(&mut self, count: usize) {
+        self.rows(count / BYTES_LIKE_A_ROW).await;
+    }
     pub async fn rows(&mut self, count: usize) {
         self.rows += count as u64;
         if ROWS_BETWEEN_YIELDS <= self.rows {
@@ -82,12 +90,7 @@ impl Pace {
 
 /// Rough memory of a value, for the bound on sorts.
 pub fn value_size(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::Text(text, _) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            _ => 0,
-        }
+    size_of::<Value>() + value.held_bytes()
 }
 
 /// What a data change did.

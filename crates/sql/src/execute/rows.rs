@@ -109,8 +109,7 @@ pub fn ops_that_fit(constant_bytes: usize) -> usize {
 /// Bytes of the longer constants of an expression.
 pub fn constant_bytes(expr: &Expr) -> usize {
     let mut bytes = match expr {
-        Expr::Const(Value::Text(text, _)) => text.len(),
-        Expr::Const(Value::Bytes(bytes)) => bytes.len(),
+        Expr::Const(value) => value.held_bytes(),
         _ => 0,
     };
     for_each_child(expr, &mut |child| bytes += constant_bytes(child));

@@ -308,6 +308,7 @@ impl Session {
                     send_directly(source, columns, &batch, offset, output, sink);
                     wait_for_room(sink).await;
                     pace.rows(batch.len()).await;
+                    pace.bytes(batch.rows.len()).await;
                 }
                 None => {
                     for position in 0..batch.len() {
@@ -324,6 +325,7 @@ impl Session {
                             return Ok(());
                         }
                         pace.row().await;
+                        pace.bytes(batch.row(position).len()).await;
                     }
                 }
             }
@@ -402,6 +404,7 @@ impl Session {
                 scans_of_keys(&wanted, keys, &source.access.filter, &output)
             }
         };
+        let mut pace = Pace::default();
         for scan in scans {
             let options = self.scan_options(run, &scan, false);
             let mut cursor = self.client.scan(&source.table, scan, options);
@@ -412,6 +415,7 @@ impl Session {
                 match next.map_err(|refusal| self.refused(refusal))? {
                     Some(ScanBatch::Groups(batch)) => {
                         for (values, states) in batch.groups {
+                            pace.bytes(values.iter().map(value_size).sum()).await;
                             groups.merge(run, values, states, warnings)?;
                         }
                     }
@@ -454,6 +458,7 @@ impl Session {
                 }
                 groups.add(run, &row, warnings)?;
                 pace.row().await;
+                pace.bytes(batch.row(position).len()).await;
             }
         }
         Ok(groups)

@@ -15,7 +15,7 @@ use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null,
     store_value,
 };
-use super::{Changed, Failure, Run, take_warnings};
+use super::{Changed, Failure, Pace, Run, take_warnings, value_size};
 use crate::SqlError;
 use crate::plan::{AssignedValue, AssignmentPlan, UpdatePlan};
 use crate::session::Session;
@@ -41,6 +41,7 @@ impl Session {
         }
         let catalogue = self.catalogue();
         let mut changed = Changed::default();
+        let mut pace = Pace::default();
         let mut open = self.open_target(run, &plan.target, plan.moves_in_index, warnings).await?;
         while let Some(rows) =
             self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
@@ -67,8 +68,11 @@ impl Session {
                     continue;
                 }
                 changed.affected += 1;
+                pace.bytes(values.iter().map(value_size).sum()).await;
                 let new = encode(table, &plan.target.layout, &values)?;
+                pace.bytes(new.len()).await;
                 ops.extend(client::replace_ops(&catalogue, table, &old, &new));
+                pace.bytes(new.len()).await;
                 size += new.len();
                 written.push(new);
                 if BATCH_SIZE_MAX <= size {
@@ -125,8 +129,17 @@ impl Session {
             Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
+        let values = assignments.iter().map(|assignment| &assignment.value);
+        let bytes = values.map(|value| match value {
+            Expr::Param(number) => run.params[usize::from(*number)].held_bytes(),
+            other => constant_bytes(other),
+        });
+        if ops_that_fit(bytes.sum()) < keys.len() {
+            return Ok(None);
+        }
         // Values that are the same for all rows are stored here, once, where their errors have names.
         let mut shipped = Vec::with_capacity(assignments.len());
+        let mut pace = Pace::default();
         for assignment in assignments {
             let column = &table.columns[usize::from(assignment.column)];
             let value = match &assignment.value {
@@ -136,7 +149,7 @@ impl Session {
                     let value = keys::constant(expr, &mut context)?;
                     take_warnings(&mut context, warnings);
                     let stored = if !value.is_null() {
-                        store_value(value.as_ref(), column, storing, run, 1, warnings)
+                        store_value(value, column, storing, run, 1, warnings)
                     } else if column.nullable {
                         Ok(value)
                     } else {
@@ -144,6 +157,7 @@ impl Session {
                     };
                     // What does not fit is an error only if there is a row to change: that is found out the general way.
                     let Ok(stored) = stored else { return Ok(None) };
+                    pace.bytes(stored.held_bytes()).await;
                     Expr::Const(stored)
                 }
             };
@@ -213,7 +227,7 @@ impl Session {
                     if value.is_null() {
                         Value::Null
                     } else {
-                        store_value(value.as_ref(), column, storing, run, row_number, warnings)?
+                        store_value(value, column, storing, run, row_number, warnings)?
                     }
                 }
             };

@@ -40,9 +40,10 @@ impl Storing {
     }
 }
 
-/// A value as its column keeps it. `row_number` counts from 1, for messages. NULL is the caller's question.
+/// A value as its column keeps it: the same, not copied, if it is one already. `row_number` counts from 1, for messages. NULL is the
+/// caller's question.
 pub fn store_value(
-    value: ValueRef<'_>,
+    value: Value,
     column: &Column,
     storing: Storing,
     run: &Run<'_>,
@@ -50,22 +51,31 @@ pub fn store_value(
     warnings: &mut Vec<SqlWarning>,
 ) -> Result<Value, SqlError> {
     // The kinds that need no look at the context: most values of most statements.
-    match (value, &column.column_type) {
-        (ValueRef::Int(number), ColumnType::Int { width, unsigned: false })
+    let value = match (value, &column.column_type) {
+        (Value::Int(number), ColumnType::Int { width, unsigned: false })
             if width.signed_min() <= number && number <= width.signed_max() =>
         {
             return Ok(Value::Int(number));
         }
-        (ValueRef::Text(text, _), ColumnType::Varchar { length, collation })
-            if text.len() <= *length as usize =>
-        {
-            return Ok(Value::Text(text.into(), *collation));
-        }
-        _ => {}
-    }
+        // As many bytes are as many characters at most.
+        (
+            Value::Text(text, _),
+            ColumnType::Varchar { length: max, collation }
+            | ColumnType::Text { bytes_max: max, collation },
+        ) if text.len() <= *max as usize => return Ok(Value::Text(text, *collation)),
+        (
+            Value::Bytes(bytes),
+            ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
+        ) if bytes.len() <= *max as usize => return Ok(Value::Bytes(bytes)),
+        (
+            Value::Text(text, _),
+            ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
+        ) if text.len() <= *max as usize => return Ok(Value::Bytes(text.into_boxed_bytes())),
+        (value, _) => value,
+    };
     let mut context = run.context();
     context.convert.strict = false;
-    let stored = store(value, &column.column_type, storing.mode, &mut context.convert);
+    let stored = store(value.as_ref(), &column.column_type, storing.mode, &mut context.convert);
     let (stored, problem) = match stored {
         Ok(stored) => stored,
         // Zero dates are refused by their own modes, not by strictness alone.

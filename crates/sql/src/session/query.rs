@@ -10,6 +10,7 @@ use super::variables::Charset;
 use crate::ResultSink;
 use crate::bind::{Binder, Environment, literal_value};
 use crate::error::{SqlError, code};
+use crate::execute::Pace;
 use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
 use crate::plan::{ParamKind, Plan};
@@ -103,6 +104,9 @@ impl Session {
                 None => None,
             }
         };
+        // Both go over all of a long literal, and copy it: what the parser copies is not needed twice at a time, either.
+        let mut pace = Pace::default();
+        pace.bytes(text.len()).await;
         // A hexadecimal literal is a number or a string by where it stands: it stays in the plan.
         let has_hex = literals.iter().any(|own| matches!(own, Literal::Hex(_) | Literal::Bits(_)));
         if let Some((key, consumed, found)) = digested
@@ -124,6 +128,8 @@ impl Session {
                         }
                     }
                 }
+            } else {
+                drop(literals);
             }
             self.parse_and_run(text, Some(key), 0, end, sink).await?;
             return Ok(end);
@@ -197,6 +203,8 @@ impl Session {
         if !has_plan(&statement) {
             return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
         }
+        let mut pace = Pace::default();
+        pace.bytes(text.len()).await;
         let is_shareable = literals.is_some();
         let literals = literals.unwrap_or_default();
         let mut params = self.literal_values(literals)?;

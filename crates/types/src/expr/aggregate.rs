@@ -404,16 +404,7 @@ const ENTRY_SIZE: usize = 96;
 
 fn kept_size(value: &Value, order: &[Value]) -> u64 {
     let values = std::iter::once(value).chain(order);
-    values.map(|value| (ENTRY_SIZE + held(value)) as u64).sum()
-}
-
-/// Bytes of a value beside itself.
-fn held(value: &Value) -> usize {
-    match value {
-        Value::Text(text, _) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    }
+    values.map(|value| (ENTRY_SIZE + value.held_bytes()) as u64).sum()
 }
 
 fn keep_bytes(size: &mut u64, bytes: u64) -> Result<(), EvalError> {
@@ -519,7 +510,7 @@ impl AggregateState {
     pub fn size(&self) -> u64 {
         let held = match &self.so_far {
             Accumulator::Min(value) | Accumulator::Max(value) | Accumulator::Any(Some(value)) => {
-                held(value) as u64
+                value.held_bytes() as u64
             }
             Accumulator::Concat(concat) => concat.text.as_ref().map_or(0, String::len) as u64,
             Accumulator::Sorted(sorted) => sorted.size,

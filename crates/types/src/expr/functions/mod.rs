@@ -54,12 +54,7 @@ pub(super) fn call(
     }
     let mut call = Call { function, values, ctx };
     let result = call.dispatch()?;
-    let size = match &result {
-        Value::Text(text, _) => text.len(),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    };
-    Ok(if size > max { call.too_long() } else { result })
+    Ok(if result.held_bytes() > max { call.too_long() } else { result })
 }
 
 impl<'v> Call<'v, '_, '_> {
