@@ -27,7 +27,7 @@ use types::{
 use crate::limits::{
     CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
     FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX,
-    SILENCE_HEARTBEATS,
+    SILENCE_HEARTBEATS, TURN_BYTES_MAX,
 };
 use crate::memory::Memories;
 use crate::pace::{Awake, Lag};
@@ -271,6 +271,7 @@ pub struct NodeShared {
     snapshots: Mutex<BTreeMap<Timestamp, u32>>,
     contention: Contention,
     record_rows_max: AtomicUsize,
+    turn_bytes_max: AtomicUsize,
     fill_rows_max: AtomicUsize,
     fill_backlog_max: AtomicU64,
     control_log_bytes_max: AtomicU64,
@@ -409,6 +410,7 @@ impl NodeShared {
             snapshots: Mutex::new(BTreeMap::new()),
             contention: Contention::default(),
             record_rows_max: AtomicUsize::new(RECORD_ROWS_MAX),
+            turn_bytes_max: AtomicUsize::new(TURN_BYTES_MAX),
             fill_rows_max: AtomicUsize::new(FILL_ROWS_MAX),
             fill_backlog_max: AtomicU64::new(FILL_BACKLOG_MAX),
             control_log_bytes_max: AtomicU64::new(CONTROL_LOG_BYTES_MAX),
@@ -605,6 +607,15 @@ impl NodeShared {
     /// For the simulator: every transaction with more rows is a long one.
     pub fn set_record_rows_max(&self, count: usize) {
         self.record_rows_max.store(count, Ordering::Relaxed);
+    }
+
+    /// Bytes of rows that operations under locks work on before others have their turn.
+    pub(crate) fn turn_bytes_max(&self) -> usize {
+        self.turn_bytes_max.load(Ordering::Relaxed)
+    }
+    /// For the simulator: rows as small as its own are many bytes.
+    pub fn set_turn_bytes_max(&self, bytes: usize) {
+        self.turn_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
     /// Rows of a piece that a learner is offered, and of a copy.

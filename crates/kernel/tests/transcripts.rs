@@ -179,6 +179,7 @@ transcripts! {
         deadlock_in_two_shards_of_a_node
         deadlock_of_three
         first_come_first_served
+        long_rows_take_turns
         nowait_and_skip_locked
         one_victim_in_two_shards
         range_deadlock

@@ -45,6 +45,8 @@ pub struct Options {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: usize,
+    /// Operations under locks that have worked on more bytes of rows let others have their turn.
+    pub turn_bytes_max: Option<usize>,
     /// A voter with more bytes of applied entries keeps a snapshot instead.
     pub control_log_bytes_max: u64,
     /// A disk takes so long at most to make something durable.
@@ -271,6 +273,7 @@ impl Options {
             durability: Durability::WhenAlone,
             channel: ChannelConfig::new(random.between(30, 50) * MILLISECOND),
             record_rows_max: usize::MAX,
+            turn_bytes_max: None,
             control_log_bytes_max: u64::MAX,
             // By a generator of its own, so that everything else stays what the seed stands for.
             write_max: Random::new(seed ^ 0xd15c).logarithmic(MILLISECOND / 10, 30 * MILLISECOND),
@@ -308,6 +311,11 @@ impl Options {
         }
         if random.chance(400) {
             options.record_rows_max = random.between(1, 3) as usize;
+        }
+        // By a generator of its own, too: a row or a few of them.
+        let mut turns = Random::new(seed ^ 0x7042);
+        if turns.chance(400) {
+            options.turn_bytes_max = Some(turns.between(0, 100) as usize);
         }
         if random.chance(500) {
             options.control_log_bytes_max = random.logarithmic(1, 1 << 12);

@@ -883,6 +883,9 @@ fn boot(
     let shared = shared.expect("the disk gives back what it was given");
     shared.set_contention(options.faults.contention_per_mille, random.draw());
     shared.set_record_rows_max(options.record_rows_max);
+    if let Some(bytes) = options.turn_bytes_max {
+        shared.set_turn_bytes_max(bytes);
+    }
     if let Some(backlog) = options.fill_backlog_max {
         shared.set_fill_backlog_max(backlog);
         if options.heartbeat_ms == HEARTBEAT_MS_DEFAULT {

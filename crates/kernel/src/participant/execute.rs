@@ -39,6 +39,8 @@ pub(super) struct Progress {
     pub results: BatchResult,
     /// Of the rows that were read by their keys.
     pub read_bytes: usize,
+    /// Of the rows that were looked at or written since it has its turn, and of what came with it.
+    pub turn_bytes: usize,
     /// Inside a scan under locks: what it has found, and where it stands.
     pub scan: Option<super::scan::ScanProgress>,
     /// What it found refuses it; that may be old, and waits for a lease.
@@ -51,6 +53,8 @@ pub(super) enum Stop {
     /// The lock wait with this token.
     Lock(u64),
     Decision(TransactionId),
+    /// Rows of many bytes were worked on: others have their turn.
+    Turn,
 }
 
 impl From<Refusal> for Stop {
@@ -107,7 +111,9 @@ impl Shard {
             self.read_floor = self.read_floor.max(at);
             self.epoch_max = self.epoch_max.max(at.epoch());
         }
-        let granted = self.run(execute, Progress::default(), context);
+        let turn_bytes = execute.params.iter().map(Value::held_bytes).sum();
+        let progress = Progress { turn_bytes, ..Progress::default() };
+        let granted = self.run(execute, progress, context);
         self.resume(granted, context);
     }
 
@@ -154,6 +160,13 @@ impl Shard {
                 let progress = if plain { Progress::default() } else { progress };
                 let token = self.next_token();
                 self.park(token, execute, progress, WaitsFor::Decision(transaction), context);
+                Vec::new()
+            }
+            Err(Stop::Turn) => {
+                let token = self.next_token();
+                self.park(token, execute, progress, WaitsFor::Turn, context);
+                self.turns.push_back(token);
+                self.go_on_later(context);
                 Vec::new()
             }
         }
@@ -224,6 +237,11 @@ impl Shard {
         evaluation.convert.strict = execute.strict;
         evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
         while let Some((position, op)) = execute.ops.get(progress.op_next) {
+            // Not in between plain reads: together they show one state of the shard.
+            if context.node.turn_bytes_max() < progress.turn_bytes && needs_transaction(&op.kind) {
+                progress.results.warnings.extend(evaluation.convert.warnings.take());
+                return Err(Stop::Turn);
+            }
             let is_read = matches!(op.kind, OpKind::Read { .. });
             let result = match is_read && READ_BYTES_MAX < progress.read_bytes && !execute.commit {
                 true => OpResult::Later,
@@ -280,6 +298,7 @@ impl Shard {
                 }
                 let read = self.latest(op.table, key, execute.transaction);
                 let Some((_, row)) = read else { return Ok(OpResult::Row(None)) };
+                progress.turn_bytes += row.len();
                 let replica = &self.tables[&op.table];
                 let view = RowView::new(&replica.layout, &row);
                 if !passes(filter.as_ref(), &view, evaluation)? {
@@ -310,6 +329,7 @@ impl Shard {
                     filter.as_ref(),
                     assignments,
                     *returning,
+                    &mut progress.turn_bytes,
                     evaluation,
                     context,
                 )
@@ -319,6 +339,7 @@ impl Shard {
                 let Some((_, row)) = self.latest(op.table, key, execute.transaction) else {
                     return Ok(OpResult::Deleted(false));
                 };
+                progress.turn_bytes += row.len();
                 let view = RowView::new(&self.tables[&op.table].layout, &row);
                 if !passes(filter.as_ref(), &view, evaluation)? {
                     return Ok(OpResult::Deleted(false));
@@ -415,11 +436,13 @@ impl Shard {
         filter: Option<&Expr>,
         assignments: &[Assignment],
         returning: bool,
+        turn_bytes: &mut usize,
         evaluation: &mut EvalContext<'_>,
         context: &Context<'_>,
     ) -> Result<OpResult, Stop> {
         let none = OpResult::Updated { matched: false, changed: false, row: None };
         let Some((_, old)) = self.latest(table, key, execute.transaction) else { return Ok(none) };
+        *turn_bytes += old.len();
         let replica = &self.tables[&table];
         let view = RowView::new(&replica.layout, &old);
         if !passes(filter, &view, evaluation)? {
@@ -431,6 +454,7 @@ impl Shard {
             let row = returning.then(|| Bytes(old.to_vec()));
             return Ok(OpResult::Updated { matched: true, changed: false, row });
         };
+        *turn_bytes += new.len();
         self.write(table, key, RowChange::Put(&new), execute, context)?;
         let row = returning.then_some(Bytes(new));
         Ok(OpResult::Updated { matched: true, changed: true, row })

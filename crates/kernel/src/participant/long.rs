@@ -279,8 +279,11 @@ impl Shard {
 
     /// Asks to be taken up again, behind what waits for this worker now.
     pub(super) fn go_on_later(&mut self, context: &mut Context<'_>) {
-        let has_more =
-            self.may_send_part() || self.has_rows_to_end() || self.has_upkeep || self.may_fill();
+        let has_more = self.may_send_part()
+            || self.has_rows_to_end()
+            || self.has_upkeep
+            || self.may_fill()
+            || !self.turns.is_empty();
         if has_more && !self.goes_on {
             self.goes_on = true;
             context.go_on_later(self.id);
@@ -306,6 +309,13 @@ impl Shard {
         }
         for (transaction, undoing) in std::mem::take(&mut self.undoing) {
             self.undo(transaction, undoing, context);
+        }
+        // One of them: each may take as long as all else of a step.
+        if let Some(token) = self.turns.pop_front() {
+            if let Some(parked) = self.parked.get_mut(&token) {
+                parked.progress.turn_bytes = 0;
+            }
+            self.resume(vec![token], context);
         }
         if std::mem::take(&mut self.has_upkeep) {
             self.keep_house_or_end(context);

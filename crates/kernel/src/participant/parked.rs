@@ -35,6 +35,8 @@ pub(super) enum WaitsFor {
     Heir,
     /// All is done, but the answer may be old: a lease.
     Lease,
+    /// Nothing: others have their turn before the next of its operations.
+    Turn,
 }
 
 /// Waits in a circle: each is for the transaction of the next one, the last for that of the first.
@@ -99,7 +101,8 @@ impl Shard {
             | WaitsFor::Records
             | WaitsFor::Handover
             | WaitsFor::Heir
-            | WaitsFor::Lease => Vec::new(),
+            | WaitsFor::Lease
+            | WaitsFor::Turn => Vec::new(),
         };
         self.refuse(&parked.execute, refusal, context);
         self.resume(granted, context);

@@ -102,6 +102,8 @@ pub struct Shard {
     pub(super) undoing: BTreeMap<TransactionId, Undoing>,
     /// The owner was asked to go on with long transactions and housekeeping.
     pub(super) goes_on: bool,
+    /// The waits for nothing but their turn, in order; some may have ended meanwhile.
+    pub(super) turns: VecDeque<u64>,
     /// The last piece of housekeeping left some to be done at once.
     pub(super) has_upkeep: bool,
     /// A public index does not fit into this node's memory.
@@ -336,6 +338,7 @@ impl Shard {
             endings: BTreeMap::new(),
             undoing: BTreeMap::new(),
             goes_on: false,
+            turns: VecDeque::new(),
             has_upkeep: false,
             lacks_memory: false,
             rows_committed: 0,

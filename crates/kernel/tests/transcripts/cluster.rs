@@ -53,6 +53,7 @@ pub struct Setup {
     pub channel: ChannelConfig,
     /// A transaction with more rows in a shard ends in steps.
     pub record_rows_max: Option<u16>,
+    pub turn_bytes_max: Option<u16>,
     /// Rows that a learner is offered or copied at a time.
     pub fill_rows_max: Option<u16>,
     /// Entries of its log that may wait for a learner's disk while it is filled.
@@ -238,6 +239,9 @@ impl Cluster {
         }
         if let Some(count) = self.setup.record_rows_max {
             shared.set_record_rows_max(usize::from(count));
+        }
+        if let Some(bytes) = self.setup.turn_bytes_max {
+            shared.set_turn_bytes_max(usize::from(bytes));
         }
         if let Some(count) = self.setup.log_growth_max {
             shared.set_log_growth_max(u64::from(count));

@@ -6,6 +6,7 @@
 //!         [disks=1]        data nodes keep their rows on disks, too
 //!         [log=1]          a part's log grows by so many entries until a local checkpoint is begun
 //!         [rows=2]         rows of a record, more are a long transaction
+//!         [turn=20]        bytes of rows that operations under locks work on before others have their turn
 //!         [behind=2]       entries of its log that wait for its disk while a learner takes more
 //!         [waiting=2]      entries of its log that wait for a node's disk until that does not keep up
 //!         [fill=2]         rows that a learner is offered or copied at a time
@@ -801,6 +802,7 @@ fn setup(words: &[&str]) -> Setup {
         mutation: Mutation::None,
         channel: ChannelConfig::new(200_000),
         record_rows_max: None,
+        turn_bytes_max: None,
         control_log_bytes_max: None,
         heartbeat_ms: *protocol::control::HEARTBEAT_MS.end(),
         clocks: BTreeMap::new(),
@@ -824,6 +826,7 @@ fn setup(words: &[&str]) -> Setup {
             "misconfigured" => setup.misconfigured = Some(NodeId(count())),
             "resend" => setup.channel.resend_after = duration(value),
             "rows" => setup.record_rows_max = Some(count()),
+            "turn" => setup.turn_bytes_max = Some(count()),
             "behind" => setup.fill_backlog_max = Some(count()),
             "waiting" => setup.log_backlog_max = Some(count()),
             "memory" => setup.memory_limit_bytes = u64::from(count()) << 20,
