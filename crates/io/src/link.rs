@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Writing: chunks of frames are queued and leave with one `writev` a turn. Reading: a turn's bytes come into the worker's
-//! buffer and frames are handled from there; only a frame that is cut off is kept, and grows with what really arrived,
-//! never with what a length announces.
+//! buffer and frames are handled from there; only a frame that is cut off is kept, and grows with what really arrived: to
+//! the length it announces when a mebibyte of it is there, not before.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice};
@@ -39,6 +39,7 @@ use crate::secure::{LinkKeys, Secured, tls_text};
 use crate::stream::{Stream, Transfer, ended_text};
 
 /// Buffers of cut-off frames are given back above this size.
+/// One that is longer gets room for the whole frame.
 const PARTIAL_KEPT_MAX: usize = 1 << 20;
 
 pub struct Link {
@@ -504,8 +505,10 @@ fn take_frames(
         let Some(length) = frame_length(partial)? else { return Ok(true) };
         let left = length + 4 - partial.len();
         let (body, tail) = rest.split_at(rest.len().min(left));
-        // At once for all of it: a long frame that grows by doubling is copied over and over, half of it in one piece.
-        partial.reserve_exact(left);
+        if PARTIAL_KEPT_MAX <= partial.len() {
+            // A long frame that grows by doubling is copied over and over, half of it in one piece.
+            partial.reserve_exact(left);
+        }
         partial.extend_from_slice(body);
         rest = tail;
         if partial.len() < length + 4 {
