@@ -68,6 +68,24 @@ def test_lock_wait_timeout(environment):
     print("       error 1205 leaves the transaction open, at both levels, with rows of both nodes", flush=True)
 
 
+def test_warnings_behind_a_wait(environment):
+    """A statement that waits for a row tells the warnings of the rows before it, too."""
+    cluster, admin, here, _ = cluster_with_rows(environment)
+    admin.query("CREATE TABLE short (id INT PRIMARY KEY, text VARCHAR(3))")
+    admin.query("INSERT INTO short VALUES " + ", ".join(f"({key}, 'abc')" for key in here))
+    holder, waiter = connect(cluster, 2, "holder"), connect(cluster, 3, "waiter")
+    waiter.query("SET SESSION sql_mode = ''")
+    holder.query("BEGIN")
+    holder.query(f"SELECT * FROM short WHERE id = {here[-1]} FOR UPDATE")
+    waiter.send(f"UPDATE short SET text = CONCAT(LEFT(text, 2), 'xyz') WHERE id IN ({', '.join(map(str, here))})")
+    assert waiter.answer(BLOCKS_S) is None, "it does not wait"
+    holder.query("COMMIT")
+    assert waiter.answer(ANSWER_TIMEOUT).error is None
+    warnings = waiter.query("SHOW WARNINGS")
+    assert [code for _, code, _ in warnings] == ["1265"] * len(here), warnings
+    assert admin.query("SELECT DISTINCT text FROM short") == [["abx"]]
+
+
 def test_nowait_skip_locked(environment):
     """NOWAIT gives 3572 at once and leaves the transaction open; SKIP LOCKED leaves out what others have locked."""
     cluster, admin, here, there = cluster_with_rows(environment)

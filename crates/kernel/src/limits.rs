@@ -189,8 +189,8 @@ pub const SCAN_BYTES_LOOKED_AT_MAX: usize = 8 << 20;
 /// Bytes of rows that reads by key answer together: the one that passes it is the last. More than the SQL layer asks for at once where
 /// rows are short.
 pub const READ_BYTES_MAX: usize = 20 << 20;
-/// Bytes of rows that operations under locks look at and write before others have their turn: the one that passes it is the last. A long
-/// row is copied for each.
+/// Bytes of rows that operations under locks on a shard look at and write before others have their turn: the one that passes it is the
+/// last. A long row is copied for each.
 pub const TURN_BYTES_MAX: usize = SCAN_BYTES_LOOKED_AT_MAX;
 /// Groups of a partial aggregate in one scan answer.
 pub const SCAN_GROUPS_MAX: usize = 16_384;

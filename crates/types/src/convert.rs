@@ -79,6 +79,13 @@ impl Warnings {
         self.total = 0;
         std::mem::take(&mut self.list)
     }
+    /// Puts the kept ones behind others of the statement, as far as these are not too many, and begins again at none.
+    pub fn move_to(&mut self, others: &mut Vec<SqlWarning>) {
+        if 0 < self.total {
+            let room = WARNING_COUNT_MAX.saturating_sub(others.len());
+            others.extend(self.take().into_iter().take(room));
+        }
+    }
 }
 
 /// What conversions need to know of the session, and where their warnings go.

@@ -39,8 +39,6 @@ pub(super) struct Progress {
     pub results: BatchResult,
     /// Of the rows that were read by their keys.
     pub read_bytes: usize,
-    /// Of the rows that were looked at or written since it has its turn, and of what came with it.
-    pub turn_bytes: usize,
     /// Inside a scan under locks: what it has found, and where it stands.
     pub scan: Option<super::scan::ScanProgress>,
     /// What it found refuses it; that may be old, and waits for a lease.
@@ -53,7 +51,7 @@ pub(super) enum Stop {
     /// The lock wait with this token.
     Lock(u64),
     Decision(TransactionId),
-    /// Rows of many bytes were worked on: others have their turn.
+    /// The shard has worked on rows of many bytes: others have their turn.
     Turn,
 }
 
@@ -111,9 +109,8 @@ impl Shard {
             self.read_floor = self.read_floor.max(at);
             self.epoch_max = self.epoch_max.max(at.epoch());
         }
-        let turn_bytes = execute.params.iter().map(Value::held_bytes).sum();
-        let progress = Progress { turn_bytes, ..Progress::default() };
-        let granted = self.run(execute, progress, context);
+        self.turn_bytes.set(execute.params.iter().map(Value::held_bytes).sum());
+        let granted = self.run(execute, Progress::default(), context);
         self.resume(granted, context);
     }
 
@@ -238,8 +235,8 @@ impl Shard {
         evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
         while let Some((position, op)) = execute.ops.get(progress.op_next) {
             // Not in between plain reads: together they show one state of the shard.
-            if context.node.turn_bytes_max() < progress.turn_bytes && needs_transaction(&op.kind) {
-                progress.results.warnings.extend(evaluation.convert.warnings.take());
+            if context.node.turn_bytes_max() < self.turn_bytes.get() && needs_transaction(&op.kind)
+            {
                 return Err(Stop::Turn);
             }
             let is_read = matches!(op.kind, OpKind::Read { .. });
@@ -247,6 +244,8 @@ impl Shard {
                 true => OpResult::Later,
                 false => self.run_op(execute, op, progress, &mut evaluation, context)?,
             };
+            // Those of an operation that stops come again with it.
+            evaluation.convert.warnings.move_to(&mut progress.results.warnings);
             if let OpResult::Row(Some(row)) = &result {
                 progress.read_bytes += row.len();
             }
@@ -254,7 +253,6 @@ impl Shard {
             progress.results.positions.push(*position);
             progress.op_next += 1;
         }
-        progress.results.warnings.extend(evaluation.convert.warnings.take());
         Ok(())
     }
 
@@ -298,7 +296,6 @@ impl Shard {
                 }
                 let read = self.latest(op.table, key, execute.transaction);
                 let Some((_, row)) = read else { return Ok(OpResult::Row(None)) };
-                progress.turn_bytes += row.len();
                 let replica = &self.tables[&op.table];
                 let view = RowView::new(&replica.layout, &row);
                 if !passes(filter.as_ref(), &view, evaluation)? {
@@ -329,7 +326,6 @@ impl Shard {
                     filter.as_ref(),
                     assignments,
                     *returning,
-                    &mut progress.turn_bytes,
                     evaluation,
                     context,
                 )
@@ -339,7 +335,6 @@ impl Shard {
                 let Some((_, row)) = self.latest(op.table, key, execute.transaction) else {
                     return Ok(OpResult::Deleted(false));
                 };
-                progress.turn_bytes += row.len();
                 let view = RowView::new(&self.tables[&op.table].layout, &row);
                 if !passes(filter.as_ref(), &view, evaluation)? {
                     return Ok(OpResult::Deleted(false));
@@ -436,13 +431,11 @@ impl Shard {
         filter: Option<&Expr>,
         assignments: &[Assignment],
         returning: bool,
-        turn_bytes: &mut usize,
         evaluation: &mut EvalContext<'_>,
         context: &Context<'_>,
     ) -> Result<OpResult, Stop> {
         let none = OpResult::Updated { matched: false, changed: false, row: None };
         let Some((_, old)) = self.latest(table, key, execute.transaction) else { return Ok(none) };
-        *turn_bytes += old.len();
         let replica = &self.tables[&table];
         let view = RowView::new(&replica.layout, &old);
         if !passes(filter, &view, evaluation)? {
@@ -454,7 +447,6 @@ impl Shard {
             let row = returning.then(|| Bytes(old.to_vec()));
             return Ok(OpResult::Updated { matched: true, changed: false, row });
         };
-        *turn_bytes += new.len();
         self.write(table, key, RowChange::Put(&new), execute, context)?;
         let row = returning.then_some(Bytes(new));
         Ok(OpResult::Updated { matched: true, changed: true, row })
@@ -544,10 +536,18 @@ impl Shard {
         let partition = &self.tables[&table].partition;
         let row = partition.find(key)?;
         match partition.visible(row, Timestamp::MAX, Some(reader)) {
-            Visible::Row(bytes) => Some((row, bytes)),
+            Visible::Row(bytes) => {
+                self.worked_on(bytes.len());
+                Some((row, bytes))
+            }
             Visible::Absent => None,
             Visible::Undecided(owner) => panic!("{reader:?} holds the lock of a row of {owner:?}"),
         }
+    }
+
+    /// Counts towards the turn of who works on rows under locks.
+    fn worked_on(&self, bytes: usize) {
+        self.turn_bytes.set(self.turn_bytes.get().saturating_add(bytes));
     }
 
     /// R21: what the disk of a member has no room for is refused before anybody has it. Deletions are the way out: they may use what was
@@ -579,6 +579,7 @@ impl Shard {
         }
         let owner = execute.transaction;
         let bytes = key.len() + change.size();
+        self.worked_on(bytes);
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
         let before = replica.partition.taken();
         let outcome = replica

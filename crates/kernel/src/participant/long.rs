@@ -290,9 +290,10 @@ impl Shard {
         }
     }
 
-    /// The next step of each transaction that ends in steps, and of the housekeeping.
+    /// The next step of each transaction that ends in steps, and of the housekeeping; and the turn of operations on long rows.
     pub(super) fn go_on(&mut self, context: &mut Context<'_>) {
         self.goes_on = false;
+        self.turn_bytes.set(0);
         for transaction in self.sending.clone() {
             // Another's step may have ended it.
             if self.may_send_part() && self.sending.contains(&transaction) {
@@ -310,11 +311,9 @@ impl Shard {
         for (transaction, undoing) in std::mem::take(&mut self.undoing) {
             self.undo(transaction, undoing, context);
         }
-        // One of them: each may take as long as all else of a step.
-        if let Some(token) = self.turns.pop_front() {
-            if let Some(parked) = self.parked.get_mut(&token) {
-                parked.progress.turn_bytes = 0;
-            }
+        while self.turn_bytes.get() <= context.node.turn_bytes_max()
+            && let Some(token) = self.turns.pop_front()
+        {
             self.resume(vec![token], context);
         }
         if std::mem::take(&mut self.has_upkeep) {

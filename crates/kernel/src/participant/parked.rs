@@ -1,4 +1,4 @@
-//! Operations that wait: for a row lock, or for the decision of a commit they met.
+//! Operations that wait: for a row lock, for the decision of a commit they met, or for what else [`WaitsFor`] names.
 
 use protocol::Refusal;
 use protocol::message::{Cancel, Execute};

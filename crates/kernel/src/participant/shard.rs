@@ -1,5 +1,6 @@
 //! A shard's state, and the small helpers its handlers share.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -100,10 +101,13 @@ pub struct Shard {
     pub(super) endings: BTreeMap<TransactionId, Ending>,
     /// Statements that are being undone, in steps.
     pub(super) undoing: BTreeMap<TransactionId, Undoing>,
-    /// The owner was asked to go on with long transactions and housekeeping.
+    /// The owner was asked to go on with long transactions, housekeeping, and what waits for its turn.
     pub(super) goes_on: bool,
     /// The waits for nothing but their turn, in order; some may have ended meanwhile.
     pub(super) turns: VecDeque<u64>,
+    /// Of the rows that operations under locks have looked at and written since a message began or the owner went on, and of what came
+    /// with them.
+    pub(super) turn_bytes: Cell<usize>,
     /// The last piece of housekeeping left some to be done at once.
     pub(super) has_upkeep: bool,
     /// A public index does not fit into this node's memory.
@@ -121,7 +125,7 @@ pub struct Shard {
     pub(super) commit_index: LogPosition,
     /// The highest sequencer epoch seen in any timestamp (R10).
     pub(super) epoch_max: u16,
-    /// Operations that wait for a lock or a decision, by token.
+    /// Operations that wait, by token.
     pub(super) parked: BTreeMap<u64, Parked>,
     pub(super) token_last: u64,
 }
@@ -339,6 +343,7 @@ impl Shard {
             undoing: BTreeMap::new(),
             goes_on: false,
             turns: VecDeque::new(),
+            turn_bytes: Cell::new(0),
             has_upkeep: false,
             lacks_memory: false,
             rows_committed: 0,

@@ -107,10 +107,7 @@ pub struct Changed {
 
 /// Takes what an evaluation warned about.
 pub fn take_warnings(context: &mut EvalContext<'_>, warnings: &mut Vec<SqlWarning>) {
-    if 0 < context.convert.warnings.total() {
-        let room = types::convert::WARNING_COUNT_MAX.saturating_sub(warnings.len());
-        warnings.extend(context.convert.warnings.take().into_iter().take(room));
-    }
+    context.convert.warnings.move_to(warnings);
 }
 
 pub fn eval_error(error: &types::expr::EvalError) -> SqlError {

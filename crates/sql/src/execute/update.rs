@@ -111,7 +111,8 @@ impl Session {
         }
     }
 
-    /// Sends the assignments to the rows. None if the keys cannot be told from the values: the general way then.
+    /// Sends the assignments to the rows. None if the keys cannot be told from the values, or the constants are too long to go with each:
+    /// the general way then.
     async fn ship_update(
         &mut self,
         run: &mut Run<'_>,
@@ -129,6 +130,7 @@ impl Session {
             Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
             Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
         };
+        // Before they are copied; what is computed is known to be long later.
         let values = assignments.iter().map(|assignment| &assignment.value);
         let bytes = values.map(|value| match value {
             Expr::Param(number) => run.params[usize::from(*number)].held_bytes(),

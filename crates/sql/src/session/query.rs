@@ -104,9 +104,10 @@ impl Session {
                 None => None,
             }
         };
-        // Both go over all of a long literal, and copy it: what the parser copies is not needed twice at a time, either.
         let mut pace = Pace::default();
-        pace.bytes(text.len()).await;
+        if let Some((_, consumed, _)) = digested {
+            pace.bytes(consumed).await;
+        }
         // A hexadecimal literal is a number or a string by where it stands: it stays in the plan.
         let has_hex = literals.iter().any(|own| matches!(own, Literal::Hex(_) | Literal::Bits(_)));
         if let Some((key, consumed, found)) = digested
@@ -129,6 +130,7 @@ impl Session {
                     }
                 }
             } else {
+                // The parser copies them again: they may be long.
                 drop(literals);
             }
             self.parse_and_run(text, Some(key), 0, end, sink).await?;
@@ -204,7 +206,7 @@ impl Session {
             return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
         }
         let mut pace = Pace::default();
-        pace.bytes(text.len()).await;
+        pace.bytes(end).await;
         let is_shareable = literals.is_some();
         let literals = literals.unwrap_or_default();
         let mut params = self.literal_values(literals)?;
