@@ -38,8 +38,7 @@ use crate::limits::{
 use crate::secure::{LinkKeys, Secured, tls_text};
 use crate::stream::{Stream, Transfer, ended_text};
 
-/// Buffers of cut-off frames are given back above this size.
-/// One that is longer gets room for the whole frame.
+/// A cut-off frame of which so much is there gets room for all of it; its buffer is given back.
 const PARTIAL_KEPT_MAX: usize = 1 << 20;
 
 pub struct Link {
@@ -601,5 +600,26 @@ mod tests {
                 huge.chunks(cut).map(|p| take_frames(&mut partial, p, &mut |_| true)).collect();
             assert!(results.contains(&Err(FRAME_SIZE_MAX + 1)));
         }
+    }
+
+    /// A length alone reserves nothing, and a long frame does not grow by doubling: both would be memory that nobody uses.
+    #[test]
+    fn a_frame_that_comes_in_pieces_takes_as_much_as_it_needs() {
+        const LENGTH: usize = 5 * PARTIAL_KEPT_MAX + 77;
+        let mut partial = Vec::new();
+        let (mut seen, mut come) = (0, 0);
+        let mut on_frame = |frame: &[u8]| {
+            seen += frame.len();
+            true
+        };
+        take_frames(&mut partial, &(LENGTH as u32).to_le_bytes(), &mut on_frame).unwrap();
+        while come < LENGTH {
+            let piece = vec![7; (LENGTH - come).min(100_000)];
+            come += piece.len();
+            take_frames(&mut partial, &piece, &mut on_frame).unwrap();
+            let max = if come <= PARTIAL_KEPT_MAX { 2 * PARTIAL_KEPT_MAX } else { LENGTH + 4 };
+            assert!(partial.capacity() <= max, "{} for {come} of {LENGTH}", partial.capacity());
+        }
+        assert_eq!((seen, partial.capacity()), (LENGTH, 0));
     }
 }

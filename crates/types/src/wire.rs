@@ -420,6 +420,19 @@ mod tests {
     }
     wire_enum!(Shape { 0 => Point, 1 => Line(a, b), 7 => Tree { left, name } });
 
+    /// What follows a long string does not have its vector double, which copies the string.
+    #[test]
+    fn a_long_string_has_room_behind_it() {
+        let mut out = Vec::new();
+        Bytes(vec![7; 1 << 20]).encode(&mut out);
+        let begins = out.as_ptr();
+        for number in 0..100u64 {
+            number.encode(&mut out);
+        }
+        assert_eq!(out.as_ptr(), begins);
+        assert!(out.capacity() < (1 << 20) + 2 * ROOM_BEHIND, "{}", out.capacity());
+    }
+
     /// Values come back as they went; a cut at any place, a wrong tag and left-over bytes are errors.
     #[test]
     fn round_trip_and_every_truncation() {
