@@ -34,7 +34,7 @@ pub(crate) struct ToLoad {
 
 impl ToLoad {
     pub fn of_restart(state: Arc<ControlState>) -> ToLoad {
-        let restart = state.restart.expect("the caller is in a restart");
+        let restart = state.restart.as_ref().expect("the caller is in a restart");
         let (at, ended) = (restart.at, Some(restart.ended));
         ToLoad { state, at, ended, candidates: BTreeMap::new() }
     }

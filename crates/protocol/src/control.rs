@@ -300,7 +300,7 @@ pub enum HandoverPurpose {
 wire_enum!(HandoverPurpose { 0 => Leave, 1 => Share });
 
 /// A cluster restart: the members of the groups load what was committed up to `at` from their disks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// The place in the log of the entry that began it.
     pub begun: u64,
@@ -313,8 +313,10 @@ pub struct Restart {
     pub is_clean: bool,
     /// The operator has allowed it to begin with less than the last members had.
     pub is_lossy: bool,
+    /// The members of all groups when clients were served last.
+    pub last: Vec<Member>,
 }
-wire_struct!(Restart { begun, at, epoch, ended, is_clean, is_lossy });
+wire_struct!(Restart { begun, at, epoch, ended, is_clean, is_lossy, last });
 
 /// A boot whose disk holds what a cluster restart begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,10 @@
 //! | all are gone, and none has come back           | it is waited for, and said for whom                                |
 //! | some have come back, and their disks fit       | after a while for the others, they are the members of the restart  |
 //! | those that have come back hold nothing that fits | it is waited for the others, and said what is missing            |
+//! | a restart is begun, and all that it has of them have come back with nothing | another one, with all that there were before it |
+//!
+//! Disks may be found damaged while they are loaded. Those of other members from before the restart may have less of what was committed
+//! last, but a global checkpoint was done for nothing that they lack, and nobody has been served since.
 //!
 //! Where it is waited for somebody who is gone for good, the operator may have it begin with less ([`super::lossy`]).
 
@@ -19,9 +23,10 @@ use protocol::Message;
 use protocol::control::{ControlEntry, ControlState, Group, Member, Restart, RestartMember};
 use protocol::message::{DiskFound, DiskPoint, Excluded, RegisterNode, RowsLoaded};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded, RestartReport};
-use types::{Address, CommitId, Home, Incarnation, NodeId, Timestamp, WorkerId};
+use types::{Address, CommitId, GroupId, Home, Incarnation, NodeId, Timestamp, WorkerId};
 
 use super::lease::{Leases, is_replaced};
+use super::state::configured_group;
 use crate::limits::{LOADING_WAIT_US, LOST_TOLD_MAX, RESEND_INTERVAL_US, RESTART_WAIT_US};
 use crate::node::Mutation;
 use crate::outbox::ProcessEnd;
@@ -59,6 +64,19 @@ pub(super) struct Returned {
     heard: Time,
 }
 
+/// Those whose disks a restart may begin with, of each group.
+struct LastMembers {
+    of_groups: BTreeMap<GroupId, Vec<Member>>,
+    /// The restart that was begun cannot go on: they are those that there were before it.
+    is_before: bool,
+}
+
+impl LastMembers {
+    fn all(&self) -> impl Iterator<Item = &Member> {
+        self.of_groups.values().flatten()
+    }
+}
+
 impl Restarts {
     /// A boot asks to be let in.
     pub fn on_register(
@@ -73,7 +91,7 @@ impl Restarts {
     }
 
     pub fn on_loaded(&mut self, message: RowsLoaded, state: &ControlState, now: Time) {
-        if state.restart.is_some_and(|restart| restart.begun == message.begun) {
+        if state.restart.as_ref().is_some_and(|restart| restart.begun == message.begun) {
             self.loaded.entry(message.incarnation).or_insert((now, message));
         }
     }
@@ -101,7 +119,7 @@ impl Restarts {
     pub fn is_needed(&self, state: &ControlState, leases: &Leases, context: &Context<'_>) -> bool {
         let is_gone = |member: &Member| self.is_gone(member, state, leases, context);
         let mut groups = state.groups.values();
-        match state.restart {
+        match &state.restart {
             Some(_) => groups.flat_map(active).any(is_gone),
             None => groups.any(|group| active(group).all(is_gone)),
         }
@@ -132,10 +150,11 @@ impl Restarts {
             true => self.gone_since.or(Some(now)),
             false => None,
         };
-        match self.newest_point(state, &live, context) {
+        let last = self.last_members(state);
+        match self.newest_point(&last, &live, state, context) {
             Ok(at) => {
                 self.waits_since = None;
-                self.lead_strict(at, &live, state, context)
+                self.lead_strict(at, &last, &live, state, context)
             }
             Err(why_not) => {
                 self.possible_since = None;
@@ -156,13 +175,15 @@ impl Restarts {
     fn lead_strict(
         &mut self,
         at: Timestamp,
+        last: &LastMembers,
         live: &[Member],
         state: &ControlState,
         context: &mut Context<'_>,
     ) -> Option<(ControlEntry, String)> {
         let now = context.now;
-        let is_back = |member: &Member| live.contains(member) || self.successor(member).is_some();
-        let all_are_back = state.groups.values().flat_map(active).all(is_back);
+        let is_live = |node: NodeId| live.iter().any(|member| member.node == node);
+        let is_back = |member: &Member| is_live(member.node) || self.successor(member).is_some();
+        let all_are_back = last.all().all(is_back);
         let since = *self.possible_since.get_or_insert(now);
         let mutant = context.node.mutation == Mutation::GroupLeftOut;
         if !all_are_back && now < since + RESTART_WAIT_US && !mutant {
@@ -173,10 +194,8 @@ impl Restarts {
             return None;
         }
         self.possible_since = None;
-        let members: Vec<RestartMember> = state
-            .groups
-            .values()
-            .flat_map(active)
+        let members: Vec<RestartMember> = last
+            .all()
             .filter(|member| self.points_of(member, state).contains(&at))
             .map(|member| {
                 let node = member.node;
@@ -187,10 +206,15 @@ impl Restarts {
             let rested = self.successor(member).and_then(|returned| returned.disk.rested);
             rested == Some(member.incarnation)
         };
-        let is_clean = state.groups.values().flat_map(active).all(has_rested);
+        let is_clean = last.all().all(has_rested);
         let nodes = list(members.iter().map(|member| member.node));
+        let instead = if last.is_before {
+            ", because those that it had begun with have lost their rows, and with them what no other disk has"
+        } else {
+            ""
+        };
         let why = format!(
-            "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}"
+            "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}{instead}"
         );
         self.loaded.clear();
         let (after, is_lossy) = (state.applied, false);
@@ -199,12 +223,12 @@ impl Restarts {
 
     /// All members have loaded their rows.
     fn end(&self, state: &ControlState, now: Time) -> Option<(ControlEntry, String)> {
-        let restart = state.restart?;
+        let restart = state.restart.as_ref()?;
         let mut members = state.groups.values().flat_map(active);
         if !members.all(|member| self.loaded.contains_key(&member.incarnation)) {
             return None;
         }
-        let report = self.report(&restart, state, now);
+        let report = self.report(restart, state, now);
         let why = format!("all rows are loaded: the cluster serves; {}", lost_text(&report));
         Some((ControlEntry::EndRestart { begun: restart.begun, report }, why))
     }
@@ -251,6 +275,27 @@ impl Restarts {
         }
     }
 
+    /// The members. Where a restart was begun, and all of a group that it was begun with have come back with nothing, because their disks
+    /// were damaged, those that there were before it. Their disks may have less of what was committed last, but they have what a global
+    /// checkpoint was done for, and nobody has been served since.
+    fn last_members(&self, state: &ControlState) -> LastMembers {
+        let members = |group: &Group| active(group).cloned().collect();
+        let of_groups = state.groups.iter().map(|(id, group)| (*id, members(group))).collect();
+        let last = LastMembers { of_groups, is_before: false };
+        let has_lost = |member: &Member| {
+            self.successor(member).is_some() && self.points_of(member, state).is_empty()
+        };
+        let is_lost = |members: &Vec<Member>| members.iter().all(has_lost);
+        let lost = state.restart.as_ref().filter(|_| last.of_groups.values().any(is_lost));
+        let Some(restart) = lost else { return last };
+        let mut of_groups: BTreeMap<GroupId, Vec<Member>> = BTreeMap::new();
+        for member in &restart.last {
+            let id = configured_group(state, member.node);
+            of_groups.entry(id).or_default().push(member.clone());
+        }
+        LastMembers { of_groups, is_before: true }
+    }
+
     /// The timestamps that a member's disk could begin with.
     pub(super) fn points_of(&self, member: &Member, state: &ControlState) -> BTreeSet<Timestamp> {
         let Some(returned) = self.successor(member) else { return BTreeSet::new() };
@@ -278,36 +323,39 @@ impl Restarts {
     /// The newest that each group has a disk for; or for what it is waited.
     fn newest_point(
         &self,
-        state: &ControlState,
+        last: &LastMembers,
         live: &[Member],
+        state: &ControlState,
         context: &Context<'_>,
     ) -> Result<Timestamp, String> {
         // One that is only silent may be about to say that it lives: nobody who loads begins anew for it, for a while.
         let is_live = |member: &Member| live.contains(member);
         let is_waited_for =
             self.gone_since.is_some_and(|gone| context.now < gone + LOADING_WAIT_US);
+        // Those that load their rows for a restart can begin another one with them.
+        let goes_on = state.restart.as_ref().filter(|_| !last.is_before);
         let mut common: Option<BTreeSet<Timestamp>> = None;
-        for (id, group) in &state.groups {
+        for (id, members) in &last.of_groups {
             let mut points = BTreeSet::new();
-            if state.restart.is_none() && active(group).any(is_live) {
+            let has_live = active(&state.groups[id]).any(is_live);
+            if goes_on.is_none() && has_live {
                 // They end when the others could begin, and then their disks say what these have in common.
                 continue;
             }
-            for member in active(group) {
+            for member in members {
                 points.extend(self.points_of(member, state));
-                // Those that load their rows for a restart can begin another one with them.
                 let is_loading = !is_waited_for && is_live(member);
-                points.extend(state.restart.filter(|_| is_loading).map(|restart| restart.at));
+                points.extend(goes_on.filter(|_| is_loading).map(|restart| restart.at));
             }
             if points.is_empty() {
                 if context.node.mutation == Mutation::GroupLeftOut {
                     continue;
                 }
                 let (back, away): (Vec<&Member>, Vec<&Member>) =
-                    active(group).partition(|member| self.successor(member).is_some());
-                if state.restart.is_some() && active(group).any(is_live) {
-                    let members = state.groups.values().flat_map(active);
-                    let ended = members.filter(|of| !is_live(of) && self.successor(of).is_none());
+                    members.iter().partition(|member| self.successor(member).is_some());
+                if has_live {
+                    let ended =
+                        last.all().filter(|of| !is_live(of) && self.successor(of).is_none());
                     return Err(why_not_on(ended.map(|member| member.node)));
                 }
                 return Err(why_not(id.0, &back, &away));
@@ -347,7 +395,7 @@ impl Restarts {
     /// As a member of a restart: loads the rows, and says so when that is done.
     pub fn follow(&mut self, state: &ControlState, context: &mut Context<'_>) {
         let started = *self.started.get_or_insert(context.now);
-        let Some(restart) = state.restart else { return };
+        let Some(restart) = &state.restart else { return };
         let (here, incarnation) = (context.address.node, context.node.incarnation);
         let is_data = context.node.config.node(here).is_some_and(|node| node.data);
         if !is_data || state.incarnations.get(&here) != Some(&incarnation) {

@@ -160,12 +160,17 @@ fn begin_restart(
     is_lossy: bool,
     members: &[RestartMember],
 ) {
-    let (epoch, ended, is_clean, is_lossy) = match (state.sequencer.take(), state.restart) {
-        (Some(sequencer), _) => (sequencer.epoch, state.lineage, is_clean, is_lossy),
+    let (sequencer, before) = (state.sequencer.take(), state.restart.take());
+    let (epoch, ended, is_clean, is_lossy, last) = match (sequencer, before) {
+        (Some(sequencer), _) => {
+            let last = state.groups.values().flat_map(super::restart::active).cloned().collect();
+            (sequencer.epoch, state.lineage, is_clean, is_lossy, last)
+        }
         // One that was begun and not ended: nobody was served since, and what the first one knew stays true if it begins with the same.
         (None, Some(restart)) => {
             let is_clean = restart.is_clean && restart.at == at;
-            (restart.epoch, restart.ended, is_clean, is_lossy || restart.is_lossy)
+            let is_lossy = is_lossy || restart.is_lossy;
+            (restart.epoch, restart.ended, is_clean, is_lossy, restart.last)
         }
         (None, None) => return,
     };
@@ -176,7 +181,7 @@ fn begin_restart(
     state.restarts.insert(state.lineage, at);
     state.lineage = Lineage(state.lineage.0 + 1);
     let (begun, epoch) = (state.applied, epoch + 1);
-    state.restart = Some(Restart { begun, at, epoch, ended, is_clean, is_lossy });
+    state.restart = Some(Restart { begun, at, epoch, ended, is_clean, is_lossy, last });
     state.handover = None;
     super::schema::settle(state);
     for node in state.config.data_nodes() {
