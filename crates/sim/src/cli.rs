@@ -25,7 +25,8 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --returns          and it comes back; then the next one is lost, and so on
   --leaves           the same, but nodes are stopped as planned: nobody elsewhere is to notice more than a pause
   --failures         the whole mix: nodes die, freeze, are cut off and stopped; nobody is told of it, the others find out
-  --disks            as --power, and disks have no room for a while, or have lost their rows when the power is back
+  --disks            as --power, and disks have no room for a while, are damaged when the power is back, or have not a checkpoint as
+                     it was written
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --memory           the memory for rows is little, and full now and then
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
@@ -233,6 +234,8 @@ fn run_all(arguments: &Arguments) -> ExitCode {
         power_failures,
         full_disks,
         lost_disks,
+        failed_loads,
+        spoiled,
         leaves,
         freezes,
         hangs,
@@ -254,9 +257,10 @@ fn run_all(arguments: &Arguments) -> ExitCode {
                 "{loads} loaded what their disks had first, of which {rows_kept} rows were not copied"
             );
         }
-        if 0 < full_disks + lost_disks {
+        if 0 < full_disks + lost_disks + spoiled {
             println!(
-                "{full_disks} times a disk had no room for a while, and {lost_disks} had lost their rows when the power was back"
+                "{full_disks} times a disk had no room for a while; {lost_disks} were damaged when their nodes came back, as \
+                 {failed_loads} of these saw while they loaded; {spoiled} times a checkpoint was not there as it was written"
             );
         }
         let [forgotten, in_progress, rolled_back, by_restart, committed] = total.outcomes;

@@ -10,7 +10,8 @@
 //!
 //! A failing seed is a bug in the kernel, the client or this crate; it fails in the same way every time, on any machine,
 //! with the same sources. A world may lose a node for good, or one after the other, which come back ([`options::Crash`]). Not
-//! simulated: disks that fail, a failure while another node has not come back, groups that lose all they have.
+//! simulated: bytes of a disk, which are for the tests of the crate `disk` (here it has what it was given, or not), a failure of one node
+//! while another has not come back, groups that lose all they have.
 
 pub mod bulletin;
 pub mod cli;

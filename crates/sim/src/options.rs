@@ -68,8 +68,11 @@ pub struct Options {
     pub only_deletes: bool,
     /// When the disk of a node has no room for its rows, counted as above.
     pub full_disks: Vec<FullDisk>,
-    /// When the power fails, a disk of a group is found damaged, in so many of a thousand cases, if another of the group is whole.
+    /// When a node comes back its disk is damaged, in so many of a thousand cases. When the power fails, that of one node of a group, if
+    /// another of the group is whole.
     pub disks_lost_per_mille: u32,
+    /// When the next local checkpoint of a node cannot be read back as it was written, counted as above.
+    pub checkpoints_spoiled: Vec<(NodeId, Time)>,
     /// Bytes of memory for the rows of each data node, if it is to be full now and then.
     pub memories: BTreeMap<NodeId, u64>,
     /// Sessions of each kind of work on each worker of a data node, in the order of `workload::KINDS`.
@@ -287,6 +290,7 @@ impl Options {
             only_deletes: false,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
+            checkpoints_spoiled: Vec::new(),
             memories: BTreeMap::new(),
             sessions: Vec::new(),
             drift_max_ppm: 0,
@@ -376,6 +380,11 @@ impl Options {
             options.log_growth_max = Some(random.logarithmic(1, 3_000));
         }
         options.fill_backlog_max = random.chance(500).then(|| random.below(8));
+        // By a generator of its own, so that everything else stays what the seed stands for.
+        let mut random = Random::new(options.seed ^ 0xd15_c0de);
+        if options.has_disks && random.chance(400) {
+            options.disks_lost_per_mille = random.between(100, 700) as u32;
+        }
         options
     }
 
@@ -463,7 +472,8 @@ impl Options {
         self.with_work(&[], 0)
     }
 
-    /// The same, and disks that have no room for a while, or whose rows are found damaged when the power is back.
+    /// The same, and disks that have no room for a while, whose rows are found damaged when the power is back, or whose checkpoints are
+    /// not there as they were written.
     pub fn with_disk_faults(self) -> Options {
         let mut options = self.with_power_failures();
         let mut random = Random::new(options.seed ^ 0xd15_cfa);
@@ -483,6 +493,12 @@ impl Options {
                 room,
                 lasts,
             });
+        }
+        let mut random = Random::new(options.seed ^ 0x05b0_11ed);
+        let mut at = 0;
+        while random.chance(900) && at < options.seconds * SECOND {
+            at += random.logarithmic(100 * MILLISECOND, 4 * SECOND);
+            options.checkpoints_spoiled.push((nodes[random.index(nodes.len())], at));
         }
         options
     }

@@ -93,6 +93,10 @@ pub struct World {
     faults_are_over: bool,
     /// In which lineage rows were lost with the power last.
     damaged_in: Option<Lineage>,
+    /// Nodes with damaged rows, as is seen when they are loaded.
+    damaged: BTreeSet<NodeId>,
+    /// In which lineage that was seen last: others that load for the same restart begin again.
+    load_failed_in: Option<Lineage>,
     trace: Trace,
     pub counts: Counts,
     /// What kernels wrote to their logs, the last few.
@@ -147,6 +151,10 @@ pub struct Counts {
     pub power_failures: u64,
     pub full_disks: u64,
     pub lost_disks: u64,
+    /// Of those, where the damage was seen when the rows were loaded.
+    pub failed_loads: u64,
+    /// Local checkpoints that could not be read back as they were written.
+    pub spoiled: u64,
     /// Of the nodes that ended, those that had handed over before.
     pub leaves: u64,
     pub freezes: u64,
@@ -172,6 +180,8 @@ impl std::ops::AddAssign for Counts {
         self.power_failures += more.power_failures;
         self.full_disks += more.full_disks;
         self.lost_disks += more.lost_disks;
+        self.failed_loads += more.failed_loads;
+        self.spoiled += more.spoiled;
         self.leaves += more.leaves;
         self.freezes += more.freezes;
         self.hangs += more.hangs;
@@ -212,6 +222,8 @@ enum Event {
     PowerFails,
     /// The node's disk has this room now.
     Room(NodeId, Room),
+    /// The node's next local checkpoint cannot be read back as it was written.
+    Spoil(NodeId),
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -245,6 +257,7 @@ impl Event {
             | Event::Cut
             | Event::PowerFails
             | Event::Room(..)
+            | Event::Spoil(_)
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
@@ -309,6 +322,8 @@ impl World {
             next_crash: None,
             faults_are_over: false,
             damaged_in: None,
+            damaged: BTreeSet::new(),
+            load_failed_in: None,
             trace: Trace { hash: options.seed, print: print_trace },
             counts: Counts::default(),
             log: Vec::new(),
@@ -420,6 +435,9 @@ impl World {
         }
         for after in self.options.power_failures.clone() {
             self.schedule(self.now + after, Event::PowerFails);
+        }
+        for (node, after) in self.options.checkpoints_spoiled.clone() {
+            self.schedule(self.now + after, Event::Spoil(node));
         }
         for full in self.options.full_disks.clone() {
             let FullDisk { node, at, room, lasts } = full;
@@ -558,6 +576,7 @@ impl World {
             }
             Event::PowerFails => self.lose_power(),
             Event::Room(node, room) => self.set_room(node, room),
+            Event::Spoil(node) => self.spoil_checkpoint(node),
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -701,7 +720,7 @@ impl World {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
         }
-        if std::mem::take(&mut outbox.load) {
+        if std::mem::take(&mut outbox.load) && !self.load_fails(address.node) {
             let node = &self.nodes[&address.node];
             self.counts.loads += u64::from(node.state().restart.is_none());
             for part in 0..node.parts() {
@@ -746,15 +765,21 @@ impl World {
         // One that comes back with nothing may be let in before a cluster restart begins, with which all boots of before are over.
         let lineage = |shared: &NodeShared| shared.state().lineage;
         let newest = self.nodes.values().map(|shared| lineage(shared)).max();
-        let is_early = Some(lineage(&self.nodes[&node])) < newest;
-        let is_suspect = self.suspects.contains(&node) || is_filled || is_early;
+        let own = Some(lineage(&self.nodes[&node]));
+        let (is_early, begins_again) = (own < newest, own <= self.load_failed_in);
+        let is_suspect = self.suspects.contains(&node) || is_filled || is_early || begins_again;
         assert!(is_suspect, "nobody had a reason to exclude it: {reason}");
         if !self.ending.insert(node) {
             return;
         }
         self.counts.exclusions += 1;
+        self.schedule(self.now, Event::Ends(self.own_end(node)));
+    }
+
+    /// The node ends itself now, and is started again.
+    fn own_end(&self, node: NodeId) -> Crash {
         let (failure, told_after, then) = (Failure::Dies, Time::MAX, Vec::new());
-        let crash = match self.options.crash.clone() {
+        match self.options.crash.clone() {
             Some(model) => {
                 let seed = model.seed ^ self.now;
                 Crash { node, failure, told_after, then, seed, ..model }
@@ -763,8 +788,7 @@ impl World {
                 let (restart_after, is_hasty, seed) = (Some(MILLISECOND), true, self.now);
                 Crash { node, failure, at: 0, told_after, restart_after, then, is_hasty, seed }
             }
-        };
-        self.schedule(self.now, Event::Ends(crash));
+        }
     }
 
     /// Runs the worker's tasks and their requests until all of them wait, then sets its timers.

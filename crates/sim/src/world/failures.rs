@@ -77,10 +77,12 @@ impl World {
         self.schedule(until, Event::FailureEnds(crash));
     }
 
-    /// Whoever waits for this node may do so until then, and as long as a node crawls: another boot of it is no faster.
+    /// Whoever waits for this node may do so until then, and as long as a node crawls: another boot of it is no faster. That does not
+    /// end what another failure gives them.
     fn note_lost(&mut self, node: NodeId, told_at: Time) {
         let crawls = self.network.slow_until().map_or(0, |until| until + FOUND_OUT_MAX);
-        self.lost.set(Some(Lost { node, told_at: told_at.max(crawls) }));
+        let before = self.lost.get().map_or(0, |lost| lost.told_at);
+        self.lost.set(Some(Lost { node, told_at: told_at.max(crawls).max(before) }));
     }
 
     /// Is another node of its group there that has its rows and serves?
@@ -196,9 +198,7 @@ impl World {
             });
         }
         for node in damaged {
-            self.print(Address { node, worker: WorkerId(0) }, || "its rows are lost".into());
-            self.counts.lost_disks += 1;
-            disk_of(&mut self.disks, node).lose_rows();
+            self.damage(node, random.chance(500));
         }
         for node in self.options.cluster_config().data_nodes() {
             // Until others are there, and the rows are loaded.
@@ -220,12 +220,51 @@ impl World {
         let mut damaged = Vec::new();
         for group in state.groups.values() {
             let active: Vec<NodeId> = group.active().collect();
-            if 1 < active.len() && random.chance(self.options.disks_lost_per_mille) {
+            let is_whole = active.iter().all(|node| !self.damaged.contains(node));
+            if 1 < active.len() && is_whole && random.chance(self.options.disks_lost_per_mille) {
                 damaged.push(active[random.index(active.len())]);
                 self.damaged_in = Some(state.lineage);
             }
         }
         damaged
+    }
+
+    /// The rows of this node, which is down, are damaged. It sees that when it looks through its disk, or only when it loads them.
+    fn damage(&mut self, node: NodeId, is_seen_first: bool) {
+        self.counts.lost_disks += 1;
+        if is_seen_first {
+            self.print(Address { node, worker: WorkerId(0) }, || "its rows are lost".into());
+            disk_of(&mut self.disks, node).lose_rows();
+        } else {
+            self.damaged.insert(node);
+        }
+    }
+
+    /// Are the rows that the node is to load damaged? Then its process ends, and the next one puts them aside.
+    pub(super) fn load_fails(&mut self, node: NodeId) -> bool {
+        if !self.damaged.remove(&node) {
+            return false;
+        }
+        self.print(Address { node, worker: WorkerId(0) }, || "its rows are damaged".into());
+        self.trace.add(15 << 32 | u64::from(node.0));
+        self.counts.failed_loads += 1;
+        let state = self.nodes[&node].state();
+        self.load_failed_in = state.restart.as_ref().map(|_| state.lineage);
+        disk_of(&mut self.disks, node).lose_rows();
+        self.ending.insert(node);
+        self.note_lost(node, self.now + RESTART_MAX);
+        self.schedule(self.now, Event::Ends(self.own_end(node)));
+        true
+    }
+
+    pub(super) fn spoil_checkpoint(&mut self, node: NodeId) {
+        if self.faults_are_over {
+            return;
+        }
+        if let Some(store) = &disk_of(&mut self.disks, node).store {
+            self.counts.spoiled += 1;
+            store.spoil_checkpoint();
+        }
     }
 
     /// A disk has less room for what its node gives it, or more again.
@@ -307,6 +346,11 @@ impl World {
         let mut random = self.random.fork();
         let config = self.options.cluster_config();
         let node = config.node(id).expect("a node of this cluster");
+        let per_mille = self.options.disks_lost_per_mille;
+        let may_be_damaged = self.options.power_failures.is_empty() && 0 < per_mille;
+        if may_be_damaged && self.disks[&id].store.is_some() && random.chance(per_mille) {
+            self.damage(id, random.chance(500));
+        }
         let disk = &self.disks[&id];
         let (shared, started) = boot(&self.options, &config, node, disk, self.now, &mut random);
         self.nodes.insert(id, shared);
