@@ -258,6 +258,7 @@ transcripts! {
         deadlocks_are_remembered
         locks_of_all_nodes;
     restart:
+        damage_in_one_group
         damage_of_the_only_one
         damage_while_loading
         filled_behind_a_checkpoint

@@ -224,6 +224,8 @@ enum Event {
     Room(NodeId, Room),
     /// The node's next local checkpoint cannot be read back as it was written.
     Spoil(NodeId),
+    /// What this boot loads is damaged.
+    LoadFails(NodeId, Incarnation),
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -258,6 +260,7 @@ impl Event {
             | Event::PowerFails
             | Event::Room(..)
             | Event::Spoil(_)
+            | Event::LoadFails(..)
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
@@ -577,6 +580,7 @@ impl World {
             Event::PowerFails => self.lose_power(),
             Event::Room(node, room) => self.set_room(node, room),
             Event::Spoil(node) => self.spoil_checkpoint(node),
+            Event::LoadFails(node, incarnation) => self.fail_load(node, incarnation),
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -720,7 +724,7 @@ impl World {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
         }
-        if std::mem::take(&mut outbox.load) && !self.load_fails(address.node) {
+        if std::mem::take(&mut outbox.load) && !self.finds_damage(address.node) {
             let node = &self.nodes[&address.node];
             self.counts.loads += u64::from(node.state().restart.is_none());
             for part in 0..node.parts() {

@@ -23,7 +23,7 @@ use protocol::message::{CheckpointMark, DiskPoint};
 use types::{Catalogue, GroupId, IndexKind, IndexState, NodeId, TableState, Timestamp};
 
 use super::lease::Leases;
-use super::restart::{Restarts, Returned, active, list};
+use super::restart::{Restarts, Returned, active, is_home, list, members_before};
 use super::state::configured_group;
 use crate::limits::{LOSSY_RESTART_WAIT_US, RESTART_WAIT_US};
 use crate::worker::{Context, Time};
@@ -187,9 +187,7 @@ impl Restarts {
     /// The disks that have come back, from where the control state knows their nodes to keep them.
     fn disks(&self, state: &ControlState) -> impl Iterator<Item = (NodeId, &Returned)> {
         let returned = self.returned.iter().map(|(node, disk)| (*node, disk));
-        returned.filter(|(node, disk)| {
-            state.homes.get(node) == Some(&disk.home) && !state.is_over(disk.incarnation)
-        })
+        returned.filter(|(node, disk)| is_home(*node, disk, state))
     }
 
     /// The timestamps that the disk could begin with: as in any restart if its node was a member to the last, else where a checkpoint
@@ -200,7 +198,7 @@ impl Restarts {
         disk: &Returned,
         state: &ControlState,
     ) -> BTreeSet<Timestamp> {
-        let mut last = state.groups.values().flat_map(active);
+        let mut last = state.groups.values().flat_map(active).chain(members_before(state));
         let member = last.find(|member| member.node == node);
         let mut points = member.map_or_else(BTreeSet::new, |last| self.points_of(last, state));
         points.extend(marks_of(disk, state).map(|mark| mark.at));

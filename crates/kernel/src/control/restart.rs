@@ -12,8 +12,8 @@
 //! | those that have come back hold nothing that fits | it is waited for the others, and said what is missing            |
 //! | a restart is begun, and all that it has of them have come back with nothing | another one, with all that there were before it |
 //!
-//! Disks may be found damaged while they are loaded. Those of other members from before the restart may have less of what was committed
-//! last, but a global checkpoint was done for nothing that they lack, and nobody has been served since.
+//! Disks may be found damaged while they are loaded. Those of members that the restart has begun without may have less of what was
+//! committed last, but a global checkpoint was done for nothing that they lack, and nobody has been served since.
 //!
 //! Where it is waited for somebody who is gone for good, the operator may have it begin with less ([`super::lossy`]).
 
@@ -50,6 +50,8 @@ pub struct Restarts {
     /// When this node's first step was, when it began to load, and when it had.
     started: Option<Time>,
     load_began: Time,
+    /// The restart that it loads for.
+    loads_for: u64,
     load_ended: Option<Time>,
     loaded_told_next: Time,
     live_told_next: Time,
@@ -67,8 +69,8 @@ pub(super) struct Returned {
 /// Those whose disks a restart may begin with, of each group.
 struct LastMembers {
     of_groups: BTreeMap<GroupId, Vec<Member>>,
-    /// The restart that was begun cannot go on: they are those that there were before it.
-    is_before: bool,
+    /// The restart that was begun cannot go on with its members: they are all that there were before it.
+    begins_again: bool,
 }
 
 impl LastMembers {
@@ -133,7 +135,13 @@ impl Restarts {
         context: &mut Context<'_>,
     ) -> Option<(ControlEntry, String)> {
         let now = context.now;
-        self.returned.retain(|_, returned| now < returned.heard + RETURNED_US);
+        // One that has been let in since is none that a restart could begin with: it has its rows, or loads them.
+        let is_in = |boot: Incarnation| state.incarnations.values().any(|one| *one == boot);
+        self.returned.retain(|_, returned| {
+            now < returned.heard + RETURNED_US
+                && !is_in(returned.incarnation)
+                && !state.is_over(returned.incarnation)
+        });
         if !self.is_needed(state, leases, context) {
             (self.possible_since, self.waits_since, self.gone_since) = (None, None, None);
             return self.end(state, now);
@@ -181,10 +189,13 @@ impl Restarts {
         context: &mut Context<'_>,
     ) -> Option<(ControlEntry, String)> {
         let now = context.now;
-        let is_live = |node: NodeId| live.iter().any(|member| member.node == node);
-        let is_back = |member: &Member| is_live(member.node) || self.successor(member).is_some();
+        let is_back = |member: &Member| live.contains(member) || self.successor(member).is_some();
         let all_are_back = last.all().all(is_back);
-        let since = *self.possible_since.get_or_insert(now);
+        let mut since = *self.possible_since.get_or_insert(now);
+        if live.is_empty() {
+            // Those that were told to begin again are waited for like everybody else.
+            since = since.max(self.live_told_next);
+        }
         let mutant = context.node.mutation == Mutation::GroupLeftOut;
         if !all_are_back && now < since + RESTART_WAIT_US && !mutant {
             return None;
@@ -208,14 +219,15 @@ impl Restarts {
         };
         let is_clean = last.all().all(has_rested);
         let nodes = list(members.iter().map(|member| member.node));
-        let instead = if last.is_before {
-            ", because those that it had begun with have lost their rows, and with them what no other disk has"
-        } else {
-            ""
-        };
-        let why = format!(
-            "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}{instead}"
+        let mut why = format!(
+            "the cluster starts again with what was committed up to {at:?}, from the disks of node {nodes}"
         );
+        if let Some(restart) = state.restart.as_ref().filter(|_| last.begins_again) {
+            why += &format!(
+                "; those that it had begun with, up to {:?}, have come back without their rows",
+                restart.at
+            );
+        }
         self.loaded.clear();
         let (after, is_lossy) = (state.applied, false);
         Some((ControlEntry::BeginRestart { after, at, is_clean, is_lossy, members }, why))
@@ -275,36 +287,36 @@ impl Restarts {
         }
     }
 
-    /// The members. Where a restart was begun, and all of a group that it was begun with have come back with nothing, because their disks
-    /// were damaged, those that there were before it. Their disks may have less of what was committed last, but they have what a global
-    /// checkpoint was done for, and nobody has been served since.
+    /// The members. Where all that a restart has begun with of a group have come back with nothing, because their disks were damaged, those
+    /// that there were before it as well.
     fn last_members(&self, state: &ControlState) -> LastMembers {
-        let members = |group: &Group| active(group).cloned().collect();
-        let of_groups = state.groups.iter().map(|(id, group)| (*id, members(group))).collect();
-        let last = LastMembers { of_groups, is_before: false };
-        let has_lost = |member: &Member| {
-            self.successor(member).is_some() && self.points_of(member, state).is_empty()
-        };
-        let is_lost = |members: &Vec<Member>| members.iter().all(has_lost);
-        let lost = state.restart.as_ref().filter(|_| last.of_groups.values().any(is_lost));
-        let Some(restart) = lost else { return last };
         let mut of_groups: BTreeMap<GroupId, Vec<Member>> = BTreeMap::new();
-        for member in &restart.last {
+        let members = state.groups.values().flat_map(active);
+        let has_lost = |member: &Member| {
+            let is_home = |returned: &Returned| is_home(member.node, returned, state);
+            self.successor(member).is_some_and(is_home) && self.points_of(member, state).is_empty()
+        };
+        let is_lost = |group: &Group| active(group).all(has_lost);
+        let begins_again = state.restart.is_some() && state.groups.values().any(is_lost);
+        let before = members_before(state).filter(|_| begins_again);
+        for member in members.chain(before) {
             let id = configured_group(state, member.node);
             of_groups.entry(id).or_default().push(member.clone());
         }
-        LastMembers { of_groups, is_before: true }
+        LastMembers { of_groups, begins_again }
     }
 
     /// The timestamps that a member's disk could begin with.
     pub(super) fn points_of(&self, member: &Member, state: &ControlState) -> BTreeSet<Timestamp> {
         let Some(returned) = self.successor(member) else { return BTreeSet::new() };
-        if state.homes.get(&member.node) != Some(&returned.home) {
+        if !is_home(member.node, returned, state) {
             return BTreeSet::new();
         }
         let boots = &returned.disk.boots;
         let mut left = points_left(&returned.disk, state);
-        let is_new = state.restarts.values().all(|end| *end == Timestamp::ZERO);
+        // Until the first clients were served by what another restart had left.
+        let served = state.restart.as_ref().map_or(state.lineage, |restart| restart.ended);
+        let is_new = state.restarts.range(..served).all(|(_, end)| *end == Timestamp::ZERO);
         if is_new && boots.contains(&member.incarnation) {
             // It had its disk from the beginning, when there were no rows.
             left.insert(Timestamp::ZERO);
@@ -315,9 +327,10 @@ impl Restarts {
     /// What a boot that comes back into a living group is to load first: the newest that no restart has cut off.
     pub fn point_to_load(&self, node: NodeId, state: &ControlState) -> Option<Timestamp> {
         let returned = self.returned.get(&node)?;
-        let is_home = state.homes.get(&node) == Some(&returned.home);
         let newest = points_left(&returned.disk, state).last().copied();
-        newest.filter(|at| is_home && state.is_formed() && Timestamp::ZERO < *at)
+        newest.filter(|at| {
+            is_home(node, returned, state) && state.is_formed() && Timestamp::ZERO < *at
+        })
     }
 
     /// The newest that each group has a disk for; or for what it is waited.
@@ -333,7 +346,7 @@ impl Restarts {
         let is_waited_for =
             self.gone_since.is_some_and(|gone| context.now < gone + LOADING_WAIT_US);
         // Those that load their rows for a restart can begin another one with them.
-        let goes_on = state.restart.as_ref().filter(|_| !last.is_before);
+        let goes_on = state.restart.as_ref().filter(|_| !last.begins_again);
         let mut common: Option<BTreeSet<Timestamp>> = None;
         for (id, members) in &last.of_groups {
             let mut points = BTreeSet::new();
@@ -406,10 +419,11 @@ impl Restarts {
             return;
         }
         if context.node.begin_loading() {
-            self.load_began = context.now;
+            (self.load_began, self.loads_for) = (context.now, restart.begun);
             context.outbox.load = true;
         }
         if context.node.is_loaded() && context.now >= self.loaded_told_next {
+            assert_eq!(self.loads_for, restart.begun, "another restart begins with another boot");
             self.loaded_told_next = context.now + RESEND_INTERVAL_US;
             let load_ended = *self.load_ended.get_or_insert(context.now);
             let (loaded, lost_first) = context.node.loaded.lock().told(here, context.node.parts());
@@ -423,6 +437,20 @@ impl Restarts {
             }
         }
     }
+}
+
+/// Those that were members when clients were served last, where a restart has been begun since without them.
+pub(super) fn members_before(state: &ControlState) -> impl Iterator<Item = &Member> {
+    let before = state.restart.iter().flat_map(|restart| &restart.last);
+    before.filter(|member| {
+        let mut members = state.groups.values().flat_map(active);
+        members.all(|one| one.node != member.node)
+    })
+}
+
+/// Is it the boot of the directory that the node had when it was let in first?
+pub(super) fn is_home(node: NodeId, returned: &Returned, state: &ControlState) -> bool {
+    state.homes.get(&node) == Some(&returned.home)
 }
 
 /// The points of a disk that no cluster restart has cut off.

@@ -174,7 +174,7 @@ fn begin_restart(
         }
         (None, None) => return,
     };
-    // Behind a timestamp that a lossy restart goes back to nothing of the lineages before is left either, for all restarts to come.
+    // Behind a timestamp that a restart goes back to nothing of the lineages before is left either, for all restarts to come.
     for end in state.restarts.values_mut() {
         *end = (*end).min(at);
     }

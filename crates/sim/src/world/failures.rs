@@ -5,11 +5,11 @@ use std::sync::Arc;
 use kernel::{Input, Store, Time};
 use protocol::control::ControlState;
 use protocol::message::Room;
-use types::{Address, NodeId, WorkerId};
+use types::{Address, Incarnation, NodeId, WorkerId};
 
 use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot, disk_of};
 use crate::options::{
-    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, STALL_FOUND_OUT_MAX,
+    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, SECOND, STALL_FOUND_OUT_MAX,
 };
 use crate::random::Random;
 
@@ -240,21 +240,32 @@ impl World {
         }
     }
 
-    /// Are the rows that the node is to load damaged? Then its process ends, and the next one puts them aside.
-    pub(super) fn load_fails(&mut self, node: NodeId) -> bool {
-        if !self.damaged.remove(&node) {
-            return false;
+    /// Are the rows that the node is to load damaged? Then it sees that some time.
+    pub(super) fn finds_damage(&mut self, node: NodeId) -> bool {
+        let is_damaged = self.damaged.contains(&node);
+        if is_damaged {
+            let at = self.now + self.random.logarithmic(MILLISECOND / 10, SECOND);
+            self.schedule(at, Event::LoadFails(node, self.nodes[&node].incarnation));
         }
-        self.print(Address { node, worker: WorkerId(0) }, || "its rows are damaged".into());
+        is_damaged
+    }
+
+    /// The process ends, and the next one puts its rows aside.
+    pub(super) fn fail_load(&mut self, node: NodeId, incarnation: Incarnation) {
+        let Some(shared) = self.nodes.get(&node).filter(|one| one.incarnation == incarnation)
+        else {
+            return;
+        };
+        let state = shared.state();
+        let failed_in = state.restart.as_ref().map(|_| state.lineage);
+        self.load_failed_in = self.load_failed_in.max(failed_in);
+        self.damaged.remove(&node);
         self.trace.add(15 << 32 | u64::from(node.0));
+        self.print(Address { node, worker: WorkerId(0) }, || "its rows are damaged".into());
         self.counts.failed_loads += 1;
-        let state = self.nodes[&node].state();
-        self.load_failed_in = state.restart.as_ref().map(|_| state.lineage);
         disk_of(&mut self.disks, node).lose_rows();
-        self.ending.insert(node);
         self.note_lost(node, self.now + RESTART_MAX);
-        self.schedule(self.now, Event::Ends(self.own_end(node)));
-        true
+        self.crash(self.own_end(node));
     }
 
     pub(super) fn spoil_checkpoint(&mut self, node: NodeId) {
