@@ -268,6 +268,7 @@ transcripts! {
         learner_is_no_heir
         loading_one_ends
         lossy
+        lossy_began_without
         lossy_cut_back
         lossy_cut_off
         lossy_does_not_help
