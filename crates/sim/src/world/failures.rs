@@ -77,12 +77,13 @@ impl World {
         self.schedule(until, Event::FailureEnds(crash));
     }
 
-    /// Whoever waits for this node may do so until then, and as long as a node crawls: another boot of it is no faster. That does not
-    /// end what another failure gives them.
+    /// Whoever waits for this node may do so until then, and as long as a node crawls: another boot of it is no faster. Where a cluster
+    /// restart began again, because of damage, a node that ends for that does not end the time that the power failure gives them.
     fn note_lost(&mut self, node: NodeId, told_at: Time) {
         let crawls = self.network.slow_until().map_or(0, |until| until + FOUND_OUT_MAX);
-        let before = self.lost.get().map_or(0, |lost| lost.told_at);
-        self.lost.set(Some(Lost { node, told_at: told_at.max(crawls).max(before) }));
+        let before = self.lost.get().filter(|_| self.load_failed_in.is_some());
+        let told_at = told_at.max(crawls).max(before.map_or(0, |lost| lost.told_at));
+        self.lost.set(Some(Lost { node, told_at }));
     }
 
     /// Is another node of its group there that has its rows and serves?
