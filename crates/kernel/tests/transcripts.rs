@@ -260,6 +260,7 @@ transcripts! {
     restart:
         damage_in_one_group
         damage_of_the_only_one
+        damage_of_the_only_closed
         damage_while_loading
         filled_behind_a_checkpoint
         ended_as_planned
