@@ -1,6 +1,7 @@
 """A node is frozen (SIGSTOP), and goes on later: the others find out, and it answers nothing that is old by then."""
 
 import os
+import re
 import selectors
 import signal
 import statistics
@@ -183,18 +184,19 @@ def test_one_worker(environment):
     assert max(longest) <= HUNG_WAIT_MAX, longest
 
 
-def turns(pid):
-    """How often the workers of a node have been given a core."""
+def waits(pid):
+    """How often the workers of a node have done all that there was to do, and waited for more."""
     count = 0
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/comm") as comm, open(f"/proc/{pid}/task/{task}/schedstat") as schedstat:
+        with open(f"/proc/{pid}/task/{task}/comm") as comm, open(f"/proc/{pid}/task/{task}/status") as status:
             if "worker" in comm.read():
-                count += int(schedstat.read().split()[2])
+                count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", status.read(), re.MULTILINE)[1])
     return count
 
 
 class Throttle(threading.Thread):
-    """Stops a process most of the time, until it ends. Between that it gets a core: on a busy machine that takes longer than its turn."""
+    """Stops a process most of the time, until it ends. Between that its workers get as far as to wait: where the machine is busy, or its
+    cores are given to others, a node that has only been told to go on has said nothing yet, and would be silent and not slow."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -205,10 +207,10 @@ class Throttle(threading.Thread):
             while not self.ends.is_set():
                 os.kill(self.pid, signal.SIGSTOP)
                 self.ends.wait(STOPPED)
-                before = turns(self.pid)
+                before = waits(self.pid)
                 os.kill(self.pid, signal.SIGCONT)
                 self.ends.wait(RUNS)
-                while turns(self.pid) == before and not self.ends.is_set():
+                while waits(self.pid) == before and not self.ends.is_set():
                     self.ends.wait(RUNS)
         except (ProcessLookupError, FileNotFoundError):
             pass
@@ -222,6 +224,12 @@ def done_in(load, victim, seconds):
     return (count() - before) / seconds
 
 
+def best_second(load, victim, seconds):
+    """What they get done in the best of some seconds. In the others the machine may have given its cores to somebody else: a third of the
+    rate was seen to go with a sixth of the time stolen, and came back with it."""
+    return max(done_in(load, victim, 1) for _ in range(seconds))
+
+
 def test_slow(environment):
     """A node that gets little time is waited for, then excluded; the others go on as before, and it comes back when it is well."""
     rates = []
@@ -229,7 +237,7 @@ def test_slow(environment):
         cluster = make(environment, f"slow-{victim}")
         load = Load(cluster)
         run_for(load, 0.5)
-        quick = done_in(load, victim, 2)
+        quick = best_second(load, victim, 3)
         load.victims = {victim}
         throttle = Throttle(cluster.node(victim)["pid"])
         throttle.start()
@@ -246,7 +254,7 @@ def test_slow(environment):
         assert f"node {victim} is excluded: it is slow" in said, said[-2000:]
         load.check()
         run_for(load, 1)
-        again = done_in(load, victim, 2)
+        again = best_second(load, victim, 4)
         load.check()
         load.close()
         rates.append((quick, slow, again))
