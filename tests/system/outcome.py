@@ -9,6 +9,7 @@ import time
 
 from cluster import wait_for
 from cut import CUT_FOR, cluster_with_cables
+from device import Device
 from isolation_client import Session
 
 SESSIONS = 8
@@ -101,6 +102,33 @@ def test_tokens(environment):
     already = sum(client.already for client in clients)
     print(f"       {kills} kills: {total} changes in {tries} tries, {already} were told that it was done already; each was made once")
     cluster.destroy()
+
+
+def test_token_of_a_commit_that_waits(environment):
+    """A commit waits for a disk that hangs, and its client goes and tries again with the token: that is told no sooner than the first
+    would have been."""
+    device = Device(environment)
+    cluster = environment.new_cluster("data")
+    with device.under():
+        cluster.up("--workers", "1", "--durability", "always")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 0)")
+    update = "UPDATE d.t SET v = v + 1 WHERE id = 1"
+    sessions = [Session(path, "one that tries") for path in cluster.sockets()]
+    for session in sessions:
+        assert session.execute("SET skarv_commit_token = 'order-4711'").error is None
+    device.fail("hang", "node3.rows/part-0/redo-")
+    sessions[0].send(update)
+    wait_for("the commit is seen", lambda: cluster.sql(3, "SELECT v FROM d.t") == [["1"]])
+    assert sessions[0].answer(0.5) is None, "it was told, and one disk does not have it"
+    sessions[0].close()
+    sessions[1].send(update)
+    assert sessions[1].answer(2) is None, "it was told, and one disk does not have it"
+    device.heal()
+    answer = sessions[1].answer(20)
+    assert answer is not None and answer.error == ALREADY_COMMITTED, answer
+    sessions[1].close()
+    assert cluster.sql(2, "SELECT v FROM d.t") == [["1"]]
+    cluster.desc("d.t")
 
 
 def test_unknown(environment):

@@ -82,6 +82,9 @@ impl Session {
         self.in_transaction
     }
 
+    pub fn durability(&self) -> Option<Durability> {
+        self.durability
+    }
     /// When the session hears of its commits from now on; None: as the cluster is configured. Returns what was said before.
     pub fn set_durability(&mut self, level: Option<Durability>) -> Option<Durability> {
         std::mem::replace(&mut self.durability, level)
@@ -134,7 +137,7 @@ impl Session {
     /// The same, but reads that are too many for one answer are left to the caller, as [`OpResult::Later`].
     pub async fn execute_some(&mut self, mut batch: Batch) -> Result<BatchResult, Refusal> {
         batch.statement = self.statement;
-        batch.durability = self.durability;
+        batch.durability = batch.durability.or(self.durability);
         let commit = batch.commit;
         if !self.in_transaction {
             self.operation_count = 0;

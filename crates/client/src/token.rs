@@ -65,7 +65,7 @@ impl Session {
                 Ok(())
             }
             Err(Refusal::DuplicateKey { .. }) => {
-                let found = find(&client, token).await.map_err(TokenRefusal::Refused)?;
+                let found = self.find_as_durable(token).await.map_err(TokenRefusal::Refused)?;
                 match found {
                     Some((COMMITTED, at_micros)) => {
                         Err(TokenRefusal::AlreadyCommitted { at_micros })
@@ -77,6 +77,37 @@ impl Session {
             }
             Err(refusal) => Err(TokenRefusal::Refused(refusal)),
         }
+    }
+
+    /// The state of a token and when it was left. Who is told of a commit by it must not be told sooner than who made it: that one's
+    /// client may have gone while it waited for the disks, and the row is there before they have it. So the row is written once more,
+    /// behind that commit, at this session's level.
+    async fn find_as_durable(&self, token: &[u8]) -> Result<Option<(u64, i64)>, Refusal> {
+        let client = self.client();
+        let mut session = client.session();
+        session.set_durability(self.durability());
+        let table = table(client);
+        // Until it is written again nobody removes it.
+        let Some(row) = read(&mut session, &table, token, Lock::Exclusive).await? else {
+            return Ok(None);
+        };
+        let found = state_of(&table, &row);
+        if found.0 == COMMITTED {
+            let key = Bytes(key_of(&table, token));
+            let ops = vec![op(&table, OpKind::Put { key, row: Bytes(row) })];
+            let batch = Batch { ops, commit: true, is_waited_for: true, ..Batch::default() };
+            session.next_statement();
+            match session.execute(batch).await {
+                Ok(_) => {}
+                Err(Refusal::NotDurable(_) | Refusal::OutcomeUnknown(_)) => {
+                    let what = "a transaction with this commit token is committed, and not known to be durable: others see it, and it \
+                                is lost if the cluster has to start again before the disks have it; try again";
+                    return Err(Refusal::Unavailable(what.into()));
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Ok(Some(found))
     }
 }
 
@@ -134,33 +165,41 @@ fn key_of(table: &Table, token: &[u8]) -> Vec<u8> {
 /// The state of a token and when it was left.
 async fn find(client: &Client, token: &[u8]) -> Result<Option<(u64, i64)>, Refusal> {
     let table = table(client);
-    let read = OpKind::Read {
-        key: Bytes(key_of(&table, token)),
-        lock: Lock::None,
-        filter: None,
-        columns: Columns::All,
-    };
+    let row = read(&mut client.session(), &table, token, Lock::None).await?;
+    Ok(row.map(|row| state_of(&table, &row)))
+}
+
+/// A token's row. What locks it keeps it until the session's transaction ends.
+async fn read(
+    session: &mut Session,
+    table: &Table,
+    token: &[u8],
+    lock: Lock,
+) -> Result<Option<Vec<u8>>, Refusal> {
+    let key = Bytes(key_of(table, token));
     let batch = Batch {
-        ops: vec![op(&table, read)],
-        commit: true,
+        ops: vec![op(table, OpKind::Read { key, lock, filter: None, columns: Columns::All })],
+        commit: lock == Lock::None,
         read_at: ReadAt::Statement,
+        lock_wait_timeout_ms: ASK_WAIT_MS,
         is_waited_for: true,
         ..Batch::default()
     };
-    let mut result = client.session().execute(batch).await?;
-    let row = match result.results.pop().and_then(|mut results| results.pop()) {
-        Some(OpResult::Row(row)) => row,
+    let mut result = session.execute(batch).await?;
+    match result.results.pop().and_then(|mut results| results.pop()) {
+        Some(OpResult::Row(row)) => Ok(row.map(|row| row.to_vec())),
         other => unreachable!("{other:?} to a read"),
-    };
+    }
+}
+
+fn state_of(table: &Table, row: &[u8]) -> (u64, i64) {
     let layout = table.row_layout();
-    Ok(row.map(|row| {
-        let view = RowView::new(&layout, &row);
-        let number = |column: usize| match view.get(column) {
-            ValueRef::UInt(value) => value,
-            other => unreachable!("{other:?} in a BIGINT UNSIGNED column"),
-        };
-        (number(1), i64::try_from(number(2)).unwrap_or(i64::MAX))
-    }))
+    let view = RowView::new(&layout, row);
+    let number = |column: usize| match view.get(column) {
+        ValueRef::UInt(value) => value,
+        other => unreachable!("{other:?} in a BIGINT UNSIGNED column"),
+    };
+    (number(1), i64::try_from(number(2)).unwrap_or(i64::MAX))
 }
 
 /// Removes some tokens that are older than a day.

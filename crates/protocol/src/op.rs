@@ -39,7 +39,8 @@ pub struct Batch {
     /// The greatest age, in milliseconds, of a snapshot that this batch takes: the versions it needs may go from then on, and
     /// the next read from it is refused with [`crate::Refusal::SnapshotTooOld`]. 0: as old as it gets.
     pub snapshot_age_max_ms: u32,
-    /// When the session hears that its transaction is committed, if this batch is to commit it; None: as the cluster is configured.
+    /// When the session hears that its transaction is committed, if this batch is to commit it; None: as the session says, or the cluster
+    /// is configured.
     pub durability: Option<Durability>,
     /// A statement of another session of the same worker waits for it, perhaps of a transaction that has begun: while shards are
     /// handed over it is not held back as long as there is one.
