@@ -53,6 +53,11 @@ impl Piece {
         self.bytes.resize(self.begin + length, 0);
         &mut self.bytes[self.begin..]
     }
+
+    /// It was not written: the zeros behind its records are none of them.
+    pub fn cut(&mut self, length: usize) {
+        self.bytes.truncate(self.begin + length);
+    }
 }
 
 impl Pieces {

@@ -38,8 +38,6 @@ const _: () = assert!(
     PIECES_AT.is_multiple_of(BLOCK),
     "a file that is as long as its first piece needs has room for it"
 );
-/// No log grows by so much while something of it is not durable.
-const NOT_DURABLE_MAX: u64 = 1 << 40;
 pub const PIECE_HEADER_SIZE: usize = 24;
 /// Pieces begin at multiples of this.
 const ALIGNMENT: usize = 8;
@@ -369,20 +367,25 @@ impl Redo {
         behind: &VecDeque<FileHeader>,
     ) -> Result<(), DiskError> {
         let name = numbered(KIND, header.number);
-        let durable = |bytes: &[u8], from: usize, salt: u64| {
+        // Nothing has more places of the log before it in a file than bytes: what rows of a client look like is not to be read as pieces.
+        let durable = |bytes: &[u8], (from, first): (usize, u64), salt: u64| {
             let places = (from..bytes.len()).step_by(ALIGNMENT);
-            let limit = end.saturating_add(NOT_DURABLE_MAX);
             let pieces = places.filter(|at| {
-                u64_at(bytes, at + 8).is_some_and(|place| end < place && place < limit)
+                let last = first.saturating_add((at - from) as u64);
+                u64_at(bytes, at + 8).is_some_and(|place| end < place && place <= last)
             });
             pieces.filter_map(|at| Piece::at(bytes, at, salt)).map(|piece| piece.durable).max()
         };
-        let mut furthest = durable(bytes, offset, header.salt).unwrap_or(0);
+        let mut furthest = durable(bytes, (offset, end), header.salt).unwrap_or(0);
         let mut bytes = Vec::new();
         for next in behind {
-            // It was made when everything before it was durable, or is of no use: only its pieces say.
+            // It was made when everything before it was durable.
+            if next.number == header.number + 1 {
+                furthest = furthest.max(next.first);
+            }
             self.read(next.number, &mut bytes)?;
-            furthest = furthest.max(durable(&bytes, PIECES_AT, next.salt).unwrap_or(0));
+            let found = durable(&bytes, (PIECES_AT, next.first), next.salt);
+            furthest = furthest.max(found.unwrap_or(0));
         }
         if self.mutation == Mutation::DamageIsCut {
             return Ok(());
@@ -513,15 +516,22 @@ impl Redo {
                     }
                     opened => opened?,
                 }
-                self.is_full = false;
                 continue;
             }
             let bytes = piece.filled_up(size);
             let (header, records) = bytes[..length].split_at_mut(PIECE_HEADER_SIZE);
             header.copy_from_slice(&piece_header(self.salt, self.end, self.durable, records));
-            self.end += records.len() as u64;
-            self.files.write_at(&self.newest(), at, bytes)?;
-            self.offset = end;
+            let place = self.end + records.len() as u64;
+            match self.files.write_at(&self.newest(), at, bytes) {
+                // A file system that never writes where something was may have no room for what a file had its places for.
+                Err(error) if is_no_room(&error) => {
+                    piece.cut(length);
+                    self.is_full = true;
+                    return Ok(Written::NoRoom);
+                }
+                written => written?,
+            }
+            (self.end, self.offset, self.is_full) = (place, end, false);
             pieces.drop_first();
         }
         Ok(Written::All)
@@ -570,7 +580,15 @@ impl Redo {
             None => {
                 self.spares.extend(spare);
                 self.length = self.file_bytes.max(least);
-                match self.create(&name) {
+                let mut created = self.create(&name);
+                // A record that is longer than any of them: they give it their places, since what is behind it waits for it.
+                while self.file_bytes < least
+                    && created.as_ref().is_err_and(is_no_room)
+                    && self.give_up_one()?
+                {
+                    created = self.create(&name);
+                }
+                match created {
                     Err(error) if is_no_room(&error) => self.use_reserve(&name, least, error)?,
                     created => created?,
                 }
@@ -586,7 +604,12 @@ impl Redo {
         for at in [0, HEADER_COPY_AT] {
             bytes[at..at + HEADER_SIZE].copy_from_slice(&header.encode());
         }
-        self.files.write_at(&name, 0, &bytes)?;
+        if let Err(error) = self.files.write_at(&name, 0, &bytes) {
+            if is_no_room(&error) {
+                self.files.remove(&name)?;
+            }
+            return Err(error);
+        }
         self.redo.push_back((number, first));
         self.offset = PIECES_AT as u64;
         (self.is_open, self.is_new) = (true, true);
@@ -608,6 +631,16 @@ impl Redo {
         match self.files.room()? < self.length {
             true => Err(std::io::ErrorKind::StorageFull.into()),
             false => self.files.create(name, self.length),
+        }
+    }
+
+    /// A file that was kept to be used again goes, or one of the reserve; false if there is none.
+    fn give_up_one(&mut self) -> std::io::Result<bool> {
+        let spare = self.spares.pop().map(|number| numbered(SPARE, number));
+        let one = spare.or_else(|| self.reserve.pop_last().map(|number| numbered(RESERVE, number)));
+        match &one {
+            Some(name) => self.files.remove(name).map(|()| true),
+            None => Ok(false),
         }
     }
 

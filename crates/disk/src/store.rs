@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room, make_dir};
-use crate::format::io_error;
 use crate::idle::IdleCompressor;
-use crate::manifest::KIND;
 use crate::pieces::Pieces;
 use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written};
 use crate::{DiskError, Room, VisitRecord, segment};
@@ -53,6 +51,8 @@ pub type OnProgress = dyn Fn(u16) + Send + Sync;
 pub type BecomeIdle = fn();
 /// Called once, when a write or a sync has failed: nothing is written any more.
 pub type OnFailure = dyn Fn(String) + Send + Sync;
+/// Called first by threads that write: without one of them nothing would become durable, and nobody would be told.
+pub type OnThread = dyn Fn() + Send + Sync;
 
 pub struct Disk {
     parts: Vec<Arc<Part>>,
@@ -214,6 +214,7 @@ impl Disk {
         &self,
         on_progress: Arc<OnProgress>,
         on_failure: Arc<OnFailure>,
+        on_thread: Arc<OnThread>,
         become_idle: BecomeIdle,
     ) -> std::io::Result<()> {
         let mut threads = lock(&self.threads);
@@ -223,7 +224,9 @@ impl Disk {
             let (of_log, of_checkpoints) = (Arc::clone(part), Arc::clone(part));
             let (told, told_of_log) = (Arc::clone(&on_progress), Arc::clone(&on_progress));
             let (failed, failed_of_log) = (Arc::clone(&on_failure), Arc::clone(&on_failure));
+            let (begun, begun_of_log) = (Arc::clone(&on_thread), Arc::clone(&on_thread));
             threads.push(thread("redo", move || {
+                begun_of_log();
                 if let Err(error) = of_log.write_log(&|| told_of_log(number)) {
                     of_log.fail();
                     failed_of_log(format!("{}: {error}", of_log.name));
@@ -231,6 +234,7 @@ impl Disk {
                 }
             })?);
             threads.push(thread("checkpoint", move || {
+                begun();
                 let part = of_checkpoints;
                 if let Err(error) = part.write_checkpoints(&idle, rate, &|| told(number)) {
                     part.fail();
@@ -485,7 +489,7 @@ impl Part {
             },
         )
         .map_err(in_part)?;
-        checkpoints.on_log_end(redo.end).map_err(|error| in_part(io_error(KIND)(error)))?;
+        checkpoints.on_log_end(redo.end).map_err(in_part)?;
         let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
         let kept = Kept { needed: checkpoints.log_needed(), ..Kept::default() };
         Ok(Part {

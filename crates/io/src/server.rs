@@ -412,7 +412,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         shared.node.set_backups(Arc::new(backups));
         let (log, weak) = (Arc::clone(&shared.log), Arc::downgrade(&shared));
         let node = shared.options.node;
-        store.start(told, move |error| {
+        store.start(Arc::clone(&shared.log), told, move |error| {
             let what = format!("node {node} cannot write its rows: {error}");
             if weak.upgrade().is_some_and(|shared| shared.node.is_last()) {
                 // It says itself what follows from that.

@@ -13,8 +13,9 @@ use protocol::message::Room;
 use types::{NodeId, WorkerId};
 
 use crate::archive::Archive;
+use crate::log::NodeLog;
 use crate::options::StartError;
-use crate::random;
+use crate::{panic, random};
 
 /// Of a file of the log: a second of a busy worker.
 const FILE_BYTES: u64 = 16 << 20;
@@ -84,8 +85,16 @@ impl FileStore {
         archive: Option<&Archive>,
     ) -> Result<FileStore, NoStore> {
         let path = path_of(dir, node);
-        if let Ok(what) = std::fs::read_to_string(path.join(DAMAGED)) {
-            return Err(NoStore::Damaged(what));
+        match std::fs::read_to_string(path.join(DAMAGED)) {
+            Ok(what) => return Err(NoStore::Damaged(what)),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let reason = format!("{DAMAGED}: {error}");
+                return Err(NoStore::Error(StartError::Directory { path, reason }));
+            }
+            // It is there, whatever it says.
+            Err(error) => return Err(NoStore::Damaged(format!("{DAMAGED}: {error}"))),
         }
         let archive = archive.cloned();
         let options = Options {
@@ -164,14 +173,18 @@ impl FileStore {
         }
     }
 
-    /// Starts the threads that write.
+    /// Starts the threads that write. One that panics ends the process, as a worker does.
     pub fn start(
         &self,
+        log: Arc<NodeLog>,
         on_progress: impl Fn(WorkerId) + Send + Sync + 'static,
         on_failure: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<(), StartError> {
         let told = move |part: u16| on_progress(WorkerId(part));
-        let started = self.disk.start(Arc::new(told), Arc::new(on_failure), become_idle);
+        let on_thread = move || panic::this_thread_is_fail_stop(Arc::clone(&log));
+        let (told, on_failure, on_thread) =
+            (Arc::new(told), Arc::new(on_failure), Arc::new(on_thread));
+        let started = self.disk.start(told, on_failure, on_thread, become_idle);
         started.map_err(|error| StartError::System {
             action: "start the threads that write the rows",
             reason: error.to_string(),
@@ -325,6 +338,15 @@ mod tests {
             Err(NoStore::Damaged(what)) => Some(what),
             Err(NoStore::Error(error)) => panic!("{error}"),
         }
+    }
+
+    /// The mark of damage is there, whatever can be read of it: that directory is not begun with.
+    #[test]
+    fn a_mark_that_cannot_be_read_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(damage_of(dir.path()), None);
+        std::fs::write(path_of(dir.path(), NODE).join(DAMAGED), [0xff, 0xfe]).unwrap();
+        assert!(damage_of(dir.path()).is_some_and(|what| what.starts_with(DAMAGED)));
     }
 
     /// What was found while the rows were loaded is known to the next process, which puts them aside and begins anew. Three are kept; then

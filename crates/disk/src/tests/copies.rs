@@ -113,7 +113,13 @@ fn a_growing_log_is_read() {
         kept_from: Box::new(|_, _| None),
     };
     let disk = Disk::open(&options()).unwrap();
-    disk.start(Arc::new(|_| {}), Arc::new(|error: String| panic!("{error}")), || ()).unwrap();
+    disk.start(
+        Arc::new(|_| {}),
+        Arc::new(|error: String| panic!("{error}")),
+        Arc::new(|| ()),
+        || (),
+    )
+    .unwrap();
     let write = |from: u64, to: u64| {
         for number in from..to {
             disk.append(0, |out| out.extend(&number.to_le_bytes().repeat(25)));

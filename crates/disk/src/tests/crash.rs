@@ -49,7 +49,7 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
         mutation,
     };
     let redo = Redo::open(files, options)?;
-    checkpoints.on_log_end(redo.end).expect("nothing fails");
+    checkpoints.on_log_end(redo.end)?;
     Ok(Part { redo, checkpoints })
 }
 
@@ -312,6 +312,44 @@ fn a_checkpoint_goes_with_the_log_behind_which_it_begins() {
         let sections = crate::format::list(&files, KIND).unwrap();
         assert_eq!(sections, [1, 2]);
     }
+}
+
+/// One that was accepted is not removed because its log has gone: there may be nothing else that has those rows.
+#[test]
+fn an_accepted_checkpoint_is_not_removed_with_its_log() {
+    let files = MemoryFiles::default();
+    let mut part = open(&files, 1, Mutation::None).unwrap();
+    let mut next = 0;
+    let mut write = |part: &mut Part, files: usize| {
+        while part.redo.list().len() < files {
+            let mut pieces = Pieces::default();
+            pieces.add(|out| out.extend(record(next)));
+            next += 1;
+            assert_eq!(write_durably(&mut part.redo, &mut pieces).unwrap(), Written::All);
+        }
+    };
+    write(&mut part, 2);
+    let from = part.redo.end;
+    write(&mut part, 3);
+    part.checkpoints.begin().unwrap();
+    part.checkpoints.begin_section(1).unwrap();
+    part.checkpoints.add_block(pack(b"rows").unwrap()).unwrap();
+    prove_section(&mut part.checkpoints).unwrap();
+    part.checkpoints.end(from..part.redo.end, Vec::new()).unwrap();
+    part.checkpoints.accept(part.checkpoints.newest().unwrap()).unwrap();
+    let (newest, _) = *part.redo.list().last().unwrap();
+    drop(part);
+    let mut contents = files.contents();
+    contents.remove(&numbered(redo::KIND, newest)).unwrap();
+    let left = MemoryFiles::of(&contents);
+    for seed in [2, 3] {
+        let Err(DiskError::Damaged { what, .. }) = open(&left, seed, Mutation::None) else {
+            panic!("a log that has gone is damage")
+        };
+        assert!(what.contains("was accepted behind that"), "{what}");
+        assert_eq!(crate::format::list(&left, KIND).unwrap(), [1]);
+    }
+    assert_eq!(open(&files, 2, Mutation::None).unwrap().checkpoints.found().len(), 1);
 }
 
 /// Each start goes on in another file. What the one before has not filled is given back, so that many starts take little of the device.

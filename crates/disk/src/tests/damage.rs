@@ -297,6 +297,85 @@ fn no_room_is_waited_for() {
     assert_eq!(records(&again).unwrap(), (0..60).collect::<Vec<u32>>());
 }
 
+/// A file system that never writes where something was has no room where a file has its places: in the header of a new file, and in the
+/// middle of one. That is waited for as well.
+#[test]
+fn no_room_in_a_file_that_is_there_is_waited_for() {
+    let files = MemoryFiles::default();
+    let mut log = open(&files, Mutation::None, 1).unwrap();
+    let mut number = 0;
+    for refused in [1, 0, 0, 3, 0, 1].repeat(20) {
+        let mut pieces = Pieces::default();
+        pieces.add(|out| out.extend(u32::to_le_bytes(number).repeat(20)));
+        number += 1;
+        files.refuse_writes(refused);
+        for _ in 0..refused {
+            assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::NoRoom);
+            assert_eq!((log.room(), pieces.is_empty()), (Room::Nothing, false));
+        }
+        assert_eq!(write_durably(&mut log, &mut pieces).unwrap(), Written::All);
+        assert_ne!(log.room(), Room::Nothing);
+    }
+    assert!(log.list().len() > 2, "new files, too");
+    drop(log);
+    let again = open(&files, Mutation::None, 1).unwrap();
+    assert_eq!(records(&again).unwrap(), (0..number).collect::<Vec<u32>>());
+}
+
+/// A record that is longer than a file, for which there is no room: the files that were kept to be used again give it theirs, and then the
+/// reserve. It does not hold up everything behind it while there are any.
+#[test]
+fn a_long_record_takes_the_room_of_what_is_kept() {
+    let files = MemoryFiles::default();
+    let mut log = open(&files, Mutation::None, 2).unwrap();
+    write(&mut log, 0..120);
+    log.release(log.end).unwrap();
+    let kept = |kind: &str| files.contents().keys().filter(|name| name.starts_with(kind)).count();
+    assert_eq!((kept("spare"), kept("reserve")), (2, 2));
+    let long = |log: &mut Redo, refused: u32| {
+        let mut pieces = Pieces::default();
+        pieces.add(|out| out.extend([7; 3 * 4_096]));
+        files.refuse_room(refused);
+        let written = write_durably(log, &mut pieces).unwrap();
+        files.refuse_room(0);
+        written
+    };
+    assert_eq!(long(&mut log, 3), Written::All);
+    assert_eq!((kept("spare"), kept("reserve"), log.room()), (0, 1, Room::Reserve));
+    assert_eq!(long(&mut log, u32::MAX), Written::NoRoom);
+    assert_eq!((kept("reserve"), log.room()), (0, Room::Nothing));
+    log.keep_reserve().unwrap();
+    assert_eq!(long(&mut log, 0), Written::All);
+    log.keep_reserve().unwrap();
+    assert_eq!((kept("reserve"), log.room()), (2, Room::Ample));
+}
+
+/// A file of the log is begun when the one before it is durable, so that one ends where it begins, or is damaged, also if nothing was
+/// written behind it.
+#[test]
+fn a_file_says_where_the_one_before_it_ends() {
+    let files = MemoryFiles::default();
+    let mut log = redo(&files, Mutation::None).unwrap();
+    // As many as need another file: it is refused its first piece.
+    let mut pieces = Pieces::default();
+    while log.list().len() < 2 {
+        pieces.add(|out| out.extend(5u32.to_le_bytes().repeat(20)));
+        write_durably(&mut log, &mut pieces).unwrap();
+    }
+    let (second, first) = log.list()[1];
+    let mut contents = files.contents();
+    let name = |number: u64| crate::format::numbered(crate::redo::KIND, number);
+    contents.get_mut(&name(second)).unwrap()[PIECES_AT..].fill(0);
+    assert_eq!(redo(&MemoryFiles::of(&contents), Mutation::None).unwrap().end, first);
+    let last = contents[&name(second - 1)].iter().rposition(|byte| *byte != 0).unwrap();
+    contents.get_mut(&name(second - 1)).unwrap()[last] ^= 1;
+    let Err(DiskError::Damaged { file, .. }) = redo(&MemoryFiles::of(&contents), Mutation::None)
+    else {
+        panic!("it was cut")
+    };
+    assert_eq!(file, name(second - 1));
+}
+
 /// R21: the log says that there is no room for another file while it can still go on in those that are kept for that, and says when
 /// they are full, too. Given room, it goes on and keeps others.
 #[test]

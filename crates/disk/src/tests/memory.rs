@@ -52,6 +52,8 @@ struct Recorded {
     file_last: usize,
     /// So many operations that need room are refused.
     refused: u32,
+    /// So many writes are refused, though the file has its places.
+    refused_writes: u32,
     /// The next sync fails, and nothing works any more.
     fails: bool,
     /// The next sync of a file whose name begins so fails, with this error.
@@ -104,6 +106,9 @@ impl MemoryFiles {
     }
     pub fn refuse_room(&self, times: u32) {
         self.0.lock().unwrap().refused = times;
+    }
+    pub fn refuse_writes(&self, times: u32) {
+        self.0.lock().unwrap().refused_writes = times;
     }
     pub fn fail_sync_of(&self, name: &'static str, kind: ErrorKind) {
         self.0.lock().unwrap().failing_sync = Some((name, kind));
@@ -177,6 +182,12 @@ impl Files for MemoryFiles {
     }
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()> {
         let file = self.file(name)?;
+        let mut recorded = self.0.lock().unwrap();
+        if recorded.refused_writes > 0 {
+            recorded.refused_writes -= 1;
+            return Err(Error::from(ErrorKind::StorageFull));
+        }
+        drop(recorded);
         self.add(Operation::Write { file, at, bytes: bytes.to_vec() })
     }
     fn cut(&self, name: &str, length: u64) -> Result<()> {

@@ -31,8 +31,32 @@ fn start(disk: &Disk) -> Arc<AtomicU64> {
     let on_progress = move |_part: u16| {
         count.fetch_add(1, Ordering::SeqCst);
     };
-    disk.start(Arc::new(on_progress), Arc::new(|error: String| panic!("{error}")), || ()).unwrap();
+    disk.start(
+        Arc::new(on_progress),
+        Arc::new(|error: String| panic!("{error}")),
+        Arc::new(|| ()),
+        || (),
+    )
+    .unwrap();
     told
+}
+
+/// Whoever starts it hears of each thread that writes, in that thread, and can see to it that none of them ends alone.
+#[test]
+fn each_thread_that_writes_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Disk::open(&options(&dir.path().join("rows"), 2)).unwrap();
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&names);
+    let on_thread = move || {
+        let name = std::thread::current().name().unwrap_or_default().to_string();
+        noted.lock().unwrap().push(name);
+    };
+    disk.start(Arc::new(|_| {}), Arc::new(|_| {}), Arc::new(on_thread), || ()).unwrap();
+    drop(disk);
+    let mut names = names.lock().unwrap().clone();
+    names.sort();
+    assert_eq!(names, ["checkpoint", "checkpoint", "redo", "redo"]);
 }
 
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -53,7 +77,7 @@ fn a_failed_store_writes_nothing() {
     let failure = Arc::new(Mutex::new(None));
     let noted = Arc::clone(&failure);
     let on_failure = move |error: String| *noted.lock().unwrap() = Some(error);
-    disk.start(Arc::new(|_| {}), Arc::new(on_failure), || ()).unwrap();
+    disk.start(Arc::new(|_| {}), Arc::new(on_failure), Arc::new(|| ()), || ()).unwrap();
     let append = |number: u64| disk.append(0, |out| out.extend(&number.to_le_bytes())).end;
     (0..100).for_each(|number| _ = append(number));
     disk.flush(0);
