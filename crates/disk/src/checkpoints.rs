@@ -11,7 +11,6 @@ use crate::DiskError;
 use crate::files::Files;
 use crate::format::{damaged, io_error, list, numbered};
 use crate::manifest::{self, Manifest};
-use crate::redo;
 use crate::segment::{self, Packed, SectionReader};
 
 pub const KIND: &str = "rows";
@@ -126,6 +125,10 @@ impl Checkpoints {
     pub fn log_needed(&self) -> u64 {
         self.manifest.checkpoints.iter().map(|entry| entry.log.start).min().unwrap_or(0)
     }
+    /// The log was durable up to here when the first that there is was accepted.
+    pub fn log_accepted(&self) -> u64 {
+        self.manifest.checkpoints.first().map_or(0, |entry| entry.log.end)
+    }
 
     /// Begins one; another one that was not ended is given up.
     pub fn begin(&mut self) -> std::io::Result<()> {
@@ -208,20 +211,12 @@ impl Checkpoints {
     }
 
     /// The log was found to end here. A checkpoint may be durable before the log behind which it begins, and when that is lost others come
-    /// to its places: to it they would be what it has already. But one that was accepted, as the first that there is was, had its log on
-    /// the device before: where that ends sooner something has gone, and what the checkpoint has is not to go, too.
-    pub fn on_log_end(&mut self, log_end: u64) -> Result<(), DiskError> {
+    /// to its places: to it they would be what it has already.
+    pub fn on_log_end(&mut self, log_end: u64) -> std::io::Result<()> {
         let is_left = |entry: &Entry| entry.log.end <= log_end;
-        if let Some(first) = self.manifest.checkpoints.first().filter(|first| !is_left(first)) {
-            let (number, end) = (first.number, first.log.end);
-            let what = format!(
-                "it ends at place {log_end}, and was durable to {end}: checkpoint {number} was accepted behind that"
-            );
-            return damaged(redo::KIND, what);
-        }
         match self.manifest.checkpoints.iter().all(is_left) {
             true => Ok(()),
-            false => self.keep(is_left).map_err(io_error(manifest::KIND)),
+            false => self.keep(is_left),
         }
     }
 

@@ -48,7 +48,7 @@ pub fn io_error(file: &str) -> impl Fn(std::io::Error) -> DiskError + use<'_> {
 }
 
 /// Is what was there not there any more, or not to be had from the device? Else something is wrong that may be put right.
-fn is_loss(error: &std::io::Error) -> bool {
+pub fn is_loss(error: &std::io::Error) -> bool {
     let errno = rustix::io::Errno::from_io_error(error);
     let of_device = [Errno::IO, Errno::BADMSG, Errno::UCLEAN];
     let of_file = [ErrorKind::NotFound, ErrorKind::UnexpectedEof, ErrorKind::InvalidData];

@@ -32,6 +32,7 @@ mod tests;
 
 pub use checkpoints::CheckpointFound;
 pub use files::make_dir;
+pub use format::is_loss;
 pub use store::{Disk, Follower, Held, Options};
 
 /// What a log can still be given, before the device has no room for it.

@@ -180,6 +180,8 @@ pub struct RedoOptions {
     pub seed: u64,
     /// The log before this is needed by nobody.
     pub needed: u64,
+    /// It was durable up to here: a checkpoint was accepted behind that, and what was before is gone.
+    pub accepted: u64,
     /// But what there is of it from here on is kept.
     pub kept_from: Option<u64>,
     pub mutation: Mutation,
@@ -195,6 +197,7 @@ impl Redo {
             reserve,
             seed,
             needed,
+            accepted,
             kept_from,
             mutation,
         } = options;
@@ -220,7 +223,7 @@ impl Redo {
             found: needed,
             mutation,
         };
-        redo.find(needed, kept_from.unwrap_or(u64::MAX).min(needed))?;
+        redo.find(needed, accepted, kept_from.unwrap_or(u64::MAX).min(needed))?;
         for reserve in list(redo.files.as_ref(), RESERVE)? {
             let name = numbered(RESERVE, reserve);
             let length = redo.files.length(&name).map_err(io_error(&name))?;
@@ -248,7 +251,7 @@ impl Redo {
         Ok(header.filter(|header| header.number == number))
     }
 
-    fn find(&mut self, needed: u64, kept_from: u64) -> Result<(), DiskError> {
+    fn find(&mut self, needed: u64, accepted: u64, kept_from: u64) -> Result<(), DiskError> {
         let numbers = list(self.files.as_ref(), KIND)?;
         let mut whole: Vec<FileHeader> = Vec::new();
         let mut torn: Vec<u64> = Vec::new();
@@ -262,7 +265,7 @@ impl Redo {
         let kept = whole.iter().rposition(|header| header.first <= kept_from);
         let first = kept.or_else(|| whole.iter().position(|header| header.first <= needed));
         let Some(first) = first else {
-            if needed > 0 || !whole.is_empty() {
+            if needed > 0 || accepted > 0 || !whole.is_empty() {
                 return damaged(KIND, format!("no file begins at place {needed} or before"));
             }
             return self.remove(&torn);
@@ -289,6 +292,12 @@ impl Redo {
                 continue;
             }
             self.check_torn(&bytes, &header, end, offset, &behind)?;
+            if end < accepted {
+                let what = format!(
+                    "it ends at place {end}, and a checkpoint was accepted behind place {accepted}"
+                );
+                return damaged(&numbered(KIND, header.number), what);
+            }
             self.write_again(&bytes[..offset.min(bytes.len())], &header)?;
             // The log goes on in another file: however often a node starts, that takes little of its device.
             let length = offset.next_multiple_of(BLOCK);
@@ -379,13 +388,10 @@ impl Redo {
         let mut furthest = durable(bytes, (offset, end), header.salt).unwrap_or(0);
         let mut bytes = Vec::new();
         for next in behind {
-            // It was made when everything before it was durable.
-            if next.number == header.number + 1 {
-                furthest = furthest.max(next.first);
-            }
             self.read(next.number, &mut bytes)?;
             let found = durable(&bytes, (PIECES_AT, next.first), next.salt);
-            furthest = furthest.max(found.unwrap_or(0));
+            // It was made when everything before it was durable.
+            furthest = furthest.max(next.first).max(found.unwrap_or(0));
         }
         if self.mutation == Mutation::DamageIsCut {
             return Ok(());

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::checkpoints::{CheckpointFound, Checkpoints};
 use crate::files::{Directory, Files, is_no_room, make_dir};
+use crate::format::io_error;
 use crate::idle::IdleCompressor;
+use crate::manifest::KIND;
 use crate::pieces::Pieces;
 use crate::redo::{LogReader, Mutation, Redo, RedoOptions, Written};
 use crate::{DiskError, Room, VisitRecord, segment};
@@ -484,12 +486,13 @@ impl Part {
                 reserve: options.reserve,
                 seed,
                 needed: checkpoints.log_needed(),
+                accepted: checkpoints.log_accepted(),
                 kept_from: (options.kept_from)(part, checkpoints.manifest.store),
                 mutation: Mutation::None,
             },
         )
         .map_err(in_part)?;
-        checkpoints.on_log_end(redo.end).map_err(in_part)?;
+        checkpoints.on_log_end(redo.end).map_err(|error| in_part(io_error(KIND)(error)))?;
         let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
         let kept = Kept { needed: checkpoints.log_needed(), ..Kept::default() };
         Ok(Part {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use disk::{Disk, DiskError, Options};
+use disk::{Disk, DiskError, Options, is_loss};
 use kernel::{CheckpointFound, Store, Visit, VisitBlock};
 use protocol::message::Room;
 use types::{NodeId, WorkerId};
@@ -89,12 +89,14 @@ impl FileStore {
             Ok(what) => return Err(NoStore::Damaged(what)),
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            // It is there, whatever it says.
+            Err(error) if is_loss(&error) => {
+                return Err(NoStore::Damaged(format!("{DAMAGED}: {error}")));
+            }
+            Err(error) => {
                 let reason = format!("{DAMAGED}: {error}");
                 return Err(NoStore::Error(StartError::Directory { path, reason }));
             }
-            // It is there, whatever it says.
-            Err(error) => return Err(NoStore::Damaged(format!("{DAMAGED}: {error}"))),
         }
         let archive = archive.cloned();
         let options = Options {

@@ -45,11 +45,12 @@ fn open(files: &MemoryFiles, seed: u64, mutation: Mutation) -> Result<Part, Disk
         reserve: 1,
         seed,
         needed: checkpoints.log_needed(),
+        accepted: checkpoints.log_accepted(),
         kept_from: None,
         mutation,
     };
     let redo = Redo::open(files, options)?;
-    checkpoints.on_log_end(redo.end)?;
+    checkpoints.on_log_end(redo.end).expect("nothing fails");
     Ok(Part { redo, checkpoints })
 }
 
@@ -339,15 +340,25 @@ fn an_accepted_checkpoint_is_not_removed_with_its_log() {
     part.checkpoints.accept(part.checkpoints.newest().unwrap()).unwrap();
     let (newest, _) = *part.redo.list().last().unwrap();
     drop(part);
-    let mut contents = files.contents();
-    contents.remove(&numbered(redo::KIND, newest)).unwrap();
-    let left = MemoryFiles::of(&contents);
-    for seed in [2, 3] {
-        let Err(DiskError::Damaged { what, .. }) = open(&left, seed, Mutation::None) else {
-            panic!("a log that has gone is damage")
-        };
-        assert!(what.contains("was accepted behind that"), "{what}");
-        assert_eq!(crate::format::list(&left, KIND).unwrap(), [1]);
+    let newest = numbered(redo::KIND, newest);
+    let mut gone = files.contents();
+    gone.remove(&newest).unwrap();
+    let mut unknown = files.contents();
+    unknown.get_mut(&newest).unwrap()[..redo::PIECES_AT].fill(0);
+    for contents in [gone, unknown] {
+        let left = MemoryFiles::of(&contents);
+        for seed in [2, 3] {
+            let Err(DiskError::Damaged { what, .. }) = open(&left, seed, Mutation::None) else {
+                panic!("a log that has gone is damage")
+            };
+            assert!(what.contains("a checkpoint was accepted behind"), "{what}");
+            let of_log = |name: &&String| name.starts_with(redo::KIND);
+            let names = |contents: &std::collections::BTreeMap<String, Vec<u8>>| {
+                contents.keys().filter(of_log).cloned().collect::<Vec<String>>()
+            };
+            assert_eq!(names(&left.contents()), names(&contents), "there is something to rescue");
+            assert_eq!(crate::format::list(&left, KIND).unwrap(), [1]);
+        }
     }
     assert_eq!(open(&files, 2, Mutation::None).unwrap().checkpoints.found().len(), 1);
 }

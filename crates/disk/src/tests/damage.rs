@@ -26,6 +26,7 @@ fn open(files: &MemoryFiles, mutation: Mutation, reserve: usize) -> Result<Redo,
         reserve,
         seed: 9,
         needed: 0,
+        accepted: 0,
         kept_from: None,
         mutation,
     };

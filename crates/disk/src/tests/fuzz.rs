@@ -64,6 +64,7 @@ fn open(files: &Arc<dyn Files>, seed: u64) -> Result<(Checkpoints, Redo), crate:
         reserve: 0,
         seed,
         needed: checkpoints.log_needed(),
+        accepted: checkpoints.log_accepted(),
         kept_from: None,
         mutation: Mutation::None,
     };
