@@ -73,6 +73,9 @@ def test_disk(environment):
         sessions = [Session(path, f"writer {index}") for index, path in enumerate(cluster.sockets())]
         for row in range(1, 21):
             assert sessions[0].execute(f"INSERT INTO d.t VALUES ({row}, 'small')").error is None
+        token = "SET skarv_commit_token = 'order-4711'"
+        for statement in (token, "UPDATE d.t SET v = 'paid' WHERE id = 20"):
+            assert sessions[0].execute(statement).error is None
         fill(os.path.join(device, "ballast"))
         holder = Session(cluster.sockets()[0], "holder")
         for statement in ("START TRANSACTION", "INSERT INTO d.t VALUES (1000, 'never')"):
@@ -94,6 +97,10 @@ def test_disk(environment):
                 answer = session.execute(statement)
                 assert answer.error == 1021, (statement, answer)
         assert holder.execute("ROLLBACK").error is None
+        # Who tries again is told that it is done, though the token cannot be written once more.
+        assert sessions[1].execute(token).error is None
+        answer = sessions[1].execute("DELETE FROM d.t WHERE id = 1000")
+        assert answer.error == 50808, answer
         for row in range(1, 11):
             answer = sessions[row % 2].execute(f"DELETE FROM d.t WHERE id = {row}")
             assert (answer.error, answer.changed) == (None, 1), answer

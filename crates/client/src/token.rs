@@ -85,53 +85,65 @@ impl Session {
     async fn find_as_durable(&self, token: &[u8]) -> Result<Option<(u64, i64)>, Refusal> {
         let client = self.client();
         let mut session = client.session();
-        session.set_durability(self.durability());
         let table = table(client);
         // Until it is written again nobody removes it.
         let Some(row) = read(&mut session, &table, token, Lock::Exclusive).await? else {
             return Ok(None);
         };
         let found = state_of(&table, &row);
-        if found.0 == COMMITTED {
+        if found.0 == COMMITTED && self.durability() != Some(Durability::Memory) {
             let key = Bytes(key_of(&table, token));
             let ops = vec![op(&table, OpKind::Put { key, row: Bytes(row) })];
-            let batch = Batch { ops, commit: true, is_waited_for: true, ..Batch::default() };
+            let batch = Batch {
+                ops,
+                commit: true,
+                is_waited_for: true,
+                durability: self.durability(),
+                ..Batch::default()
+            };
             session.next_statement();
-            match session.execute(batch).await {
-                Ok(_) => {}
-                Err(Refusal::NotDurable(_) | Refusal::OutcomeUnknown(_)) => {
+            let written = match session.execute(batch).await {
+                // Where nothing more is written for want of room, what was may be durable all the same.
+                Err(
+                    Refusal::DiskFull { .. }
+                    | Refusal::DiskFailed { .. }
+                    | Refusal::MemoryFull { .. },
+                ) => session.await_disks(&|| false).await,
+                written => written.map(|_| ()),
+            };
+            written.map_err(|refusal| match refusal {
+                Refusal::NotDurable(_) | Refusal::OutcomeUnknown(_) | Refusal::Unavailable(_) => {
                     let what = "a transaction with this commit token is committed, and not known to be durable: others see it, and it \
                                 is lost if the cluster has to start again before the disks have it; try again";
-                    return Err(Refusal::Unavailable(what.into()));
+                    Refusal::Unavailable(what.into())
                 }
-                Err(refusal) => return Err(refusal),
-            }
+                refusal => refusal,
+            })?;
         }
         Ok(Some(found))
     }
-}
 
-impl Client {
-    /// What became of the transaction with this token. If it is not committed it never will be from now on.
+    /// What became of the transaction with this token. If it is not committed it never will be from now on: that is as durable as this
+    /// session's level says, or one with the token could be committed behind a restart.
     pub async fn token_outcome(&self, token: &[u8]) -> Result<TransactionOutcome, Refusal> {
+        let client = self.client();
         let batch = Batch {
-            ops: vec![insert(self, token, GIVEN_UP)],
+            ops: vec![insert(client, token, GIVEN_UP)],
             commit: true,
             lock_wait_timeout_ms: ASK_WAIT_MS,
             is_waited_for: true,
-            // If that is lost the transaction is, too: its node has ended.
-            durability: Some(Durability::Memory),
+            durability: self.durability(),
             ..Batch::default()
         };
-        match self.session().execute(batch).await {
+        match client.session().execute(batch).await {
             Ok(_) => Ok(TransactionOutcome::RolledBack),
-            Err(Refusal::DuplicateKey { .. }) => Ok(match find(self, token).await? {
+            Err(Refusal::DuplicateKey { .. }) => Ok(match find(client, token).await? {
                 Some((COMMITTED, _)) => TransactionOutcome::Committed,
                 Some(_) => TransactionOutcome::RolledBack,
                 None => TransactionOutcome::Forgotten,
             }),
             // Whether the token is given up now is not known; the transaction's outcome is not known either.
-            Err(Refusal::LockWaitTimeout | Refusal::OutcomeUnknown(_)) => {
+            Err(Refusal::LockWaitTimeout | Refusal::OutcomeUnknown(_) | Refusal::NotDurable(_)) => {
                 Ok(TransactionOutcome::InProgress)
             }
             Err(refusal) => Err(refusal),

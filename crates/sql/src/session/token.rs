@@ -88,9 +88,8 @@ impl Session {
             if !is_token {
                 return Err(SqlError::wrong_arguments("skarv_transaction_outcome"));
             }
-            let client = self.client.client().clone();
-            let outcome = client.token_outcome(name).await;
-            outcome.map_err(|refusal| error_of(refusal, &client.catalogue()))?
+            let outcome = self.client.token_outcome(name).await;
+            outcome.map_err(|refusal| error_of(refusal, &self.client.client().catalogue()))?
         };
         Ok(match outcome {
             TransactionOutcome::Committed => "COMMITTED",
