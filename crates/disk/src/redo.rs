@@ -180,10 +180,10 @@ pub struct RedoOptions {
     pub seed: u64,
     /// The log before this is needed by nobody.
     pub needed: u64,
-    /// It was durable up to here: a checkpoint was accepted behind that, and what was before is gone.
-    pub accepted: u64,
     /// But what there is of it from here on is kept.
     pub kept_from: Option<u64>,
+    /// It was durable up to here: a checkpoint was accepted behind that, and what was before is gone.
+    pub accepted: u64,
     pub mutation: Mutation,
 }
 
