@@ -340,8 +340,10 @@ impl CheckpointBlock {
         let mut groups = context.state.groups.values();
         // A learner counts when its disk holds a checkpoint, be it of nothing new.
         if is_done && !groups.any(|group| group.learner().is_some()) {
-            // Nothing was committed since.
-            if !waiting.is_empty() {
+            // Nothing was committed since, as far as this node knows: one that has no lease may have been excluded, and others go on.
+            if !context.node.has_lease(context.now) {
+                self.waiting = waiting;
+            } else if !waiting.is_empty() {
                 tell_done(at, &waiting, context);
             }
             return;

@@ -44,6 +44,7 @@ transcripts! {
         begins_anew_with_a_learner
         closed_and_durable
         closed_by_who_knows_the_learner
+        deposed_sequencer
         disk_full
         disk_full_alone
         disk_hangs
