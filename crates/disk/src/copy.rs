@@ -79,13 +79,15 @@ pub struct CopyWriter {
 }
 
 impl CopyWriter {
-    /// One that has its name only when it is whole. `random` is drawn anew for each file.
+    /// One that has its name only when it is whole, and nobody else's has it then. `random` is drawn anew for each file.
     pub fn create(
         path: &Path,
         lock: Option<&Lock>,
         random: [u8; 24],
     ) -> Result<CopyWriter, DiskError> {
-        CopyWriter::make(path, path.with_extension("unfinished"), lock, random)
+        // Somebody else may be about to write a file of this name, in a directory that both may write to.
+        let number = random.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
+        CopyWriter::make(path, path.with_extension(format!("{number}.unfinished")), lock, random)
     }
 
     /// One that is read while it is written.
@@ -116,16 +118,19 @@ impl CopyWriter {
         header.extend(salt);
         header.extend(file_salt);
         header.extend(crc(&[&header]).to_le_bytes());
-        let made = std::os::unix::fs::OpenOptionsExt::mode(
-            std::fs::OpenOptions::new().write(true).create(true).truncate(true),
-            0o600,
-        )
-        .open(&temporary);
+        let mut new = std::fs::OpenOptions::new();
+        new.write(true).create_new(true);
+        let made = std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o600).open(&temporary);
         let mut file = made.map_err(at_path(&temporary))?;
         file.write_all(&header).map_err(at_path(&temporary))?;
         let key = lock.map(|lock| file_key(&lock.key, &file_salt));
         let path = path.to_path_buf();
         Ok(CopyWriter { file, temporary, path, number, key, at: HEADER_SIZE as u64 })
+    }
+
+    /// Where it is until it is ended.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
     }
 
     /// Bytes of the file so far.
@@ -151,13 +156,26 @@ impl CopyWriter {
         self.file.sync_data().map_err(at_path(&self.temporary))
     }
 
-    /// It is durable, and has its name.
+    /// It is durable, and has its name, unless another one has it.
     pub fn end(self) -> Result<u64, DiskError> {
         self.file.sync_all().map_err(at_path(&self.temporary))?;
-        std::fs::rename(&self.temporary, &self.path).map_err(at_path(&self.path))?;
+        rename_to_new(&self.temporary, &self.path).map_err(at_path(&self.path))?;
         let dir = self.path.parent().expect("a file is in a directory");
         std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(at_path(dir))?;
         Ok(self.at)
+    }
+}
+
+fn rename_to_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system can do that. Those of networks have links, which do not replace anything either.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            std::fs::hard_link(from, to)?;
+            std::fs::remove_file(from)
+        }
+        renamed => Ok(renamed?),
     }
 }
 

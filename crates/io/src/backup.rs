@@ -51,8 +51,8 @@ struct Run {
     bytes_read: AtomicU64,
     bytes_written: AtomicU64,
     is_aborted: AtomicBool,
-    /// The directory was free of files of this node when it began.
-    has_files: AtomicBool,
+    /// The files that it has made.
+    files: Mutex<Vec<PathBuf>>,
 }
 
 /// Why a part was not copied.
@@ -95,7 +95,7 @@ impl FileBackups {
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             is_aborted: AtomicBool::new(false),
-            has_files: AtomicBool::new(false),
+            files: Mutex::default(),
         });
         let mut runs = lock(&self.runs);
         if runs.values().any(|other| other.is_running()) {
@@ -134,7 +134,7 @@ impl Backups for FileBackups {
                 let Some(run) = run(id) else { return BackupReport::default() };
                 run.is_aborted.store(true, Ordering::Release);
                 if !run.is_running() {
-                    run.remove(self.node);
+                    run.remove();
                 }
                 run.report()
             }
@@ -150,11 +150,8 @@ impl Run {
         *lock(&self.state) == BackupState::Running
     }
     /// What this node has written of it goes, and the directory, unless others have something in it.
-    fn remove(&self, node: NodeId) {
-        if !self.has_files.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        for path in files_of(node, &self.dir).into_iter().flatten() {
+    fn remove(&self) {
+        for path in std::mem::take(&mut *lock(&self.files)) {
             let _ = std::fs::remove_file(path);
         }
         let _ = std::fs::remove_dir(&self.dir);
@@ -176,7 +173,6 @@ fn copy_all(node: NodeId, store: &Disk, plan: &BackupPlan, run: &Run, log: &Node
     let made = make_dir(node, &run.dir);
     let mut outcome = made.map_err(CopyError::Failed);
     if outcome.is_ok() {
-        run.has_files.store(true, Ordering::Release);
         log.info(&format!("backup {id} begins: {} parts to {}", own.len(), run.dir.display()));
         let copied: Vec<Result<(), CopyError>> = std::thread::scope(|scope| {
             let mut threads = Vec::new();
@@ -193,7 +189,7 @@ fn copy_all(node: NodeId, store: &Disk, plan: &BackupPlan, run: &Run, log: &Node
         });
         outcome = copied.into_iter().collect();
         if outcome.is_err() || run.is_aborted.load(Ordering::Acquire) {
-            run.remove(node);
+            run.remove();
         }
     }
     let written = run.bytes_written.load(Ordering::Relaxed);
@@ -218,7 +214,7 @@ fn make_dir(node: NodeId, dir: &Path) -> Result<(), String> {
     disk::make_dir(dir, 0o700)
         .map_err(|error| format!("cannot make the directory {shown}: {error}"))?;
     let there = files_of(node, dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    // What a process has left that died over it is nobody's: the same names are used again.
+    // What is not finished is in nobody's way: a process has died over it, or another cluster is about to write its own.
     match there.iter().all(|path| path.extension().is_some_and(|ending| ending == "unfinished")) {
         true => Ok(()),
         false => Err(format!(
@@ -257,12 +253,9 @@ fn copy_part(
     let up_to = store.durable(part);
     let (checkpoint, log_from) = oldest(store, part, at)?;
     let mut follower = store.follow(part, log_from);
-    let mut out = Copying {
-        writer: CopyWriter::create(&path, lock.as_ref(), random::bytes())?,
-        run,
-        begun: Instant::now(),
-        read: 0,
-    };
+    let writer = CopyWriter::create(&path, lock.as_ref(), random::bytes())?;
+    crate::backup::lock(&run.files).push(writer.temporary().to_path_buf());
+    let mut out = Copying { writer, run, begun: Instant::now(), read: 0 };
     out.add(&CopyBlock::Backup {
         contents: plan.contents.clone(),
         part: index as u32,
@@ -306,6 +299,7 @@ fn copy_part(
     }
     out.add(&CopyBlock::End { up_to: follower.place() })?;
     out.writer.end()?;
+    crate::backup::lock(&run.files).push(path);
     Ok(())
 }
 

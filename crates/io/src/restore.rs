@@ -30,6 +30,9 @@ use crate::clock::format_unix_micros;
 /// One transaction's rows: what fits into one record of a shard's log.
 const BATCH_ROWS: usize = 64;
 const BATCH_BYTES: usize = 192 << 10;
+const CHANGED: &str =
+    "it is another one than it was a moment ago: restore again when nobody writes there";
+
 /// What is to be restored, and from where.
 pub struct Source {
     pub dir: PathBuf,
@@ -46,6 +49,8 @@ pub struct Found {
     pub unix_micros: i64,
     pub history: History,
     secret: Option<Secret>,
+    /// Of the backup.
+    run: u64,
     parts: Vec<PartFound>,
 }
 
@@ -113,7 +118,7 @@ pub fn find(source: &Source, pipeline: &Pipeline) -> Result<Found, String> {
         found.push(PartFound { paths: part.paths, spans });
     }
     let secret = source.secret.clone();
-    Ok(Found { at, unix_micros, history, secret, parts: found })
+    Ok(Found { at, unix_micros, history, secret, run: contents.run, parts: found })
 }
 
 struct BackupFile {
@@ -201,7 +206,7 @@ pub fn read_all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed) as usize;
                     let Some(part) = found.parts.get(index) else { return };
-                    if let Err(why) = read_part(found, part, targets, buckets, pipeline) {
+                    if let Err(why) = read_part(found, (index, part), targets, buckets, pipeline) {
                         return pipeline.fail(why);
                     }
                 }
@@ -213,7 +218,7 @@ pub fn read_all(
 
 fn read_part(
     found: &Found,
-    part: &PartFound,
+    (number, part): (usize, &PartFound),
     targets: &BTreeMap<TableId, Target>,
     buckets: &[ShardId],
     pipeline: &Pipeline,
@@ -249,6 +254,7 @@ fn read_part(
         let secret = found.secret.as_ref().filter(|_| is_backup);
         let mut reader = CopyReader::open(path, secret).map_err(text)?;
         let wrong = |what: String| format!("{}: {what}", path.display());
+        let mut is_whole = !is_backup;
         while place < up_to
             && let Some(block) = next_block(&mut reader, pipeline)?
         {
@@ -278,11 +284,18 @@ fn read_part(
                         replay.take(behind, entry, &mut sorter).map_err(wrong)?;
                     }
                 }
-                CopyBlock::Backup { .. }
-                | CopyBlock::Archive(_)
-                | CopyBlock::Mark(_)
-                | CopyBlock::End { .. } => {}
+                CopyBlock::Backup { contents, part, .. } => {
+                    if (contents.run, part as usize) != (found.run, number) {
+                        return Err(wrong(CHANGED.into()));
+                    }
+                }
+                CopyBlock::End { .. } => is_whole = true,
+                CopyBlock::Archive(_) | CopyBlock::Mark(_) => {}
             }
+        }
+        // When it was read first all of it was there.
+        if !is_whole || !is_backup && place < up_to {
+            return Err(wrong(CHANGED.into()));
         }
     }
     for lane in 0..lanes {

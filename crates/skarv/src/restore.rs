@@ -81,7 +81,8 @@ fn restore(
         }
         let answer = asked.ask(&json!({ "command": "restore_status" })).map_err(|why| {
             format!(
-                "{why}: if it has died nothing of the restore stays, else that goes on, and ABORT RESTORE of `skarv mgm` ends it"
+                "{why}: if it has died nothing of the restore stays, unless its tables were just getting their names (then those that have \
+                 them stay: SHOW TABLES), else that goes on, and ABORT RESTORE of `skarv mgm` ends it"
             )
         })?;
         let Some(answer) = answer else { continue };

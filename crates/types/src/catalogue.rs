@@ -178,6 +178,29 @@ pub struct IndexPart {
 wire_struct!(IndexPart { column, prefix, descending });
 
 impl Table {
+    /// Is it one that the control plane may be given, if it comes from a file? What is wrong, if it is not: the code that uses a table
+    /// relies on its own places.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let is_column = |column: u16| usize::from(column) < self.columns.len();
+        let has_parts = |index: &Index| {
+            let columns = index.parts.iter().map(|part| part.column);
+            (1..=crate::key::KEY_PART_COUNT_MAX).contains(&index.parts.len())
+                && columns.clone().all(is_column)
+        };
+        let primary = |index: &Index| index.kind == IndexKind::Primary;
+        let of_first = self.indexes.first().is_some_and(primary);
+        if !of_first || self.indexes.iter().skip(1).any(primary) {
+            return Err("its first index, and no other, must be its primary key");
+        }
+        if !self.indexes.iter().all(has_parts) {
+            return Err("an index has no columns, too many, or some that are not there");
+        }
+        if self.auto_increment.as_ref().is_some_and(|of| !is_column(of.column)) {
+            return Err("the column of AUTO_INCREMENT is not there");
+        }
+        Ok(())
+    }
+
     pub fn primary_key(&self) -> &Index {
         &self.indexes[0]
     }

@@ -34,6 +34,25 @@ fn read(
     }
 }
 
+/// Two that write a file of the same name do not disturb each other: one gets it, the other one is told, and takes nothing away.
+#[test]
+fn nobody_replaces_a_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("node-2.part-0.backup");
+    let mut writers = [7, 8].map(|seed| CopyWriter::create(&path, None, [seed; 24]).unwrap());
+    for block in blocks() {
+        writers.iter_mut().for_each(|writer| writer.add(&block).unwrap());
+    }
+    let [first, second] = writers;
+    first.end().unwrap();
+    let left = second.temporary().to_path_buf();
+    assert!(second.end().is_err());
+    assert!(left.exists(), "whoever made it removes it");
+    assert_eq!(read(&path, None).unwrap(), (blocks(), CopyEnd::Clean));
+    let again = CopyWriter::create(&path, None, [8; 24]).map(|_| ()).unwrap_err().to_string();
+    assert!(again.contains("exists"), "a file that is there is not written: {again}");
+}
+
 #[test]
 fn copies_come_back() {
     let dir = tempfile::tempdir().unwrap();

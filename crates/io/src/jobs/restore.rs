@@ -280,6 +280,11 @@ impl Wanted {
             let tables = tables.filter(|table| is_finished(table));
             found.extend(tables.map(|table| (table.id, Arc::clone(table))));
         }
+        for table in found.values() {
+            table.check().map_err(|what| {
+                format!("what the backup says of table {} is damaged: {what}", quoted(table))
+            })?;
+        }
         Ok(found.into_values().collect())
     }
 
@@ -507,6 +512,33 @@ mod tests {
         assert_eq!(filler_of(&name), Some((node, boot)));
         for name in ["t", "#sql-", "#sql-3-abc", "#sql-3", "#sql-x-abc-1", "#sql-3-xyz-1"] {
             assert_eq!(filler_of(name), None, "{name}");
+        }
+    }
+
+    /// A definition that no table has does not come to the control plane, whose every node would end of it, at every start.
+    #[test]
+    fn definitions_are_checked() {
+        let whole = kernel::bootstrap_catalogue();
+        let (_, some) = whole.tables.first_key_value().expect("it has hidden tables");
+        let spoiled: [fn(&mut Table); 5] = [
+            |_| (),
+            |table| table.indexes.clear(),
+            |table| table.indexes[0].kind = types::IndexKind::Ordinary,
+            |table| table.indexes[0].parts[0].column = 999,
+            |table| table.indexes[0].parts.clear(),
+        ];
+        for (index, spoil) in spoiled.iter().enumerate() {
+            let mut catalogue = Catalogue::default();
+            let (id, database, name) = (TableId(100), "d".to_string(), "t".to_string());
+            let mut table = Table { id, database, name, ..(**some).clone() };
+            spoil(&mut table);
+            let tables = BTreeMap::from([("t".to_string(), id)]);
+            let of = types::Database { name: "d".into(), collation: some.collation, tables };
+            catalogue.databases.insert("d".into(), of);
+            catalogue.tables.insert(id, Arc::new(table));
+            let wanted = Wanted { databases: Vec::new(), tables: Vec::new() };
+            let found = wanted.tables_of(&catalogue);
+            assert_eq!(found.is_ok(), index == 0, "{index}: {found:?}");
         }
     }
 

@@ -341,9 +341,12 @@ mod tests {
     use super::*;
 
     use disk::copy::CopyWriter;
+    use protocol::backup::BackupPart;
     use protocol::message::Record;
     use types::wire::Wire;
     use types::{Catalogue, ClusterId, LogPosition, NodeId, TableId, TransactionId, WorkerId};
+
+    use crate::restore::{find, read_all};
 
     const SHARD: ShardId = ShardId(0);
     const SECOND: i64 = 1_000_000;
@@ -508,6 +511,35 @@ mod tests {
         let said = take(180).unwrap_err();
         assert!(said.contains("nothing between 1970-01-01T00:02:41"), "{said}");
         assert!(said.contains("and 1970-01-01T00:03:12"), "{said}");
+    }
+
+    /// A file of a backup that is another one, or shorter, when its rows are read than when it was looked through: nothing gets its name.
+    #[test]
+    fn a_file_that_changes_meanwhile_is_found_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node-2.part-0.backup");
+        let write = |run: u64, is_whole: bool| {
+            let _ = std::fs::remove_file(&path);
+            let own = BackupPart { node: NodeId(2), part: WorkerId(0), shards: Vec::new() };
+            let contents = BackupContents { run, parts: vec![own], ..backup() };
+            let mut writer = CopyWriter::create_open(&path, [7; 24]).unwrap();
+            let first = CopyBlock::Backup { contents, part: 0, store: 5 };
+            writer.add(&first.to_bytes()).unwrap();
+            if is_whole {
+                writer.add(&CopyBlock::End { up_to: 10 }.to_bytes()).unwrap();
+            }
+        };
+        write(1, true);
+        let source = Source { dir: dir.path().to_path_buf(), secret: None, until: None };
+        let found = find(&source, &Pipeline::new(1)).unwrap();
+        for (run, is_whole, is_same) in [(1, true, true), (1, false, false), (2, true, false)] {
+            write(run, is_whole);
+            let pipeline = Pipeline::new(1);
+            read_all(&found, &BTreeMap::new(), &[], &pipeline, 1);
+            let failure = pipeline.failure().unwrap_or_default();
+            assert_eq!(failure.is_empty(), is_same, "{run} {is_whole}: {failure}");
+            assert!(is_same || failure.contains("another one than it was"), "{failure}");
+        }
     }
 
     /// The end of an archive is where something is damaged or missing; files of others, and such as have got no further than their names,
