@@ -147,6 +147,8 @@ pub enum Mutation {
     DeletedNotWaitedFor,
     /// At `always`, tell a commit before the disks hold it (breaks R4).
     AlwaysNotAwaited,
+    /// At the default level, tell a commit of a node that is alone before its disk holds it (breaks R4).
+    AloneNotAwaited,
     /// Start the cluster again without a group that no disk is there of, and without waiting for it (breaks R9).
     GroupLeftOut,
     /// Admit what this node has memory for, whatever others have left (breaks R20).

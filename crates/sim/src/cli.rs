@@ -84,6 +84,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::ChangedNotWritten,
     Mutation::DeletedNotWaitedFor,
     Mutation::AlwaysNotAwaited,
+    Mutation::AloneNotAwaited,
     Mutation::GroupLeftOut,
     Mutation::MemoryOfOthersIgnored,
     Mutation::GrantsUnchecked,

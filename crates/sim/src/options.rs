@@ -64,6 +64,8 @@ pub struct Options {
     pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
     pub power_failures: Vec<Time>,
+    /// One of a node group is back only when the others have begun without it, if they can, in so many of a thousand cases.
+    pub late_per_mille: u32,
     /// Instead of writing rows when the power fails, delete them.
     pub only_deletes: bool,
     /// When the disk of a node has no room for its rows, counted as above.
@@ -287,6 +289,7 @@ impl Options {
             fill_backlog_max: None,
             log_growth_max: None,
             power_failures: Vec::new(),
+            late_per_mille: 0,
             only_deletes: false,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
@@ -443,6 +446,7 @@ impl Options {
             ..Faults::draw_little(&mut random)
         };
         self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
+        self.late_per_mille = 200;
         self.write_max = random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND);
         if random.chance(700) {
             self.log_growth_max = Some(random.logarithmic(1, 3_000));
@@ -468,6 +472,7 @@ impl Options {
         self.only_deletes = true;
         // Nobody waits for a disk: what it lacks when the power fails is what these worlds are about.
         (self.fill_backlog_max, self.durability) = (None, Durability::WhenAlone);
+        self.late_per_mille = 0;
         self.log_growth_max = Some(Random::new(self.seed ^ 0xde1e7e).logarithmic(1, 60));
         self.with_work(&[], 0)
     }

@@ -13,7 +13,7 @@ use std::task::Poll;
 
 use client::{Canceller, Client, Refusal, Session, TransactionOutcome};
 use kernel::Time;
-use protocol::control::Durability;
+use protocol::control::{ControlState, Durability};
 use types::{Address, NodeId, Table};
 
 use crate::bulletin::Bulletin;
@@ -51,8 +51,7 @@ pub struct Stage {
     pub has_returns: bool,
     /// Disks have no room now and then.
     has_full_disks: bool,
-    /// At `always`: what is told is on the disks.
-    pub is_durable_when_told: bool,
+    durability: Durability,
     pub think_max: Time,
 }
 
@@ -77,7 +76,7 @@ impl Stage {
             has_crash: options.crash.is_some(),
             has_full_disks: !options.full_disks.is_empty(),
             has_returns: options.crash.as_ref().is_some_and(|crash| crash.restart_after.is_some()),
-            is_durable_when_told: options.durability == Durability::Always,
+            durability: options.durability,
             think_max: options.think_max,
         })
     }
@@ -102,6 +101,14 @@ impl Stage {
     }
     pub fn failures(&self) -> Vec<String> {
         self.failures.borrow().clone()
+    }
+    /// Is what is told while the cluster is so on the disks of all members?
+    pub fn is_durable_when_told(&self, state: &ControlState) -> bool {
+        match self.durability {
+            Durability::Always => true,
+            Durability::WhenAlone => state.groups.values().any(|group| group.active().count() == 1),
+            Durability::Memory => false,
+        }
     }
     /// A node has crashed, and its actors with it.
     pub fn lose(&self, node: NodeId) {

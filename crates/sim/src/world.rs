@@ -128,8 +128,10 @@ const HASTY_PAUSE: Time = 20 * MILLISECOND;
 /// A node that is to stop ends after so long, whether it has handed over or not.
 const LEAVE_MAX: Time = 5 * SECOND;
 
-/// The last node has its power again by then; and what a cluster restart may take, with its wait for nodes that do not come.
+/// The last node has its power again by then, or, if it is late, by then; and what a cluster restart may take, with its wait for nodes that
+/// do not come.
 const OUTAGE_MAX: Time = 3 * SECOND;
+const LATE_MAX: Time = 10 * SECOND;
 const RESTART_MAX: Time = 8 * SECOND;
 
 /// A crash that has happened.

@@ -359,6 +359,10 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
                 let durability = Durability::Always;
                 Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }
             }
+            Mutation::AloneNotAwaited => {
+                let durability = Durability::WhenAlone;
+                Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }
+            }
             Mutation::GroupLeftOut => cut_and_without_power(*seed),
             Mutation::MemoryOfOthersIgnored => Options::of_seed(*seed, 6).with_little_memory(),
             Mutation::DeletedNotWaitedFor => {

@@ -291,6 +291,7 @@ fn waits_for_disks(durability: Option<Durability>, context: &Context<'_>) -> boo
             let mut groups = context.state.groups.values();
             context.node.is_checkpoint_late(context.now)
                 || groups.any(|group| group.active().count() == 1)
+                    && context.node.mutation != Mutation::AloneNotAwaited
         }
         Durability::Always => context.node.mutation != Mutation::AlwaysNotAwaited,
     }

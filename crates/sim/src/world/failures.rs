@@ -1,5 +1,6 @@
 //! What befalls nodes: they die, freeze, are cut off, hang, crawl or are stopped, and come back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernel::{Input, Store, Time};
@@ -7,7 +8,9 @@ use protocol::control::ControlState;
 use protocol::message::Room;
 use types::{Address, Incarnation, NodeId, WorkerId};
 
-use super::{Event, HASTY_PAUSE, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot, disk_of};
+use super::{
+    Event, HASTY_PAUSE, LATE_MAX, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot, disk_of,
+};
 use crate::options::{
     CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, SECOND, STALL_FOUND_OUT_MAX,
 };
@@ -175,7 +178,7 @@ impl World {
         self.next_crash = Some(crash);
     }
 
-    /// All nodes end, and start again one after the other.
+    /// All nodes end, and start again one after the other; some so late that the others begin without them, if they can.
     pub(super) fn lose_power(&mut self) {
         if self.faults_are_over {
             return;
@@ -184,9 +187,11 @@ impl World {
         self.trace.add(13 << 32);
         let mut random = self.random.fork();
         let damaged = self.draw_damaged(&mut random);
+        let late = self.draw_late();
         let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
         for node in nodes {
-            let restart_after = Some(random.logarithmic(MILLISECOND, OUTAGE_MAX));
+            let restart_after = random.logarithmic(MILLISECOND, OUTAGE_MAX);
+            let restart_after = Some(late.get(&node).copied().unwrap_or(restart_after));
             self.crash(Crash {
                 node,
                 failure: Failure::Dies,
@@ -203,8 +208,26 @@ impl World {
         }
         for node in self.options.cluster_config().data_nodes() {
             // Until others are there, and the rows are loaded.
-            self.note_lost(node, self.now + OUTAGE_MAX + RESTART_MAX);
+            let back = if late.is_empty() { OUTAGE_MAX } else { LATE_MAX };
+            self.note_lost(node, self.now + back + RESTART_MAX);
         }
+    }
+
+    /// Of some groups one that counts, if another one does, and after how long it has its power again.
+    fn draw_late(&self) -> BTreeMap<NodeId, Time> {
+        // By a generator of its own, so that everything else stays what the seed stands for.
+        let mut random = Random::new(self.options.seed ^ self.counts.power_failures ^ 0x1a7e);
+        let states = self.nodes.values().map(|node| node.state());
+        let mut late = BTreeMap::new();
+        for group in states.max_by_key(|state| state.applied).iter().flat_map(|s| s.groups.values())
+        {
+            let active: Vec<NodeId> = group.active().collect();
+            if 1 < active.len() && random.chance(self.options.late_per_mille) {
+                let node = active[random.index(active.len())];
+                late.insert(node, random.between(OUTAGE_MAX, LATE_MAX));
+            }
+        }
+        late
     }
 
     /// Nodes whose rows are lost with the power: of each group one at most, if another one counts that has them all.
