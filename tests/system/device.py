@@ -4,6 +4,7 @@ it has can be read."""
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import time
 
 from cluster import wait_for
-from full import log_of
+from full import LOG_FILES, log_of, small_device, value
 from isolation_client import Session
 from power import Writer, kill_all, rows_of
 
@@ -37,7 +38,7 @@ class Device:
         os.rename(os.path.join(self.dir, "new"), os.path.join(self.dir, what))
 
     def heal(self):
-        for what in ("read", "write", "sync", "hang"):
+        for what in ("read", "write", "sync", "hang", "away"):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(self.dir, what))
 
@@ -84,18 +85,22 @@ def whole(environment, cluster):
     wait_for("both count", lambda: environment.run("desc", "--dir", cluster.dir, "d.a").returncode == 0, 60)
 
 
-def fails_and_returns(environment, what):
+def fails_and_returns(environment, faults, use=lambda cluster, path: None):
+    """Each of these faults, of files of node 3, ends that node; its partner goes on, and it comes back when the device is well. `use` has
+    such a file written."""
     device, cluster, writers = start(environment)
-    pid = cluster.node(3)["pid"]
-    device.fail(what, "node3.rows/part-0/redo-")
-    wait_for("node 3 ends", lambda: "this process ends" in log_of(cluster, 3))
-    go_on(writers)
-    said = [line for line in log_of(cluster, 3).splitlines() if "cannot write its rows" in line]
-    assert said and "node3.rows/part-0" in said[-1] and "Input/output error" in said[-1], said
-    device.heal()
-    wait_for("node 3 is another process", lambda: cluster.node(3)["pid"] not in (None, pid), 60)
-    whole(environment, cluster)
-    go_on(writers)
+    for what, path in faults:
+        pid, before = cluster.node(3)["pid"], len(log_of(cluster, 3))
+        device.fail(what, path)
+        use(cluster, path)
+        wait_for(f"node 3 ends for a {what} of {path}", lambda: cluster.node(3)["pid"] != pid)
+        go_on(writers)
+        said = [line for line in log_of(cluster, 3)[before:].splitlines() if "cannot write" in line]
+        assert said and path.split("/")[0] in said[-1] and "Input/output error" in said[-1], (what, path, said)
+        device.heal()
+        wait_for("node 3 is another process", lambda: cluster.node(3)["pid"] not in (None, pid), 60)
+        whole(environment, cluster)
+        go_on(writers)
     cluster.note_pids()
     kill_all(cluster)
     cluster.up()
@@ -105,12 +110,59 @@ def fails_and_returns(environment, what):
 
 def test_write(environment):
     """A write of a node's log fails: the node ends, its partner goes on, and it comes back when the device is well."""
-    fails_and_returns(environment, "write")
+    fails_and_returns(environment, [("write", "node3.rows/part-0/redo-")])
 
 
 def test_sync(environment):
     """A sync of a node's log fails, of which nobody can know what is durable: the same."""
-    fails_and_returns(environment, "sync")
+    fails_and_returns(environment, [("sync", "node3.rows/part-0/redo-")])
+
+
+def test_other_files(environment):
+    """A write or a sync of a local checkpoint, of what says which there are, or of a voter's journal fails: the same."""
+    def use(cluster, path):
+        if "control" in path:
+            cluster.sql(2, "CREATE TABLE d.c (id INT PRIMARY KEY); DROP TABLE d.c")
+            return
+        # The log grows until a checkpoint is made.
+        session = Session(cluster.sockets()[0], "grows")
+        assert session.execute("CREATE TABLE IF NOT EXISTS d.g (id INT PRIMARY KEY, v MEDIUMTEXT)").error is None
+        for number in range(3 * LOG_FILES // len(value(0))):
+            answer = session.execute(f"REPLACE INTO d.g VALUES ({number % 10}, '{value(number)}')")
+            # One that was under way when the node ended is begun again.
+            assert answer.error in (None, 1213), answer
+
+    rows, control = "node3.rows/part-0/", "node3.control"
+    fails_and_returns(environment, [("write", rows + "rows-"), ("sync", rows + "rows-"), ("write", rows + "manifest-"),
+                                    ("write", control), ("sync", control)], use)
+
+
+def test_checkpoint_cannot_be_read(environment):
+    """What was written of a local checkpoint cannot be read back: the log says so and names the file, the checkpoint before it and the log stay,
+    and all is there when the device is well and all processes are killed."""
+    device, cluster, writers = start(environment)
+    session = Session(cluster.sockets()[0], "grows")
+    assert session.execute("CREATE TABLE d.g (id INT PRIMARY KEY, v MEDIUMTEXT)").error is None
+    device.fail("read", "node3.rows/part-0/rows-")
+    said = "a local checkpoint cannot be read back as it was written"
+    count = 0
+    while said not in log_of(cluster, 3):
+        assert count * len(value(0)) < 6 * LOG_FILES, "no checkpoint is made"
+        for _ in range(20):
+            assert session.execute(f"REPLACE INTO d.g VALUES ({count % 10}, '{value(count)}')").error is None
+            count += 1
+    [line] = [line for line in log_of(cluster, 3).splitlines() if said in line]
+    assert "node3.rows/part-0/rows-" in line and "Input/output error" in line and "it is written again" in line, line
+    device.heal()
+    go_on(writers)
+    kill_all(cluster)
+    cluster.up()
+    check_rows(cluster, writers)
+    last = {number % 10: value(number) for number in range(count)}
+    assert dict((int(id), v) for id, v in cluster.sql(3, "SELECT id, v FROM d.g")) == last
+    whole(environment, cluster)
+    for table in ("d.a", "d.g"):
+        cluster.desc(table)
 
 
 def test_last(environment):
@@ -216,3 +268,75 @@ def test_hangs(environment):
     assert not failed, failed
     assert cluster.mgm("START BACKUP").returncode == 0
     cluster.desc("d.t")
+
+
+def test_backup_hangs(environment):
+    """What a backup writes to hangs, or its whole directory: the nodes go on, it can be aborted, and another one is made. Where the disk of rows
+    has no room for what a backup has still to copy that backup ends, and writes go on. When what hung goes on it leaves nothing."""
+    device = Device(environment)
+    cluster = environment.new_cluster("data")
+    elsewhere = environment.path("elsewhere")
+
+    def state_of(id):
+        found = [backup for backup in json.loads(cluster.mgm("BACKUP STATUS", "--json").stdout)["backups"] if backup["id"] == id]
+        assert len(found) == 1, found
+        return found[0]
+
+    def begin(id, is_begun):
+        assert cluster.mgm(f"START BACKUP {id} TO '{elsewhere}' NOWAIT").returncode == 0
+        wait_for("it has begun", lambda: is_begun({node["node"]: node for node in state_of(id)["nodes"]}))
+        assert state_of(id)["state"] == "running", state_of(id)
+
+    def abort(id):
+        assert cluster.mgm("ABORT BACKUP").returncode == 0
+        wait_for("it is aborted", lambda: state_of(id)["state"] == "aborted", 20)
+
+    with small_device(cluster, os.path.join(cluster.dir, "node2.rows"), 8 * LOG_FILES):
+        with device.under():
+            cluster.up("--workers", "2")
+        cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v MEDIUMTEXT); INSERT INTO d.t VALUES "
+                       + ", ".join(f"({id}, '')" for id in range(20)))
+        pids = [cluster.node(id)["pid"] for id in (2, 3)]
+        session = Session(cluster.sockets()[1], "writer")
+
+        # Nothing that names it is answered.
+        device.fail("away", elsewhere)
+        said = cluster.mgm(f"START BACKUP TO '{elsewhere}'")
+        assert said.returncode != 0 and "does not answer: START BACKUP with an id" in said.stderr, said
+        begin(1, lambda nodes: len(nodes) == 2)
+        abort(1)
+        device.heal()
+        wait_for("what was written there goes", lambda: not os.path.isdir(elsewhere) or not os.listdir(elsewhere))
+
+        # One node is done, the other one's file does not become durable; and then what the first one has is not to be reached.
+        device.fail("hang", "BACKUP-2/node-3.")
+        begin(2, lambda nodes: nodes[2]["state"] == "done" and nodes[3]["bytes_read"] > 0)
+        device.fail("away", f"{elsewhere}/BACKUP-2")
+        abort(2)
+        for id in (2, 3):
+            [said] = [line for line in log_of(cluster, id).splitlines() if "backup 2 failed: it was aborted" in line]
+            assert "does not answer" in said, said
+        assert [cluster.node(id)["pid"] for id in (2, 3)] == pids, "the nodes go on"
+        assert session.execute("UPDATE d.t SET v = 'first' WHERE id = 0").error is None
+
+        # While threads still wait for that.
+        device.fail("hang", "BACKUP-3/node-2.")
+        begin(3, lambda nodes: nodes[2]["bytes_read"] > 0)
+        written = refused = 0
+        ends = "backup 3 failed: the disk of this node is short of room"
+        while ends not in log_of(cluster, 2):
+            assert refused or written * len(value(0)) < 16 * LOG_FILES, "it keeps more than the device has"
+            for _ in range(10):
+                # Each node copies one worker's shards.
+                answer = session.execute(f"UPDATE d.t SET v = '{value(written)}' WHERE id = {(written + refused) % 20}")
+                assert answer.error in (None, 1021), answer
+                written, refused = (written + 1, refused) if answer.error is None else (written, refused + 1)
+        wait_for("it has failed", lambda: state_of(3)["state"] == "failed")
+        assert "node 2: the disk of this node is short of room" in state_of(3)["why"], state_of(3)
+        wait_for("rows are written", lambda: session.execute("UPDATE d.t SET v = 'last' WHERE id = 0").error is None, 15)
+        device.heal()
+        wait_for("what was written there goes", lambda: not os.listdir(elsewhere), 15)
+        assert cluster.mgm(f"START BACKUP 2 TO '{elsewhere}'").returncode == 0
+        assert len(os.listdir(f"{elsewhere}/BACKUP-2")) == 2
+        assert [cluster.node(id)["pid"] for id in (2, 3)] == pids, "the nodes go on"
+        print(f"    {written} updates of {len(value(0)):,} bytes, {refused} refused until the backup ended", flush=True)

@@ -17,7 +17,7 @@ use protocol::control::ControlState;
 use protocol::report::{Report, ReportRequest};
 use types::{NodeId, ShardId, Timestamp, WorkerId};
 
-use crate::session::Session;
+use crate::session::{Session, or_late};
 
 /// How often nodes are asked how far they are.
 const POLL_MS: u64 = 200;
@@ -43,6 +43,8 @@ pub struct BackupRun {
 }
 
 const ABORTED: &str = "it was aborted";
+const LATE: &str = "no global checkpoint has been done for a minute: a disk does not keep up, or this node is cut off from the others; try \
+                    again when one is, or at another node";
 
 enum Attempt {
     Done,
@@ -74,12 +76,16 @@ impl Session {
     ) -> Result<Attempt, String> {
         let before = self.client().catalogue().version;
         let is_aborted = || progress.is_aborted.get();
+        // By a session of its own: nobody hears its answer when it is given up.
+        let mut waiting = self.client().session();
         let at =
-            self.await_checkpoint_unless(&is_aborted).await.map_err(|refusal| match refusal {
-                Refusal::Unavailable(why) => why,
-                other => format!("{other:?}"),
+            waiting.await_checkpoint_unless(&or_late(&is_aborted)).await.map_err(|refusal| {
+                match refusal {
+                    Refusal::Unavailable(why) => why,
+                    other => format!("{other:?}"),
+                }
             })?;
-        let Some(at) = at else { return Err(ABORTED.into()) };
+        let Some(at) = at else { return Err(if is_aborted() { ABORTED } else { LATE }.into()) };
         let client = self.client().clone();
         let state = client.state();
         if state.catalogue.version != before {
@@ -116,18 +122,19 @@ impl Session {
 
     /// Has all nodes drop what they have, and waits until they are done with that.
     async fn abort_all(&mut self, nodes: &[NodeId], run: u64) {
-        for node in nodes {
-            let mut unreachable = 0;
-            while unreachable < UNREACHABLE_MAX {
+        let mut left: BTreeMap<NodeId, u32> = nodes.iter().map(|node| (*node, 0)).collect();
+        while !left.is_empty() {
+            for node in nodes {
+                let Some(unreachable) = left.get_mut(node) else { continue };
                 let query = ReportRequest::Backup(BackupRequest::Abort { run });
                 match self.ask(*node, query).await {
                     // As long as that takes: it makes no other one meanwhile.
-                    Some(report) if report.state == BackupState::Running => unreachable = 0,
-                    Some(_) => break,
-                    None => unreachable += 1,
+                    Some(report) if report.state == BackupState::Running => *unreachable = 0,
+                    None if *unreachable + 1 < UNREACHABLE_MAX => *unreachable += 1,
+                    _ => _ = left.remove(node),
                 }
-                self.client().clone().sleep_ms(POLL_MS).await;
             }
+            self.client().clone().sleep_ms(POLL_MS).await;
         }
     }
 
@@ -144,8 +151,12 @@ impl Session {
             };
             let state = report.state.clone();
             progress.nodes.borrow_mut().insert(*node, report);
-            if state == BackupState::Unknown {
-                return Err(format!("node {node} keeps no rows on a disk"));
+            match state {
+                BackupState::Unknown => {
+                    return Err(format!("node {node} keeps no rows on a disk"));
+                }
+                BackupState::Failed(why) => return Err(format!("node {node}: {why}")),
+                _ => {}
             }
         }
         Ok(Attempt::Done)

@@ -26,7 +26,7 @@ const REST_MAX: u64 = 2_000;
 /// How often somebody who waits looks whether it is given up, in milliseconds.
 const GIVEN_UP_POLL_MS: u64 = 100;
 /// The disks are waited for until that was looked at so often, for a minute: one that is full, or hangs, may be so for long.
-const DISKS_LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
+const LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
 
 pub struct Session {
     client: Client,
@@ -277,9 +277,7 @@ impl Session {
     pub async fn await_disks(&self, is_given_up: &dyn Fn() -> bool) -> Result<(), Refusal> {
         // By a session of its own: nobody hears its answer when it is given up.
         let mut waiting = self.client.session();
-        let looks = Cell::new(0);
-        let ends = || is_given_up() || DISKS_LOOKS_MAX < looks.replace(looks.get() + 1);
-        match waiting.await_checkpoint_unless(&ends).await {
+        match waiting.await_checkpoint_unless(&or_late(is_given_up)).await {
             Ok(Some(_)) | Err(Refusal::Unavailable(_)) => Ok(()),
             Ok(None) => Err(Refusal::Unavailable(
                 "no global checkpoint has been done for a minute of what was committed before: definitions that rest on it are not \
@@ -298,6 +296,12 @@ impl Session {
             reply => unreachable!("{reply:?} to a stop"),
         }
     }
+}
+
+/// Given up, or looked at for a minute.
+pub(crate) fn or_late(is_given_up: &dyn Fn() -> bool) -> impl Fn() -> bool {
+    let looks = Cell::new(0);
+    move || is_given_up() || LOOKS_MAX < looks.replace(looks.get() + 1)
 }
 
 impl Drop for Session {

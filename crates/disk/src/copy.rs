@@ -122,7 +122,9 @@ impl CopyWriter {
         new.write(true).create_new(true);
         let made = std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o600).open(&temporary);
         let mut file = made.map_err(at_path(&temporary))?;
-        file.write_all(&header).map_err(at_path(&temporary))?;
+        file.write_all(&header).map_err(at_path(&temporary)).inspect_err(|_| {
+            let _ = std::fs::remove_file(&temporary);
+        })?;
         let key = lock.map(|lock| file_key(&lock.key, &file_salt));
         let path = path.to_path_buf();
         Ok(CopyWriter { file, temporary, path, number, key, at: HEADER_SIZE as u64 })
@@ -161,7 +163,11 @@ impl CopyWriter {
         self.file.sync_all().map_err(at_path(&self.temporary))?;
         rename_to_new(&self.temporary, &self.path).map_err(at_path(&self.path))?;
         let dir = self.path.parent().expect("a file is in a directory");
-        std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(at_path(dir))?;
+        let synced = std::fs::File::open(dir).and_then(|dir| dir.sync_all());
+        synced.map_err(at_path(dir)).inspect_err(|_| {
+            // Nobody has been told of it.
+            let _ = std::fs::remove_file(&self.path);
+        })?;
         Ok(self.at)
     }
 }

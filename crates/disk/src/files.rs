@@ -224,13 +224,17 @@ impl Files for Directory {
         File::open(&self.path)?.sync_all().map_err(not_of_room)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.forget(to);
+        std::fs::rename(self.path.join(from), self.path.join(to))?;
+        // Behind it: who reads a log that is not kept for it may have opened the file a moment ago.
         self.forget(from);
         self.forget(to);
-        std::fs::rename(self.path.join(from), self.path.join(to))
+        Ok(())
     }
     fn remove(&self, name: &str) -> Result<()> {
+        std::fs::remove_file(self.path.join(name))?;
         self.forget(name);
-        std::fs::remove_file(self.path.join(name))
+        Ok(())
     }
     fn length(&self, name: &str) -> Result<u64> {
         Ok(std::fs::metadata(self.path.join(name))?.len())

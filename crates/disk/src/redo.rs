@@ -32,7 +32,7 @@ const RESERVE: &str = "reserve";
 const MAGIC: &[u8; 8] = b"skarv-rd";
 const HEADER_SIZE: usize = 48;
 /// Where its second copy is, in another block, and where the pieces begin. Files of tests are short.
-const HEADER_COPY_AT: usize = if cfg!(test) { 512 } else { BLOCK };
+const HEADER_COPY_AT: usize = if cfg!(any(test, fuzzing)) { 512 } else { BLOCK };
 pub const PIECES_AT: usize = 2 * HEADER_COPY_AT;
 const _: () = assert!(
     PIECES_AT.is_multiple_of(BLOCK),
@@ -840,5 +840,8 @@ fn each_record(first: u64, records: &[u8], visit: &mut VisitRecord<'_>) -> Resul
         visit(first + end as u64, record)?;
         at = end;
     }
-    Ok(())
+    match at == records.len() {
+        true => Ok(()),
+        false => Err("a piece is longer than its records".into()),
+    }
 }

@@ -17,7 +17,7 @@ use zstd::zstd_safe::{CParameter, ParamSwitch};
 use crate::DiskError;
 use crate::checkpoints::Section;
 use crate::files::Files;
-use crate::format::{DEVICE_BLOCK, VERSION, crc, damaged, io_error, u32_at};
+use crate::format::{DEVICE_BLOCK, VERSION, crc, crc_behind, damaged, io_error, u32_at};
 
 const MAGIC: &[u8; 8] = b"skarv-ck";
 const HEADER_SIZE: usize = 8 + 4 + 8 + 8 + 4;
@@ -122,7 +122,7 @@ pub fn decompress(bytes: &[u8], raw_length: usize) -> Option<Vec<u8>> {
 
 /// The checksum of a file so far, and the next block's header.
 pub fn add_to_crc(sum: u32, block: &[u8]) -> u32 {
-    crc32c::crc32c_append(sum, &block[..BLOCK_HEADER_SIZE])
+    crc_behind(sum, &block[..BLOCK_HEADER_SIZE])
 }
 
 /// Gives so many bytes from a place on, or as many as there are.

@@ -384,14 +384,20 @@ impl Disk {
     }
     /// Reads the log from behind `from` while it grows; what it has not read yet is kept.
     pub fn follow(&self, part: u16, from: u64) -> Follower {
-        let part = Arc::clone(&self.parts[usize::from(part)]);
-        let reader = lock(&part.redo).reader(from);
-        let mut kept = lock(&part.kept);
+        let mut follower = self.follow_held(part, from);
+        let mut kept = lock(&follower.part.kept);
         kept.reader_last += 1;
         let id = kept.reader_last;
         kept.logs.insert(id, from);
         drop(kept);
-        Follower { part, id, reader }
+        follower.id = Some(id);
+        follower
+    }
+    /// The same of a log that a [`Held`] keeps: when that is dropped, what was not read yet may be gone, and reading it an error.
+    pub fn follow_held(&self, part: u16, from: u64) -> Follower {
+        let part = Arc::clone(&self.parts[usize::from(part)]);
+        let reader = lock(&part.redo).reader(from);
+        Follower { part, id: None, reader }
     }
     /// The checkpoints that there are now stay, and the log that belongs with them, until this is dropped.
     pub fn hold_checkpoints(&self, part: u16) -> Held {
@@ -408,7 +414,8 @@ impl Disk {
 /// Reads a log while it grows.
 pub struct Follower {
     part: Arc<Part>,
-    id: u64,
+    /// Of what is kept for it.
+    id: Option<u64>,
     reader: LogReader,
 }
 
@@ -431,15 +438,19 @@ impl Follower {
     }
     /// What it has read need not be kept for it.
     pub fn forget(&self) {
-        lock(&self.part.kept).logs.insert(self.id, self.reader.place());
-        self.part.release();
+        if let Some(id) = self.id {
+            lock(&self.part.kept).logs.insert(id, self.reader.place());
+            self.part.release();
+        }
     }
 }
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        lock(&self.part.kept).logs.remove(&self.id);
-        self.part.release();
+        if let Some(id) = self.id {
+            lock(&self.part.kept).logs.remove(&id);
+            self.part.release();
+        }
     }
 }
 

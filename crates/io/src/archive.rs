@@ -185,10 +185,12 @@ impl Writing<'_> {
     fn run(&mut self, shared: &Weak<Shared>) -> Result<(), DiskError> {
         loop {
             let Some(shared) = shared.upgrade() else { return Ok(()) };
+            let state = shared.node.state();
             // In this order: what was done by then was done before that time.
             let at = shared.node.checkpointed();
             let unix_micros = clock::unix_micros();
-            let state = shared.node.state();
+            // What the tables were then, nobody can tell while that changes: the next time.
+            let is_settled = version_of(&shared.node.state()) == version_of(&state);
             // One that was excluded and has not heard of it has no lease.
             let is_member = state.is_active(shared.node.node, shared.node.incarnation)
                 && shared.node.has_lease(clock::now());
@@ -198,7 +200,7 @@ impl Writing<'_> {
                 || self.marked.at < at
                 || self.marked.when + MARK_INTERVAL_US <= clock::now()
                 || self.marked.history != Some(version_of(&state));
-            if is_member && at > Timestamp::ZERO && is_due {
+            if is_member && is_settled && at > Timestamp::ZERO && is_due {
                 self.mark(at, unix_micros, &state)?;
                 self.has_copied = false;
             }

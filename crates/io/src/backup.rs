@@ -5,15 +5,20 @@
 //! ```
 //! What is copied is durable already, so nothing of the rows in memory is touched, and no version of a row is kept for it. A file has its
 //! name when it is whole.
+//!
+//! What is still to be copied stays on the node's disk, however long that takes: where that leaves the log no room the backup ends, not
+//! the cluster. And what it writes to may hang, with every thread that touches it: so none of the node's own does, a worker least of
+//! all, and a thread that does no more than that sees to it that the backup ends when it should, whatever the others wait for.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use disk::Disk;
 use disk::copy::{CopyWriter, Lock, Salt};
+use disk::{Disk, Held, Room};
 use kernel::Survey;
 use protocol::backup::{
     BackupLock, BackupPart, BackupPlan, BackupReport, BackupRequest, BackupState, CopyBlock,
@@ -33,6 +38,15 @@ const BYTES_PER_SECOND: u64 = 128 << 20;
 pub const ENTRIES_BYTES: usize = 1 << 20;
 /// Of runs that are over: the last few are remembered.
 const RUNS_MAX: usize = 16;
+/// How often it is looked whether a run is to end.
+const WATCH: Duration = Duration::from_millis(200);
+/// So long it is waited for the threads of one that has ended: longer than one copies a block for, and shorter than who has asked for it
+/// waits.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A node that asks how far a run is does so five times a second. When nobody has for so long it is gone.
+const FORSAKEN_US: u64 = 30_000_000;
+const ABORTED: &str = "it was aborted";
+const SHORT_OF_ROOM: &str = "the disk of this node is short of room";
 
 pub struct FileBackups {
     node: NodeId,
@@ -45,12 +59,18 @@ pub struct FileBackups {
 
 /// This node's part of one backup.
 struct Run {
+    id: u32,
     begun: u64,
     dir: PathBuf,
     state: Mutex<BackupState>,
     bytes_read: AtomicU64,
     bytes_written: AtomicU64,
-    is_aborted: AtomicBool,
+    /// When somebody asked last how far it is.
+    asked: AtomicU64,
+    /// Since when it has been to end before it is done, and why.
+    ended: OnceLock<(Instant, String)>,
+    /// What is still to be copied stays on the node's disk as long as these are here.
+    held: Mutex<Vec<Held>>,
     /// The files that it has made.
     files: Mutex<Vec<PathBuf>>,
 }
@@ -58,7 +78,8 @@ struct Run {
 /// Why a part was not copied.
 enum CopyError {
     TooLate,
-    Aborted,
+    /// The run has ended.
+    Ended,
     Failed(String),
 }
 
@@ -88,20 +109,15 @@ impl FileBackups {
 
     fn begin(&self, plan: &BackupPlan) -> BackupReport {
         let dir = plan.dir.as_ref().map_or_else(|| self.dir.clone(), PathBuf::from);
-        let run = Arc::new(Run {
-            begun: crate::clock::now(),
-            dir: dir.join(name_of(plan.contents.id)),
-            state: Mutex::new(BackupState::Running),
-            bytes_read: AtomicU64::new(0),
-            bytes_written: AtomicU64::new(0),
-            is_aborted: AtomicBool::new(false),
-            files: Mutex::default(),
-        });
+        let run = Arc::new(Run::new(plan.contents.id, &dir, crate::clock::now()));
+        let refused =
+            |why: &str| BackupReport { state: BackupState::Failed(why.into()), ..run.report() };
+        if self.store.disk.room() != Room::Ample {
+            return refused(&format!("{SHORT_OF_ROOM}: make some first"));
+        }
         let mut runs = lock(&self.runs);
         if runs.values().any(|other| other.is_running()) {
-            run.set(BackupState::Failed(
-                "another backup is being made: wait for it, or ABORT it".into(),
-            ));
+            return refused("another backup is being made: wait for it, or ABORT it");
         }
         while runs.len() >= RUNS_MAX {
             let oldest = runs.iter().min_by_key(|(_, run)| run.begun).map(|(id, _)| *id);
@@ -109,17 +125,34 @@ impl FileBackups {
         }
         runs.insert(plan.contents.run, Arc::clone(&run));
         drop(runs);
-        if run.is_running() {
-            let (node, store, log) = (self.node, Arc::clone(&self.store), Arc::clone(&self.log));
-            let (plan, copied) = (plan.clone(), Arc::clone(&run));
-            let thread = std::thread::Builder::new().name("backup".into());
-            let spawned = thread.spawn(move || copy_all(node, &store.disk, &plan, &copied, &log));
-            if let Err(error) = spawned {
-                run.set(BackupState::Failed(format!("cannot start a thread: {error}")));
-            }
-        }
+        let (node, store, log) = (self.node, Arc::clone(&self.store), Arc::clone(&self.log));
+        let (plan, copied) = (plan.clone(), Arc::clone(&run));
+        self.watch(&run, move || copy_all(node, &store.disk, &plan, &copied, &log));
         run.report()
     }
+
+    /// Has a thread do this work of a run, which touches its files, and another one see to it that the run ends.
+    fn watch(&self, run: &Arc<Run>, work: impl FnOnce() -> Result<(), CopyError> + Send + 'static) {
+        let (store, log, watched) =
+            (Arc::clone(&self.store), Arc::clone(&self.log), Arc::clone(run));
+        let (done, outcome) = channel();
+        let worked = spawn("backup", move || drop(done.send(work())));
+        let watching = worked.and_then(|()| {
+            spawn("backup watch", move || {
+                let outcome = watched.await_outcome(&outcome, &store.disk);
+                watched.end_with(outcome, &log);
+            })
+        });
+        if let Err(error) = watching {
+            let why = format!("cannot start a thread: {error}");
+            run.end(&why);
+            run.set(BackupState::Failed(why));
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new().name(name.into()).spawn(work).map(|_| ())
 }
 
 impl Backups for FileBackups {
@@ -128,13 +161,19 @@ impl Backups for FileBackups {
         match request {
             BackupRequest::Begin(plan) => self.begin(plan),
             BackupRequest::Status { run: id } => {
-                run(id).map(|run| run.report()).unwrap_or_default()
+                let Some(run) = run(id) else { return BackupReport::default() };
+                run.asked.store(crate::clock::now(), Ordering::Relaxed);
+                run.report()
             }
             BackupRequest::Abort { run: id } => {
                 let Some(run) = run(id) else { return BackupReport::default() };
-                run.is_aborted.store(true, Ordering::Release);
-                if !run.is_running() {
-                    run.remove();
+                run.end(ABORTED);
+                if run.was_done() {
+                    let removed = Arc::clone(&run);
+                    self.watch(&run, move || {
+                        removed.remove();
+                        Err(CopyError::Ended)
+                    });
                 }
                 run.report()
             }
@@ -143,12 +182,117 @@ impl Backups for FileBackups {
 }
 
 impl Run {
+    fn new(id: u32, dir: &Path, now: u64) -> Run {
+        Run {
+            id,
+            begun: now,
+            dir: dir.join(name_of(id)),
+            state: Mutex::new(BackupState::Running),
+            bytes_read: AtomicU64::new(0),
+            bytes_written: AtomicU64::new(0),
+            asked: AtomicU64::new(now),
+            ended: OnceLock::new(),
+            held: Mutex::default(),
+            files: Mutex::default(),
+        }
+    }
+
     fn set(&self, state: BackupState) {
         *lock(&self.state) = state;
     }
     fn is_running(&self) -> bool {
         *lock(&self.state) == BackupState::Running
     }
+    /// Runs again, then: its files are to go.
+    fn was_done(&self) -> bool {
+        let mut state = lock(&self.state);
+        let was_done = *state == BackupState::Done;
+        if was_done {
+            *state = BackupState::Running;
+        }
+        was_done
+    }
+
+    /// What there is of this part's log and its checkpoints stays until the run is over.
+    fn hold(&self, store: &Disk, part: u16) -> Result<(), CopyError> {
+        // Without the lock, that a worker takes: the node's disk may be waited for.
+        let new = store.hold_checkpoints(part);
+        let mut held = lock(&self.held);
+        self.check()?;
+        held.push(new);
+        Ok(())
+    }
+    fn release(&self) {
+        drop(std::mem::take(&mut *lock(&self.held)));
+    }
+    /// It is to end, and what it has not copied by now need not stay.
+    fn end(&self, why: &str) {
+        self.ended.get_or_init(|| (Instant::now(), why.to_string()));
+        self.release();
+    }
+    fn check(&self) -> Result<(), CopyError> {
+        self.ended.get().map_or(Ok(()), |_| Err(CopyError::Ended))
+    }
+    /// Why its threads are not waited for any more.
+    fn hangs(&self) -> Option<String> {
+        let (since, why) = self.ended.get()?;
+        (PATIENCE <= since.elapsed()).then(|| {
+            let dir = self.dir.display();
+            format!("{why}; {dir} does not answer: what was written there goes when it does")
+        })
+    }
+
+    /// Ends it, if that is better than to go on.
+    fn look(&self, room: Room, now: u64) {
+        let asked = self.asked.load(Ordering::Relaxed);
+        match room {
+            Room::Ample if now < asked + FORSAKEN_US => {}
+            Room::Ample => self.end("the node that made it does not ask for it any more"),
+            Room::Reserve | Room::Nothing => self.end(&format!(
+                "{SHORT_OF_ROOM}, and what is still to be copied would have to stay there"
+            )),
+            Room::Failed => self.end("the disk of this node has failed"),
+        }
+    }
+
+    /// What its thread says; or why that is not waited for any more.
+    fn await_outcome(
+        &self,
+        outcome: &Receiver<Result<(), CopyError>>,
+        store: &Disk,
+    ) -> Result<(), CopyError> {
+        loop {
+            match outcome.recv_timeout(WATCH) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(CopyError::Failed("its thread has panicked".into()));
+                }
+                Err(RecvTimeoutError::Timeout) => self.look(store.room(), crate::clock::now()),
+            }
+            if let Some(why) = self.hangs() {
+                return Err(CopyError::Failed(why));
+            }
+        }
+    }
+
+    fn end_with(&self, outcome: Result<(), CopyError>, log: &NodeLog) {
+        self.release();
+        let id = self.id;
+        let ended = || self.ended.get().map(|(_, why)| why.clone()).unwrap_or_default();
+        let why = match outcome {
+            Ok(()) => {
+                let written = self.bytes_written.load(Ordering::Relaxed);
+                log.info(&format!("backup {id}: this node's part is done, {written} bytes"));
+                return self.set(BackupState::Done);
+            }
+            Err(CopyError::TooLate) => return self.set(BackupState::TooLate),
+            Err(CopyError::Ended) => ended(),
+            Err(CopyError::Failed(why)) => why,
+        };
+        log.warn(&format!("backup {id} failed: {why}"));
+        self.set(BackupState::Failed(why));
+    }
+
     /// What this node has written of it goes, and the directory, unless others have something in it.
     fn remove(&self) {
         for path in std::mem::take(&mut *lock(&self.files)) {
@@ -166,46 +310,47 @@ impl Run {
     }
 }
 
-fn copy_all(node: NodeId, store: &Disk, plan: &BackupPlan, run: &Run, log: &NodeLog) {
+/// Leaves nothing when it fails.
+fn copy_all(
+    node: NodeId,
+    store: &Disk,
+    plan: &BackupPlan,
+    run: &Run,
+    log: &NodeLog,
+) -> Result<(), CopyError> {
     let own = plan.contents.parts.iter().enumerate().filter(|(_, part)| part.node == node);
     let own: Vec<(usize, &BackupPart)> = own.collect();
-    let id = plan.contents.id;
-    let made = make_dir(node, &run.dir);
-    let mut outcome = made.map_err(CopyError::Failed);
-    if outcome.is_ok() {
-        log.info(&format!("backup {id} begins: {} parts to {}", own.len(), run.dir.display()));
-        let copied: Vec<Result<(), CopyError>> = std::thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (index, part) in own.iter().copied() {
-                threads.push(scope.spawn(move || copy_part(store, plan, index, part, run)));
-            }
-            let ended = threads.into_iter().map(|thread| thread.join());
-            ended
-                .map(|ended| match ended {
-                    Ok(ended) => ended,
-                    Err(_) => Err(CopyError::Failed("its thread has panicked".into())),
-                })
-                .collect()
+    make_dir(node, &run.dir).map_err(|why| {
+        run.remove();
+        CopyError::Failed(why)
+    })?;
+    let (id, dir) = (run.id, run.dir.display());
+    log.info(&format!("backup {id} begins: {} parts to {dir}", own.len()));
+    let copied: Vec<Result<(), CopyError>> = std::thread::scope(|scope| {
+        let threads = own.into_iter().map(|(index, part)| {
+            let copy = move || copy_part(store, plan, index, part, run);
+            std::thread::Builder::new().spawn_scoped(scope, copy)
         });
-        outcome = copied.into_iter().collect();
-        if outcome.is_err() || run.is_aborted.load(Ordering::Acquire) {
-            run.remove();
-        }
+        let threads: Vec<_> = threads.collect();
+        let ended = threads.into_iter().map(|thread| {
+            let copied = match thread.map(|thread| thread.join()) {
+                Ok(Ok(copied)) => copied,
+                Ok(Err(_)) => Err(CopyError::Failed("its thread has panicked".into())),
+                Err(error) => Err(CopyError::Failed(format!("cannot start a thread: {error}"))),
+            };
+            if let Err(CopyError::Failed(why)) = &copied {
+                // The others need not go on either.
+                run.end(why);
+            }
+            copied
+        });
+        ended.collect()
+    });
+    let outcome = run.check().and_then(|()| copied.into_iter().collect());
+    if outcome.is_err() {
+        run.remove();
     }
-    let written = run.bytes_written.load(Ordering::Relaxed);
-    let state = match outcome {
-        Ok(()) => {
-            log.info(&format!("backup {id}: this node's part is done, {written} bytes"));
-            BackupState::Done
-        }
-        Err(CopyError::TooLate) => BackupState::TooLate,
-        Err(CopyError::Aborted) => BackupState::Failed("it was aborted".into()),
-        Err(CopyError::Failed(why)) => {
-            log.warn(&format!("backup {id} failed: {why}"));
-            BackupState::Failed(why)
-        }
-    };
-    run.set(state);
+    outcome
 }
 
 /// Nobody's files are overwritten.
@@ -249,10 +394,10 @@ fn copy_part(
     let (part, at) = (own.part.0, plan.contents.at);
     let path = run.dir.join(file_name(own.node, part));
     let lock = plan.lock.as_ref().map(copy_lock);
-    let _held = store.hold_checkpoints(part);
+    run.hold(store, part)?;
     let up_to = store.durable(part);
     let (checkpoint, log_from) = oldest(store, part, at)?;
-    let mut follower = store.follow(part, log_from);
+    let mut follower = store.follow_held(part, log_from);
     let writer = CopyWriter::create(&path, lock.as_ref(), random::bytes())?;
     crate::backup::lock(&run.files).push(writer.temporary().to_path_buf());
     let mut out = Copying { writer, run, begun: Instant::now(), read: 0 };
@@ -298,6 +443,8 @@ fn copy_part(
         }
     }
     out.add(&CopyBlock::End { up_to: follower.place() })?;
+    out.writer.sync()?;
+    run.check()?;
     out.writer.end()?;
     crate::backup::lock(&run.files).push(path);
     Ok(())
@@ -330,9 +477,7 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     fn add(&mut self, block: &CopyBlock) -> Result<(), CopyError> {
-        if self.run.is_aborted.load(Ordering::Acquire) {
-            return Err(CopyError::Aborted);
-        }
+        self.run.check()?;
         let bytes = block.to_bytes();
         let before = self.writer.bytes();
         self.writer.add(&bytes)?;
@@ -368,5 +513,29 @@ mod tests {
         std::fs::write(path, "whole").unwrap();
         assert!(make_dir(node, &dir).unwrap_err().contains("there is a backup in"));
         assert_eq!(make_dir(NodeId(3), &dir), Ok(()), "others are others");
+    }
+
+    /// A run ends when the node that made it is gone, or the disk of rows is short of room; what was first counts.
+    #[test]
+    fn what_ends_a_run() {
+        let begun = || Run::new(1, Path::new("/nowhere"), 5);
+        let why = |run: &Run| run.ended.get().map(|(_, why)| why.clone());
+        let run = begun();
+        run.look(Room::Ample, 5 + FORSAKEN_US - 1);
+        assert!(why(&run).is_none() && run.check().is_ok());
+        run.look(Room::Ample, 5 + FORSAKEN_US);
+        assert!(why(&run).unwrap().contains("does not ask") && run.check().is_err());
+        run.look(Room::Reserve, 5);
+        assert!(why(&run).unwrap().contains("does not ask"));
+        assert_eq!(run.hangs(), None, "its threads are waited for first");
+        for (room, said) in [
+            (Room::Reserve, "short of room"),
+            (Room::Nothing, "short of room"),
+            (Room::Failed, "failed"),
+        ] {
+            let run = begun();
+            run.look(room, 5);
+            assert!(why(&run).unwrap().contains(said));
+        }
     }
 }

@@ -31,6 +31,8 @@ type Job = Pin<Box<dyn Future<Output = ()>>>;
 const BACKUPS_MAX: usize = 32;
 /// How often somebody who waits for a thread looks again.
 const POLL_MS: u64 = 1;
+/// A directory that has not said by then what is in it hangs: whoever asks waits a little longer.
+const ID_WAIT_MS: u64 = 2_000;
 /// How often tables are looked for that nobody fills any more.
 const UNFINISHED_INTERVAL_MS: u64 = 5_000;
 
@@ -76,7 +78,7 @@ impl Jobs {
 
     // Backups.
 
-    pub fn start_backup(
+    pub async fn start_backup(
         self: &Rc<Jobs>,
         client: &Client,
         request: &Value,
@@ -88,16 +90,25 @@ impl Jobs {
                 dir.display()
             ));
         }
-        if self.backups.borrow().iter().any(|backup| backup.outcome.borrow().is_none()) {
-            return Err("a backup is being made: wait for it, or ABORT BACKUP".into());
-        }
         let own_dir = || backup::default_dir(&self.shared.options.dir);
         let id = match request.get("id").and_then(Value::as_u64) {
             Some(id) => {
                 u32::try_from(id).ok().filter(|id| *id > 0).ok_or("a backup's id is 1 or more")?
             }
-            None => self.next_id(&dir.clone().unwrap_or_else(own_dir)),
+            None => {
+                let dir = dir.clone().unwrap_or_else(own_dir);
+                // What it is on may hang.
+                let last = move || last_id(&dir);
+                let there = on_thread_within(client, "backup ids", ID_WAIT_MS, last).await?;
+                let there = there.ok_or(
+                    "the directory of the backups does not answer: START BACKUP with an id, TO another one",
+                )?;
+                self.next_id(there)
+            }
         };
+        if self.backups.borrow().iter().any(|backup| backup.outcome.borrow().is_none()) {
+            return Err("a backup is being made: wait for it, or ABORT BACKUP".into());
+        }
         let secret = secret_of(request)?;
         let dir = dir.map(|dir| dir.display().to_string());
         let backup = Rc::new(Backup {
@@ -133,13 +144,9 @@ impl Jobs {
     }
 
     /// Greater than all that this node knows of.
-    fn next_id(&self, dir: &Path) -> u32 {
-        let there = std::fs::read_dir(dir).into_iter().flatten().flatten();
-        let there = there.filter_map(|entry| {
-            entry.file_name().to_str()?.strip_prefix("BACKUP-")?.parse::<u32>().ok()
-        });
+    fn next_id(&self, there: u32) -> u32 {
         let known = self.backups.borrow().iter().map(|backup| backup.id).max().unwrap_or(0);
-        there.max().unwrap_or(0).max(known).saturating_add(1)
+        there.max(known).saturating_add(1)
     }
 
     /// Those that this node has begun, the newest last.
@@ -159,6 +166,15 @@ impl Jobs {
         running.run.is_aborted.set(true);
         Ok(json!({ "ok": true, "id": running.id }))
     }
+}
+
+/// The greatest id of the backups in a directory.
+fn last_id(dir: &Path) -> u32 {
+    let there = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let ids = there.filter_map(|entry| {
+        entry.file_name().to_str()?.strip_prefix("BACKUP-")?.parse::<u32>().ok()
+    });
+    ids.max().unwrap_or(0)
 }
 
 impl Backup {
@@ -280,18 +296,30 @@ async fn on_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
+    let done = on_thread_within(client, name, u64::MAX, work).await?;
+    Ok(done.expect("it is waited for as long as it takes"))
+}
+
+/// None if it takes longer than so many milliseconds: then nobody waits for it any more.
+async fn on_thread_within<T: Send + 'static>(
+    client: &Client,
+    name: &str,
+    wait_ms: u64,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, String> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let spawned = std::thread::Builder::new().name(name.into()).spawn(move || {
         let _ = sender.send(work());
     });
     spawned.map_err(|error| format!("cannot start a thread: {error}"))?;
-    loop {
+    for _ in 0..wait_ms / POLL_MS {
         match receiver.try_recv() {
-            Ok(done) => return Ok(done),
+            Ok(done) => return Ok(Some(done)),
             Err(std::sync::mpsc::TryRecvError::Empty) => client.sleep_ms(POLL_MS).await,
             Err(std::sync::mpsc::TryRecvError::Disconnected) => {
                 return Err(format!("the thread {name} has panicked: the standard error says why"));
             }
         }
     }
+    Ok(None)
 }

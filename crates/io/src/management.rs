@@ -226,7 +226,7 @@ async fn answer_request(
             let asked = client.session().stop_node(node, restart).await;
             asked.map(|()| json!({ "ok": true })).map_err(|refusal| words(refusal, client))
         }
-        "start_backup" => jobs.start_backup(client, request),
+        "start_backup" => jobs.start_backup(client, request).await,
         "backups" => Ok(jobs.backups()),
         "abort_backup" => jobs.abort_backup(request),
         "restore" => jobs.start_restore(client, request),

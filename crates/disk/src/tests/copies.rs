@@ -151,6 +151,8 @@ fn a_growing_log_is_read() {
     let mut all = disk.follow(0, 0);
     let mut rest = disk.follow(0, middle);
     let held = disk.hold_checkpoints(0);
+    let (mut of_held, mut next_of_held) = (disk.follow_held(0, 0), 0);
+    let mut late = disk.follow_held(0, 0);
     // What the part itself needs no more.
     disk.begin_checkpoint(0);
     disk.begin_section(0, 1);
@@ -171,7 +173,8 @@ fn a_growing_log_is_read() {
     let (mut next_all, mut next_rest) = (0, 500);
     read(&mut all, &mut next_all);
     read(&mut rest, &mut next_rest);
-    assert_eq!((next_all, next_rest), (1_000, 1_000));
+    read(&mut of_held, &mut next_of_held);
+    assert_eq!((next_all, next_rest, next_of_held), (1_000, 1_000, 1_000));
     write(1_000, 1_300);
     read(&mut rest, &mut next_rest);
     assert_eq!((next_rest, rest.place()), (1_300, disk.end(0)));
@@ -180,8 +183,10 @@ fn a_growing_log_is_read() {
     rest.forget();
     drop(all);
     super::real::wait_until("what nobody reads has gone", || disk.log_bytes() < before);
+    let error = late.read(1, &mut |_, _| Ok(())).expect_err("it is kept no more").to_string();
+    assert!(error.contains("has gone"), "{error}");
     // Who has still to copy the log from its beginning, and was not there for a while, finds what there is.
-    drop((rest, disk));
+    drop((rest, of_held, late, disk));
     let disk = Disk::open(&Options { kept_from: Box::new(|_, _| Some(0)), ..options() }).unwrap();
     assert!(0 < disk.begin(0) && disk.begin(0) <= middle);
     let error = disk.follow(0, 0).read(1, &mut |_, _| Ok(())).expect_err("gone").to_string();
