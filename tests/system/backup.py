@@ -10,7 +10,7 @@ import time
 
 from cluster import wait_for
 from full import fill, log_of, small_device
-from power import SESSIONS, Writer, kill_all
+from power import SESSIONS, Writer, kill_all, rows_of
 
 TYPES = """
 CREATE DATABASE kinds; USE kinds;
@@ -67,7 +67,7 @@ def counts(writers):
 
 def check_prefix(cluster, node, at_least, at_most):
     """Of each writer the first rows, without a gap, as many in both tables; at least those and at most so many."""
-    left = [sorted((int(id), int(n)) for id, n in cluster.sql(node, f"SELECT id, n FROM d.{table}")) for table in ("a", "b")]
+    left = [rows_of(cluster, table, node) for table in ("a", "b")]
     assert left[0] == left[1], "half a transaction is there"
     for number in at_least:
         own = [row for id, row in left[0] if id // 1_000_000 == number]
@@ -131,6 +131,25 @@ def test_into_other_shapes(environment):
         print(f"    into {name}: {said.strip().splitlines()[-1]}", flush=True)
         other.destroy()
     cluster.destroy()
+
+
+def test_of_two_node_groups(environment):
+    """A backup under load of two node groups, over which many transactions go, in a cluster of one node: of each writer exactly what was
+    committed at one moment."""
+    cluster, first = with_writers(environment, "--data-nodes", 4, "--workers", 1)
+    writers = start_writers(cluster, first)
+    time.sleep(2)
+    before = counts(writers)
+    elsewhere = environment.path("elsewhere")
+    made = backup(cluster, f"1 TO '{elsewhere}'")
+    after = {number: count + 1 for number, count in counts(writers).items()}
+    assert len({node["node"] for node in made["nodes"]}) == 2, "one of each group"
+    time.sleep(0.5)
+    assert all(counts(writers)[number] > before[number] for number in first), "it goes on beside the load"
+    cluster.destroy()
+    other = environment.cluster("one", "--data-nodes", 1, "--workers", 1)
+    restore(other, os.path.join(elsewhere, "BACKUP-1"))
+    print(f"    {check_prefix(other, 2, before, after)} rows", flush=True)
 
 
 def test_parts_of_it(environment):

@@ -24,7 +24,8 @@ AMOUNT = 1000
 
 
 class Writer(threading.Thread):
-    """Writes its rows one after the other, each into two tables in one transaction, and notes when each was acknowledged."""
+    """Writes its rows one after the other, each into two tables in one transaction, and notes when each was acknowledged. Their keys are
+    different ones, so most transactions are of two shards."""
 
     def __init__(self, number, first, path, level):
         super().__init__(daemon=True)
@@ -55,7 +56,7 @@ class Writer(threading.Thread):
         id = self.number * 1_000_000 + row
         # Those with a commit token end with another request than the others.
         token = [f"SET skarv_commit_token = '{id}-{time.monotonic_ns()}'"] if self.number % 4 == 3 else []
-        for statement in (*token, "START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})", f"INSERT INTO d.b VALUES ({id}, {row})", "COMMIT"):
+        for statement in (*token, "START TRANSACTION", f"INSERT INTO d.a VALUES ({id}, {row})", f"INSERT INTO d.b VALUES ({-id}, {row})", "COMMIT"):
             answer = ask(session, statement)
             if answer.error is not None:
                 break
@@ -103,14 +104,16 @@ def kill_all(cluster):
     return began
 
 
-def rows_of(cluster, table):
-    return sorted((int(id), int(row)) for id, row in cluster.sql(2, f"SELECT id, n FROM d.{table}"))
+def rows_of(cluster, table, node=2):
+    """Those of the writers, by the first table's keys."""
+    return sorted((abs(int(id)), int(row)) for id, row in cluster.sql(node, f"SELECT id, n FROM d.{table}"))
 
 
 def check_left(writers, left, killed_at, level):
     """What is left of each writer's rows: the first of them, without a gap; all that was there when it began, and all that was
-    acknowledged, but for the last moment at the default level. Returns how many of the acknowledged are gone, and the next row of each."""
-    lost, next_rows = 0, {}
+    acknowledged, but for the last moment at the default level. Returns how long before each of the acknowledged was told that is gone, and
+    the next row of each writer."""
+    lost, next_rows = [], {}
     for writer in writers:
         own = [row for id, row in left if id // 1_000_000 == writer.number]
         assert own == list(range(len(own))), (writer.number, own[:5], len(own))
@@ -120,7 +123,7 @@ def check_left(writers, left, killed_at, level):
         # One more may have been committed that nobody heard of.
         assert new <= count + 1, (writer.number, new, count)
         gone = writer.acknowledged[new:]
-        lost += len(gone)
+        lost += [killed_at - at for _, at in gone]
         if level == "always":
             assert not gone, f"{len(gone)} acknowledged rows of writer {writer.number} are gone"
         else:
@@ -179,7 +182,7 @@ def kill_again_and_again(environment, level, rounds):
                    "CREATE TABLE d.b (id BIGINT PRIMARY KEY, n INT); CREATE TABLE d.bank (id INT PRIMARY KEY, amount INT)")
     cluster.sql(2, "INSERT INTO d.bank VALUES " + ", ".join(f"({id}, {AMOUNT})" for id in range(ACCOUNTS)))
     first = {number: 0 for number in range(SESSIONS)}
-    took, lost, told = [], 0, 0
+    took, lost, told = [], [], 0
     for _ in range(rounds):
         paths = cluster.sockets()
         writers = [Writer(number, first[number], paths[number % len(paths)], level) for number in first]
@@ -200,8 +203,11 @@ def kill_again_and_again(environment, level, rounds):
         told += check_lost(cluster, level, len(writers) + len(tellers))
         for table in ("d.a", "d.b", "d.bank"):
             cluster.desc(table)
-    print(f"    {rounds} times at {level}: {len(left)} rows, {lost} of the acknowledged gone, {told} lost by skarv.restart_info, "
-          f"up again in {max(took):.1f} s at most", flush=True)
+    if environment.full:
+        # What had got into the files of some node behind the last checkpoint is in most rounds much more than nothing.
+        assert (told > 0) == (level != "always") or not lost, (told, len(lost))
+    print(f"    {rounds} times at {level}: {len(left)} rows, {len(lost)} of the acknowledged gone, the oldest {max(lost, default=0):.2f} s before, "
+          f"{told} lost by skarv.restart_info, up again in {max(took):.1f} s at most", flush=True)
 
 
 def test_always_loses_nothing(environment):
