@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What a local checkpoint costs those beside it, and what the disk takes: updates of a table of a box of two data nodes, timed one by one.
 
-    checkpoint.py [--binary FILE] [--megabytes N] [--seconds N]
+    checkpoint.py [--binary FILE] [--megabytes N] [--seconds N] [--random]
 
 --megabytes  of rows of 200 bytes (default 200)
 --seconds    of updates (default 40)
+--random     rows of random bytes, which do not compress
 
 A checkpoint runs from when a file of it grows until the manifest names it: it is read back in between. Prints the 50th, 95th and 99th
 percentile of the updates that ended in such a time and of the others, with the ratio of the 99ths; and the most that a node's files of rows
@@ -37,12 +38,12 @@ def files_of(rows):
     return {path: os.path.getsize(path) for path in glob.glob(os.path.join(rows, "part-*", "*")) if os.path.exists(path)}
 
 
-def update(socket, count, until, times):
+def update(socket, count, until, times, x):
     session = Session(socket, "update")
     while time.monotonic() < until:
-        id, text = random.randrange(count), os.urandom(94).hex()
+        id, text = random.randrange(count), os.urandom(188 if x else 94).hex()
         began = time.monotonic()
-        answer = session.execute(f"UPDATE bench.t SET c = '{text}' WHERE id = {id}")
+        answer = session.execute(f"UPDATE bench.t SET c = {x}'{text}' WHERE id = {id}")
         ended = time.monotonic()
         if answer.error is not None:
             sys.exit(f"an update failed: {answer}")
@@ -85,6 +86,7 @@ def main():
     parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--random", action="store_true")
     options = parser.parse_args()
     place = tempfile.mkdtemp(prefix="skarv-bench-")
     data = os.path.join(place, "data")
@@ -95,9 +97,9 @@ def main():
         status = json.load(open(os.path.join(data, "cluster.json")))
         sockets = [node["socket"] for node in status["nodes"] if node["socket"]]
         subprocess.run(client(sockets[0]), text=True, check=True, input="CREATE DATABASE bench; CREATE TABLE bench.t "
-                       "(id INT PRIMARY KEY, k INT, c TEXT, KEY (k))")
+                       f"(id INT PRIMARY KEY, k INT, c {'BLOB' if options.random else 'TEXT'}, KEY (k))")
         share = count // CLIENTS
-        threads = [threading.Thread(target=fill, args=(sockets[index % 2], index * share, share, ROW_BYTES)) for index in range(CLIENTS)]
+        threads = [threading.Thread(target=fill, args=(sockets[index % 2], index * share, share, ROW_BYTES, options.random)) for index in range(CLIENTS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -105,7 +107,7 @@ def main():
         until = time.monotonic() + options.seconds
         times, running, most = [], [], {}
         directories = [os.path.join(data, f"node{id}.rows") for id in (2, 3)]
-        threads = [threading.Thread(target=update, args=(sockets[index % 2], count, until, times)) for index in range(CLIENTS)]
+        threads = [threading.Thread(target=update, args=(sockets[index % 2], count, until, times, "x" if options.random else "")) for index in range(CLIENTS)]
         threads.append(threading.Thread(target=watch, args=(directories, until, running, most)))
         for thread in threads:
             thread.start()

@@ -45,17 +45,19 @@ def client(socket):
     return ["mariadb", "--no-defaults", "--user=root", f"--socket={socket}", "--batch", "--skip-column-names"]
 
 
-def fill(socket, first, count, row_bytes):
-    """Rows as sysbench's: a key, a number with an index, and text that does not compress to nothing."""
+def fill(socket, first, count, row_bytes, is_random=False):
+    """Rows as sysbench's: a key, a number with an index, and text that does not compress to nothing; or bytes that do not compress at all."""
     process = subprocess.Popen(client(socket), stdin=subprocess.PIPE, text=True)
-    width = max(1, row_bytes - 12)
+    width = max(1, row_bytes - 12) * (2 if is_random else 1)
+    x = "x" if is_random else ""
     for begin in range(first, first + count, ROWS_PER_STATEMENT):
         end = min(begin + ROWS_PER_STATEMENT, first + count)
         text = os.urandom((width + 1) // 2 * 16).hex()
         rows = []
         for id in range(begin, end):
             at = (id - begin) % 15 * width
-            rows.append(f"({id},{id * 7919 % 1000003},'{text[at:at + width]}')")
+            own = os.urandom(width // 2).hex() if is_random else text[at:at + width]
+            rows.append(f"({id},{id * 7919 % 1000003},{x}'{own}')")
         process.stdin.write(f"INSERT INTO bench.t VALUES {','.join(rows)};\n")
     process.stdin.close()
     if process.wait() != 0:
