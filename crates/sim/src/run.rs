@@ -343,8 +343,14 @@ impl Cast {
                     let random = world.random().fork();
                     let client = world.client(*host);
                     let stage = Rc::clone(stage);
-                    let actor = Actor::new(self.actors, *index, *host, client, random, stage);
-                    world.spawn(*host, work.session(actor));
+                    let (id, ends) = (self.actors, Rc::clone(&stage));
+                    let actor = Actor::new(id, *index, *host, client, random, stage);
+                    let session = work.session(actor);
+                    let task = async move {
+                        session.await;
+                        ends.end(id);
+                    };
+                    world.spawn(*host, Box::pin(task));
                     self.actors += 1;
                     *index += 1;
                 }

@@ -32,8 +32,9 @@ pub struct Stage {
     troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
     /// When each actor last had what it asked for, and where it is.
     served: RefCell<BTreeMap<u64, (Address, Time)>>,
-    /// Those that went with their nodes.
+    /// Those that went with their nodes; and those that have ended by themselves, and ask for nothing.
     actors_lost: RefCell<BTreeSet<u64>>,
+    actors_ended: RefCell<BTreeSet<u64>>,
     failures: RefCell<Vec<String>>,
     event_last: Cell<u64>,
     /// Told when a node's schema is newer, and what sessions tell each other.
@@ -66,6 +67,7 @@ impl Stage {
             troubled: world.troubled(),
             served: RefCell::default(),
             actors_lost: RefCell::default(),
+            actors_ended: RefCell::default(),
             stopping: Cell::new(false),
             failures: RefCell::new(Vec::new()),
             event_last: Cell::new(0),
@@ -117,6 +119,9 @@ impl Stage {
             self.served.borrow_mut().extract_if(.., lost).map(|(id, _)| id).collect();
         self.actors_lost.borrow_mut().extend(lost);
     }
+    pub fn end(&self, actor: u64) {
+        self.actors_ended.borrow_mut().insert(actor);
+    }
     pub fn note_outcome(&self, outcome: TransactionOutcome) {
         let mut outcomes = self.outcomes.get();
         outcomes[outcome as usize] += 1;
@@ -154,7 +159,9 @@ impl Stage {
     pub fn longest_unserved(&self) -> Option<(Address, Time)> {
         let mut last: BTreeMap<(Address, Option<u64>), Time> = BTreeMap::new();
         let troubled = self.troubled.borrow();
-        for (actor, (host, at)) in self.served.borrow().iter() {
+        let ended = self.actors_ended.borrow();
+        for (actor, (host, at)) in self.served.borrow().iter().filter(|(id, _)| !ended.contains(id))
+        {
             let at = match troubled.get(&host.node) {
                 Some(None) => continue,
                 Some(Some(recovered)) => at.max(recovered),

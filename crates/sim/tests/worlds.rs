@@ -436,6 +436,13 @@ fn unanswered_in_turns(seed: u64) -> Options {
     options
 }
 
+/// What the members of a restart have lost is told to the voters, again and again, and not to one that is away: it would pile up for that one
+/// until who writes waits for it.
+#[test]
+fn a_voter_that_is_away_holds_up_nobody() {
+    expect_success(&Options::of_seed(455, 10).with_power_failures().with_deletions());
+}
+
 /// Every rule that can be switched off is missed by some oracle within a few short worlds.
 #[test]
 fn every_mutation_is_found() {

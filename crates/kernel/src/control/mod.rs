@@ -251,7 +251,7 @@ impl Control {
 
     fn lead_restart(&mut self, context: &mut Context<'_>) {
         let node_state = context.node.state();
-        self.restarts.follow(&node_state, context);
+        self.restarts.follow(&node_state, &self.leases, context);
         self.restarts.end_lossy(&self.state, &self.leases, context);
         if self.is_current_leader()
             && self.proposed == 0
@@ -294,8 +294,9 @@ impl Control {
             let message = NodeDead { node, incarnation };
             self.on_node_dead(context.address, &message, context);
             for voter in context.node.config.voters() {
-                if voter != context.address.node && voter != node {
-                    let address = Address { node: voter, worker: WorkerId(0) };
+                let address = Address { node: voter, worker: WorkerId(0) };
+                let is_other = voter != context.address.node && voter != node;
+                if is_other && !context.is_half_full(address, false) {
                     context.send(address, Message::NodeDead(message.clone()));
                 }
             }
@@ -424,9 +425,7 @@ impl Control {
         if context.now < self.register_next && self.registered_as == loaded {
             return;
         }
-        let is_heard = |voter: &NodeId| *voter == here || !self.leases.is_silent(*voter, context);
-        let mut voters = context.node.config.voters();
-        voters.retain(is_heard);
+        let voters = self.leases.voters_heard(context);
         if voters.is_empty() {
             return;
         }
