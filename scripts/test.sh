@@ -2,7 +2,7 @@
 # Installs what is needed, builds, and runs every test: style, unit and model tests, simulated clusters, and real
 # processes with real clients. Each runner prints its own closing line; the last line sums them up.
 #
-#   test.sh            everything; 58 minutes on two cores of two fifths of their usual speed, with nothing built before
+#   test.sh            everything; 29 minutes on two cores with nothing built before, 58 where they have two fifths of their usual speed
 #   test.sh --full     the system tests in their long form
 #
 #   SKARV_TEST_SEEDS   simulated clusters (default 250; those with faults of the disk 8/5 of it)
