@@ -1,6 +1,7 @@
 /* A device that fails, for a process that is started with this by LD_PRELOAD. In the directory that SKARV_FAILING_DEVICE names, the
  * files "read", "write" and "sync" each hold a part of a path: while such a file is there, that fails with EIO on files of such a path;
- * while "hang" is there, a sync of them does not end, and while "away" is there, neither does whatever names such a path. */
+ * while "hang" is there, a sync of them does not end, and while "away" is there, neither does to open, list, make or remove such
+ * a path. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

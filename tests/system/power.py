@@ -203,9 +203,9 @@ def kill_again_and_again(environment, level, rounds):
         told += check_lost(cluster, level, len(writers) + len(tellers))
         for table in ("d.a", "d.b", "d.bank"):
             cluster.desc(table)
-    if environment.full:
+    if environment.full and level != "always":
         # What had got into the files of some node behind the last checkpoint is in most rounds much more than nothing.
-        assert (told > 0) == (level != "always") or not lost, (told, len(lost))
+        assert told > 0, len(lost)
     print(f"    {rounds} times at {level}: {len(left)} rows, {len(lost)} of the acknowledged gone, the oldest {max(lost, default=0):.2f} s before, "
           f"{told} lost by skarv.restart_info, up again in {max(took):.1f} s at most", flush=True)
 

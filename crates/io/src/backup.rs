@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -67,6 +67,8 @@ struct Run {
     bytes_written: AtomicU64,
     /// When somebody asked last how far it is.
     asked: AtomicU64,
+    /// A thread of its own writes to the directory, or removes what is there, be it that nobody waits for it any more.
+    works: AtomicBool,
     /// Since when it has been to end before it is done, and why.
     ended: OnceLock<(Instant, String)>,
     /// What is still to be copied stays on the node's disk as long as these are here.
@@ -119,9 +121,19 @@ impl FileBackups {
         if runs.values().any(|other| other.is_running()) {
             return refused("another backup is being made: wait for it, or ABORT it");
         }
+        if runs.values().any(|other| other.dir == run.dir && other.works.load(Ordering::Acquire)) {
+            let dir = run.dir.display();
+            return refused(&format!(
+                "what another backup has written to {dir} is still being removed: wait, or choose another id"
+            ));
+        }
         while runs.len() >= RUNS_MAX {
-            let oldest = runs.iter().min_by_key(|(_, run)| run.begun).map(|(id, _)| *id);
-            runs.remove(&oldest.expect("there are some"));
+            let idle = runs.iter().filter(|(_, run)| !run.works.load(Ordering::Acquire));
+            let oldest = idle.min_by_key(|(_, run)| run.begun).map(|(id, _)| *id);
+            let Some(oldest) = oldest else {
+                return refused("the directories of too many backups do not answer");
+            };
+            runs.remove(&oldest);
         }
         runs.insert(plan.contents.run, Arc::clone(&run));
         drop(runs);
@@ -136,7 +148,13 @@ impl FileBackups {
         let (store, log, watched) =
             (Arc::clone(&self.store), Arc::clone(&self.log), Arc::clone(run));
         let (done, outcome) = channel();
-        let worked = spawn("backup", move || drop(done.send(work())));
+        let working = Arc::clone(run);
+        run.works.store(true, Ordering::Release);
+        let worked = spawn("backup", move || {
+            let outcome = work();
+            working.works.store(false, Ordering::Release);
+            let _ = done.send(outcome);
+        });
         let watching = worked.and_then(|()| {
             spawn("backup watch", move || {
                 let outcome = watched.await_outcome(&outcome, &store.disk);
@@ -191,6 +209,7 @@ impl Run {
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),
             asked: AtomicU64::new(now),
+            works: AtomicBool::new(false),
             ended: OnceLock::new(),
             held: Mutex::default(),
             files: Mutex::default(),
@@ -265,6 +284,7 @@ impl Run {
             match outcome.recv_timeout(WATCH) {
                 Ok(outcome) => return outcome,
                 Err(RecvTimeoutError::Disconnected) => {
+                    self.works.store(false, Ordering::Release);
                     return Err(CopyError::Failed("its thread has panicked".into()));
                 }
                 Err(RecvTimeoutError::Timeout) => self.look(store.room(), crate::clock::now()),
@@ -328,21 +348,21 @@ fn copy_all(
     log.info(&format!("backup {id} begins: {} parts to {dir}", own.len()));
     let copied: Vec<Result<(), CopyError>> = std::thread::scope(|scope| {
         let threads = own.into_iter().map(|(index, part)| {
-            let copy = move || copy_part(store, plan, index, part, run);
+            let copy = move || {
+                let copied = copy_part(store, plan, index, part, run);
+                if let Err(CopyError::Failed(why)) = &copied {
+                    // The others need not go on either.
+                    run.end(why);
+                }
+                copied
+            };
             std::thread::Builder::new().spawn_scoped(scope, copy)
         });
         let threads: Vec<_> = threads.collect();
-        let ended = threads.into_iter().map(|thread| {
-            let copied = match thread.map(|thread| thread.join()) {
-                Ok(Ok(copied)) => copied,
-                Ok(Err(_)) => Err(CopyError::Failed("its thread has panicked".into())),
-                Err(error) => Err(CopyError::Failed(format!("cannot start a thread: {error}"))),
-            };
-            if let Err(CopyError::Failed(why)) = &copied {
-                // The others need not go on either.
-                run.end(why);
-            }
-            copied
+        let ended = threads.into_iter().map(|thread| match thread.map(|thread| thread.join()) {
+            Ok(Ok(copied)) => copied,
+            Ok(Err(_)) => Err(CopyError::Failed("its thread has panicked".into())),
+            Err(error) => Err(CopyError::Failed(format!("cannot start a thread: {error}"))),
         });
         ended.collect()
     });
@@ -426,12 +446,17 @@ fn copy_part(
     let mut survey = Survey::default();
     while follower.place() < up_to {
         let mut entries = Vec::new();
-        follower.read(ENTRIES_BYTES as u64, &mut |place, bytes| {
+        let read = follower.read(ENTRIES_BYTES as u64, &mut |place, bytes| {
             let entry = DiskEntry::without_rows(bytes).map_err(|error| error.to_string())?;
             survey.add(place, &entry);
             entries.push((place, Bytes(bytes.to_vec())));
             Ok(())
-        })?;
+        });
+        if read.is_err() && log_from < store.log_begin(part) {
+            // It was about to go when it was looked for.
+            return Err(CopyError::TooLate);
+        }
+        read?;
         out.add(&CopyBlock::Entries(entries))?;
     }
     // Whoever restores it finds everything that was committed up to there, and can tell.

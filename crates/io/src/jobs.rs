@@ -32,7 +32,7 @@ const BACKUPS_MAX: usize = 32;
 /// How often somebody who waits for a thread looks again.
 const POLL_MS: u64 = 1;
 /// A directory that has not said by then what is in it hangs: whoever asks waits a little longer.
-const ID_WAIT_MS: u64 = 2_000;
+const ID_WAIT_US: u64 = 2_000_000;
 /// How often tables are looked for that nobody fills any more.
 const UNFINISHED_INTERVAL_MS: u64 = 5_000;
 
@@ -99,7 +99,7 @@ impl Jobs {
                 let dir = dir.clone().unwrap_or_else(own_dir);
                 // What it is on may hang.
                 let last = move || last_id(&dir);
-                let there = on_thread_within(client, "backup ids", ID_WAIT_MS, last).await?;
+                let there = on_thread_within(client, "backup ids", ID_WAIT_US, last).await?;
                 let there = there.ok_or(
                     "the directory of the backups does not answer: START BACKUP with an id, TO another one",
                 )?;
@@ -300,26 +300,29 @@ async fn on_thread<T: Send + 'static>(
     Ok(done.expect("it is waited for as long as it takes"))
 }
 
-/// None if it takes longer than so many milliseconds: then nobody waits for it any more.
+/// None if it takes longer than so many microseconds: then nobody waits for it any more.
 async fn on_thread_within<T: Send + 'static>(
     client: &Client,
     name: &str,
-    wait_ms: u64,
+    wait_us: u64,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, String> {
+    let began = clock::now();
     let (sender, receiver) = std::sync::mpsc::channel();
     let spawned = std::thread::Builder::new().name(name.into()).spawn(move || {
         let _ = sender.send(work());
     });
     spawned.map_err(|error| format!("cannot start a thread: {error}"))?;
-    for _ in 0..wait_ms / POLL_MS {
+    loop {
         match receiver.try_recv() {
             Ok(done) => return Ok(Some(done)),
-            Err(std::sync::mpsc::TryRecvError::Empty) => client.sleep_ms(POLL_MS).await,
+            Err(std::sync::mpsc::TryRecvError::Empty) if clock::now() - began < wait_us => {
+                client.sleep_ms(POLL_MS).await;
+            }
+            Err(std::sync::mpsc::TryRecvError::Empty) => return Ok(None),
             Err(std::sync::mpsc::TryRecvError::Disconnected) => {
                 return Err(format!("the thread {name} has panicked: the standard error says why"));
             }
         }
     }
-    Ok(None)
 }

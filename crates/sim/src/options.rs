@@ -242,6 +242,9 @@ pub struct FullDisk {
     pub lasts: Time,
 }
 
+/// A node that is away may be told so much, for whom half as much is kept at most of what is said again and again.
+const CHANNEL_BYTES_MIN: usize = 64 << 10;
+
 impl Options {
     /// What a seed stands for.
     pub fn of_seed(seed: u64, seconds: u64) -> Options {
@@ -447,6 +450,9 @@ impl Options {
         };
         self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
         self.late_per_mille = 200;
+        // What a restart has lost is told in one message.
+        let channel = &mut self.channel;
+        channel.unacked_bytes_max = channel.unacked_bytes_max.max(CHANNEL_BYTES_MIN);
         self.write_max = random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND);
         if random.chance(700) {
             self.log_growth_max = Some(random.logarithmic(1, 3_000));

@@ -178,15 +178,6 @@ impl Leases {
         }
     }
 
-    /// This node, if it is one, and the others that are not silent: what all voters are told again and again would only pile up for one
-    /// that is away, and in the end hold up who writes.
-    pub fn voters_heard(&self, context: &Context<'_>) -> Vec<NodeId> {
-        let here = context.address.node;
-        let mut voters = context.node.config.voters();
-        voters.retain(|voter| *voter == here || !self.is_silent(*voter, context));
-        voters
-    }
-
     /// The node that is about to stop, as far as this one has heard. One that has not said so for a while has stopped, or died.
     pub fn stopping(&self, context: &Context<'_>) -> Option<NodeId> {
         let own = context.node.is_stopping().then_some(context.node.node);

@@ -251,7 +251,7 @@ impl Control {
 
     fn lead_restart(&mut self, context: &mut Context<'_>) {
         let node_state = context.node.state();
-        self.restarts.follow(&node_state, &self.leases, context);
+        self.restarts.follow(&node_state, context);
         self.restarts.end_lossy(&self.state, &self.leases, context);
         if self.is_current_leader()
             && self.proposed == 0
@@ -425,7 +425,9 @@ impl Control {
         if context.now < self.register_next && self.registered_as == loaded {
             return;
         }
-        let voters = self.leases.voters_heard(context);
+        let is_heard = |voter: &NodeId| *voter == here || !self.leases.is_silent(*voter, context);
+        let mut voters = context.node.config.voters();
+        voters.retain(is_heard);
         if voters.is_empty() {
             return;
         }

@@ -406,7 +406,7 @@ impl Restarts {
     }
 
     /// As a member of a restart: loads the rows, and says so when that is done.
-    pub fn follow(&mut self, state: &ControlState, leases: &Leases, context: &mut Context<'_>) {
+    pub fn follow(&mut self, state: &ControlState, context: &mut Context<'_>) {
         let started = *self.started.get_or_insert(context.now);
         let Some(restart) = &state.restart else { return };
         let (here, incarnation) = (context.address.node, context.node.incarnation);
@@ -431,9 +431,12 @@ impl Restarts {
             let loaded =
                 NodeLoaded { waited_us, loaded_us: load_ended - self.load_began, ..loaded };
             let message = RowsLoaded { incarnation, begun: restart.begun, loaded, lost_first };
-            for node in leases.voters_heard(context) {
+            for node in context.node.config.voters() {
                 let to = Address { node, worker: WorkerId(0) };
-                context.send(to, Message::RowsLoaded(message.clone()));
+                // The leader may be one that is let in when the restart is done; for one that is away it would pile up.
+                if !context.is_half_full(to, true) {
+                    context.send(to, Message::RowsLoaded(message.clone()));
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use types::Table;
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, Stage};
+use crate::stage::{Actor, Disturbance, Stage};
 use crate::tables::{autocommit, delete, insert, integers};
 
 const NAMES: [&str; 2] = ["deletions_a", "deletions_b"];
@@ -96,9 +96,10 @@ async fn run(mut actor: Actor, actors: Rc<RefCell<BTreeMap<i64, Done>>>) {
     for number in 0..=ROWS {
         actors.borrow_mut().get_mut(&id).expect("just made").asked += 1;
         session.next_statement();
-        if session.execute(autocommit(ops, 1_000)).await.is_err() {
+        let done = session.execute(autocommit(ops, 1_000)).await;
+        if done.is_err() {
             // What is deleted next would not be the first that is left.
-            return;
+            return actor.ended("deletions", &done.map(|_| ()), Disturbance::None, 1_000);
         }
         let at = actor.stage.next_event();
         actors.borrow_mut().get_mut(&id).expect("just made").acknowledged.push(at);

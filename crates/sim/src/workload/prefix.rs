@@ -14,7 +14,7 @@ use types::Table;
 use super::{Task, Work};
 use crate::contents::Contents;
 use crate::random::Random;
-use crate::stage::{Actor, Stage};
+use crate::stage::{Actor, Disturbance, Stage};
 use crate::tables::{autocommit, insert, integers, read, row_read};
 
 const NAMES: [&str; 2] = ["prefix_a", "prefix_b"];
@@ -121,8 +121,9 @@ async fn run(actor: Actor, history: Rc<RefCell<History>>) {
     let mut session = client.session();
     let mut actor = actor;
     let id = actor.id as i64;
-    if look(&actor, &mut session, &history).await.is_err() {
-        return;
+    let looked = look(&actor, &mut session, &history).await;
+    if looked.is_err() {
+        return actor.ended("prefix", &looked, Disturbance::None, 1_000);
     }
     {
         let mut history = history.borrow_mut();
@@ -160,7 +161,9 @@ async fn run(actor: Actor, history: Rc<RefCell<History>>) {
                 actor.acknowledged();
             }
             // Its next row would leave a gap.
-            Err(_) => return,
+            refused => {
+                return actor.ended("prefix", &refused.map(|_| ()), Disturbance::None, 1_000);
+            }
         }
     }
 }
