@@ -288,7 +288,8 @@ def test_backup_hangs(environment):
 
     def begin(id, is_begun):
         assert cluster.mgm(f"START BACKUP {id} TO '{elsewhere}' NOWAIT").returncode == 0
-        wait_for("it has begun", lambda: is_begun({node["node"]: node for node in state_of(id)["nodes"]}))
+        # There are none before its global checkpoint is done.
+        wait_for("it has begun", lambda: (nodes := {node["node"]: node for node in state_of(id)["nodes"]}) and is_begun(nodes))
         assert state_of(id)["state"] == "running", state_of(id)
 
     def abort(id):
