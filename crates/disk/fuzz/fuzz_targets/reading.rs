@@ -4,6 +4,8 @@
 //!   for each file: name u8, an index of NAMES | length u16 | bytes
 //! ```
 
+use std::path::Path;
+
 use disk::{Disk, Options};
 
 pub const NAMES: [&str; 8] = [
@@ -16,6 +18,20 @@ pub const NAMES: [&str; 8] = [
     "rows-0000000001",
     "rows-0000000002",
 ];
+
+/// Of a store of one part, with short files.
+pub fn options(dir: &Path) -> Options {
+    Options {
+        dir: dir.to_path_buf(),
+        parts: 1,
+        file_bytes: 4_096,
+        spares_max: 1,
+        reserve: 0,
+        checkpoint_bytes_per_second: u64::MAX,
+        seed: 7,
+        kept_from: Box::new(|_, _| None),
+    }
+}
 
 /// Opens it, and reads everything in it. Returns how many blocks of checkpoints and records of the log there are, if it can be opened.
 pub fn read(bytes: &[u8]) -> Option<(usize, usize)> {
@@ -30,17 +46,7 @@ pub fn read(bytes: &[u8]) -> Option<(usize, usize)> {
         rest = next;
     }
     std::fs::write(dir.path().join("made"), "1\n").unwrap();
-    let options = Options {
-        dir: dir.path().to_path_buf(),
-        parts: 1,
-        file_bytes: 4_096,
-        spares_max: 1,
-        reserve: 0,
-        checkpoint_bytes_per_second: u64::MAX,
-        seed: 7,
-        kept_from: Box::new(|_, _| None),
-    };
-    let disk = Disk::open(&options).ok()?;
+    let disk = Disk::open(&options(dir.path())).ok()?;
     let mut blocks = 0;
     for found in disk.checkpoints(0) {
         let _ = disk.read_checkpoint(0, found.number, &mut |_| {

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use disk::Disk;
 use disk::copy::{CopyWriter, Lock};
-use disk::{Disk, Options};
 use protocol::backup::{ArchiveContents, CopyBlock};
 use protocol::disk::{CheckpointBlockWriter, CheckpointContents, CheckpointSection, DiskEntry};
 use protocol::message::{Record, RecordKind, Write};
@@ -81,17 +81,7 @@ fn add_file(seed: &mut Vec<u8>, name: usize, bytes: &[u8]) {
 
 fn store() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        dir: dir.path().to_path_buf(),
-        parts: 1,
-        file_bytes: 4_096,
-        spares_max: 1,
-        reserve: 0,
-        checkpoint_bytes_per_second: u64::MAX,
-        seed: 7,
-        kept_from: Box::new(|_, _| None),
-    };
-    let disk = Disk::open(&options).unwrap();
+    let disk = Disk::open(&reading::options(dir.path())).unwrap();
     disk.start(Arc::new(|_| ()), Arc::new(|why| panic!("{why}")), Arc::new(|| ()), || ()).unwrap();
     for _ in 0..RECORDS / entries().len() {
         for entry in entries() {
