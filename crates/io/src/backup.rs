@@ -155,6 +155,9 @@ impl FileBackups {
             working.works.store(false, Ordering::Release);
             let _ = done.send(outcome);
         });
+        if worked.is_err() {
+            run.works.store(false, Ordering::Release);
+        }
         let watching = worked.and_then(|()| {
             spawn("backup watch", move || {
                 let outcome = watched.await_outcome(&outcome, &store.disk);
