@@ -203,7 +203,10 @@ impl SequencerBlock {
         let here = context.address.node;
         for node in context.state.data_nodes().into_iter().filter(|node| *node != here) {
             let first = Address { node, worker: WorkerId(0) };
-            context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon, time }));
+            // The last of a group is not excluded when it dies, and each of these is worth all before it.
+            if !context.is_half_full(first, false) {
+                context.send(first, Message::HorizonAdvanced(HorizonAdvanced { horizon, time }));
+            }
         }
     }
 

@@ -260,6 +260,8 @@ transcripts! {
         locks_of_all_nodes;
     restart:
         damage_in_one_group
+        leader_is_a_stranger
+        voter_away
         damage_of_the_only_one
         damage_of_the_only_closed
         damage_while_loading
@@ -288,6 +290,7 @@ transcripts! {
         session_closes_before_its_snapshot_comes
         timestamps_after_locks;
     takeover:
+        told_to_a_voter_that_is_away
         backup_dies
         behind_the_exclusion
         committed
