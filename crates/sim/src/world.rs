@@ -132,7 +132,10 @@ const LEAVE_MAX: Time = 5 * SECOND;
 /// do not come.
 const OUTAGE_MAX: Time = 3 * SECOND;
 const LATE_MAX: Time = 10 * SECOND;
-const RESTART_MAX: Time = 8 * SECOND;
+const RESTART_MAX: Time = 8 * SECOND + LOAD_MAX;
+
+/// Longer than a member may be silent.
+const LOAD_MAX: Time = 2 * SECOND;
 
 /// A crash that has happened.
 #[derive(Clone, Copy, Debug)]
@@ -226,8 +229,11 @@ enum Event {
     Room(NodeId, Room),
     /// The node's next local checkpoint cannot be read back as it was written.
     Spoil(NodeId),
-    /// What this boot loads is damaged.
-    LoadFails(NodeId, Incarnation),
+    /// This boot of worker 0's node has loaded its rows, or sees that they are damaged.
+    LoadEnds {
+        to: Address,
+        incarnation: Incarnation,
+    },
     Open(ConnectionId),
     /// Some connection is cut, and the next cut is planned.
     Cut,
@@ -256,13 +262,13 @@ impl Event {
             | Event::Local { to, .. }
             | Event::Written { to, .. }
             | Event::Stored { to, .. }
+            | Event::LoadEnds { to, .. }
             | Event::NodeDied { to, .. } => Some(*to),
             Event::Open(_)
             | Event::Cut
             | Event::PowerFails
             | Event::Room(..)
             | Event::Spoil(_)
-            | Event::LoadFails(..)
             | Event::Crash(_)
             | Event::Ends(_)
             | Event::Restart(_)
@@ -582,7 +588,12 @@ impl World {
             Event::PowerFails => self.lose_power(),
             Event::Room(node, room) => self.set_room(node, room),
             Event::Spoil(node) => self.spoil_checkpoint(node),
-            Event::LoadFails(node, incarnation) => self.fail_load(node, incarnation),
+            Event::LoadEnds { to, incarnation } => {
+                if self.nodes[&to.node].incarnation == incarnation {
+                    self.trace.add(15 << 32 | key_of(to));
+                    self.end_load(to.node);
+                }
+            }
             Event::Open(id) => {
                 if self.network.open(id) {
                     self.trace.add(5 << 32 | key_of(id.low) ^ key_of(id.high).rotate_left(16));
@@ -726,13 +737,11 @@ impl World {
                 self.log.push(format!("{} us, {address:?}: {line}", self.now));
             }
         }
-        if std::mem::take(&mut outbox.load) && !self.finds_damage(address.node) {
-            let node = &self.nodes[&address.node];
-            self.counts.loads += u64::from(node.state().restart.is_none());
-            for part in 0..node.parts() {
-                let loaded = node.load_part(part).expect("the disk gives back what it was given");
-                node.part_is_loaded(loaded, 0);
-            }
+        if std::mem::take(&mut outbox.load) {
+            let incarnation = self.nodes[&address.node].incarnation;
+            let to = Address { node: address.node, worker: WorkerId(0) };
+            let at = self.now + self.random.logarithmic(MILLISECOND / 10, LOAD_MAX);
+            self.schedule(at, Event::LoadEnds { to, incarnation });
         }
         if std::mem::take(&mut outbox.has_left) {
             self.end_leave(address.node, true);

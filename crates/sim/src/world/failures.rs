@@ -6,13 +6,13 @@ use std::sync::Arc;
 use kernel::{Input, Store, Time};
 use protocol::control::ControlState;
 use protocol::message::Room;
-use types::{Address, Incarnation, NodeId, WorkerId};
+use types::{Address, NodeId, WorkerId};
 
 use super::{
     Event, HASTY_PAUSE, LATE_MAX, LEAVE_MAX, Lost, OUTAGE_MAX, RESTART_MAX, World, boot, disk_of,
 };
 use crate::options::{
-    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, SECOND, STALL_FOUND_OUT_MAX,
+    CRASH_TOLD_SPREAD, Crash, FOUND_OUT_MAX, Failure, MILLISECOND, STALL_FOUND_OUT_MAX,
 };
 use crate::random::Random;
 
@@ -264,27 +264,24 @@ impl World {
         }
     }
 
-    /// Are the rows that the node is to load damaged? Then it sees that some time.
-    pub(super) fn finds_damage(&mut self, node: NodeId) -> bool {
-        let is_damaged = self.damaged.contains(&node);
-        if is_damaged {
-            let at = self.now + self.random.logarithmic(MILLISECOND / 10, SECOND);
-            self.schedule(at, Event::LoadFails(node, self.nodes[&node].incarnation));
+    /// A node has its rows, or sees that they are damaged.
+    pub(super) fn end_load(&mut self, node: NodeId) {
+        if self.damaged.remove(&node) {
+            return self.fail_load(node);
         }
-        is_damaged
+        let node = &self.nodes[&node];
+        self.counts.loads += u64::from(node.state().restart.is_none());
+        for part in 0..node.parts() {
+            let loaded = node.load_part(part).expect("the disk gives back what it was given");
+            node.part_is_loaded(loaded, 0);
+        }
     }
 
     /// The process ends, and the next one puts its rows aside.
-    pub(super) fn fail_load(&mut self, node: NodeId, incarnation: Incarnation) {
-        let Some(shared) = self.nodes.get(&node).filter(|one| one.incarnation == incarnation)
-        else {
-            return;
-        };
-        let state = shared.state();
+    fn fail_load(&mut self, node: NodeId) {
+        let state = self.nodes[&node].state();
         let failed_in = state.restart.as_ref().map(|_| state.lineage);
         self.load_failed_in = self.load_failed_in.max(failed_in);
-        self.damaged.remove(&node);
-        self.trace.add(15 << 32 | u64::from(node.0));
         self.print(Address { node, worker: WorkerId(0) }, || "its rows are damaged".into());
         self.counts.failed_loads += 1;
         disk_of(&mut self.disks, node).lose_rows();
