@@ -8,8 +8,8 @@ use crate::DiskError;
 use crate::files::Files;
 
 /// Of all that a part's files hold; a part of another version is refused by name, by its manifest. In version 1 a checkpoint was one file,
-/// in 2 all lengths had four bytes, and in 3 the log had no blocks.
-pub const VERSION: u32 = 4;
+/// in 2 all lengths had four bytes, in 3 the log had no blocks, and in 4 a checkpoint's contents said less of its sections.
+pub const VERSION: u32 = 5;
 /// What is read and written past the system's cache begins and ends at a multiple of this, in the file and in memory. Where a device has
 /// larger blocks that is refused.
 pub const DEVICE_BLOCK: usize = 4_096;

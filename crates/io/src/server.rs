@@ -481,7 +481,7 @@ fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
 
 /// What was loaded of a part of the disk, for the log.
 fn loaded_text(part: u16, loaded: &PartLoaded, took: Duration) -> String {
-    let PartLoaded { rows, row_bytes, entries, entry_bytes, lost } = loaded;
+    let PartLoaded { rows, row_bytes, entries, entry_bytes, lost, .. } = loaded;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let (rows_size, log_size) = (megabytes(*row_bytes), megabytes(*entry_bytes));
     let seconds = took.as_secs_f64();

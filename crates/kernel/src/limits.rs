@@ -57,18 +57,22 @@ pub const KEPT_PER_WRITE: usize = 256;
 /// A node that loads its rows ends while so many bytes of its memory are free beside what the next row takes.
 pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
-/// A local checkpoint is not begun before a part's log has grown by so many bytes: with few rows most of what the disk costs is that they
-/// are written again and again. So a part of 200 MB of rows comes to up to two and a half times that on the disk
-/// (tests/bench/checkpoint.py).
+/// A part's log grows by so many bytes at least until all of its rows are written again: with few rows most of what the disk costs is that.
 pub const LOG_GROWTH_MIN: u64 = 120 << 20;
 /// Where there is no room for more log it is begun sooner: it frees files of the log.
 pub const LOG_GROWTH_SHORT_OF_ROOM: u64 = 64 << 20;
+
+/// In so many turns all rows of a part are written to local checkpoints again, and in a turn rows that take so many bytes at least.
+pub const CHECKPOINT_TURNS: u64 = 8;
+pub const CHECKPOINT_TURN_BYTES_MIN: u64 = 16 << 20;
 
 /// A local checkpoint is written at least so fast, on each worker: 1 GiB in two minutes, and some 5 % of a core.
 pub const CHECKPOINT_BYTES_PER_SECOND_MIN: u64 = 8 << 20;
 /// Rows are copied for a local checkpoint so many at a time, or so many bytes: who asks for something meanwhile waits for some 10 us.
 pub const CHECKPOINT_ROWS_MAX: usize = 16;
 pub const CHECKPOINT_BYTES_MAX: usize = 16 << 10;
+/// Where sections are small, so that even a few rows are several.
+pub const CHECKPOINT_ROWS_SMALL: usize = 4;
 /// Rows of a local checkpoint are compressed so many bytes at a time.
 pub const CHECKPOINT_BLOCK_BYTES: usize = 128 << 10;
 

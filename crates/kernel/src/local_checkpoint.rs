@@ -1,46 +1,51 @@
-//! Local checkpoints: now and then each worker writes the rows of its shards to its part of the disk, so that the log before that can go.
+//! Local checkpoints: now and then each worker writes rows of its shards to its part of the disk, so that the log before that can go.
 //!
 //! Rows are taken a few at a time beside the load, as they are in the log at that moment, so a checkpoint is of no one moment: with it
-//! belongs the log from where the shard's part of it was begun, and of that whatever is newer than the row that was copied. What had not
+//! belongs the log from where its oldest rows were copied, and of that whatever is newer than the row that was copied. What had not
 //! ended then is in the log from its first record on.
 //!
-//! It is written in sections, one for a table's rows in a shard. Where nothing of them has changed since the section of the checkpoint
-//! before was begun, that one is kept: a partition remembers the section that has its rows, until one of them changes, be it by something
-//! that is pending; and what was pending while it was copied, and may not be in it, has it forgotten too.
+//! It is written in sections, a range of keys of a table in a shard each, and the next one keeps what it can:
+//!
+//! - Sections whose table has not changed in the shard since they were begun are as good as new. A partition remembers the first of them,
+//!   until a row changes, be it by something that is pending; and what was pending while it was copied, and may not be in it, has it
+//!   forgotten too.
+//! - Of the others, those that were copied last, with the log that belongs with them. So checkpoints *take turns*: each writes the oldest
+//!   eighth of what has changed again, and gives the log back that only that needed. On the disk there are the rows, an eighth of them a
+//!   second time, and the log of one round.
 //!
 //! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). What cannot be read back as it was written never becomes one. It is
-//! begun when the log has grown by seven sixteenths of what the rows take, so a part that nobody writes to is never written again; where
-//! the disk is short of room sooner, because it frees the log. It takes its time: whoever is served meanwhile should not notice. Its rows
-//! are copied when the log has grown by five eighths of that again.
+//! that is left, those before it go, and the log before it (R19). What cannot be read back as it was written never becomes one. A round
+//! takes as long as the log grows by seven sixteenths of what the rows take, so a part that nobody writes to is never written again; where
+//! the disk is short of room less, because it frees the log. It takes its time: whoever is served meanwhile should not notice. The rows of
+//! a turn are copied when the log has grown by five eighths of what it may in that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use protocol::disk::{CheckpointBlockWriter, CheckpointContents, CheckpointSection};
+use protocol::disk::{CheckpointContents, CheckpointSection};
 use protocol::message::Room;
 use types::wire::Wire;
 use types::{ShardId, TableId, Timestamp};
 
+use self::running::Running;
 use crate::limits::{
-    CHECKPOINT_BLOCK_BYTES, CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_PAUSE_US,
-    CHECKPOINTS_REFUSED_MAX,
+    CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_PAUSE_US, CHECKPOINTS_REFUSED_MAX,
 };
 use crate::node::Mutation;
-use crate::participant::{self, Shard};
+use crate::participant;
 use crate::store::Store;
 use crate::worker::{Context, Time};
+
+mod running;
 
 #[derive(Default)]
 pub struct LocalCheckpoints {
     running: Option<Running>,
     ended: Option<Ended>,
-    /// Of the checkpoints that there are; None until the first is begun.
-    sections: Option<BTreeMap<u64, CheckpointSection>>,
+    /// The last one that may be relied on; not known until the first is begun.
+    last: Option<Last>,
     /// The number of the last section that was begun, or found.
     section_last: u64,
-    /// Where the log began that belongs with the last one.
-    log_from: u64,
     /// The last one was given up: none is begun before this.
     begin_next: Time,
     has_told_no_room: bool,
@@ -48,29 +53,14 @@ pub struct LocalCheckpoints {
     refused: u32,
 }
 
-struct Running {
-    contents: CheckpointContents,
-    log_from: u64,
-    /// Shards to be written, the one that is being written first.
-    left: Vec<ShardId>,
-    is_in_shard: bool,
-    /// The last table of it that was written, or kept.
-    done: Option<TableId>,
-    table: Option<RunningTable>,
-    pace: Pace,
-    /// A message that goes on is on its way to this worker.
-    is_going_on: bool,
-}
-
-/// The table that is being written.
-struct RunningTable {
-    section: CheckpointSection,
-    /// Rows up to this key are.
-    after: Option<Vec<u8>>,
-    block: CheckpointBlockWriter,
-    /// A block has been given to the disk.
-    is_begun: bool,
-    has_pending: bool,
+/// What the next checkpoint may keep.
+#[derive(Default)]
+struct Last {
+    newest: Timestamp,
+    /// In the order of their keys.
+    sections: BTreeMap<(ShardId, TableId), Vec<CheckpointSection>>,
+    /// Where the log ended when it was begun.
+    log_end: u64,
 }
 
 /// How fast a checkpoint is written.
@@ -100,8 +90,10 @@ struct Ended {
     /// The number of the one before it, if there is one.
     before: Option<u64>,
     contents: CheckpointContents,
-    /// Its log, up to where the last of its shards begins.
+    /// Its log, up to where the last of its shards was begun.
     log: Range<u64>,
+    /// Where that ended when it was begun.
+    log_end: u64,
     /// All its logs are closed behind where it begins, and at its newest row or later, at this.
     closed_at: Option<Timestamp>,
 }
@@ -118,13 +110,27 @@ pub(crate) struct RowsCopied {
     pub next_after: Option<Vec<u8>>,
 }
 
+/// A table of a shard, for a local checkpoint.
+pub(crate) struct TableSaved {
+    pub table: TableId,
+    pub rows: u64,
+    /// Sections from this one on have its rows as they are.
+    pub saved: Option<u64>,
+}
+
+impl TableSaved {
+    fn is_in(&self, section: &CheckpointSection) -> bool {
+        self.saved.is_some_and(|first| first <= section.number)
+    }
+}
+
 impl LocalCheckpoints {
     /// Begins one when it is time, and relies on the last one when it may.
     pub(crate) fn on_tick(&mut self, context: &mut Context<'_>) {
         let Some(store) = context.node.store.clone() else { return };
         let part = context.address.worker;
         if let Some(ended) = &mut self.ended {
-            let Ended { before, contents, log, closed_at } = ended;
+            let Ended { before, contents, log, log_end, closed_at } = ended;
             if closed_at.is_none() {
                 *closed_at = participant::closed_behind(contents, context);
             }
@@ -138,9 +144,9 @@ impl LocalCheckpoints {
                 && log.end <= store.durable(part)
             {
                 store.accept_checkpoint(part, number);
-                self.log_from = log.start;
-                self.sections = Some(by_number(std::mem::take(&mut contents.sections)));
-                self.ended = None;
+                let log_end = *log_end;
+                let contents = self.ended.take().expect("just seen").contents;
+                self.last = Some(Last::new(contents, log_end));
                 self.has_told_no_room = false;
                 self.refused = 0;
             } else if written == *before && !is_writing {
@@ -148,15 +154,13 @@ impl LocalCheckpoints {
                 self.on_given_up(store.checkpoint_refused(part), context);
             }
         }
-        let grown = store.end(part).saturating_sub(self.log_from.max(store.begin(part)));
-        let is_short = context.node.room_of(context.address.node) != Room::Ample;
-        let growth_max = context.node.log_growth_max(is_short);
-        if growth_max <= grown
+        let growth = Growth::of(store.as_ref(), self.last.as_ref(), context);
+        if growth.is_due()
             && self.begin_next <= context.now
             && self.running.is_none()
             && self.ended.is_none()
         {
-            self.begin(growth_max, context);
+            self.begin(growth, context);
         }
         if self.running.as_ref().is_some_and(|running| !running.is_going_on) {
             self.go_on(context);
@@ -191,52 +195,53 @@ impl LocalCheckpoints {
         context.outbox.log.push(said);
     }
 
-    fn begin(&mut self, growth_max: u64, context: &mut Context<'_>) {
+    fn begin(&mut self, growth: Growth, context: &mut Context<'_>) {
         let left = participant::owned_shards(context);
         if left.is_empty() || participant::is_filled_here(context) {
             return;
         }
         let store = context.node.store.as_ref().expect("the caller looked");
         let part = context.address.worker;
-        if self.sections.is_none() {
-            let found = store.checkpoints(part).into_iter();
-            // What it does not understand it does not keep: with such contents no restart was begun here.
-            let contents =
-                found.filter_map(|one| CheckpointContents::from_bytes(&one.contents).ok());
-            let sections = by_number(contents.flat_map(|contents| contents.sections).collect());
-            self.section_last = sections.keys().last().copied().unwrap_or(0);
-            self.sections = Some(sections);
+        if self.last.is_none() {
+            let found = store.checkpoints(part);
+            let contents = found.iter().filter_map(|found| {
+                // What it does not understand it does not keep: with such contents no restart was begun here.
+                Some((found.number, CheckpointContents::from_bytes(&found.contents).ok()?))
+            });
+            let contents: BTreeMap<u64, CheckpointContents> = contents.collect();
+            let sections = contents.values().flat_map(|contents| &contents.sections);
+            self.section_last = sections.map(|section| section.number).max().unwrap_or(0);
+            self.last = Some(Last::loaded(contents, context));
         }
-        let sections = self.sections.as_ref().expect("just made");
-        let to_write = |shard: &ShardId| {
-            let is_kept = |number: u64| sections.contains_key(&number);
-            context.node.shard(*shard).map_or(0, |shard| shard.rows_unless_saved(is_kept))
-        };
-        let rows_expected = left.iter().map(to_write).sum();
+        let last = self.last.as_ref().expect("just made");
+        // Where there was no room for one, a larger one is not tried.
+        let share = if self.has_told_no_room { growth.of_turn() } else { growth.grown };
+        let mut choice = Choice::default();
+        for shard in &left {
+            let Some(replica) = context.node.shard(*shard) else { continue };
+            for table in replica.tables_saved() {
+                choice.look_at(&table, last.sections_of(*shard, table.table));
+            }
+        }
+        let (chosen, rows_expected) = choice.choose(share, growth.of_round);
         store.begin_checkpoint(part);
         let lineage = context.state.lineage;
-        self.running = Some(Running {
-            contents: CheckpointContents {
-                newest: Timestamp::ZERO,
-                lineage,
-                shards: Vec::new(),
-                sections: Vec::new(),
-            },
-            log_from: u64::MAX,
-            left,
-            is_in_shard: false,
-            done: None,
-            table: None,
-            pace: Pace {
-                began: context.now,
-                log_end: store.end(part),
-                log_growth: growth_max / 8 * 5,
-                rows_expected,
-                rows: 0,
-                bytes: 0,
-            },
-            is_going_on: false,
-        });
+        let contents = CheckpointContents {
+            // What was deleted, and is in none of the sections that are kept, counts in it, too.
+            newest: last.newest,
+            lineage,
+            shards: Vec::new(),
+            sections: Vec::new(),
+        };
+        let pace = Pace {
+            began: context.now,
+            log_end: store.end(part),
+            log_growth: growth.of_turn() / 8 * 5,
+            rows_expected,
+            rows: 0,
+            bytes: 0,
+        };
+        self.running = Some(Running::new(contents, left, chosen, pace));
     }
 
     /// A message has come that was to go on.
@@ -257,130 +262,177 @@ impl LocalCheckpoints {
         if may_wait || !store.has_room(part) {
             return;
         }
-        if running.left.is_empty() {
-            let Running { contents, log_from, .. } = self.running.take().expect("just seen");
+        if running.is_done() {
+            let running = self.running.take().expect("just seen");
+            let Running { contents, log_from, log_to, pace, .. } = running;
+            let (log, log_end) = (log_from..log_to, pace.log_end);
             let before = store.checkpoint_written(part);
-            let log_to = contents.shards.iter().map(|(_, from)| *from).max().unwrap_or(0);
-            let log = log_from..log_to;
             store.end_checkpoint(part, log.clone(), contents.to_bytes());
-            self.ended = Some(Ended { before, contents, log, closed_at: None });
+            self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
             return;
         }
-        let sections = self.sections.as_ref().expect("begun with them");
-        running.go_on_in_shard(sections, &mut self.section_last, context);
+        let last = self.last.as_ref().expect("begun with it");
+        running.go_on(last, &mut self.section_last, context);
         running.is_going_on = true;
         context.checkpoint_later();
     }
 }
 
-impl Running {
-    fn go_on_in_shard(
-        &mut self,
-        sections: &BTreeMap<u64, CheckpointSection>,
-        section_last: &mut u64,
-        context: &mut Context<'_>,
-    ) {
-        let shard = self.left[0];
-        let part = context.address.worker;
-        let store = context.node.store.as_ref().expect("else none is begun");
-        let Some(mut replica) = context.node.shard(shard) else {
-            self.left.remove(0);
-            return;
-        };
-        if !self.is_in_shard {
-            let from = replica.log_from(context);
-            self.is_in_shard = true;
-            self.log_from = self.log_from.min(from);
-            self.contents.shards.push((shard, from));
+impl Last {
+    fn new(contents: CheckpointContents, log_end: u64) -> Last {
+        let mut sections: BTreeMap<(ShardId, TableId), Vec<CheckpointSection>> = BTreeMap::new();
+        for section in contents.sections {
+            sections.entry((section.shard, section.table)).or_default().push(section);
         }
-        if let Some(table) = self.table.take() {
-            self.copy_some(table, &mut replica, store.as_ref(), context);
-        } else if let Some(table) = replica.next_table(self.done) {
-            self.done = Some(table);
-            let saved = match context.node.mutation {
-                Mutation::ChangedNotWritten => {
-                    let is_its = |section: &&CheckpointSection| {
-                        (section.shard, section.table) == (shard, table)
-                    };
-                    sections.values().find(is_its)
-                }
-                _ => replica.saved_in(table).and_then(|number| sections.get(&number)),
-            };
-            if let Some(section) = saved {
-                store.keep_section(part, section.number);
-                self.add_section(*section);
-                return;
-            }
-            *section_last += 1;
-            replica.set_saved(table, Some(*section_last));
-            self.table = Some(RunningTable::new(*section_last, shard, table));
-        } else {
-            self.contents.newest = self.contents.newest.max(replica.complete_from());
-            self.left.remove(0);
-            (self.done, self.is_in_shard) = (None, false);
-        }
+        Last { newest: contents.newest, sections, log_end }
     }
 
-    fn copy_some(
-        &mut self,
-        mut table: RunningTable,
-        replica: &mut Shard,
-        store: &dyn Store,
-        context: &Context<'_>,
-    ) {
-        let part = context.address.worker;
-        let CheckpointSection { number, table: id, .. } = table.section;
-        let copied = replica.copy_rows(id, table.after.as_deref(), &mut table.block);
-        let RowsCopied { rows, bytes, newest, has_pending, next_after } =
-            copied.unwrap_or_default();
-        self.pace.rows += rows as u64;
-        self.pace.bytes += bytes as u64;
-        // Of rows that were deleted up to the horizon nothing may be left.
-        let pruned = match context.node.mutation {
-            Mutation::DeletedNotWaitedFor => Timestamp::ZERO,
-            _ => context.node.horizon(),
+    /// Of those that there were when the process started, the one that its rows were loaded from. A node that came back into a living group was
+    /// filled since, from the log: then a table is kept only if it is as it was loaded.
+    fn loaded(mut found: BTreeMap<u64, CheckpointContents>, context: &Context<'_>) -> Last {
+        let number = context.node.loaded_from(context.address.worker);
+        let Some(contents) = number.and_then(|number| found.remove(&number)) else {
+            return Last::default();
         };
-        table.section.newest = table.section.newest.max(newest).max(pruned);
-        table.has_pending |= has_pending;
-        let is_last = next_after.is_none();
-        if CHECKPOINT_BLOCK_BYTES <= table.block.size() || is_last && !table.block.is_empty() {
-            if !std::mem::replace(&mut table.is_begun, true) {
-                store.begin_section(part, number);
-            }
-            let buffer = store.add_block(part, table.block.take());
-            table.block.use_buffer(buffer);
+        // It was begun when the last of them was.
+        let log_end = contents.sections.iter().map(|section| section.begin).max().unwrap_or(0);
+        let mut last = Last::new(contents, log_end);
+        if !context.node.is_restarted() {
+            last.sections.retain(|(shard, table), sections| {
+                let Some(replica) = context.node.shard(*shard) else { return false };
+                let saved = replica.tables_saved().find(|saved| saved.table == *table);
+                saved.is_some_and(|saved| sections.iter().all(|section| saved.is_in(section)))
+            });
         }
-        if !is_last {
-            self.table = Some(RunningTable { after: next_after, ..table });
-        } else if table.is_begun {
-            if table.has_pending {
-                replica.set_saved(id, None);
-            }
-            self.add_section(table.section);
-        } else {
-            replica.set_saved(id, None);
-            self.contents.newest = self.contents.newest.max(table.section.newest);
-        }
+        last
     }
 
-    fn add_section(&mut self, section: CheckpointSection) {
-        self.contents.newest = self.contents.newest.max(section.newest);
-        self.contents.sections.push(section);
+    fn sections_of(&self, shard: ShardId, table: TableId) -> &[CheckpointSection] {
+        self.sections.get(&(shard, table)).map_or(&[], Vec::as_slice)
     }
 }
 
-impl RunningTable {
-    fn new(number: u64, shard: ShardId, table: TableId) -> RunningTable {
-        RunningTable {
-            section: CheckpointSection { number, shard, table, newest: Timestamp::ZERO },
-            after: None,
-            block: CheckpointBlockWriter::new(shard, table),
-            is_begun: false,
-            has_pending: false,
+/// How much a part's log has grown since the last checkpoint was begun, and may.
+struct Growth {
+    grown: u64,
+    of_round: u64,
+    turns: u64,
+}
+
+impl Growth {
+    fn of(store: &dyn Store, last: Option<&Last>, context: &Context<'_>) -> Growth {
+        let part = context.address.worker;
+        let begin = last.map_or(0, |last| last.log_end).max(store.begin(part));
+        let is_short = context.node.room_of(context.address.node) != Room::Ample;
+        Growth {
+            grown: store.end(part).saturating_sub(begin),
+            of_round: context.node.log_growth_max(is_short),
+            turns: context.node.checkpoint_turns(),
         }
+    }
+
+    fn of_turn(&self) -> u64 {
+        self.of_round.div_ceil(self.turns)
+    }
+
+    fn is_due(&self) -> bool {
+        self.of_turn() <= self.grown
     }
 }
 
-fn by_number(sections: Vec<CheckpointSection>) -> BTreeMap<u64, CheckpointSection> {
-    sections.into_iter().map(|section| (section.number, section)).collect()
+/// Which sections are written again.
+#[derive(Default)]
+struct Choice {
+    /// Bytes of tables with sections that have changed.
+    bytes: u64,
+    /// Those sections: where their log begins, their number, bytes and rows.
+    changed: Vec<(u64, u64, u64, u64)>,
+    /// Of tables that have no section.
+    rows_new: u64,
+}
+
+impl Choice {
+    fn look_at(&mut self, table: &TableSaved, sections: &[CheckpointSection]) {
+        if sections.is_empty() {
+            self.rows_new += table.rows;
+        }
+        let changed = sections.iter().filter(|section| !table.is_in(section));
+        let before = self.changed.len();
+        self.changed.extend(
+            changed.map(|section| (section.begin, section.number, section.bytes, section.rows)),
+        );
+        if before < self.changed.len() {
+            self.bytes += sections.iter().map(|section| section.bytes).sum::<u64>();
+        }
+    }
+
+    /// As much of them as the log has grown by of what it may in a round, the oldest first. With the rows that will be copied.
+    fn choose(mut self, grown: u64, of_round: u64) -> (BTreeSet<u64>, u64) {
+        let grown = u128::from(grown.min(of_round));
+        let bytes = u128::from(self.bytes) * grown / u128::from(of_round.max(1));
+        self.changed.sort_unstable();
+        let (mut chosen, mut rows_expected, mut sum) = (BTreeSet::new(), self.rows_new, 0);
+        for (_, number, section_bytes, rows) in self.changed {
+            if bytes <= sum && !chosen.is_empty() {
+                break;
+            }
+            chosen.insert(number);
+            rows_expected += rows;
+            sum += u128::from(section_bytes);
+        }
+        (chosen, rows_expected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sections of ten bytes and five rows each, as (where its log begins, number).
+    fn table(sections: &[(u64, u64)], saved: Option<u64>) -> (TableSaved, Vec<CheckpointSection>) {
+        let section = |(begin, number): &(u64, u64)| CheckpointSection {
+            number: *number,
+            shard: ShardId(1),
+            table: TableId(3),
+            up_to: None,
+            begin: *begin,
+            rows: 5,
+            bytes: 10,
+        };
+        let saved = TableSaved { table: TableId(3), rows: 7, saved };
+        (saved, sections.iter().map(section).collect())
+    }
+
+    fn chosen(
+        tables: &[(TableSaved, Vec<CheckpointSection>)],
+        (grown, of_round): (u64, u64),
+    ) -> (Vec<u64>, u64) {
+        let mut choice = Choice::default();
+        tables.iter().for_each(|(table, sections)| choice.look_at(table, sections));
+        let (chosen, rows_expected) = choice.choose(grown, of_round);
+        (chosen.into_iter().collect(), rows_expected)
+    }
+
+    /// As much as the log has grown of a round, the oldest first: in a round all is written once, however its turns fall.
+    #[test]
+    fn what_is_oldest_is_written() {
+        let changed = || table(&[(40, 4), (10, 1), (30, 3), (20, 2)], None);
+        assert_eq!(chosen(&[changed()], (25, 100)), (vec![1], 5));
+        assert_eq!(chosen(&[changed()], (30, 100)), (vec![1, 2], 10));
+        assert_eq!(chosen(&[changed()], (75, 100)), (vec![1, 2, 3], 15));
+        assert_eq!(chosen(&[changed()], (900, 100)), (vec![1, 2, 3, 4], 20));
+        // Never nothing: what is large is written, too.
+        assert_eq!(chosen(&[changed()], (1, 100)), (vec![1], 5));
+    }
+
+    /// What has not changed is not written, and what has no section is in any case. A table that is no more written to is done in a round.
+    #[test]
+    fn what_has_changed_is_written() {
+        let quiet = || table(&[(10, 1), (20, 2)], Some(1));
+        assert_eq!(chosen(&[quiet()], (50, 100)), (vec![], 0));
+        assert_eq!(chosen(&[quiet(), table(&[], None)], (50, 100)), (vec![], 7));
+        // Two of four have been written since it changed last: half of four are the other two.
+        let calmed = table(&[(50, 5), (10, 1), (20, 2), (60, 6)], Some(5));
+        assert_eq!(chosen(&[quiet(), calmed], (50, 100)), (vec![1, 2], 10));
+    }
 }

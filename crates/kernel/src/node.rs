@@ -25,7 +25,8 @@ use types::{
 };
 
 use crate::limits::{
-    CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
+    CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CHECKPOINT_ROWS_MAX, CHECKPOINT_ROWS_SMALL,
+    CHECKPOINT_TURN_BYTES_MIN, CHECKPOINT_TURNS, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
     FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX,
     SILENCE_HEARTBEATS, TURN_BYTES_MAX,
 };
@@ -143,6 +144,8 @@ pub enum Mutation {
     LoadedWrittenOver,
     /// Keep sections of the local checkpoint before although their rows have changed (loses what the log has no more).
     ChangedNotWritten,
+    /// Have a local checkpoint keep sections that have changed, and not the log that belongs with them (loses rows, breaks R19).
+    KeptWithoutItsLog,
     /// Rely on a local checkpoint before a global one has what was deleted before its rows were copied (loses rows, breaks R19).
     DeletedNotWaitedFor,
     /// At `always`, tell a commit before the disks hold it (breaks R4).
@@ -647,20 +650,44 @@ impl NodeShared {
         self.control_log_bytes_max.store(count, Ordering::Relaxed);
     }
 
-    /// By how much the log of a part may grow until a local checkpoint is begun: seven sixteenths of what its rows take, and not too
-    /// little; where there is no room for more log, less.
+    /// By how much the log of a part may grow while local checkpoints write all of its rows again: seven sixteenths of what these take,
+    /// and not too little; where there is no room for more log, less.
     pub(crate) fn log_growth_max(&self, is_short_of_room: bool) -> u64 {
         match self.log_growth_min.load(Ordering::Relaxed) {
             LOG_GROWTH_MIN if is_short_of_room => LOG_GROWTH_SHORT_OF_ROOM,
-            LOG_GROWTH_MIN => {
-                LOG_GROWTH_MIN.max(self.pool.used() / self.awake.len() as u64 / 16 * 7)
-            }
+            LOG_GROWTH_MIN => LOG_GROWTH_MIN.max(self.part_bytes() / 16 * 7),
             own => own,
         }
     }
-    /// For the simulator: local checkpoints are made all the time.
+    /// In so many turns. With few rows there is little of them twice.
+    pub(crate) fn checkpoint_turns(&self) -> u64 {
+        match self.are_checkpoints_small() {
+            false => (self.part_bytes() / CHECKPOINT_TURN_BYTES_MIN).clamp(1, CHECKPOINT_TURNS),
+            true => CHECKPOINT_TURNS,
+        }
+    }
+    /// Of a section, before it is compressed: two of them are a turn.
+    pub(crate) fn checkpoint_section_bytes(&self) -> u64 {
+        match self.are_checkpoints_small() {
+            false => {
+                (self.part_bytes() / (2 * CHECKPOINT_TURNS)).max(CHECKPOINT_TURN_BYTES_MIN / 2)
+            }
+            true => 1,
+        }
+    }
+    pub(crate) fn checkpoint_rows_max(&self) -> usize {
+        if self.are_checkpoints_small() { CHECKPOINT_ROWS_SMALL } else { CHECKPOINT_ROWS_MAX }
+    }
+    /// For the simulator: local checkpoints are made all the time, of sections of a few rows.
     pub fn set_log_growth_max(&self, entries: u64) {
         self.log_growth_min.store(entries, Ordering::Relaxed);
+    }
+    fn are_checkpoints_small(&self) -> bool {
+        self.log_growth_min.load(Ordering::Relaxed) != LOG_GROWTH_MIN
+    }
+    /// What the rows of a part take, about.
+    fn part_bytes(&self) -> u64 {
+        self.pool.used() / self.awake.len() as u64
     }
 
     /// The shards this node has a replica of.

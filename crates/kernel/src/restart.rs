@@ -302,10 +302,11 @@ impl NodeShared {
             })?;
             for CheckpointSection { number, shard, table, .. } in &contents.sections {
                 loading.with(*shard, |shard| {
-                    shard.set_saved(*table, Some(*number));
+                    shard.note_section(*table, *number);
                     Ok(())
                 })?;
             }
+            loading.loaded.checkpoint = Some((part, found.number));
         }
         let all_of_log = if self.disk.filled.contains(&part) { store.begin(part) } else { 0 };
         let log_from = newest.map_or(all_of_log, |(found, _)| found.log_from);
@@ -351,6 +352,16 @@ impl NodeShared {
         self.store.as_ref().is_none_or(|store| place <= store.durable(WorkerId(0)))
     }
 
+    /// The local checkpoint that this boot has loaded the part's rows from.
+    pub(crate) fn loaded_from(&self, part: WorkerId) -> Option<u64> {
+        self.loaded.lock().checkpoints.get(&part).copied()
+    }
+
+    /// This boot has begun with its rows as they were loaded, in a cluster restart.
+    pub(crate) fn is_restarted(&self) -> bool {
+        self.to_load.lock().as_ref().is_some_and(|to_load| to_load.is_restart())
+    }
+
     /// Parts that are to be loaded.
     pub fn parts(&self) -> u16 {
         self.parts
@@ -374,6 +385,8 @@ impl NodeShared {
 /// What a part of the disk had.
 #[derive(Debug, Default)]
 pub struct PartLoaded {
+    /// The local checkpoint that its rows are of.
+    checkpoint: Option<(WorkerId, u64)>,
     /// Rows of its local checkpoint, and the bytes of their keys and values.
     pub rows: u64,
     pub row_bytes: u64,
@@ -408,6 +421,7 @@ impl PartLoaded {
 #[derive(Default)]
 pub(crate) struct Loaded {
     figures: NodeLoaded,
+    checkpoints: BTreeMap<WorkerId, u64>,
     /// No two parts have the same: each has the logs of its shards.
     lost: BTreeMap<CommitId, Option<Timestamp>>,
 }
@@ -420,6 +434,7 @@ impl Loaded {
         figures.entries += part.entries;
         figures.entry_bytes += part.entry_bytes;
         figures.busy_us += took_us;
+        self.checkpoints.extend(part.checkpoint);
         self.lost.extend(part.lost);
     }
 

@@ -41,6 +41,7 @@ macro_rules! transcripts {
 transcripts! {
     checkpoint:
         a_session_waits
+        in_turns
         begins_anew_with_a_learner
         closed_and_durable
         closed_by_who_knows_the_learner
@@ -55,6 +56,7 @@ transcripts! {
         never_proved
         not_proved
         prepared_is_waited_for
+        sections_without_rows
         rests_beside_a_session
         stopped_with_its_disk;
     channel:

@@ -147,23 +147,29 @@ pub struct CheckpointContents {
     /// Of the rows and the deletions in it: it can be begun with at this or later.
     pub newest: Timestamp,
     pub lineage: Lineage,
-    /// The shards, and the place in the part's log behind which entries of each are not in it.
+    /// The shards, and the place in the part's log behind which entries of each are not in all of it.
     pub shards: Vec<(ShardId, u64)>,
+    /// Those of a table in a shard in the order of their keys. The last one has no bound.
     pub sections: Vec<CheckpointSection>,
 }
 wire_struct!(CheckpointContents { newest, lineage, shards, sections });
 
-/// The rows of a table in a shard, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Rows of a table in a shard, in blocks: those behind the section before it, up to a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointSection {
     /// The part's store knows it by this.
     pub number: u64,
     pub shard: ShardId,
     pub table: TableId,
-    /// Of its rows and their deletions.
-    pub newest: Timestamp,
+    /// Of these rows it has the last ones: there may be more since it was written.
+    pub up_to: Option<Bytes>,
+    /// The place in the part's log behind which entries are not in it.
+    pub begin: u64,
+    /// When they were copied, and bytes of their blocks.
+    pub rows: u64,
+    pub bytes: u64,
 }
-wire_struct!(CheckpointSection { number, shard, table, newest });
+wire_struct!(CheckpointSection { number, shard, table, up_to, begin, rows, bytes });
 
 impl DiskEntry {
     /// Whose log it is of.

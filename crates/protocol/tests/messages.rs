@@ -569,7 +569,10 @@ fn hostile_files_never_panic() {
             number: 1,
             shard,
             table: TableId(7),
-            newest: Timestamp(8),
+            up_to: Some(Bytes(vec![4; 9])),
+            begin: 77,
+            rows: 5,
+            bytes: rows.len() as u64,
         }],
     };
     let (cluster, node, part) = (ClusterId(5), NodeId(2), WorkerId(1));

@@ -83,6 +83,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation::LoadedNotCompared,
     Mutation::ChangedNotWritten,
     Mutation::DeletedNotWaitedFor,
+    Mutation::KeptWithoutItsLog,
     Mutation::AlwaysNotAwaited,
     Mutation::AloneNotAwaited,
     Mutation::GroupLeftOut,

@@ -356,7 +356,8 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
             Mutation::DiskNotAwaited
             | Mutation::TailNotCut
             | Mutation::CheckpointTooNew
-            | Mutation::ChangedNotWritten => Options::of_seed(*seed, 6).with_power_failures(),
+            | Mutation::ChangedNotWritten
+            | Mutation::KeptWithoutItsLog => Options::of_seed(*seed, 6).with_power_failures(),
             Mutation::AlwaysNotAwaited => {
                 let durability = Durability::Always;
                 Options { durability, ..Options::of_seed(*seed, 6).with_power_failures() }

@@ -64,8 +64,16 @@ fn block() -> Vec<u8> {
 }
 
 fn contents() -> CheckpointContents {
-    let newest = Timestamp(8);
-    let sections = vec![CheckpointSection { number: 1, shard: SHARD, table: TABLE, newest }];
+    let section = CheckpointSection {
+        number: 1,
+        shard: SHARD,
+        table: TABLE,
+        up_to: None,
+        begin: 10,
+        rows: 20,
+        bytes: 900,
+    };
+    let (newest, sections) = (Timestamp(8), vec![section]);
     CheckpointContents { newest, lineage: LINEAGE, shards: vec![(SHARD, 10)], sections }
 }
 

@@ -12,14 +12,14 @@ use std::ops::{Bound, Range};
 
 use protocol::disk::{CheckpointBlockWriter, DiskEntry, encode_record, record_size};
 use protocol::message::{CopiedVersion, Record, RecordKind};
-use storage::{Candidate, Direction, KeyRange, Partition};
+use storage::{Candidate, Direction, KeyRange};
 use types::wire::Wire;
 use types::{IndexId, LogPosition, NodeId, TableId, Timestamp, TransactionId};
 
 use super::learner::{CommitsInLog, committed_in_log, newest_in_log};
 use super::shard::{Shard, TableReplica, TransactionState};
-use crate::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_ROWS_MAX};
-use crate::local_checkpoint::RowsCopied;
+use crate::limits::CHECKPOINT_BYTES_MAX;
+use crate::local_checkpoint::{RowsCopied, TableSaved};
 use crate::memory::Owed;
 use crate::node::Mutation;
 use crate::worker::Context;
@@ -209,30 +209,39 @@ impl Shard {
         self.complete_from
     }
 
-    /// The section that has the table's rows, if they still are what they were when it was begun.
-    pub(crate) fn saved_in(&self, table: TableId) -> Option<u64> {
-        self.tables.get(&table)?.partition.saved()
+    pub(crate) fn tables_saved(&self) -> impl Iterator<Item = TableSaved> {
+        let saved = |(table, replica): (&TableId, &TableReplica)| TableSaved {
+            table: *table,
+            rows: replica.partition.row_count(),
+            saved: replica.partition.saved(),
+        };
+        self.tables.iter().map(saved)
+    }
+    pub(crate) fn table_saved(&self, table: TableId) -> Option<TableSaved> {
+        let partition = &self.tables.get(&table)?.partition;
+        Some(TableSaved { table, rows: partition.row_count(), saved: partition.saved() })
     }
 
-    /// The rows of the tables that are not in such a section.
-    pub(crate) fn rows_unless_saved(&self, is_kept: impl Fn(u64) -> bool) -> u64 {
-        let partitions = self.tables.values().map(|replica| &replica.partition);
-        let changed = partitions.filter(|partition| !partition.saved().is_some_and(&is_kept));
-        changed.map(Partition::row_count).sum()
-    }
-
-    /// The section that has the table's rows as they are now.
-    pub(crate) fn set_saved(&mut self, table: TableId, section: Option<u64>) {
+    /// A section of the table's rows as they are from now on is begun, or was loaded.
+    pub(crate) fn note_section(&mut self, table: TableId, number: u64) {
         if let Some(replica) = self.tables.get_mut(&table) {
-            replica.partition.set_saved(section);
+            let first = replica.partition.saved().map_or(number, |first| first.min(number));
+            replica.partition.set_saved(Some(first));
+        }
+    }
+    /// None of them has its rows for certain.
+    pub(crate) fn forget_sections(&mut self, table: TableId) {
+        if let Some(replica) = self.tables.get_mut(&table) {
+            replica.partition.set_saved(None);
         }
     }
 
-    /// Copies some rows of a table, as they are in the log, from the first or from behind a key. None: the table has been dropped.
+    /// Copies some rows of a table, as they are in the log, from behind a key on and up to one, or all. None: the table has been dropped.
     pub(crate) fn copy_rows(
         &self,
         table: TableId,
-        after: Option<&[u8]>,
+        (after, up_to): (Option<&[u8]>, Option<&[u8]>),
+        rows_max: usize,
         into: &mut CheckpointBlockWriter,
     ) -> Option<RowsCopied> {
         let partition = &self.tables.get(&table)?.partition;
@@ -242,8 +251,11 @@ impl Shard {
         let mut copied = RowsCopied::default();
         let all = KeyRange::all();
         let mut scan = partition.scan(IndexId(0), &all, Direction::Forward, after);
-        scan.prefetch_next(CHECKPOINT_ROWS_MAX);
+        scan.prefetch_next(rows_max);
         while let Some(Candidate { key, row }) = scan.next_candidate() {
+            if up_to.is_some_and(|last| last < key) {
+                break;
+            }
             let is_pending = partition.state(row).pending.is_some();
             let commits = if is_pending { &*commits } else { &none };
             copied.newest = copied.newest.max(newest_in_log(commits, partition, row));
@@ -253,7 +265,7 @@ impl Shard {
             }
             copied.rows += 1;
             copied.bytes = into.size() - size_before;
-            if copied.rows == CHECKPOINT_ROWS_MAX || copied.bytes >= CHECKPOINT_BYTES_MAX {
+            if copied.rows == rows_max || copied.bytes >= CHECKPOINT_BYTES_MAX {
                 copied.next_after = Some(partition.key_of(row).into_owned());
                 break;
             }

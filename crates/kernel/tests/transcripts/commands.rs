@@ -47,6 +47,7 @@
 //! room n3 reserve          what node 3's disk has for its log: ample, reserve, nothing; with `disks=1`
 //! spoil n3                 node 3's disk does not have the next local checkpoint as it is written; with `disks=1`
 //! checkpoints n3           the local checkpoints that node 3's disk has
+//! sections n3              what the newest of them consists of
 //! full n3 on|off|5         others have all the memory that node 3 may take, or none of it any more; all but five pages
 //! restart n3 [lossy]       node 3 boots anew; as a voter that may lose commits
 //! restarted @3             what node 3 knows of the last cluster restart
@@ -221,6 +222,14 @@ impl Player {
                     })
                 });
                 self.say_all(found.collect(), "there is none");
+            }
+            "sections" => {
+                let store = Arc::clone(self.cluster().store(node_of(rest[0])));
+                let parts = (0..store.parts()).map(WorkerId);
+                let newest = parts.filter_map(|part| store.checkpoints(part).into_iter().next());
+                let lines: Vec<String> =
+                    newest.flat_map(|found| describe::sections(&found)).collect();
+                self.say_all(lines, "there is none");
             }
             "full" => {
                 let (id, left) = (node_of(rest[0]), rest[1]);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use kernel::CheckpointFound;
 use protocol::control::{ControlOutcome, ControlState};
+use protocol::disk::{CheckpointContents, CheckpointSection};
 use protocol::message::{
     Committed, CopiedRow, CopiedVersion, Execute, Holds, KnownOutcome, Loaded, ReadView,
     RecordKind, Room, Write,
@@ -55,6 +57,19 @@ pub fn row(bytes: &[u8]) -> String {
 }
 
 /// The number that a BIGINT primary key encodes.
+/// The sections of a local checkpoint, each with the place in the log that belongs with it.
+pub fn sections(found: &CheckpointFound) -> Vec<String> {
+    let contents = CheckpointContents::from_bytes(&found.contents).expect("a kernel made it");
+    let line = |section: CheckpointSection| {
+        let CheckpointSection { number, shard, table, up_to, begin, rows, .. } = section;
+        let up_to = up_to.map_or("the end".into(), |last| key(&last));
+        format!(
+            "shard {shard}, table {table} up to {up_to}: section {number}, {rows} rows, log behind {begin}"
+        )
+    };
+    contents.sections.into_iter().map(line).collect()
+}
+
 pub fn key(bytes: &[u8]) -> String {
     match <[u8; 9]>::try_from(bytes) {
         Ok([1, number @ ..]) => (i64::from_be_bytes(number) ^ i64::MIN).to_string(),
