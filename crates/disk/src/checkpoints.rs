@@ -1,9 +1,9 @@
 //! The checkpoints of a part: the one that is being written, and those that there are.
 //!
-//! A checkpoint consists of sections, a file each. One that still is what would be written again is kept: it belongs to the next checkpoint
-//! as well, and its file stays until no checkpoint has it.
+//! A checkpoint consists of sections, a file each. One that is not written again is kept: it belongs to the next checkpoint as well, and
+//! its file stays until no checkpoint has it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,14 +53,15 @@ pub struct CheckpointFound {
 pub struct Checkpoints {
     files: Arc<dyn Files>,
     pub manifest: Manifest,
+    /// All that it names, by their numbers.
+    named: BTreeMap<u64, Section>,
     writing: Option<Writing>,
 }
 
 #[derive(Default)]
 struct Writing {
-    kept: Vec<Section>,
-    /// Those that are proved.
-    new: Vec<Section>,
+    /// Those that are kept, and the new ones that are proved, in the order in which they were given.
+    sections: Vec<Section>,
     /// The one that is being written, or proved.
     current: Option<Section>,
 }
@@ -92,20 +93,21 @@ impl Checkpoints {
                 new
             }
         };
+        let named = named_by(&manifest);
         for number in list(files.as_ref(), KIND)? {
-            if manifest.section(number).is_none() {
+            if !named.contains_key(&number) {
                 let name = numbered(KIND, number);
                 files.remove(&name).map_err(io_error(&name))?;
             }
         }
-        for section in manifest.checkpoints.iter().flat_map(|entry| &entry.sections) {
+        for section in named.values() {
             let name = section.name();
             let length = files.length(&name).map_err(io_error(&name))?;
             if length < section.bytes {
                 return damaged(&name, format!("{} bytes, {length} are there", section.bytes));
             }
         }
-        Ok(Checkpoints { files, manifest, writing: None })
+        Ok(Checkpoints { files, manifest, named, writing: None })
     }
 
     /// Those that there are, the newest first.
@@ -138,8 +140,10 @@ impl Checkpoints {
     }
 
     pub fn give_up(&mut self) -> std::io::Result<()> {
-        let Writing { new, current, .. } = self.writing.take().unwrap_or_default();
-        new.iter().chain(&current).try_for_each(|section| self.files.remove(&section.name()))
+        let Writing { sections, current } = self.writing.take().unwrap_or_default();
+        let is_new = |section: &&Section| !self.named.contains_key(&section.number);
+        let mut new = sections.iter().chain(&current).filter(is_new);
+        new.try_for_each(|section| self.files.remove(&section.name()))
     }
 
     /// The blocks from now on are of a section of this number, which no other one has. The one before it is ended.
@@ -148,8 +152,8 @@ impl Checkpoints {
         let section = Section { number, bytes: header.len() as u64, crc: 0 };
         let writing = self.writing.as_mut().expect("begun");
         assert!(writing.current.is_none(), "the one before it is not proved");
-        let is_taken = writing.new.iter().any(|other| other.number == number);
-        assert!(!is_taken && self.manifest.section(number).is_none(), "section {number} is there");
+        let is_taken = writing.sections.last().is_some_and(|before| before.number == number);
+        assert!(!is_taken && !self.named.contains_key(&number), "section {number} is there");
         self.files.create(&section.name(), 0)?;
         // Named before it is written, so that it goes if it is given up.
         writing.current = Some(section);
@@ -169,13 +173,13 @@ impl Checkpoints {
     /// It was proved.
     pub fn end_section(&mut self) {
         let writing = self.writing.as_mut().expect("begun");
-        writing.new.extend(writing.current.take());
+        writing.sections.extend(writing.current.take());
     }
 
     /// A section of a checkpoint that there is belongs to this one as well.
     pub fn keep_section(&mut self, number: u64) {
-        let section = self.manifest.section(number).expect("of a checkpoint that there is");
-        self.writing.as_mut().expect("begun").kept.push(section);
+        let section = self.named.get(&number).expect("of a checkpoint that there is");
+        self.writing.as_mut().expect("begun").sections.push(*section);
     }
 
     /// Returns how many bytes that took.
@@ -191,12 +195,12 @@ impl Checkpoints {
 
     /// It is durable, and named by the manifest. Its last section is ended.
     pub fn end(&mut self, log: Range<u64>, contents: Vec<u8>) -> std::io::Result<()> {
-        let Writing { kept, new, current } = self.writing.as_ref().expect("begun");
+        let Writing { sections, current } = self.writing.as_ref().expect("begun");
         assert!(current.is_none(), "its last section is not proved");
-        if !new.is_empty() {
+        if !sections.iter().all(|section| self.named.contains_key(&section.number)) {
             self.files.sync_directory()?;
         }
-        let sections = kept.iter().chain(new).copied().collect();
+        let sections = sections.clone();
         let number = self.manifest.sequence + 1;
         let mut manifest = self.manifest.clone();
         manifest.checkpoints.push(Entry { number, log, sections, contents });
@@ -205,9 +209,9 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Those before it go.
-    pub fn accept(&mut self, number: u64) -> std::io::Result<()> {
-        self.keep(|entry| number <= entry.number)
+    /// Those before it go, but for those up to one that somebody may read.
+    pub fn accept(&mut self, number: u64, held_to: Option<u64>) -> std::io::Result<()> {
+        self.keep(|entry| number <= entry.number || Some(entry.number) <= held_to)
     }
 
     /// The log was found to end here. A checkpoint may be durable before the log behind which it begins, and when that is lost others come
@@ -224,21 +228,19 @@ impl Checkpoints {
     fn keep(&mut self, is_kept: impl Fn(&Entry) -> bool) -> std::io::Result<()> {
         let mut manifest = self.manifest.clone();
         manifest.checkpoints.retain(is_kept);
-        let before = self.manifest.clone();
-        self.write_manifest(manifest)?;
-        // What the next checkpoint keeps is of the newest, so it stays.
-        let sections = before.checkpoints.iter().flat_map(|entry| &entry.sections);
-        let is_left = |section: &&Section| self.manifest.section(section.number).is_some();
-        let gone: BTreeSet<String> =
-            sections.filter(|section| !is_left(section)).map(Section::name).collect();
-        gone.iter().try_for_each(|name| self.files.remove(name))
+        let before = self.write_manifest(manifest)?;
+        // What the next checkpoint keeps is of one that may be relied on, so it stays.
+        let is_left = |section: &&Section| self.named.contains_key(&section.number);
+        let mut gone = before.values().filter(|section| !is_left(section));
+        gone.try_for_each(|section| self.files.remove(&section.name()))
     }
 
-    fn write_manifest(&mut self, manifest: Manifest) -> std::io::Result<()> {
+    /// Returns what the one before it named.
+    fn write_manifest(&mut self, manifest: Manifest) -> std::io::Result<BTreeMap<u64, Section>> {
         let manifest = Manifest { sequence: self.manifest.sequence + 1, ..manifest };
         manifest.write(self.files.as_ref())?;
         self.manifest = manifest;
-        Ok(())
+        Ok(std::mem::replace(&mut self.named, named_by(&self.manifest)))
     }
 
     /// For one of those that there are.
@@ -249,6 +251,11 @@ impl Checkpoints {
         };
         Ok(CheckpointReader { files: Arc::clone(&self.files), store: self.manifest.store, entry })
     }
+}
+
+fn named_by(manifest: &Manifest) -> BTreeMap<u64, Section> {
+    let sections = manifest.checkpoints.iter().flat_map(|entry| &entry.sections);
+    sections.map(|section| (section.number, *section)).collect()
 }
 
 pub struct CheckpointReader {

@@ -135,12 +135,6 @@ impl Manifest {
         }
         Some(Manifest { store, sequence, checkpoints })
     }
-
-    /// The section of this number, if a checkpoint has it.
-    pub fn section(&self, number: u64) -> Option<Section> {
-        let mut sections = self.checkpoints.iter().flat_map(|entry| &entry.sections);
-        sections.find(|section| section.number == number).copied()
-    }
 }
 
 /// Writes it where it has its place. Like a sync that fails, a device that does not have it then is not asked again: nobody would know

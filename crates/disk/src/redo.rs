@@ -28,6 +28,8 @@ use crate::{DiskError, Room, VisitRecord};
 
 pub const KIND: &str = "redo";
 const SPARE: &str = "spare";
+/// So many are kept, if they may, and one for each four of the log.
+const SPARES_MIN: usize = 2;
 const RESERVE: &str = "reserve";
 const MAGIC: &[u8; 8] = b"skarv-rd";
 const HEADER_SIZE: usize = 48;
@@ -682,6 +684,11 @@ impl Redo {
             } else {
                 self.files.remove(&name)?;
             }
+        }
+        // The log is given back a little at a time: of a long one more will be needed again.
+        while SPARES_MIN + self.redo.len() / 4 < self.spares.len() {
+            let spare = self.spares.pop().expect("there are some");
+            self.files.remove(&numbered(SPARE, spare))?;
         }
         Ok(())
     }

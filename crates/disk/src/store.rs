@@ -83,9 +83,10 @@ struct Kept {
     /// The log from these places on, by who reads it.
     logs: BTreeMap<u64, u64>,
     reader_last: u64,
-    /// So many read checkpoints.
+    /// So many read checkpoints, of those up to this one.
     checkpoint_readers: u32,
-    /// Is to be accepted when there are none.
+    held_to: Option<u64>,
+    /// Is to be accepted again when there are none.
     accept: Option<u64>,
     /// The part itself needs the log from here on.
     needed: u64,
@@ -306,7 +307,7 @@ impl Disk {
     pub fn begin_section(&self, part: u16, section: u64) {
         self.part(part).give_step(Step::BeginSection(section), 0);
     }
-    /// A section of the newest checkpoint belongs to this one as it is, and is not written again.
+    /// A section of a checkpoint that there is belongs to this one as it is, and is not written again.
     pub fn keep_section(&self, part: u16, section: u64) {
         self.part(part).give_step(Step::KeepSection(section), 0);
     }
@@ -402,7 +403,11 @@ impl Disk {
     /// The checkpoints that there are now stay, and the log that belongs with them, until this is dropped.
     pub fn hold_checkpoints(&self, part: u16) -> Held {
         let part = Arc::clone(&self.parts[usize::from(part)]);
-        lock(&part.kept).checkpoint_readers += 1;
+        let checkpoints = lock(&part.checkpoints);
+        let mut kept = lock(&part.kept);
+        kept.checkpoint_readers += 1;
+        kept.held_to = checkpoints.newest();
+        drop((kept, checkpoints));
         Held { part }
     }
     /// Bytes of all files of the logs.
@@ -760,10 +765,11 @@ impl Part {
     fn accept(&self, number: u64, checkpoints: &mut Checkpoints) -> std::io::Result<()> {
         let mut kept = lock(&self.kept);
         if kept.checkpoint_readers > 0 {
+            // What came since those that somebody may read goes all the same; the log stays.
             kept.accept = Some(number);
-            return Ok(());
+            return checkpoints.accept(number, kept.held_to);
         }
-        checkpoints.accept(number)?;
+        checkpoints.accept(number, None)?;
         kept.needed = checkpoints.log_needed();
         drop(kept);
         self.release();

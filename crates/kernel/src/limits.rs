@@ -59,7 +59,7 @@ pub const LOADING_LEFT_MIN: u64 = 1 << 20;
 
 /// A part's log grows by so many bytes at least until all of its rows are written again: with few rows most of what the disk costs is that.
 pub const LOG_GROWTH_MIN: u64 = 120 << 20;
-/// Where there is no room for more log it is begun sooner: it frees files of the log.
+/// Where there is no room for more log, this: to write them frees files of the log.
 pub const LOG_GROWTH_SHORT_OF_ROOM: u64 = 64 << 20;
 
 /// In so many turns all rows of a part are written to local checkpoints again, and in a turn rows that take so many bytes at least.
@@ -78,6 +78,8 @@ pub const CHECKPOINT_BLOCK_BYTES: usize = 128 << 10;
 
 /// A local checkpoint that was given up is made again after so long: it costs as much as one that is written.
 pub const CHECKPOINT_PAUSE_US: u64 = 10_000_000;
+/// While a transaction is open for long, a part whose log it keeps is looked at again after so long.
+pub const CHECKPOINT_LOOK_US: u64 = 1_000_000;
 /// A device that has not had so many of them, one after the other, as they were written is given up.
 pub const CHECKPOINTS_REFUSED_MAX: u32 = 3;
 

@@ -29,7 +29,8 @@ use types::{ShardId, TableId, Timestamp};
 
 use self::running::Running;
 use crate::limits::{
-    CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_PAUSE_US, CHECKPOINTS_REFUSED_MAX,
+    CHECKPOINT_BYTES_PER_SECOND_MIN, CHECKPOINT_LOOK_US, CHECKPOINT_PAUSE_US,
+    CHECKPOINTS_REFUSED_MAX,
 };
 use crate::node::Mutation;
 use crate::participant;
@@ -42,8 +43,10 @@ mod running;
 pub struct LocalCheckpoints {
     running: Option<Running>,
     ended: Option<Ended>,
-    /// The last one that may be relied on; not known until the first is begun.
-    last: Option<Last>,
+    /// The last one that may be relied on.
+    last: Last,
+    /// Those were looked at that there were when the process started.
+    has_looked: bool,
     /// The number of the last section that was begun, or found.
     section_last: u64,
     /// The last one was given up: none is begun before this.
@@ -59,7 +62,8 @@ struct Last {
     newest: Timestamp,
     /// In the order of their keys.
     sections: BTreeMap<(ShardId, TableId), Vec<CheckpointSection>>,
-    /// Where the log ended when it was begun.
+    /// The log from here on belongs with it, and where it ended when it was begun.
+    log_from: u64,
     log_end: u64,
 }
 
@@ -144,9 +148,9 @@ impl LocalCheckpoints {
                 && log.end <= store.durable(part)
             {
                 store.accept_checkpoint(part, number);
-                let log_end = *log_end;
+                let (log_from, log_end) = (log.start, *log_end);
                 let contents = self.ended.take().expect("just seen").contents;
-                self.last = Some(Last::new(contents, log_end));
+                self.last = Last::new(contents, log_from, log_end);
                 self.has_told_no_room = false;
                 self.refused = 0;
             } else if written == *before && !is_writing {
@@ -154,13 +158,15 @@ impl LocalCheckpoints {
                 self.on_given_up(store.checkpoint_refused(part), context);
             }
         }
-        let growth = Growth::of(store.as_ref(), self.last.as_ref(), context);
-        if growth.is_due()
-            && self.begin_next <= context.now
-            && self.running.is_none()
-            && self.ended.is_none()
-        {
-            self.begin(growth, context);
+        let is_under_way = self.running.is_some() || self.ended.is_some();
+        if !is_under_way && self.begin_next <= context.now {
+            if !self.has_looked {
+                self.look_first(store.as_ref(), context);
+            }
+            let growth = Growth::of(store.as_ref(), &self.last, context);
+            if growth.is_due() && self.ended.is_none() {
+                self.begin(growth, context);
+            }
         }
         if self.running.as_ref().is_some_and(|running| !running.is_going_on) {
             self.go_on(context);
@@ -195,6 +201,46 @@ impl LocalCheckpoints {
         context.outbox.log.push(said);
     }
 
+    /// Before the first one, when there are shards. Where they are filled, from the log, what their part of the disk had before is nobody's: it
+    /// takes no more room when a checkpoint without any rows has the log from there on.
+    fn look_first(&mut self, store: &dyn Store, context: &mut Context<'_>) {
+        if participant::owned_shards(context).is_empty() {
+            return;
+        }
+        if !participant::is_filled_here(context) {
+            return self.look(store, context);
+        }
+        let Some(log) = participant::begun_on_disk(context) else { return };
+        self.look(store, context);
+        let (part, lineage) = (context.address.worker, context.state.lineage);
+        let (newest, log_end) = (Timestamp::ZERO, log.end);
+        let (shards, sections) = (Vec::new(), Vec::new());
+        let contents = CheckpointContents { newest, lineage, shards, sections };
+        let before = store.checkpoint_written(part);
+        store.begin_checkpoint(part);
+        store.end_checkpoint(part, log.clone(), contents.to_bytes());
+        self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
+    }
+
+    /// Looks at those that there were when the process started: it goes on with the one that its rows were loaded from in a cluster restart. What
+    /// it does not understand it does not keep: with such contents no restart was begun here.
+    fn look(&mut self, store: &dyn Store, context: &Context<'_>) {
+        self.has_looked = true;
+        let part = context.address.worker;
+        let loaded_from = context.node.loaded_from(part);
+        for found in store.checkpoints(part) {
+            let Ok(contents) = CheckpointContents::from_bytes(&found.contents) else { continue };
+            let numbers = contents.sections.iter().map(|section| section.number);
+            self.section_last = numbers.fold(self.section_last, u64::max);
+            if loaded_from == Some(found.number) {
+                // It was begun when the last of them was.
+                let begins = contents.sections.iter().map(|section| section.begin);
+                let log_end = begins.max().unwrap_or(0);
+                self.last = Last::new(contents, found.log_from, log_end);
+            }
+        }
+    }
+
     fn begin(&mut self, growth: Growth, context: &mut Context<'_>) {
         let left = participant::owned_shards(context);
         if left.is_empty() || participant::is_filled_here(context) {
@@ -202,27 +248,25 @@ impl LocalCheckpoints {
         }
         let store = context.node.store.as_ref().expect("the caller looked");
         let part = context.address.worker;
-        if self.last.is_none() {
-            let found = store.checkpoints(part);
-            let contents = found.iter().filter_map(|found| {
-                // What it does not understand it does not keep: with such contents no restart was begun here.
-                Some((found.number, CheckpointContents::from_bytes(&found.contents).ok()?))
-            });
-            let contents: BTreeMap<u64, CheckpointContents> = contents.collect();
-            let sections = contents.values().flat_map(|contents| &contents.sections);
-            self.section_last = sections.map(|section| section.number).max().unwrap_or(0);
-            self.last = Some(Last::loaded(contents, context));
-        }
-        let last = self.last.as_ref().expect("just made");
-        // Where there was no room for one, a larger one is not tried.
-        let share = if self.has_told_no_room { growth.of_turn() } else { growth.grown };
+        let last = &self.last;
         let mut choice = Choice::default();
+        let mut log_from = u64::MAX;
         for shard in &left {
             let Some(replica) = context.node.shard(*shard) else { continue };
+            let from = replica.log_from(context);
+            log_from = log_from.min(from);
             for table in replica.tables_saved() {
-                choice.look_at(&table, last.sections_of(*shard, table.table));
+                choice.look_at(&table, last.sections_of(*shard, table.table), from);
             }
         }
+        if !growth.is_turn_over() && log_from <= last.log_from {
+            // A transaction has been open since: nothing of the log would go.
+            self.begin_next = context.now + CHECKPOINT_LOOK_US;
+            return;
+        }
+        // Where there is little room, or was none for the last one, a larger one is not tried.
+        let is_small = growth.is_short || self.has_told_no_room;
+        let share = if is_small { growth.of_turn() } else { growth.to_make_up() };
         let (chosen, rows_expected) = choice.choose(share, growth.of_round);
         store.begin_checkpoint(part);
         let lineage = context.state.lineage;
@@ -271,40 +315,19 @@ impl LocalCheckpoints {
             self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
             return;
         }
-        let last = self.last.as_ref().expect("begun with it");
-        running.go_on(last, &mut self.section_last, context);
+        running.go_on(&self.last, &mut self.section_last, context);
         running.is_going_on = true;
         context.checkpoint_later();
     }
 }
 
 impl Last {
-    fn new(contents: CheckpointContents, log_end: u64) -> Last {
+    fn new(contents: CheckpointContents, log_from: u64, log_end: u64) -> Last {
         let mut sections: BTreeMap<(ShardId, TableId), Vec<CheckpointSection>> = BTreeMap::new();
         for section in contents.sections {
             sections.entry((section.shard, section.table)).or_default().push(section);
         }
-        Last { newest: contents.newest, sections, log_end }
-    }
-
-    /// Of those that there were when the process started, the one that its rows were loaded from. A node that came back into a living group was
-    /// filled since, from the log: then a table is kept only if it is as it was loaded.
-    fn loaded(mut found: BTreeMap<u64, CheckpointContents>, context: &Context<'_>) -> Last {
-        let number = context.node.loaded_from(context.address.worker);
-        let Some(contents) = number.and_then(|number| found.remove(&number)) else {
-            return Last::default();
-        };
-        // It was begun when the last of them was.
-        let log_end = contents.sections.iter().map(|section| section.begin).max().unwrap_or(0);
-        let mut last = Last::new(contents, log_end);
-        if !context.node.is_restarted() {
-            last.sections.retain(|(shard, table), sections| {
-                let Some(replica) = context.node.shard(*shard) else { return false };
-                let saved = replica.tables_saved().find(|saved| saved.table == *table);
-                saved.is_some_and(|saved| sections.iter().all(|section| saved.is_in(section)))
-            });
-        }
-        last
+        Last { newest: contents.newest, sections, log_from, log_end }
     }
 
     fn sections_of(&self, shard: ShardId, table: TableId) -> &[CheckpointSection] {
@@ -312,22 +335,28 @@ impl Last {
     }
 }
 
-/// How much a part's log has grown since the last checkpoint was begun, and may.
+/// How much a part's log has grown, and may.
 struct Growth {
+    /// Since the last checkpoint was begun.
     grown: u64,
+    /// What there is, of what belongs with that.
+    kept: u64,
     of_round: u64,
     turns: u64,
+    is_short: bool,
 }
 
 impl Growth {
-    fn of(store: &dyn Store, last: Option<&Last>, context: &Context<'_>) -> Growth {
+    fn of(store: &dyn Store, last: &Last, context: &Context<'_>) -> Growth {
         let part = context.address.worker;
-        let begin = last.map_or(0, |last| last.log_end).max(store.begin(part));
+        let (begin, end) = (store.begin(part), store.end(part));
         let is_short = context.node.room_of(context.address.node) != Room::Ample;
         Growth {
-            grown: store.end(part).saturating_sub(begin),
+            grown: end.saturating_sub(last.log_end.max(begin)),
+            kept: end.saturating_sub(last.log_from.max(begin)),
             of_round: context.node.log_growth_max(is_short),
             turns: context.node.checkpoint_turns(),
+            is_short,
         }
     }
 
@@ -335,50 +364,59 @@ impl Growth {
         self.of_round.div_ceil(self.turns)
     }
 
-    fn is_due(&self) -> bool {
+    fn is_turn_over(&self) -> bool {
         self.of_turn() <= self.grown
+    }
+
+    /// The next one is to be begun: at the end of a turn, or because more has piled up than in a round, while there was no room or no global
+    /// checkpoint.
+    fn is_due(&self) -> bool {
+        self.is_turn_over() || self.of_round + 2 * self.of_turn() <= self.kept
+    }
+
+    /// How much of a round's growth the next one makes up for.
+    fn to_make_up(&self) -> u64 {
+        self.grown.max(self.kept.saturating_sub(self.of_round)).max(self.of_turn())
     }
 }
 
 /// Which sections are written again.
 #[derive(Default)]
-struct Choice {
+struct Choice<'a> {
     /// Bytes of tables with sections that have changed.
     bytes: u64,
-    /// Those sections: where their log begins, their number, bytes and rows.
-    changed: Vec<(u64, u64, u64, u64)>,
+    /// Those of the sections that give log back.
+    changed: Vec<&'a CheckpointSection>,
     /// Of tables that have no section.
     rows_new: u64,
 }
 
-impl Choice {
-    fn look_at(&mut self, table: &TableSaved, sections: &[CheckpointSection]) {
+impl<'a> Choice<'a> {
+    /// A table of a shard whose log would begin at `from` now.
+    fn look_at(&mut self, table: &TableSaved, sections: &'a [CheckpointSection], from: u64) {
         if sections.is_empty() {
             self.rows_new += table.rows;
         }
-        let changed = sections.iter().filter(|section| !table.is_in(section));
-        let before = self.changed.len();
-        self.changed.extend(
-            changed.map(|section| (section.begin, section.number, section.bytes, section.rows)),
-        );
-        if before < self.changed.len() {
+        let mut changed = sections.iter().filter(|section| !table.is_in(section)).peekable();
+        if changed.peek().is_some() {
             self.bytes += sections.iter().map(|section| section.bytes).sum::<u64>();
         }
+        self.changed.extend(changed.filter(|section| section.begin < from));
     }
 
     /// As much of them as the log has grown by of what it may in a round, the oldest first. With the rows that will be copied.
     fn choose(mut self, grown: u64, of_round: u64) -> (BTreeSet<u64>, u64) {
         let grown = u128::from(grown.min(of_round));
         let bytes = u128::from(self.bytes) * grown / u128::from(of_round.max(1));
-        self.changed.sort_unstable();
+        self.changed.sort_unstable_by_key(|section| (section.begin, section.number));
         let (mut chosen, mut rows_expected, mut sum) = (BTreeSet::new(), self.rows_new, 0);
-        for (_, number, section_bytes, rows) in self.changed {
+        for section in self.changed {
             if bytes <= sum && !chosen.is_empty() {
                 break;
             }
-            chosen.insert(number);
-            rows_expected += rows;
-            sum += u128::from(section_bytes);
+            chosen.insert(section.number);
+            rows_expected += section.rows;
+            sum += u128::from(section.bytes);
         }
         (chosen, rows_expected)
     }
@@ -408,7 +446,7 @@ mod tests {
         (grown, of_round): (u64, u64),
     ) -> (Vec<u64>, u64) {
         let mut choice = Choice::default();
-        tables.iter().for_each(|(table, sections)| choice.look_at(table, sections));
+        tables.iter().for_each(|(table, sections)| choice.look_at(table, sections, 55));
         let (chosen, rows_expected) = choice.choose(grown, of_round);
         (chosen.into_iter().collect(), rows_expected)
     }
@@ -434,5 +472,23 @@ mod tests {
         // Two of four have been written since it changed last: half of four are the other two.
         let calmed = table(&[(50, 5), (10, 1), (20, 2), (60, 6)], Some(5));
         assert_eq!(chosen(&[quiet(), calmed], (50, 100)), (vec![1, 2], 10));
+        // One that begins where a transaction is open would have the same log.
+        let held = table(&[(55, 1), (54, 2)], None);
+        assert_eq!(chosen(&[held], (100, 100)), (vec![2], 5));
+    }
+
+    /// A turn is begun when the log has grown by an eighth of a round, or where more has piled up; it makes up for what was too much.
+    #[test]
+    fn when_a_turn_is_due() {
+        let growth = |grown, kept| Growth { grown, kept, of_round: 800, turns: 8, is_short: false };
+        let due = |grown, kept| {
+            let growth = growth(grown, kept);
+            (growth.is_turn_over(), growth.is_due(), growth.to_make_up())
+        };
+        assert_eq!(due(99, 950), (false, false, 150));
+        assert_eq!(due(100, 850), (true, true, 100));
+        assert_eq!(due(130, 700), (true, true, 130));
+        assert_eq!(due(10, 1_000), (false, true, 200));
+        assert_eq!(due(10, 3_000), (false, true, 2_200));
     }
 }

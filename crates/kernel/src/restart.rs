@@ -306,7 +306,9 @@ impl NodeShared {
                     Ok(())
                 })?;
             }
-            loading.loaded.checkpoint = Some((part, found.number));
+            if to_load.is_restart() {
+                loading.loaded.checkpoint = Some((part, found.number));
+            }
         }
         let all_of_log = if self.disk.filled.contains(&part) { store.begin(part) } else { 0 };
         let log_from = newest.map_or(all_of_log, |(found, _)| found.log_from);
@@ -352,14 +354,9 @@ impl NodeShared {
         self.store.as_ref().is_none_or(|store| place <= store.durable(WorkerId(0)))
     }
 
-    /// The local checkpoint that this boot has loaded the part's rows from.
+    /// The local checkpoint that this boot has begun with in a cluster restart, with the part's rows.
     pub(crate) fn loaded_from(&self, part: WorkerId) -> Option<u64> {
         self.loaded.lock().checkpoints.get(&part).copied()
-    }
-
-    /// This boot has begun with its rows as they were loaded, in a cluster restart.
-    pub(crate) fn is_restarted(&self) -> bool {
-        self.to_load.lock().as_ref().is_some_and(|to_load| to_load.is_restart())
     }
 
     /// Parts that are to be loaded.
@@ -385,7 +382,7 @@ impl NodeShared {
 /// What a part of the disk had.
 #[derive(Debug, Default)]
 pub struct PartLoaded {
-    /// The local checkpoint that its rows are of.
+    /// In a cluster restart: the local checkpoint that its rows are of.
     checkpoint: Option<(WorkerId, u64)>,
     /// Rows of its local checkpoint, and the bytes of their keys and values.
     pub rows: u64,

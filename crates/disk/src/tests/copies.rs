@@ -117,6 +117,57 @@ fn a_damaged_copy_is_found_out() {
     }
 }
 
+/// Somebody may read a checkpoint for long, and others are made and accepted meanwhile: of these there is the last one only, and what the
+/// first had is there until nobody reads it.
+#[test]
+fn a_checkpoint_is_read_while_others_are_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rows");
+    let disk = Disk::open(&super::real::options(&path, 1)).unwrap();
+    let failed = |error: String| panic!("{error}");
+    disk.start(Arc::new(|_| {}), Arc::new(failed), Arc::new(|| ()), || ()).unwrap();
+    let make = |kept: Option<u64>, new: u64| {
+        let before = disk.checkpoint_written(0);
+        disk.begin_checkpoint(0);
+        kept.into_iter().for_each(|section| disk.keep_section(0, section));
+        disk.begin_section(0, new);
+        disk.add_block(0, vec![new as u8; 1_000]);
+        disk.end_checkpoint(0, 0..0, vec![new as u8]);
+        super::real::wait_until("it is durable", || before < disk.checkpoint_written(0));
+        disk.accept_checkpoint(0, disk.checkpoint_written(0).unwrap());
+    };
+    let contents = || -> Vec<u8> {
+        disk.checkpoints(0).into_iter().flat_map(|found| found.contents).collect()
+    };
+    let sections = || {
+        let files = std::fs::read_dir(path.join("part-0")).unwrap().flatten();
+        let mut names: Vec<String> =
+            files.map(|file| file.file_name().into_string().unwrap()).collect();
+        names.retain(|name| name.starts_with("rows-"));
+        names.sort();
+        names.iter().map(|name| name[name.len() - 1..].parse().unwrap()).collect::<Vec<u64>>()
+    };
+    make(None, 1);
+    super::real::wait_until("it is the only one", || contents() == [1]);
+    let first = disk.checkpoint_written(0).unwrap();
+    let held = disk.hold_checkpoints(0);
+    make(Some(1), 2);
+    make(Some(2), 3);
+    make(None, 4);
+    super::real::wait_until("those between have gone", || contents() == [4, 1]);
+    assert_eq!(sections(), [1, 4]);
+    let mut read = Vec::new();
+    disk.read_checkpoint(0, first, &mut |block| {
+        read.push(block.to_vec());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(read, [vec![1; 1_000]]);
+    drop(held);
+    super::real::wait_until("nobody reads the first", || contents() == [4]);
+    super::real::wait_until("its files have gone", || sections() == [4]);
+}
+
 /// A log is read from some place on while it grows, whatever is released meanwhile; what was read is there once, and in order.
 #[test]
 fn a_growing_log_is_read() {

@@ -122,7 +122,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             let is_first = checkpoint.is_none();
             checkpoint = Some((number, count));
             note(files, count, checkpoint.filter(|_| !is_first));
-            part.checkpoints.accept(number).unwrap();
+            part.checkpoints.accept(number, None).unwrap();
             note(files, count, checkpoint);
             if hasty == Hasty::RemovesKept && round + 1 == ROUNDS {
                 files.remove(&numbered(KIND, quiet.expect("just written or kept"))).unwrap();
@@ -154,7 +154,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
                 part.checkpoints.end(log_from..log_from, contents).unwrap();
                 files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
                 let number = part.checkpoints.newest().unwrap();
-                part.checkpoints.accept(number).unwrap_err();
+                part.checkpoints.accept(number, None).unwrap_err();
             } else {
                 files.fail_sync_of(manifest::KIND, ErrorKind::StorageFull);
                 let error = part.checkpoints.end(log_from..log_from, contents).unwrap_err();
@@ -300,7 +300,7 @@ fn a_checkpoint_goes_with_the_log_behind_which_it_begins() {
         let number = part.checkpoints.newest().unwrap();
         // The first one has to be accepted to be there at all.
         if section == 1 {
-            part.checkpoints.accept(number).unwrap();
+            part.checkpoints.accept(number, None).unwrap();
         }
         number
     };
@@ -337,7 +337,7 @@ fn an_accepted_checkpoint_is_not_removed_with_its_log() {
     part.checkpoints.add_block(pack(b"rows").unwrap()).unwrap();
     prove_section(&mut part.checkpoints).unwrap();
     part.checkpoints.end(from..part.redo.end, Vec::new()).unwrap();
-    part.checkpoints.accept(part.checkpoints.newest().unwrap()).unwrap();
+    part.checkpoints.accept(part.checkpoints.newest().unwrap(), None).unwrap();
     let (newest, _) = *part.redo.list().last().unwrap();
     drop(part);
     let newest = numbered(redo::KIND, newest);

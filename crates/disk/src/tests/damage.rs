@@ -158,7 +158,7 @@ fn a_checkpoint_is_proved_before_it_counts() {
     };
     begin(&mut checkpoints, 1).unwrap();
     checkpoints.end(7..7, vec![1]).unwrap();
-    checkpoints.accept(checkpoints.newest().unwrap()).unwrap();
+    checkpoints.accept(checkpoints.newest().unwrap(), None).unwrap();
     let found = checkpoints.found();
     let length = files.length("rows-0000000001").unwrap();
     for at in 0..length {
@@ -214,7 +214,7 @@ fn a_changed_checkpoint_is_found_out() {
         prove_section(&mut checkpoints).unwrap();
         checkpoints.end(7..7, contents).unwrap();
         if is_first {
-            checkpoints.accept(checkpoints.newest().unwrap()).unwrap();
+            checkpoints.accept(checkpoints.newest().unwrap(), None).unwrap();
         }
     }
     let contents = files.contents();

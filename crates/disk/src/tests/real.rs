@@ -353,7 +353,7 @@ fn sections_are_closed() {
         prove_section(&mut part).unwrap();
     }
     part.end(0..0, Vec::new()).unwrap();
-    part.accept(part.newest().unwrap()).unwrap();
+    part.accept(part.newest().unwrap(), None).unwrap();
     assert!(open_files() < 10, "{}", open_files());
     let part = Checkpoints::open(files, 77, false).unwrap();
     let mut blocks = 0;

@@ -29,6 +29,8 @@ use crate::worker::Context;
 pub(super) struct DiskLog {
     /// The place on the disk behind what this replica has given it last.
     end: u64,
+    /// Where it says that this replica has begun with nothing, if it has.
+    begun: Option<Range<u64>>,
     /// Transactions that have not ended in the log, and COMMITs without a timestamp: a place on the disk before their first record.
     open: BTreeMap<TransactionId, u64>,
     /// The timestamp that the log is to be closed at, on the primary.
@@ -51,6 +53,13 @@ struct Closed {
     record: u64,
     /// The place behind which there is nothing more that belongs to that, stamps among it.
     end: u64,
+}
+
+impl TableSaved {
+    fn of(table: TableId, replica: &TableReplica) -> TableSaved {
+        let (rows, saved) = (replica.partition.row_count(), replica.partition.saved());
+        TableSaved { table, rows, saved }
+    }
 }
 
 impl Shard {
@@ -159,13 +168,17 @@ impl Shard {
     pub(super) fn give_begin(&mut self, position: LogPosition, context: &Context<'_>) {
         self.disk.open.clear();
         let (shard, lineage) = (self.id, context.state.lineage);
-        self.give_entry(&DiskEntry::Begun { shard, lineage, position }, context);
+        self.disk.begun = self.give_entry(&DiskEntry::Begun { shard, lineage, position }, context);
     }
 
-    fn give_entry(&mut self, entry: &DiskEntry, context: &Context<'_>) {
-        if context.node.store.is_some() {
-            self.give(0, &mut |out| entry.encode(out), context);
-        }
+    /// As a learner: where the disk says so.
+    pub(crate) fn begun_on_disk(&self) -> Option<Range<u64>> {
+        self.disk.begun.clone().filter(|_| self.is_learner)
+    }
+
+    fn give_entry(&mut self, entry: &DiskEntry, context: &Context<'_>) -> Option<Range<u64>> {
+        let has_disk = context.node.store.is_some();
+        has_disk.then(|| self.give(0, &mut |out| entry.encode(out), context))
     }
 
     /// Always to the part of its owner, whichever worker has the shard now: its entries stay in order.
@@ -210,16 +223,11 @@ impl Shard {
     }
 
     pub(crate) fn tables_saved(&self) -> impl Iterator<Item = TableSaved> {
-        let saved = |(table, replica): (&TableId, &TableReplica)| TableSaved {
-            table: *table,
-            rows: replica.partition.row_count(),
-            saved: replica.partition.saved(),
-        };
-        self.tables.iter().map(saved)
+        self.tables.iter().map(|(table, replica)| TableSaved::of(*table, replica))
     }
+
     pub(crate) fn table_saved(&self, table: TableId) -> Option<TableSaved> {
-        let partition = &self.tables.get(&table)?.partition;
-        Some(TableSaved { table, rows: partition.row_count(), saved: partition.saved() })
+        Some(TableSaved::of(table, self.tables.get(&table)?))
     }
 
     /// A section of the table's rows as they are from now on is begun, or was loaded.
@@ -229,6 +237,7 @@ impl Shard {
             replica.partition.set_saved(Some(first));
         }
     }
+
     /// None of them has its rows for certain.
     pub(crate) fn forget_sections(&mut self, table: TableId) {
         if let Some(replica) = self.tables.get_mut(&table) {

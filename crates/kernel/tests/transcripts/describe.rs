@@ -56,7 +56,6 @@ pub fn row(bytes: &[u8]) -> String {
     }
 }
 
-/// The number that a BIGINT primary key encodes.
 /// The sections of a local checkpoint, each with the place in the log that belongs with it.
 pub fn sections(found: &CheckpointFound) -> Vec<String> {
     let contents = CheckpointContents::from_bytes(&found.contents).expect("a kernel made it");
@@ -70,6 +69,7 @@ pub fn sections(found: &CheckpointFound) -> Vec<String> {
     contents.sections.into_iter().map(line).collect()
 }
 
+/// The number that a BIGINT primary key encodes.
 pub fn key(bytes: &[u8]) -> String {
     match <[u8; 9]>::try_from(bytes) {
         Ok([1, number @ ..]) => (i64::from_be_bytes(number) ^ i64::MIN).to_string(),
