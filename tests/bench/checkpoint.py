@@ -32,10 +32,17 @@ from restart import client, fill, run  # noqa: E402
 CLIENTS = 4
 ROW_BYTES = 200
 LOOK_SECONDS = 0.02
+KINDS = ("rows-", "redo-", "spare-", "reserve-")
 
 
 def files_of(rows):
-    return {path: os.path.getsize(path) for path in glob.glob(os.path.join(rows, "part-*", "*")) if os.path.exists(path)}
+    sizes = {}
+    for path in glob.glob(os.path.join(rows, "part-*", "*")):
+        try:
+            sizes[path] = os.path.getsize(path)
+        except FileNotFoundError:
+            pass  # It has gone since.
+    return sizes
 
 
 def update(socket, count, until, times, x):
@@ -52,7 +59,7 @@ def update(socket, count, until, times, x):
 
 def manifests_of(rows):
     """When those of each part were last written."""
-    parts = glob.glob(os.path.join(rows, "part-*"))
+    parts = glob.glob(os.path.join(rows, "part-*"))  # A manifest is never removed.
     return {part: max(os.stat(path).st_mtime_ns for path in glob.glob(os.path.join(part, "manifest-*"))) for part in parts}
 
 
@@ -63,7 +70,10 @@ def watch(directories, until, running, most):
         now = time.monotonic()
         for directory in directories:
             files = files_of(directory)
-            most[directory] = max(most.get(directory, 0), sum(files.values()))
+            size = sum(files.values())
+            if most.get(directory, (0,))[0] < size:
+                kinds = [sum(size for path, size in files.items() if os.path.basename(path).startswith(kind)) for kind in KINDS]
+                most[directory] = (size, *kinds)
             sizes = {path: size for path, size in files.items() if os.path.basename(path).startswith("rows-")}
             begun |= {os.path.dirname(path) for path, size in sizes.items() if size != before.get(path, 0)}
             before.update(sizes)
@@ -123,8 +133,10 @@ def main():
                 print(f"{name:20} 50 %: {percentiles(of)[0]:.2f} ms  95 %: {percentiles(of)[1]:.2f} ms  99 %: {percentiles(of)[2]:.2f} ms")
         if beside and alone:
             print(f"99th percentile beside a checkpoint to alone: {percentiles(beside)[2] / percentiles(alone)[2]:.2f}")
-        for directory, size in sorted(most.items()):
-            print(f"{os.path.basename(directory)}: {size / 1e6:.0f} MB at most, {size / (count * ROW_BYTES):.2f} times the rows")
+        for directory, sizes in sorted(most.items()):
+            size, rows, log, spares, reserve = (size / (count * ROW_BYTES) for size in sizes)
+            print(f"{os.path.basename(directory)}: {sizes[0] / 1e6:.0f} MB at most, {size:.2f} times the rows: "
+                  f"checkpoints {rows:.2f}, log {log:.2f}, to be used again {spares:.2f}, reserve {reserve:.2f}")
     finally:
         subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
         shutil.rmtree(place, ignore_errors=True)

@@ -25,7 +25,7 @@ const SPARES_MAX: usize = 12;
 /// Those that are kept for when the device has no room for another.
 const RESERVE: usize = 2;
 /// What the checkpoints of a worker may write and read back beside the load.
-const CHECKPOINT_BYTES_PER_SECOND: u64 = 64 << 20;
+const CHECKPOINT_BYTES_PER_SECOND: u64 = 128 << 20;
 
 #[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;

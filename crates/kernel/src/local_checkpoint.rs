@@ -374,9 +374,11 @@ impl Growth {
         self.is_turn_over() || self.of_round + 2 * self.of_turn() <= self.kept
     }
 
-    /// How much of a round's growth the next one makes up for.
+    /// How much of a round's growth the next one makes up for: what is written again is there twice meanwhile, so of what has piled up not
+    /// much more than a turn.
     fn to_make_up(&self) -> u64 {
-        self.grown.max(self.kept.saturating_sub(self.of_round)).max(self.of_turn())
+        let (turn, piled_up) = (self.of_turn(), self.kept.saturating_sub(self.of_round));
+        self.grown.max(piled_up.clamp(turn, turn + turn / 2))
     }
 }
 
@@ -485,10 +487,11 @@ mod tests {
             let growth = growth(grown, kept);
             (growth.is_turn_over(), growth.is_due(), growth.to_make_up())
         };
-        assert_eq!(due(99, 950), (false, false, 150));
+        assert_eq!(due(99, 940), (false, false, 140));
         assert_eq!(due(100, 850), (true, true, 100));
         assert_eq!(due(130, 700), (true, true, 130));
-        assert_eq!(due(10, 1_000), (false, true, 200));
-        assert_eq!(due(10, 3_000), (false, true, 2_200));
+        assert_eq!(due(10, 1_000), (false, true, 150));
+        assert_eq!(due(10, 3_000), (false, true, 150));
+        assert_eq!(due(700, 3_000), (true, true, 700));
     }
 }
