@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What a local checkpoint costs those beside it, and what the disk takes: updates of a table of a box of two data nodes, timed one by one.
 
-    checkpoint.py [--binary FILE] [--megabytes N] [--seconds N] [--random]
+    checkpoint.py [--binary FILE] [--megabytes N] [--seconds N] [--random] [--fill]
 
 --megabytes  of rows of 200 bytes (default 200)
 --seconds    of updates (default 40)
 --random     rows of random bytes, which do not compress
+--fill       then one of the nodes is stopped and, ten seconds later, started and filled again, beside updates that go on for as long
 
 A checkpoint runs from when a file of it grows until the manifest names it: it is read back in between. Prints the 50th, 95th and 99th
 percentile of the updates that ended in such a time and of the others, with the ratio of the 99ths; and the most that a node's files of rows
@@ -90,6 +91,28 @@ def percentiles(times):
     return [times[min(len(times) - 1, int(len(times) * share))] * 1000 for share in (0.5, 0.95, 0.99)]
 
 
+def load(sockets, directories, count, seconds, is_random, meanwhile=None):
+    """Updates rows for so long: what each took, in which moments a checkpoint ran, and the most that the directories took."""
+    until = time.monotonic() + seconds
+    times, running, most = [], [], {}
+    threads = [threading.Thread(target=update, args=(sockets[index % len(sockets)], count, until, times, "x" if is_random else "")) for index in range(CLIENTS)]
+    threads.append(threading.Thread(target=watch, args=(directories, until, running, most)))
+    for thread in threads:
+        thread.start()
+    if meanwhile:
+        meanwhile()
+    for thread in threads:
+        thread.join()
+    return times, running, most
+
+
+def print_most(most, count):
+    for directory, sizes in sorted(most.items()):
+        size, rows, log, spares, reserve = (size / (count * ROW_BYTES) for size in sizes)
+        print(f"{os.path.basename(directory)}: {sizes[0] / 1e6:.0f} MB at most, {size:.2f} times the rows: "
+              f"checkpoints {rows:.2f}, log {log:.2f}, to be used again {spares:.2f}, reserve {reserve:.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
@@ -97,6 +120,7 @@ def main():
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--random", action="store_true")
+    parser.add_argument("--fill", action="store_true")
     options = parser.parse_args()
     place = tempfile.mkdtemp(prefix="skarv-bench-")
     data = os.path.join(place, "data")
@@ -114,15 +138,8 @@ def main():
             thread.start()
         for thread in threads:
             thread.join()
-        until = time.monotonic() + options.seconds
-        times, running, most = [], [], {}
         directories = [os.path.join(data, f"node{id}.rows") for id in (2, 3)]
-        threads = [threading.Thread(target=update, args=(sockets[index % 2], count, until, times, "x" if options.random else "")) for index in range(CLIENTS)]
-        threads.append(threading.Thread(target=watch, args=(directories, until, running, most)))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        times, running, most = load(sockets, directories, count, options.seconds, options.random)
         running = {int(moment / LOOK_SECONDS / 5) for moment in running}
         beside, alone = [], []
         for ended, took in times:
@@ -133,10 +150,15 @@ def main():
                 print(f"{name:20} 50 %: {percentiles(of)[0]:.2f} ms  95 %: {percentiles(of)[1]:.2f} ms  99 %: {percentiles(of)[2]:.2f} ms")
         if beside and alone:
             print(f"99th percentile beside a checkpoint to alone: {percentiles(beside)[2] / percentiles(alone)[2]:.2f}")
-        for directory, sizes in sorted(most.items()):
-            size, rows, log, spares, reserve = (size / (count * ROW_BYTES) for size in sizes)
-            print(f"{os.path.basename(directory)}: {sizes[0] / 1e6:.0f} MB at most, {size:.2f} times the rows: "
-                  f"checkpoints {rows:.2f}, log {log:.2f}, to be used again {spares:.2f}, reserve {reserve:.2f}")
+        print_most(most, count)
+        if options.fill:
+            def operate(command):
+                return run(options.binary, "mgm", "--dir", data, "-e", command)
+            operate("3 STOP")
+            load(sockets[:1], directories, count, 10, options.random)
+            most = load(sockets[:1], directories, count, options.seconds, options.random, lambda: print(operate("3 START").splitlines()[-1]))[2]
+            print("node 3 is filled:")
+            print_most(most, count)
     finally:
         subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
         shutil.rmtree(place, ignore_errors=True)

@@ -24,7 +24,8 @@ const FILE_BYTES: u64 = 16 << 20;
 const SPARES_MAX: usize = 12;
 /// Those that are kept for when the device has no room for another.
 const RESERVE: usize = 2;
-/// What the checkpoints of a worker may write and read back beside the load.
+/// What the checkpoints of a worker may write and read back beside the load: half of it is reading. With less a turn takes longer than the
+/// log takes to grow by the next one while a table is filled.
 const CHECKPOINT_BYTES_PER_SECOND: u64 = 128 << 20;
 
 #[cfg(target_arch = "x86_64")]

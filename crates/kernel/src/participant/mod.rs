@@ -267,15 +267,15 @@ pub(crate) fn is_filled_here(context: &mut Context<'_>) -> bool {
     any
 }
 
-/// The log from where the first of the shards that this worker owns begins with nothing, up to where the last one does, if all of them do so:
-/// what their part of the disk had before is nobody's then.
+/// The log from where the first of the shards that this worker owns begins with nothing, up to where the last one does, if all of them do
+/// so: what their part of the disk had before is nobody's then.
 pub(crate) fn begun_on_disk(context: &mut Context<'_>) -> Option<Range<u64>> {
-    let mut begun = Some(u64::MAX..0);
-    for_owned(context, |shard, _| {
-        let both = begun.take().zip(shard.begun_on_disk());
-        begun = both.map(|(all, own)| all.start.min(own.start)..all.end.max(own.end));
-    });
-    begun.filter(|log| log.start < log.end)
+    let mut begun = Vec::new();
+    for_owned(context, |shard, _| begun.push(shard.begun_on_disk()));
+    let begun: Vec<Range<u64>> = begun.into_iter().collect::<Option<_>>()?;
+    let first = begun.iter().map(|log| log.start).min()?;
+    let last = begun.iter().map(|log| log.end).max()?;
+    Some(first..last)
 }
 
 /// Are all logs that this worker owns, of primaries and others, on its disk to where they are closed?
