@@ -201,7 +201,7 @@ impl LocalCheckpoints {
         context.outbox.log.push(said);
     }
 
-    /// Before the first one, when there are shards. Where they are filled, from the log, what their part of the disk had before is nobody's:
+    /// Before the first one, when there are shards. Where these are filled, from the log, what their part of the disk had is nobody's:
     /// it takes no more room when a checkpoint without any rows has the log from there on.
     fn look_first(&mut self, store: &dyn Store, context: &mut Context<'_>) {
         if participant::owned_shards(context).is_empty() {
@@ -222,8 +222,8 @@ impl LocalCheckpoints {
         self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
     }
 
-    /// Looks at those that there were when the process started: it goes on with the one that its rows were loaded from in a cluster restart.
-    /// What it does not understand it does not keep: with such contents no restart was begun here.
+    /// Looks at those that there were when the process started: it goes on with the one that its rows were loaded from in a restart.
+    /// What it does not understand it does not keep: with such contents none was begun here.
     fn look(&mut self, store: &dyn Store, context: &Context<'_>) {
         self.has_looked = true;
         let part = context.address.worker;
