@@ -28,7 +28,7 @@ use crate::{DiskError, Room, VisitRecord};
 
 pub const KIND: &str = "redo";
 const SPARE: &str = "spare";
-/// So many are kept, if they may, and one for each four of the log.
+/// So many are kept, if they may, and one for each four of the log; or as many as were given back last.
 const SPARES_MIN: usize = 2;
 const RESERVE: &str = "reserve";
 const MAGIC: &[u8; 8] = b"skarv-rd";
@@ -670,6 +670,7 @@ impl Redo {
 
     /// The log before this place is needed no more, and what says so is durable: its files may be used again.
     pub fn release(&mut self, needed: u64) -> std::io::Result<()> {
+        let before = self.redo.len();
         while self.redo.get(1).is_some_and(|(_, first)| *first <= needed) {
             let (number, _) = self.redo.pop_front().expect("there are two");
             let name = numbered(KIND, number);
@@ -685,8 +686,10 @@ impl Redo {
                 self.files.remove(&name)?;
             }
         }
-        // The log is given back a little at a time: of a long one more will be needed again.
-        while SPARES_MIN + self.redo.len() / 4 < self.spares.len() {
+        // As much will be needed again until the next time.
+        let given_back = before - self.redo.len();
+        let wanted = given_back.max(SPARES_MIN + self.redo.len() / 4);
+        while 0 < given_back && wanted < self.spares.len() {
             let spare = self.spares.pop().expect("there are some");
             self.files.remove(&numbered(SPARE, spare))?;
         }

@@ -80,7 +80,7 @@ struct Part {
 /// What stays though the part itself needs it no more, because somebody copies it.
 #[derive(Default)]
 struct Kept {
-    /// The log from these places on, by who reads it.
+    /// The log from these places on, by who reads it; under [`AWAITED`], for who has still to come.
     logs: BTreeMap<u64, u64>,
     reader_last: u64,
     /// So many read checkpoints, of those up to this one.
@@ -91,6 +91,9 @@ struct Kept {
     /// The part itself needs the log from here on.
     needed: u64,
 }
+
+/// Whom the log of a part was kept for when it was opened: who follows it first.
+const AWAITED: u64 = 0;
 
 impl Kept {
     /// The log before this may go.
@@ -390,6 +393,7 @@ impl Disk {
         kept.reader_last += 1;
         let id = kept.reader_last;
         kept.logs.insert(id, from);
+        kept.logs.remove(&AWAITED);
         drop(kept);
         follower.id = Some(id);
         follower
@@ -493,6 +497,7 @@ impl Part {
         let seed = options.seed.wrapping_add(u64::from(part)).wrapping_mul(0x2545_f491_4f6c_dd1d);
         let mut checkpoints =
             Checkpoints::open(Arc::clone(&files), seed, is_new).map_err(in_part)?;
+        let kept_from = (options.kept_from)(part, checkpoints.manifest.store);
         let redo = Redo::open(
             files,
             RedoOptions {
@@ -503,14 +508,15 @@ impl Part {
                 seed,
                 needed: checkpoints.log_needed(),
                 accepted: checkpoints.log_accepted(),
-                kept_from: (options.kept_from)(part, checkpoints.manifest.store),
+                kept_from,
                 mutation: Mutation::None,
             },
         )
         .map_err(in_part)?;
         checkpoints.on_log_end(redo.end).map_err(|error| in_part(io_error(KIND)(error)))?;
         let blocks = Blocks { newest: checkpoints.newest(), ..Blocks::default() };
-        let kept = Kept { needed: checkpoints.log_needed(), ..Kept::default() };
+        let logs = kept_from.map(|from| (AWAITED, from)).into_iter().collect();
+        let kept = Kept { logs, needed: checkpoints.log_needed(), ..Kept::default() };
         Ok(Part {
             name: name.to_string(),
             queue: Mutex::new(Queue { end: redo.end, ..Queue::default() }),
@@ -680,7 +686,8 @@ impl Part {
                     (packed, empty) = (Some(made), raw);
                 }
             }
-            let ends_section = matches!(step, Step::BeginSection(_)) || is_end;
+            let is_next = matches!(step, Step::BeginSection(_) | Step::KeepSection(_));
+            let ends_section = is_next || is_end;
             let refused = match ends_section && !is_given_up {
                 true => self.prove_section(rate, &mut next_at)?,
                 false => None,
@@ -765,13 +772,15 @@ impl Part {
     fn accept(&self, number: u64, checkpoints: &mut Checkpoints) -> std::io::Result<()> {
         let mut kept = lock(&self.kept);
         if kept.checkpoint_readers > 0 {
-            // What came since those that somebody may read goes all the same; the log stays.
+            // What came since those that somebody may read goes all the same; the log stays. Who lets go of them does not wait for that.
             kept.accept = Some(number);
-            return checkpoints.accept(number, kept.held_to);
+            let held_to = kept.held_to;
+            drop(kept);
+            return checkpoints.accept(number, held_to);
         }
-        checkpoints.accept(number, None)?;
-        kept.needed = checkpoints.log_needed();
         drop(kept);
+        checkpoints.accept(number, None)?;
+        lock(&self.kept).needed = checkpoints.log_needed();
         self.release();
         Ok(())
     }

@@ -19,8 +19,7 @@ use crate::{panic, random};
 
 /// Of a file of the log: a second of a busy worker.
 const FILE_BYTES: u64 = 16 << 20;
-/// Files of the log that are kept to be used again, of a long one: more than are given back in a turn of checkpoints. One that is made is
-/// written twice, first with zeros.
+/// Files of the log that are kept to be used again, at most. One that is made is written twice, first with zeros.
 const SPARES_MAX: usize = 12;
 /// Those that are kept for when the device has no room for another.
 const RESERVE: usize = 2;

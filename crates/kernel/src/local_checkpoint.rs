@@ -154,6 +154,8 @@ impl LocalCheckpoints {
                 self.has_told_no_room = false;
                 self.refused = 0;
             } else if written == *before && !is_writing {
+                // One without any rows, at a fill, is tried again.
+                self.has_looked &= !contents.shards.is_empty();
                 self.ended = None;
                 self.on_given_up(store.checkpoint_refused(part), context);
             }
@@ -241,7 +243,7 @@ impl LocalCheckpoints {
         }
     }
 
-    fn begin(&mut self, growth: Growth, context: &mut Context<'_>) {
+    fn begin(&mut self, mut growth: Growth, context: &mut Context<'_>) {
         let left = participant::owned_shards(context);
         if left.is_empty() || participant::is_filled_here(context) {
             return;
@@ -259,8 +261,9 @@ impl LocalCheckpoints {
                 choice.look_at(&table, last.sections_of(*shard, table.table), from);
             }
         }
-        if !growth.is_turn_over() && log_from <= last.log_from {
-            // A transaction has been open since: nothing of the log would go.
+        // What is behind a transaction that is open would not go.
+        growth.piled_up = log_from.saturating_sub(last.log_from.max(store.begin(part)));
+        if !growth.is_due() {
             self.begin_next = context.now + CHECKPOINT_LOOK_US;
             return;
         }
@@ -339,8 +342,8 @@ impl Last {
 struct Growth {
     /// Since the last checkpoint was begun.
     grown: u64,
-    /// What there is, of what belongs with that.
-    kept: u64,
+    /// What belongs with that, and would go if all were written.
+    piled_up: u64,
     of_round: u64,
     turns: u64,
     is_short: bool,
@@ -353,7 +356,7 @@ impl Growth {
         let is_short = context.node.room_of(context.address.node) != Room::Ample;
         Growth {
             grown: end.saturating_sub(last.log_end.max(begin)),
-            kept: end.saturating_sub(last.log_from.max(begin)),
+            piled_up: end.saturating_sub(last.log_from.max(begin)),
             of_round: context.node.log_growth_max(is_short),
             turns: context.node.checkpoint_turns(),
             is_short,
@@ -364,21 +367,17 @@ impl Growth {
         self.of_round.div_ceil(self.turns)
     }
 
-    fn is_turn_over(&self) -> bool {
-        self.of_turn() <= self.grown
-    }
-
     /// The next one is to be begun: at the end of a turn, or because more has piled up than in a round, while there was no room or no
     /// global checkpoint.
     fn is_due(&self) -> bool {
-        self.is_turn_over() || self.of_round + 2 * self.of_turn() <= self.kept
+        self.of_turn() <= self.grown || self.of_round + 2 * self.of_turn() <= self.piled_up
     }
 
     /// How much of a round's growth the next one makes up for: what is written again is there twice meanwhile, so of what has piled up not
     /// much more than a turn.
     fn to_make_up(&self) -> u64 {
-        let (turn, piled_up) = (self.of_turn(), self.kept.saturating_sub(self.of_round));
-        self.grown.max(piled_up.clamp(turn, turn + turn / 2))
+        let (turn, too_much) = (self.of_turn(), self.piled_up.saturating_sub(self.of_round));
+        self.grown.max(too_much.clamp(turn, turn + turn / 2))
     }
 }
 
@@ -482,16 +481,17 @@ mod tests {
     /// A turn is begun when the log has grown by an eighth of a round, or where more has piled up; it makes up for what was too much.
     #[test]
     fn when_a_turn_is_due() {
-        let growth = |grown, kept| Growth { grown, kept, of_round: 800, turns: 8, is_short: false };
-        let due = |grown, kept| {
-            let growth = growth(grown, kept);
-            (growth.is_turn_over(), growth.is_due(), growth.to_make_up())
+        let growth =
+            |grown, piled_up| Growth { grown, piled_up, of_round: 800, turns: 8, is_short: false };
+        let due = |grown, piled_up| {
+            let growth = growth(grown, piled_up);
+            (growth.is_due(), growth.to_make_up())
         };
-        assert_eq!(due(99, 940), (false, false, 140));
-        assert_eq!(due(100, 850), (true, true, 100));
-        assert_eq!(due(130, 700), (true, true, 130));
-        assert_eq!(due(10, 1_000), (false, true, 150));
-        assert_eq!(due(10, 3_000), (false, true, 150));
-        assert_eq!(due(700, 3_000), (true, true, 700));
+        assert_eq!(due(99, 940), (false, 140));
+        assert_eq!(due(100, 850), (true, 100));
+        assert_eq!(due(130, 700), (true, 130));
+        assert_eq!(due(10, 1_000), (true, 150));
+        assert_eq!(due(10, 3_000), (true, 150));
+        assert_eq!(due(700, 3_000), (true, 700));
     }
 }

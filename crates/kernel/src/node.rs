@@ -666,11 +666,11 @@ impl NodeShared {
             true => CHECKPOINT_TURNS,
         }
     }
-    /// Of a section, before it is compressed: two of them are a turn.
+    /// Of a section, before it is compressed: three or four of them are a turn.
     pub(crate) fn checkpoint_section_bytes(&self) -> u64 {
         match self.are_checkpoints_small() {
             false => {
-                (self.part_bytes() / (2 * CHECKPOINT_TURNS)).max(CHECKPOINT_TURN_BYTES_MIN / 2)
+                (self.part_bytes() / (4 * CHECKPOINT_TURNS)).max(CHECKPOINT_TURN_BYTES_MIN / 4)
             }
             true => 1,
         }

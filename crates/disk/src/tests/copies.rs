@@ -242,4 +242,65 @@ fn a_growing_log_is_read() {
     assert!(0 < disk.begin(0) && disk.begin(0) <= middle);
     let error = disk.follow(0, 0).read(1, &mut |_, _| Ok(())).expect_err("gone").to_string();
     assert!(error.contains("has gone"), "{error}");
+    // What is kept for somebody who has not come yet stays, whatever the part needs, until that one has read it.
+    drop(disk);
+    let disk = Disk::open(&Options { kept_from: Box::new(|_, _| Some(0)), ..options() }).unwrap();
+    let failed = |error: String| panic!("{error}");
+    disk.start(Arc::new(|_| {}), Arc::new(failed), Arc::new(|| ()), || ()).unwrap();
+    let (begin, end) = (disk.log_begin(0), disk.end(0));
+    disk.begin_checkpoint(0);
+    disk.end_checkpoint(0, end..end, vec![2]);
+    let is_second = || disk.checkpoints(0).first().is_some_and(|found| found.contents == [2]);
+    super::real::wait_until("the second is durable", is_second);
+    disk.accept_checkpoint(0, disk.checkpoint_written(0).unwrap());
+    super::real::wait_until("it is the only one", || disk.checkpoints(0).len() == 1);
+    disk.flush(0);
+    let mut follower = disk.follow(0, begin);
+    let mut count = 0;
+    while follower
+        .read(4_000, &mut |_, _| {
+            count += 1;
+            Ok(())
+        })
+        .unwrap()
+    {}
+    assert_eq!((follower.place(), 300 < count), (end, true));
+    follower.forget();
+    super::real::wait_until("it has read that", || begin < disk.log_begin(0));
+}
+
+/// The sections of a checkpoint are read in the order in which they were given, whether they are kept or new.
+#[test]
+fn sections_stay_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Disk::open(&super::real::options(&dir.path().join("rows"), 1)).unwrap();
+    let failed = |error: String| panic!("{error}");
+    disk.start(Arc::new(|_| {}), Arc::new(failed), Arc::new(|| ()), || ()).unwrap();
+    let mut is_there = [false; 10];
+    let mut make = |sections: &[u8]| {
+        let before = disk.checkpoint_written(0);
+        disk.begin_checkpoint(0);
+        for section in sections {
+            if std::mem::replace(&mut is_there[usize::from(*section)], true) {
+                disk.keep_section(0, u64::from(*section));
+            } else {
+                disk.begin_section(0, u64::from(*section));
+                disk.add_block(0, vec![*section]);
+            }
+        }
+        disk.end_checkpoint(0, 0..0, Vec::new());
+        super::real::wait_until("it is durable", || before < disk.checkpoint_written(0));
+        let number = disk.checkpoint_written(0).unwrap();
+        disk.accept_checkpoint(0, number);
+        let mut read = Vec::new();
+        let visit = &mut |block: &[u8]| {
+            read.extend_from_slice(block);
+            Ok(())
+        };
+        disk.read_checkpoint(0, number, visit).unwrap();
+        assert_eq!(read, sections);
+    };
+    make(&[1, 2, 3]);
+    make(&[4, 5, 2, 3, 6]);
+    make(&[7, 5, 8, 9, 3, 6]);
 }

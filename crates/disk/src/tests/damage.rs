@@ -17,10 +17,12 @@ fn redo(files: &MemoryFiles, mutation: Mutation) -> Result<Redo, DiskError> {
 }
 
 fn open(files: &MemoryFiles, mutation: Mutation, reserve: usize) -> Result<Redo, DiskError> {
-    let files: Arc<dyn Files> = Arc::new(files.clone());
-    let store = 5;
-    let options = RedoOptions {
-        store,
+    Redo::open(Arc::new(files.clone()), options(mutation, reserve))
+}
+
+fn options(mutation: Mutation, reserve: usize) -> RedoOptions {
+    RedoOptions {
+        store: 5,
         file_bytes: 4_096,
         spares_max: 2,
         reserve,
@@ -29,8 +31,7 @@ fn open(files: &MemoryFiles, mutation: Mutation, reserve: usize) -> Result<Redo,
         accepted: 0,
         kept_from: None,
         mutation,
-    };
-    Redo::open(files, options)
+    }
 }
 
 fn write(redo: &mut Redo, numbers: std::ops::Range<u32>) {
@@ -321,6 +322,50 @@ fn no_room_in_a_file_that_is_there_is_waited_for() {
     drop(log);
     let again = open(&files, Mutation::None, 1).unwrap();
     assert_eq!(records(&again).unwrap(), (0..number).collect::<Vec<u32>>());
+}
+
+/// Of the files that are given back as many are kept as will be needed until the next time: as many as were given back last, or a quarter of
+/// the log. After a peak the others go.
+#[test]
+fn spare_files_are_kept_for_the_next_time() {
+    let files = MemoryFiles::default();
+    let of_log = RedoOptions { spares_max: 12, ..options(Mutation::None, 0) };
+    let mut log = Redo::open(Arc::new(files.clone()), of_log).unwrap();
+    let kept = |kind: &str| files.contents().keys().filter(|name| name.starts_with(kind)).count();
+    let (mut number, mut ends) = (0, Vec::new());
+    let mut grow = |log: &mut Redo, count: usize| {
+        let files = log.list().len() + count;
+        while log.list().len() < files {
+            write(log, number..number + 1);
+            number += 1;
+        }
+        ends.push(log.end);
+    };
+    grow(&mut log, 20);
+    log.release(log.end).unwrap();
+    assert_eq!((kept("redo"), kept("spare")), (1, 12));
+    // What was given back is used again.
+    grow(&mut log, 8);
+    assert_eq!((kept("redo"), kept("spare")), (9, 4));
+    log.release(log.end).unwrap();
+    assert_eq!((kept("redo"), kept("spare")), (1, 8));
+    grow(&mut log, 9);
+    // Of a log of ten files two are given back: four are enough for that.
+    let third = log.list()[2].1;
+    log.release(third).unwrap();
+    assert_eq!((kept("redo"), kept("spare")), (8, 2));
+    log.release(log.end).unwrap();
+    grow(&mut log, 9);
+    assert_eq!((kept("redo"), kept("spare")), (10, 0));
+    let second = log.list()[1].1;
+    log.release(second).unwrap();
+    assert_eq!((kept("redo"), kept("spare")), (9, 1));
+    // Nothing is given back: nothing goes.
+    log.release(second).unwrap();
+    assert_eq!((kept("redo"), kept("spare")), (9, 1));
+    let needed = RedoOptions { needed: second, ..options(Mutation::None, 0) };
+    let again = Redo::open(Arc::new(files.clone()), needed).unwrap();
+    assert_eq!(again.end, log.end);
 }
 
 /// A record that is longer than a file, for which there is no room: the files that were kept to be used again give it theirs, and then the
