@@ -326,6 +326,11 @@ impl World {
         self.returning.retain(|node| *node != failed);
         self.troubled.borrow_mut().remove(&failed);
         self.ending.remove(&failed);
+        if let Some(leave) = self.leaving.remove(&failed) {
+            // It was to stop, and has died of something else. What was planned behind that comes all the same.
+            self.failing -= 1;
+            self.next_crash.get_or_insert(leave);
+        }
         for hung in self.hung.extract_if(.., |address, _| address.node == failed) {
             // What has waited for it is not for the next boot.
             self.events.retain(|_, event| event.worker() != Some(hung.0));
