@@ -152,7 +152,7 @@ impl Checkpoints {
         let section = Section { number, bytes: header.len() as u64, crc: 0 };
         let writing = self.writing.as_mut().expect("begun");
         assert!(writing.current.is_none(), "the one before it is not proved");
-        let is_taken = writing.sections.last().is_some_and(|before| before.number == number);
+        let is_taken = writing.sections.iter().any(|other| other.number == number);
         assert!(!is_taken && !self.named.contains_key(&number), "section {number} is there");
         self.files.create(&section.name(), 0)?;
         // Named before it is written, so that it goes if it is given up.

@@ -239,6 +239,7 @@ transcripts! {
         decision_on_its_way
         all_hold_what_was_copied
         directory_lost
+        disk_forgets
         held_until_let_in
         last_copy_stays
         late_messages
