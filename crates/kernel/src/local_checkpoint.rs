@@ -25,7 +25,7 @@ use std::ops::Range;
 use protocol::disk::{CheckpointContents, CheckpointSection};
 use protocol::message::Room;
 use types::wire::Wire;
-use types::{ShardId, TableId, Timestamp};
+use types::{ShardId, TableId, Timestamp, WorkerId};
 
 use self::running::Running;
 use crate::limits::{
@@ -218,10 +218,8 @@ impl LocalCheckpoints {
         let (newest, log_end) = (Timestamp::ZERO, log.end);
         let (shards, sections) = (Vec::new(), Vec::new());
         let contents = CheckpointContents { newest, lineage, shards, sections };
-        let before = store.checkpoint_written(part);
         store.begin_checkpoint(part);
-        store.end_checkpoint(part, log.clone(), contents.to_bytes());
-        self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
+        self.ended = Some(Ended::new(contents, log, log_end, part, store));
     }
 
     /// Looks at those that there were when the process started: it goes on with the one that its rows were loaded from in a restart.
@@ -313,14 +311,26 @@ impl LocalCheckpoints {
             let running = self.running.take().expect("just seen");
             let Running { contents, log_from, log_to, pace, .. } = running;
             let (log, log_end) = (log_from..log_to, pace.log_end);
-            let before = store.checkpoint_written(part);
-            store.end_checkpoint(part, log.clone(), contents.to_bytes());
-            self.ended = Some(Ended { before, contents, log, log_end, closed_at: None });
+            self.ended = Some(Ended::new(contents, log, log_end, part, store.as_ref()));
             return;
         }
         running.go_on(&self.last, &mut self.section_last, context);
         running.is_going_on = true;
         context.checkpoint_later();
+    }
+}
+
+impl Ended {
+    fn new(
+        contents: CheckpointContents,
+        log: Range<u64>,
+        log_end: u64,
+        part: WorkerId,
+        store: &dyn Store,
+    ) -> Ended {
+        let before = store.checkpoint_written(part);
+        store.end_checkpoint(part, log.clone(), contents.to_bytes());
+        Ended { before, contents, log, log_end, closed_at: None }
     }
 }
 
