@@ -51,10 +51,12 @@ pub struct CheckpointBlock {
     request_last: u64,
     /// Who goes with the request under way, and who with the next.
     asked: Vec<(SessionId, u64)>,
+    /// The request that they wait for.
+    asked_request: u64,
     ask_again: Time,
     wanted: Vec<(SessionId, u64)>,
     /// Sessions that wait for one that begins from now on: the last request asks for it.
-    watching: Vec<SessionId>,
+    watching: Vec<(u64, SessionId)>,
     /// The node rests when the checkpoint that is asked for, or the next one, is done.
     rests: Option<u64>,
 
@@ -191,7 +193,7 @@ impl CheckpointBlock {
             return;
         }
         self.request_last += 1;
-        self.watching.push(session);
+        self.watching.push((self.request_last, session));
         self.ask(context);
     }
 
@@ -199,6 +201,7 @@ impl CheckpointBlock {
         if self.asked.is_empty() && !self.wanted.is_empty() {
             self.asked = std::mem::take(&mut self.wanted);
             self.request_last += 1;
+            self.asked_request = self.request_last;
             self.ask(context);
         }
     }
@@ -222,16 +225,17 @@ impl CheckpointBlock {
     ) -> Vec<(SessionId, u64)> {
         context.node.set_checkpointed(message.at);
         self.mark(message.at, context);
-        if message.request != self.request_last {
-            return Vec::new();
-        }
-        for session in std::mem::take(&mut self.watching) {
+        // What answers a request has all that those before it wait for; others may have come since.
+        let answers = |request: u64| request <= message.request;
+        for (_, session) in self.watching.extract_if(.., |(request, _)| answers(*request)) {
             context.reply(session, Reply::Checkpointed(message.at));
         }
-        // A request that came behind that of the rest is answered with what has it, too.
-        if self.rests.is_some_and(|rests| rests <= message.request) {
+        if self.rests.is_some_and(answers) {
             context.outbox.has_rested = true;
             self.rests = None;
+        }
+        if !answers(self.asked_request) {
+            return Vec::new();
         }
         let waited = std::mem::take(&mut self.asked);
         self.ask_next(context);
