@@ -69,19 +69,21 @@ impl FileHeader {
         bytes.extend(rest);
         bytes
     }
-    /// None if it is torn, or not of this store.
-    fn decode(bytes: &[u8], store: u64) -> Option<FileHeader> {
-        let copy = || FileHeader::decode_one(bytes.get(HEADER_COPY_AT..)?, store);
-        FileHeader::decode_one(bytes, store).or_else(copy)
+    /// None if it is torn, or not the header of this file.
+    /// Of two that are whole, one may be of what the file was before.
+    fn decode(bytes: &[u8], store: u64, number: u64) -> Option<FileHeader> {
+        let copy = || FileHeader::decode_one(bytes.get(HEADER_COPY_AT..)?, store, number);
+        FileHeader::decode_one(bytes, store, number).or_else(copy)
     }
-    fn decode_one(bytes: &[u8], store: u64) -> Option<FileHeader> {
+    fn decode_one(bytes: &[u8], store: u64, number: u64) -> Option<FileHeader> {
         let header = FileHeader {
             store: u64_at(bytes, 16)?,
             salt: u64_at(bytes, 24)?,
             number: u64_at(bytes, 32)?,
             first: u64_at(bytes, 40)?,
         };
-        let is_ours = header.store == store && bytes[..HEADER_SIZE] == header.encode();
+        let is_ours = (header.store, header.number) == (store, number)
+            && bytes[..HEADER_SIZE] == header.encode();
         is_ours.then_some(header)
     }
 }
@@ -249,8 +251,7 @@ impl Redo {
     fn header(&self, number: u64) -> Result<Option<FileHeader>, DiskError> {
         let name = numbered(KIND, number);
         let bytes = self.files.read_at(&name, 0, PIECES_AT).map_err(io_error(&name))?;
-        let header = FileHeader::decode(&bytes, self.store);
-        Ok(header.filter(|header| header.number == number))
+        Ok(FileHeader::decode(&bytes, self.store, number))
     }
 
     fn find(&mut self, needed: u64, accepted: u64, kept_from: u64) -> Result<(), DiskError> {
@@ -801,7 +802,7 @@ impl LogReader {
         };
         let name = numbered(KIND, *number);
         let bytes = self.files.read_at(&name, 0, PIECES_AT).map_err(io_error(&name))?;
-        let header = FileHeader::decode(&bytes, self.store);
+        let header = FileHeader::decode(&bytes, self.store, *number);
         let Some(header) = header.filter(|header| header.first == *first) else {
             return damaged(&name, "its header cannot be read any more");
         };
@@ -853,5 +854,23 @@ fn each_record(first: u64, records: &[u8], visit: &mut VisitRecord<'_>) -> Resul
     match at == records.len() {
         true => Ok(()),
         false => Err("a piece is longer than its records".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that is used again, and of whose two headers the device has lost the first when they were written.
+    #[test]
+    fn a_header_of_the_file_before_does_not_hide_the_other() {
+        let header = |number: u64| FileHeader { store: 5, salt: 9 + number, number, first: 100 };
+        let mut bytes = header(1).encode();
+        bytes.resize(HEADER_COPY_AT, 0);
+        bytes.extend(header(7).encode());
+        assert_eq!(FileHeader::decode(&bytes, 5, 7), Some(header(7)));
+        assert_eq!(FileHeader::decode(&bytes, 5, 1), Some(header(1)));
+        assert_eq!(FileHeader::decode(&bytes, 5, 2), None);
+        assert_eq!(FileHeader::decode(&bytes, 6, 7), None);
     }
 }
