@@ -13,7 +13,7 @@ import threading
 from cluster import free_ports, wait_for
 
 CLUSTER = "00000000000000ab"
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 MARKER = "a-row-that-is-nobody-elses-business"
 
 

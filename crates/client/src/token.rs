@@ -56,14 +56,15 @@ impl Session {
         self.next_statement();
         let batch =
             Batch { ops: vec![insert], commit: true, lock_wait_timeout_ms, ..Batch::default() };
-        match self.execute(batch).await {
-            Ok(_) => {
-                if client.random_u64().is_multiple_of(PURGE_ONE_IN) {
-                    // What is left undone here the next one does.
-                    let _ = purge(&client).await;
-                }
-                Ok(())
-            }
+        let executed = self.execute(batch).await;
+        // Also where there is no room for this one: then it makes some.
+        let leaves = matches!(executed, Ok(_) | Err(Refusal::MemoryFull { .. }));
+        if leaves && client.random_u64().is_multiple_of(PURGE_ONE_IN) {
+            // What is left undone here the next one does.
+            let _ = purge(&client).await;
+        }
+        match executed {
+            Ok(_) => Ok(()),
             Err(Refusal::DuplicateKey { .. }) => {
                 let found = self.find_as_durable(token).await.map_err(TokenRefusal::Refused)?;
                 match found {

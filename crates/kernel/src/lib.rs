@@ -45,6 +45,6 @@ pub use node::{
 };
 pub use outbox::{Outbox, ProcessEnd};
 pub use replay::{PassedOver, Replay, Rows};
-pub use restart::{PartLoaded, Span, Survey};
+pub use restart::{NotLoaded, PartLoaded, Span, Survey};
 pub use store::{CheckpointFound, MemoryStore, Store, Visit, VisitBlock};
 pub use worker::{Context, Input, Kernel, KernelConfig, LocalMessage, Time};

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use protocol::control::ControlState;
 use protocol::message::{Memory, Message};
@@ -24,12 +24,15 @@ use types::{Address, NodeId, Space, WorkerId};
 
 use crate::channel::Channels;
 use crate::outbox::Outbox;
+use crate::worker::Time;
 
 /// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
 const NEWS: u64 = 256;
 /// And when so much more or less is left of what was told (that, divided by this): of the last page that is known of, others would write
 /// into it again and again.
 const NEWS_OF_LEFT: u64 = 4;
+/// How often the log says that writes are refused.
+const SAID_INTERVAL_US: Time = 60_000_000;
 
 pub struct Memories {
     pool: Arc<PagePool>,
@@ -38,6 +41,9 @@ pub struct Memories {
     own_told: Told,
     /// What others have said last.
     others: BTreeMap<NodeId, Told>,
+    /// Whose memory this node has refused a write for since it has looked ([`Memories::to_say`]); 0: nobody's.
+    short: AtomicU16,
+    say_next: AtomicU64,
 }
 
 #[derive(Default)]
@@ -100,6 +106,8 @@ impl Memories {
             owed: Arc::default(),
             own_told: Told::default(),
             others: others.map(|node| (node, unknown())).collect(),
+            short: AtomicU16::new(0),
+            say_next: AtomicU64::new(0),
         }
     }
 
@@ -154,6 +162,22 @@ impl Memories {
     }
     fn of(&self, node: NodeId) -> Memory {
         self.others.get(&node).map_or_else(|| self.own(), Told::get)
+    }
+
+    /// A write is refused because this node has no memory left for it.
+    pub fn note_short(&self, node: NodeId) {
+        self.short.store(node.0, Ordering::Relaxed);
+    }
+    /// The node that writes are refused for, now and then while they are. Asked by one worker.
+    pub fn to_say(&self, now: Time) -> Option<NodeId> {
+        if now < self.say_next.load(Ordering::Relaxed) {
+            return None;
+        }
+        let short = self.short.swap(0, Ordering::Relaxed);
+        (short != 0).then(|| {
+            self.say_next.store(now + SAID_INTERVAL_US, Ordering::Relaxed);
+            NodeId(short)
+        })
     }
 
     /// The first of a group's members that has not left what the others owe it.

@@ -822,6 +822,11 @@ impl NodeShared {
             _ => Refusal::DiskFull { node, rolls_back },
         }
     }
+    /// That node has no memory left for a write.
+    pub(crate) fn refused_by_memory(&self, table: TableId, node: NodeId) -> Refusal {
+        self.memories.note_short(node);
+        Refusal::MemoryFull { table, node }
+    }
     /// Does this node count, and no other that has its rows?
     pub fn is_last(&self) -> bool {
         let state = self.state();

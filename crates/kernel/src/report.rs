@@ -346,5 +346,6 @@ fn status(reports: &Reports, control_leader: bool, context: &Context<'_>) -> Nod
         messages_sent: statistics.messages_sent.load(Ordering::Relaxed),
         fills,
         late: context.node.late(context.now),
+        room: context.node.room_of(here),
     }
 }

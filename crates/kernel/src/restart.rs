@@ -21,6 +21,7 @@ use protocol::disk::{
 use protocol::message::{CheckpointMark, DiskFound, DiskPoint, RecordKind, Write};
 use protocol::restart::{LostRange, LostTransaction, NodeLoaded};
 use storage::{RowChange, Sorting};
+use types::hash::hash64;
 use types::wire::Wire;
 use types::{
     CommitId, Incarnation, Lineage, LogPosition, NodeId, ShardId, TableId, Timestamp,
@@ -35,8 +36,12 @@ use crate::returning::ToLoad;
 use crate::store::{CheckpointFound, Store};
 use crate::worker::Time;
 
-/// As many points are told of: others' disks may lack the last ones, and with --lossy those of some minutes (16 and 24 bytes each).
-const POINTS_TOLD_MAX: usize = 1024;
+/// So many points are told of, the newest: others' disks may lack the last ones. (16 and 24 bytes each.)
+const POINTS_TOLD_IN_FULL: usize = 512;
+/// And of those before them so many of which one in two is told of, one in four, and so on to one in 2 to this power: with --lossy those of
+/// some minutes may count, though checkpoints follow each other at once. So the older of two disks has 16,000 behind its last one.
+const POINTS_TOLD_THINNED: usize = 64;
+const POINTS_ZEROS_MAX: u32 = 8;
 
 /// What a disk held when its process started.
 #[derive(Default)]
@@ -97,6 +102,7 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
         let last = |(shard, mut logs): (ShardId, Vec<LogFound>)| Some((shard, logs.pop()?));
         logs.extend(found.survey.logs.into_iter().filter_map(last));
     }
+    let is_used = !logs.is_empty() || !done.is_empty();
     let of_shard = |shard: &ShardId| logs.get(shard).map(LogFound::points).unwrap_or_default();
     let mut all = shards.iter().map(of_shard);
     let first = all.next().unwrap_or_default();
@@ -104,6 +110,10 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
     let is_filled = |shard: &ShardId| logs[shard].begun > 0;
     if logs.keys().any(is_filled) {
         // It had rows before it had this disk.
+        boots.clear();
+    }
+    if !done.is_empty() {
+        // There were rows that all disks had: what a part lacks of them now is lost, and the cluster was not empty.
         boots.clear();
     }
     shards_of.retain(|_, shards| !shards.is_empty() && shards.iter().all(is_filled));
@@ -118,15 +128,32 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
             points.retain(|point| checkpoints.iter().any(|(_, of)| found.fits(of, point.at)));
         }
     }
+    let points = told(points);
     done.retain(|mark| points.contains(&DiskPoint { at: mark.at, lineage: mark.lineage }));
-    let (points, done) = (newest(points.into_iter().collect()), newest(done));
-    found.told = DiskFound { points, done, boots, rested };
+    let points = points.into_iter().collect();
+    found.told = DiskFound { points, done, boots, rested, is_used };
     Ok(found)
 }
 
-fn newest<T>(mut points: Vec<T>) -> Vec<T> {
-    points.drain(..points.len().saturating_sub(POINTS_TOLD_MAX));
-    points
+/// The newest of these, and of those before them fewer and fewer: of each that one of a thousand is told of, whatever disk has it, so that
+/// one whose node was away for long has some in common with the others.
+fn told(points: BTreeSet<DiskPoint>) -> BTreeSet<DiskPoint> {
+    let (mut zeros, mut left) = (0, POINTS_TOLD_IN_FULL);
+    let mut told = BTreeSet::new();
+    for point in points.into_iter().rev() {
+        if hash64(&point.at.0.to_le_bytes()).trailing_zeros() < zeros {
+            continue;
+        }
+        told.insert(point);
+        left -= 1;
+        if left == 0 {
+            (zeros, left) = (zeros + 1, POINTS_TOLD_THINNED);
+        }
+        if POINTS_ZEROS_MAX < zeros {
+            break;
+        }
+    }
+    told
 }
 
 impl Found {
@@ -276,16 +303,25 @@ impl NodeShared {
     /// Loads the rows that one part of the disk has, in a cluster restart or as a node that comes back; each part once, on any thread.
     /// Errors name the part and what is wrong there: then this node must not serve, unless it can do without
     /// ([`NodeShared::do_without`]). The host says how long it took ([`NodeShared::part_is_loaded`]).
-    pub fn load_part(&self, part: u16) -> Result<PartLoaded, String> {
+    pub fn load_part(&self, part: u16) -> Result<PartLoaded, NotLoaded> {
         let to_load = self.to_load.lock().clone().expect("the host was asked to load");
+        let loaded = PartLoaded::default();
+        let mut loading = Loading { node: self, to_load: &to_load, loaded, needs_memory: false };
+        match self.load_part_into(WorkerId(part), &mut loading) {
+            Ok(()) => Ok(loading.loaded),
+            Err(why) if loading.needs_memory => Err(NotLoaded::NeedsMemory(why)),
+            Err(why) => Err(NotLoaded::Unfit(why)),
+        }
+    }
+
+    fn load_part_into(&self, part: WorkerId, loading: &mut Loading<'_>) -> Result<(), String> {
+        let to_load = loading.to_load;
         let store = self.store.as_ref().expect("what is loaded is on a disk");
-        let part = WorkerId(part);
         let at = to_load.at;
         let mut replay = Replay::new(at, to_load.state.restarts.clone());
         if self.mutation == Mutation::TailNotCut {
             replay.forget_cuts();
         }
-        let mut loading = Loading { node: self, to_load: &to_load, loaded: PartLoaded::default() };
         let found = checkpoints(store.as_ref(), part)?;
         let fits = |contents: &CheckpointContents| {
             contents.newest <= replay.limit(contents.lineage) && self.disk.fits(contents, at)
@@ -298,7 +334,7 @@ impl NodeShared {
                     format!("part {part}, checkpoint {}: {error}", found.number)
                 })?;
                 loading.loaded.add_block(&block);
-                replay.take_block(block, &mut loading)
+                replay.take_block(block, loading)
             })?;
             for CheckpointSection { number, shard, table, .. } in &contents.sections {
                 loading.with(*shard, |shard| {
@@ -320,13 +356,13 @@ impl NodeShared {
                 .map_err(|error| format!("part {part}, entry at {place}: {error}"))?;
             loading.loaded.entries += 1;
             loading.loaded.entry_bytes += bytes.len() as u64;
-            replay.take(place, entry, &mut loading)
+            replay.take(place, entry, loading)
         })?;
         let mut sorting = Sorting::default();
-        for (shard, position) in replay.end(&mut loading) {
+        for (shard, position) in replay.end(loading) {
             loading.with(shard, |shard| shard.end_loading(position, at, &mut sorting))?;
         }
-        Ok(loading.loaded)
+        Ok(())
     }
 
     /// That part is loaded.
@@ -376,6 +412,22 @@ impl NodeShared {
     /// All are.
     pub(crate) fn is_loaded(&self) -> bool {
         self.parts_loaded.load(Ordering::SeqCst) >= u64::from(self.parts())
+    }
+}
+
+/// Why what a part of the disk has cannot be loaded.
+#[derive(Debug)]
+pub enum NotLoaded {
+    /// There are more rows than the node has memory for.
+    NeedsMemory(String),
+    /// It cannot be read, or is not what was written.
+    Unfit(String),
+}
+
+impl std::fmt::Display for NotLoaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (NotLoaded::NeedsMemory(why) | NotLoaded::Unfit(why)) = self;
+        f.write_str(why)
     }
 }
 
@@ -454,19 +506,25 @@ struct Loading<'a> {
     node: &'a NodeShared,
     to_load: &'a ToLoad,
     loaded: PartLoaded,
+    /// What has ended it is that.
+    needs_memory: bool,
 }
 
 impl Loading<'_> {
     /// Nothing is done for a shard that the node does not keep.
     fn with(
-        &self,
+        &mut self,
         shard: ShardId,
-        load: impl FnOnce(&mut Shard) -> Result<(), String>,
+        load: impl FnOnce(&mut Shard) -> Result<(), NotLoaded>,
     ) -> Result<(), String> {
-        if self.to_load.is_restart() {
-            return self.node.shard(shard).map_or(Ok(()), |mut shard| load(&mut shard));
-        }
-        self.to_load.with_candidate(shard, load)
+        let loaded = match self.to_load.is_restart() {
+            true => self.node.shard(shard).map_or(Ok(()), |mut shard| load(&mut shard)),
+            false => self.to_load.with_candidate(shard, load),
+        };
+        loaded.map_err(|not_loaded| {
+            self.needs_memory = matches!(not_loaded, NotLoaded::NeedsMemory(_));
+            not_loaded.to_string()
+        })
     }
 }
 
@@ -493,8 +551,9 @@ impl Rows for Loading<'_> {
         self.with(shard, |shard| shard.load_rows(table, rows))
     }
     fn clear(&mut self, shard: ShardId) -> Result<(), String> {
+        let state = &self.to_load.state;
         self.with(shard, |shard| {
-            shard.clear(&self.to_load.state);
+            shard.clear(state);
             Ok(())
         })
     }
@@ -502,5 +561,30 @@ impl Rows for Loading<'_> {
         if Some(commit.lineage) == self.to_load.ended {
             self.loaded.lose(commit.shard, commit.transaction, commit.joined, commit.ts);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two disks of which one was left behind, while checkpoints followed each other at once: of what it had last they have some in common,
+    /// and each tells of no more than so many.
+    #[test]
+    fn disks_have_points_in_common() {
+        let points = |range: std::ops::Range<u64>| {
+            told(range.map(|at| DiskPoint { at: Timestamp(at), lineage: Lineage(1) }).collect())
+        };
+        let latest = points(1_000..100_000);
+        let told_max = POINTS_TOLD_IN_FULL + POINTS_ZEROS_MAX as usize * POINTS_TOLD_THINNED;
+        assert_eq!(latest.len(), told_max);
+        assert!((100_000 - 512..100_000).all(|at| latest.iter().any(|point| point.at.0 == at)));
+        for behind in [100, 2_000, 16_000] {
+            let older = points(1_000..100_000 - behind);
+            let common = (&latest & &older).last().map(|point| point.at.0);
+            let lost = common.map(|common| 100_000 - behind - common);
+            assert!(lost.is_some_and(|lost| lost < 1_024), "{behind}: {lost:?}");
+        }
+        assert_eq!(points(5..9).len(), 4);
     }
 }

@@ -20,6 +20,7 @@ use types::{Lineage, ShardId, Timestamp};
 
 use crate::node::NodeShared;
 use crate::participant::Shard;
+use crate::restart::NotLoaded;
 
 pub(crate) struct ToLoad {
     /// It says which tables there are, and what restarts have cut off.
@@ -47,8 +48,8 @@ impl ToLoad {
     pub fn with_candidate(
         &self,
         shard: ShardId,
-        load: impl FnOnce(&mut Shard) -> Result<(), String>,
-    ) -> Result<(), String> {
+        load: impl FnOnce(&mut Shard) -> Result<(), NotLoaded>,
+    ) -> Result<(), NotLoaded> {
         let Some(candidate) = self.candidates.get(&shard) else { return Ok(()) };
         candidate.lock().as_mut().map_or(Ok(()), load)
     }

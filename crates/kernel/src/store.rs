@@ -104,6 +104,11 @@ impl MemoryStore {
         self.lock().spoils = true;
     }
 
+    /// What this part had is gone, and nothing says so.
+    pub fn lose_part(&self, part: WorkerId) {
+        self.lock().parts.remove(&part);
+    }
+
     /// What is left of it. It takes what it is given all the same.
     pub fn set_room(&self, room: Room) {
         self.lock().room = room;

@@ -771,6 +771,12 @@ impl Kernel {
             if context.node.watch_room() {
                 tell_room(&mut context);
             }
+            if let Some(short) = context.node.memories.to_say(now) {
+                context.outbox.log.push(format!(
+                    "node {short} has no memory left for rows: statements that would add to those it keeps fail with error 1114, deletes \
+                     still work; delete rows, or start the nodes with more (--memory)"
+                ));
+            }
             published |= control.on_tick(&mut context);
         }
         if context.state.is_formed() {

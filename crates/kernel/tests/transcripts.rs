@@ -57,6 +57,7 @@ transcripts! {
         not_proved
         prepared_is_waited_for
         sections_without_rows
+        waits_in_turn
         rests_beside_a_session
         stopped_with_its_disk;
     channel:
@@ -283,6 +284,7 @@ transcripts! {
         lossy_second
         lossy_two_groups
         lossy_undecided
+        lost_part
         one_ends_otherwise
         power_failure;
     sequencer:

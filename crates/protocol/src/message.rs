@@ -164,8 +164,10 @@ pub struct DiskFound {
     pub boots: Vec<Incarnation>,
     /// The boot before, if it was stopped as planned with its cluster: everything that it has committed is on the disks.
     pub rested: Option<Incarnation>,
+    /// It has the log of some shard: there is a cluster that knows of it.
+    pub is_used: bool,
 }
-wire_struct!(DiskFound { points, done, boots, rested });
+wire_struct!(DiskFound { points, done, boots, rested, is_used });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DiskPoint {
@@ -343,6 +345,18 @@ pub enum Room {
     Failed,
 }
 wire_enum!(Room { 0 => Ample, 1 => Reserve, 2 => Nothing, 3 => Failed });
+
+impl Room {
+    /// As an operator reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Room::Ample => "ample",
+            Room::Reserve => "reserve",
+            Room::Nothing => "none",
+            Room::Failed => "failed",
+        }
+    }
+}
 
 /// How long a message to a node and its acknowledgement take, as far as that is not because of others under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

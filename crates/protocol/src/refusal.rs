@@ -17,8 +17,8 @@ pub enum Refusal {
     /// The row was changed since the transaction's snapshot, and the session asked for strict snapshots: it is rolled
     /// back; run it again.
     SnapshotConflict,
-    /// The node's memory budget is used up. The statement is undone.
-    MemoryFull { table: TableId },
+    /// The memory budget of a node that keeps these rows is used up. The statement is undone.
+    MemoryFull { table: TableId, node: NodeId },
     /// The disk of a node that keeps these rows has no room for what would be written. The statement is undone; or the whole transaction,
     /// if it was to be committed and told of when that disk has it.
     DiskFull { node: NodeId, rolls_back: bool },
@@ -57,7 +57,7 @@ wire_enum!(Refusal {
     0 => DuplicateKey { table, index },
     1 => LockWaitTimeout,
     2 => Deadlock,
-    3 => MemoryFull { table },
+    3 => MemoryFull { table, node },
     4 => SchemaChanged { table },
     5 => DefinitionChanged { table },
     6 => Eval(error),

@@ -7,6 +7,7 @@ use types::{
 };
 
 use crate::backup::{BackupReport, BackupRequest};
+use crate::message::Room;
 
 #[derive(Clone, Debug)]
 pub enum ReportRequest {
@@ -162,6 +163,8 @@ pub struct NodeStatus {
     pub fills: Option<FillReport>,
     /// Nodes that acknowledge late what it sends them.
     pub late: Vec<NodeId>,
+    /// What its disk has for its log.
+    pub room: Room,
 }
 wire_struct!(NodeStatus {
     node,
@@ -179,6 +182,7 @@ wire_struct!(NodeStatus {
     messages_sent,
     fills,
     late,
+    room,
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -123,6 +123,7 @@ fn messages() -> Vec<Message> {
                 done: vec![CheckpointMark { at: ts, lineage: Lineage(1), table_id_next: 5 }],
                 boots: vec![Incarnation(9)],
                 rested: Some(Incarnation(9)),
+                is_used: true,
             },
             loaded: Loaded::Rows,
         }),

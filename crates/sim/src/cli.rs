@@ -321,6 +321,9 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
             ));
         }
     }
+    if outcome.failure.is_none() && outcome.transactions == 0 {
+        outcome.failure = Some("no transaction was committed".into());
+    }
     if let Some(failure) = &outcome.failure {
         print_failure(seed, failure, &options, &outcome, arguments);
     }
@@ -365,6 +368,7 @@ fn print_failure(
         (arguments.failures, " --failures"),
         (arguments.leaves, " --leaves"),
         (arguments.power, " --power"),
+        (arguments.memory, " --memory"),
         (arguments.disks, " --disks"),
         (arguments.returns, " --returns"),
         (arguments.crashes, " --crashes"),

@@ -292,8 +292,15 @@ impl SqlError {
     pub fn interrupted() -> SqlError {
         SqlError::new(code::ER_QUERY_INTERRUPTED, "Query execution was interrupted")
     }
-    pub fn table_full(table: &str) -> SqlError {
-        SqlError::new(code::ER_RECORD_FILE_FULL, format!("The table '{table}' is full"))
+    /// `who_has`: "node 3 has".
+    pub fn table_full(table: &str, who_has: &str) -> SqlError {
+        SqlError::new(
+            code::ER_RECORD_FILE_FULL,
+            format!(
+                "The table '{table}' is full: {who_has} no memory left for what would be added to it. Delete rows, of any table, or \
+                 start the nodes with more (--memory)"
+            ),
+        )
     }
     pub fn no_such_thread(id: u64) -> SqlError {
         SqlError::new(code::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))

@@ -475,6 +475,7 @@ impl VirtualTable {
                 "#COMMITS",
                 "#ABORTS",
                 "WAITS_FOR",
+                "DISK_ROOM",
                 "#FILLED_ROWS",
                 "#FILLED_ROWS_EXPECTED",
                 "#FILLED_BYTES",

@@ -501,7 +501,7 @@ impl Control {
         message: &RegisterNode,
         context: &mut Context<'_>,
     ) {
-        if self.state.groups.is_empty() && !message.disk.points.is_empty() {
+        if self.state.groups.is_empty() && message.disk.is_used {
             let what = "has rows of a cluster on its disk, of which no voter knows, so nothing is begun: bring the voters' control \
                         files back, or begin anew without those rows (--initial)";
             self.tell_once(node, what, context);

@@ -21,8 +21,8 @@ use types::expr::{EvalContext, eval, eval_predicate};
 use types::key::index_entry_key;
 use types::wire::Bytes;
 use types::{
-    ColumnType, Expr, RowLayout, RowView, Space, Table, TableId, Timestamp, TransactionId, Value,
-    ValueRef,
+    ColumnType, Expr, NodeId, RowLayout, RowView, Space, Table, TableId, Timestamp, TransactionId,
+    Value, ValueRef,
 };
 
 use super::long::Undoing;
@@ -577,7 +577,7 @@ impl Shard {
         {
             self.admit_entries(table, row, execute)?;
         }
-        let owner = execute.transaction;
+        let (owner, here) = (execute.transaction, context.address.node);
         let bytes = key.len() + change.size();
         self.worked_on(bytes);
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
@@ -585,7 +585,7 @@ impl Shard {
         let outcome = replica
             .partition
             .write(key, change, owner, execute.statement)
-            .map_err(|storage::MemoryFull| Refusal::MemoryFull { table })?;
+            .map_err(|storage::MemoryFull| context.node.refused_by_memory(table, here))?;
         let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
         assert_eq!(transaction.state, TransactionState::Active, "no write after the commit began");
         let write = WriteEntry {
@@ -601,23 +601,24 @@ impl Shard {
         let refusable = matches!(change, RowChange::Put(_));
         if transaction.kept.add(&self.pool, write.kept, refusable).is_err() {
             replica.partition.undo(write.undo);
-            return Err(Refusal::MemoryFull { table }.into());
+            return Err(context.node.refused_by_memory(table, here).into());
         }
         let takes_more = write.taken != Space::NONE;
         transaction.owed.add(write.taken, &context.node.memories);
         transaction.bytes += bytes;
         transaction.writes.push(write);
-        if refusable && takes_more && self.lacks_memory_elsewhere(context) {
+        let short = || self.short_of_memory_elsewhere(context);
+        if let Some(node) = (refusable && takes_more).then(short).flatten() {
             self.undo_some(owner, execute.statement, 1);
-            return Err(Refusal::MemoryFull { table }.into());
+            return Err(context.node.refused_by_memory(table, node).into());
         }
         Ok(())
     }
 
     /// R20: what a member, which cannot refuse it, has no room for is refused before anybody else has it.
-    fn lacks_memory_elsewhere(&self, context: &Context<'_>) -> bool {
+    fn short_of_memory_elsewhere(&self, context: &Context<'_>) -> Option<NodeId> {
         let short = context.node.memories.first_short(self.deciders(context));
-        short.is_some() && context.node.mutation != Mutation::MemoryOfOthersIgnored
+        short.filter(|_| context.node.mutation != Mutation::MemoryOfOthersIgnored)
     }
 
     /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many, or than a

@@ -26,6 +26,7 @@ use super::parked::Parked;
 use super::reconcile::Reconciling;
 use crate::limits::{LOADING_LEFT_MIN, UPKEEP_ROWS_MAX, WAITS_TOLD_IN_FULL_MAX};
 use crate::memory::Owed;
+use crate::restart::NotLoaded;
 use crate::worker::Time;
 
 /// One node's replica of a shard.
@@ -379,7 +380,7 @@ impl Shard {
         &mut self,
         table: TableId,
         rows: &[CheckpointRow<'_>],
-    ) -> Result<(), String> {
+    ) -> Result<(), NotLoaded> {
         for CheckpointRow { key, ts, row } in rows {
             if let Some(replica) = self.loads_into(table, Some(row))? {
                 replica.partition.load_new(key, row, *ts);
@@ -389,7 +390,7 @@ impl Shard {
     }
 
     /// In a cluster restart: what a transaction has made of some rows, out of the log.
-    pub(crate) fn load_writes(&mut self, writes: &[Write], ts: Timestamp) -> Result<(), String> {
+    pub(crate) fn load_writes(&mut self, writes: &[Write], ts: Timestamp) -> Result<(), NotLoaded> {
         writes.iter().take(PREFETCHED_AHEAD).for_each(|write| self.will_load(write));
         for (index, Write { table, key, row }) in writes.iter().enumerate() {
             if let Some(later) = writes.get(index + PREFETCHED_AHEAD) {
@@ -415,7 +416,7 @@ impl Shard {
         key: &[u8],
         change: RowChange<'_>,
         ts: Timestamp,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotLoaded> {
         let row = match change {
             RowChange::Put(row) => Some(row),
             RowChange::Delete => None,
@@ -431,14 +432,17 @@ impl Shard {
         &mut self,
         table: TableId,
         row: Option<&[u8]>,
-    ) -> Result<Option<&mut TableReplica>, String> {
+    ) -> Result<Option<&mut TableReplica>, NotLoaded> {
         let Some(replica) = self.tables.get_mut(&table) else { return Ok(None) };
         if let Some(row) = row {
             RowView::check(&replica.layout, row).map_err(|error| {
-                format!("shard {}, table {table}: a row on the disk: {error}", self.id)
+                NotLoaded::Unfit(format!(
+                    "shard {}, table {table}: a row on the disk: {error}",
+                    self.id
+                ))
             })?;
             if self.pool.left() < LOADING_LEFT_MIN + row.len() as u64 {
-                return Err(needs_memory(&self.pool));
+                return Err(NotLoaded::NeedsMemory(needs_memory(&self.pool)));
             }
         }
         Ok(Some(replica))
@@ -450,16 +454,16 @@ impl Shard {
         position: LogPosition,
         at: Timestamp,
         sorting: &mut Sorting,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotLoaded> {
         for (table, replica) in &mut self.tables {
             replica.partition.end_loading(sorting).map_err(|error| match error {
-                LoadError::MemoryFull => needs_memory(&self.pool),
+                LoadError::MemoryFull => NotLoaded::NeedsMemory(needs_memory(&self.pool)),
                 LoadError::Twice(key) => {
                     let key = key.escape_ascii();
-                    format!(
+                    NotLoaded::Unfit(format!(
                         "shard {}, table {table}: two rows on the disk have the key {key}",
                         self.id
-                    )
+                    ))
                 }
             })?;
         }

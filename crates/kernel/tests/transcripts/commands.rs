@@ -200,6 +200,10 @@ impl Player {
                 self.sessions.clear();
                 self.cluster().lose_power();
             }
+            "lose_part" => {
+                let part = WorkerId(rest[1].parse().expect("a number"));
+                self.cluster().store(node_of(rest[0])).lose_part(part);
+            }
             "lose_rows" => self.cluster().lose_rows(node_of(rest[0])),
             "wipe" => self.cluster().wipe(node_of(rest[0])),
             "die" => {

@@ -84,7 +84,9 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
             code::ER_LOCK_DEADLOCK,
             "A row was changed since the transaction's snapshot (skarv_strict_snapshot is ON); try restarting transaction",
         ),
-        Refusal::MemoryFull { table } => SqlError::table_full(&table_name(catalogue, table)),
+        Refusal::MemoryFull { table, node } => {
+            SqlError::table_full(&table_name(catalogue, table), &format!("node {node} has"))
+        }
         Refusal::DiskFull { node, rolls_back: false } => SqlError::new(
             code::ER_DISK_FULL,
             format!(
@@ -175,7 +177,9 @@ fn schema_error(error: SchemaError, catalogue: &Catalogue) -> SqlError {
         ),
         // Whoever has withdrawn something hears that it was killed.
         SchemaError::Withdrawn => SqlError::interrupted(),
-        SchemaError::MemoryFull(table) => SqlError::table_full(&table_name(catalogue, table)),
+        SchemaError::MemoryFull(table) => {
+            SqlError::table_full(&table_name(catalogue, table), "some node has")
+        }
     }
 }
 

@@ -35,7 +35,7 @@ fn row(node: NodeId, own: Option<&NodeStatus>, fill: Option<&FillReport>) -> Vec
     match own {
         None => {
             row.push(text("unreachable"));
-            row.extend(std::iter::repeat_n(Value::Null, 11));
+            row.extend(std::iter::repeat_n(Value::Null, 12));
         }
         Some(own) => {
             let late: Vec<String> = own.late.iter().map(ToString::to_string).collect();
@@ -52,6 +52,7 @@ fn row(node: NodeId, own: Option<&NodeStatus>, fill: Option<&FillReport>) -> Vec
                 number(own.commits),
                 number(own.aborts),
                 optional((!late.is_empty()).then(|| late.join(","))),
+                text(own.room.name()),
             ]);
         }
     }

@@ -1,6 +1,6 @@
 //! What became of a transaction: commit tokens, and asking (protocol.md 3.9, R16).
 
-use client::{TOKEN_LENGTH_MAX, TokenRefusal, TransactionOutcome};
+use client::{Refusal, TOKEN_LENGTH_MAX, TokenRefusal, TransactionOutcome};
 use types::{COMMIT_ID_PREFIX, DateTime};
 
 use super::Session;
@@ -34,19 +34,27 @@ impl Session {
         let error = match result {
             Ok(()) => return Ok(()),
             Err(TokenRefusal::Refused(refusal)) => {
+                // Where there is no room a client that tries again at once is none the wiser.
+                let lacks_room = matches!(
+                    refusal,
+                    Refusal::MemoryFull { .. }
+                        | Refusal::DiskFull { .. }
+                        | Refusal::DiskFailed { .. }
+                );
                 let ends = refusal.ends_transaction();
                 let failure = self.refused(refusal);
+                let token_not_written = |code, then| {
+                    let why = &failure.error.message;
+                    let what = "The transaction was rolled back, because its commit token could not be written";
+                    SqlError::new(code, format!("{what} ({why}){then}"))
+                };
                 let error = match ends {
                     true => failure.error,
                     // Elsewhere these leave the transaction open; here it is gone.
-                    false => SqlError::new(
-                        code::ER_LOCK_DEADLOCK,
-                        format!(
-                            "The transaction was rolled back, because its commit token could not be written ({}); try \
-                             restarting transaction",
-                            failure.error.message
-                        ),
-                    ),
+                    false if lacks_room => token_not_written(failure.error.code, ""),
+                    false => {
+                        token_not_written(code::ER_LOCK_DEADLOCK, "; try restarting transaction")
+                    }
                 };
                 return Err(Failure { error, is_undone: true, ends_transaction: true, ..failure });
             }
