@@ -203,7 +203,7 @@ def test_parts_of_it(environment):
         with open(path, "wb") as file:
             file.write(damage)
         assert said in (why := restore(cluster, own, fails=True)), why
-        assert "without_key" not in str(cluster.sql(2, "SHOW DATABASES")), "it begins when all was looked through"
+        assert not {"d", "kinds"} & {row[0] for row in cluster.sql(2, "SHOW DATABASES")}, "it begins when all was looked through"
     os.remove(path)
     assert f"{os.path.basename(path)} missing" in restore(cluster, own, fails=True)
     for other in others:
@@ -359,8 +359,29 @@ def test_holes_of_the_archive(environment):
             path = os.path.join(archive, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
         write(5)
+        wait_for("it is missed", lambda: all("the archive of part 1 has gone: its disk is not mounted" in log_of(cluster, id) for id in (2, 3)))
+        assert not [name for name in os.listdir(archive) if name.endswith(".archive")], "nobody is to take it for the one that was there"
+        for path in glob.glob(os.path.join(cluster.dir, "node*.rows", "archive-*")):
+            os.remove(path)
         wait_for("it is begun anew", lambda: sum(name.endswith(".archive") for name in os.listdir(archive)) >= 4)
-        assert "tries again" in log_of(cluster, 3)
+        backup(cluster, f"2 TO '{os.path.dirname(directory)}'")
+        directory = os.path.join(os.path.dirname(directory), "BACKUP-2")
+        write(6)
+        assert ids() == [1, 2, 3, 4, 5, 6]
+
+        # One of the disks is put back to what it was.
+        cluster.mgm("3 STOP")
+        rows = os.path.join(cluster.dir, "node3.rows")
+        shutil.copytree(rows, rows + ".before")
+        cluster.mgm("3 START")
+        wait_for("it has come back", lambda: all("started" in line for line in cluster.mgm("SHOW").stdout.splitlines()), 60)
+        write(7)
+        assert ids()[-1] == 7
+        cluster.mgm("3 STOP")
+        shutil.rmtree(rows)
+        os.rename(rows + ".before", rows)
+        cluster.mgm("3 START")
+        wait_for("that is said", lambda: "has been put back to an earlier state" in log_of(cluster, 3), 30)
         other.destroy()
 
 

@@ -204,6 +204,10 @@ impl Session {
                 }
             }
             if is_done {
+                // Whoever has ended it meanwhile was told that it is.
+                if progress.is_aborted.get() {
+                    return Err(ABORTED.into());
+                }
                 return Ok(Attempt::Done);
             }
         }

@@ -8,9 +8,11 @@
 //! fills the archive's disk fills that, too, and both are said. So it is when somebody takes the archive's file or directory away.
 
 use std::fs::File;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
+use std::sync::{Weak, mpsc};
 use std::time::Duration;
 
 use disk::copy::{CopyReader, CopyWriter};
@@ -26,6 +28,8 @@ use crate::server::Shared;
 use crate::{clock, random};
 
 const FILE_BYTES: u64 = 256 << 20;
+/// So much may be written between two syncs, where there is much to be copied.
+const SETTLED_BYTES: u64 = 64 << 20;
 const POLL: Duration = Duration::from_millis(200);
 /// While nothing is committed, a mark says so this often. Otherwise one is behind whatever was copied: so it is known from when on
 /// something newer was there, though no checkpoint of it may be done for long.
@@ -66,6 +70,17 @@ impl Archive {
         // The last one may not have got further than its name.
         paths.iter().rev().find_map(|path| place_behind(path))
     }
+
+    /// The same, if the archive's disk says so within that time: it may hang.
+    pub fn place_within(&self, part: u16, store: u64, limit: Duration) -> Option<Option<u64>> {
+        let (archive, (told, heard)) = (self.clone(), mpsc::channel());
+        let ask = move || {
+            // Who asked may not wait any more.
+            let _ = told.send(archive.place(part, store));
+        };
+        std::thread::Builder::new().name("archive place".into()).spawn(ask).ok()?;
+        heard.recv_timeout(limit).ok()
+    }
 }
 
 /// What is there becomes durable first: a process that was killed leaves to the system what it had not synced, and the log behind this
@@ -85,6 +100,42 @@ fn place_behind(path: &Path) -> Option<u64> {
         }
     }
     place
+}
+
+/// With the log of a part: what its node knows of its archive. It goes with the log.
+pub struct ArchiveNote {
+    path: PathBuf,
+}
+
+impl ArchiveNote {
+    /// There is one: who finds none there knows that it has gone.
+    const HERE: &str = "archived in ";
+    /// What is there is of a later time than the log.
+    const AHEAD: &str = "put back, and not archived in ";
+
+    pub fn new(path: PathBuf) -> ArchiveNote {
+        ArchiveNote { path }
+    }
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    fn says(&self, what: &str, dir: &Path) -> bool {
+        std::fs::read(&self.path).is_ok_and(|noted| noted == Self::text(what, dir))
+    }
+    fn write(&self, what: &str, dir: &Path) -> Result<(), DiskError> {
+        let write = || {
+            let mut file = File::create(&self.path)?;
+            file.write_all(&Self::text(what, dir))?;
+            file.sync_all()
+        };
+        match self.says(what, dir) {
+            true => Ok(()),
+            false => write().map_err(|error| failed(&self.path, &error.to_string())),
+        }
+    }
+    fn text(what: &str, dir: &Path) -> Vec<u8> {
+        [what.as_bytes(), dir.as_os_str().as_bytes()].concat()
+    }
 }
 
 /// Copies the log of a part until the node ends.
@@ -147,9 +198,31 @@ impl Writing<'_> {
         shared: &Shared,
         kept: &mut Option<Kept>,
     ) -> Result<Writing<'a>, DiskError> {
-        let disk = &shared.store.as_ref().expect("a node without rows archives nothing").disk;
+        let rows = shared.store.as_ref().expect("a node without rows archives nothing");
+        let disk = &rows.disk;
         let (store, begin) = (disk.store(part), disk.log_begin(part));
         let place = archive.place(part, store);
+        let note = rows.archive_note(part);
+        if place.is_none() && note.says(ArchiveNote::HERE, &archive.dir) {
+            let what = format!(
+                "the archive of part {part} has gone: its disk is not mounted, or somebody has taken it away. Bring it back; or remove \
+                 {}, and the archive begins anew with what the node has kept",
+                note.path().display()
+            );
+            return Err(failed(&archive.dir, &what));
+        }
+        // Until this process has archived something. It would be taken for what this log goes on with, also when that has grown.
+        let is_ahead = |place: u64| kept.is_none() && rows.began_at(part) < place;
+        if place.is_some_and(|place| note.says(ArchiveNote::AHEAD, &archive.dir) || is_ahead(place))
+        {
+            note.write(ArchiveNote::AHEAD, &archive.dir)?;
+            let what = format!(
+                "it has more of part {part} than the node's own disk, which has been put back to an earlier state, then: take the files \
+                 {}* away, and make a backup",
+                archive.prefix(part, store)
+            );
+            return Err(failed(&archive.dir, &what));
+        }
         if place.unwrap_or(0) < begin {
             shared.log.warn(&format!(
                 "the archive of part {part} lacks something: the log before place {begin} has gone; only moments behind a backup that is made \
@@ -160,7 +233,8 @@ impl Writing<'_> {
         let durable = kept.as_ref().map_or(u64::MAX, |kept| kept.durable);
         let from = place.unwrap_or(0).min(durable).max(begin);
         let follower = disk.follow(part, from);
-        match OpenFile::create(archive, part, store, from) {
+        let created = OpenFile::create(archive, part, store, from);
+        match created.and_then(|file| note.write(ArchiveNote::HERE, &archive.dir).map(|()| file)) {
             Ok(file) => {
                 let (durable, marked) = (from, Marked::default());
                 Ok(Writing {
@@ -194,8 +268,10 @@ impl Writing<'_> {
             // One that was excluded and has not heard of it has no lease.
             let is_member = state.is_active(shared.node.node, shared.node.incarnation)
                 && shared.node.has_lease(clock::now());
+            let store = shared.store.as_ref().expect("its log is copied");
+            let up_to = store.disk.durable(self.part);
             drop(shared);
-            self.copy()?;
+            self.copy(up_to)?;
             let is_due = self.has_copied
                 || self.marked.at < at
                 || self.marked.when + MARK_INTERVAL_US <= clock::now()
@@ -204,25 +280,31 @@ impl Writing<'_> {
                 self.mark(at, unix_micros, &state)?;
                 self.has_copied = false;
             }
-            if self.is_behind {
-                self.file.writer.sync()?;
-                self.file.check_there()?;
-                self.is_behind = false;
-                self.durable = self.follower.place();
-                self.follower.forget();
-            }
-            if self.file.writer.bytes() > FILE_BYTES {
-                let from = self.follower.place();
-                self.file = OpenFile::create(self.archive, self.part, self.store, from)?;
-                self.marked.history = None;
-            }
+            self.settle()?;
             std::thread::sleep(POLL);
         }
     }
 
-    /// Everything that is durable by now.
-    fn copy(&mut self) -> Result<(), DiskError> {
-        loop {
+    /// What was written becomes durable, and the node's disk need not keep it any more.
+    fn settle(&mut self) -> Result<(), DiskError> {
+        if self.is_behind {
+            self.file.writer.sync()?;
+            self.file.check_there()?;
+            self.is_behind = false;
+            self.durable = self.follower.place();
+            self.follower.forget();
+        }
+        if self.file.writer.bytes() > FILE_BYTES {
+            let from = self.follower.place();
+            self.file = OpenFile::create(self.archive, self.part, self.store, from)?;
+            self.marked.history = None;
+        }
+        Ok(())
+    }
+
+    /// The log up to there: it grows meanwhile, and may do so as fast as it is copied.
+    fn copy(&mut self, up_to: u64) -> Result<(), DiskError> {
+        while self.follower.place() < up_to {
             let mut entries = Vec::new();
             let more = self.follower.read(ENTRIES_BYTES as u64, &mut |place, bytes| {
                 entries.push((place, Bytes(bytes.to_vec())));
@@ -232,10 +314,14 @@ impl Writing<'_> {
                 self.has_copied = true;
                 self.add(&CopyBlock::Entries(entries))?;
             }
+            if self.durable + SETTLED_BYTES <= self.follower.place() {
+                self.settle()?;
+            }
             if !more {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     fn mark(
@@ -353,6 +439,37 @@ mod tests {
         }
         assert_eq!(archive.place(0, 5), Some(60));
         assert_eq!(first_place(&first.path, &prefix), Some(40));
+    }
+
+    /// A disk that hangs is not waited for.
+    #[test]
+    fn the_place_may_not_be_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = archive(dir.path());
+        let name = format!("{}{:020}-0000.archive", archive.prefix(0, 5), 0);
+        let status = std::process::Command::new("mkfifo").arg(dir.path().join(name)).status();
+        assert!(status.unwrap().success());
+        assert_eq!(archive.place_within(0, 5, Duration::from_millis(50)), None);
+        assert_eq!(archive.place_within(1, 5, Duration::from_secs(60)), Some(None));
+    }
+
+    #[test]
+    fn a_note_says_what_it_was_told_of_that_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = ArchiveNote::new(dir.path().join("archive-0"));
+        let (here, there) = (Path::new("/here"), Path::new("/there"));
+        assert!(!note.says(ArchiveNote::HERE, here));
+        note.write(ArchiveNote::HERE, here).unwrap();
+        let says = |what| (note.says(what, here), note.says(what, there));
+        assert_eq!(
+            (says(ArchiveNote::HERE), says(ArchiveNote::AHEAD)),
+            ((true, false), (false, false))
+        );
+        note.write(ArchiveNote::AHEAD, here).unwrap();
+        assert_eq!(
+            (says(ArchiveNote::HERE), says(ArchiveNote::AHEAD)),
+            ((false, false), (true, false))
+        );
     }
 
     /// A file that was taken away, or replaced, does not take anything any more.

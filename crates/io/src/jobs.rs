@@ -308,6 +308,16 @@ async fn on_thread_within<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, String> {
     let began = clock::now();
+    on_thread_until(client, name, || wait_us <= clock::now() - began, work).await
+}
+
+/// None if it is not done by when that is so: then nobody waits for it any more.
+async fn on_thread_until<T: Send + 'static>(
+    client: &Client,
+    name: &str,
+    mut is_over: impl FnMut() -> bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, String> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let spawned = std::thread::Builder::new().name(name.into()).spawn(move || {
         let _ = sender.send(work());
@@ -316,7 +326,7 @@ async fn on_thread_within<T: Send + 'static>(
     loop {
         match receiver.try_recv() {
             Ok(done) => return Ok(Some(done)),
-            Err(std::sync::mpsc::TryRecvError::Empty) if clock::now() - began < wait_us => {
+            Err(std::sync::mpsc::TryRecvError::Empty) if !is_over() => {
                 client.sleep_ms(POLL_MS).await;
             }
             Err(std::sync::mpsc::TryRecvError::Empty) => return Ok(None),

@@ -62,7 +62,7 @@ struct PartFound {
 
 /// Looks through all files, unless the pipeline has failed meanwhile. Errors say which one is wrong, and what to do.
 pub fn find(source: &Source, pipeline: &Pipeline) -> Result<Found, String> {
-    let mut backups = backup_files(source, pipeline)?;
+    let backups = backup_files(source, pipeline)?;
     let contents = backups.values().next().expect("there is one").contents.clone();
     let missing: Vec<String> = (0u32..)
         .zip(&contents.parts)
@@ -76,29 +76,41 @@ pub fn find(source: &Source, pipeline: &Pipeline) -> Result<Found, String> {
             missing.join(", ")
         ));
     }
-    let mut parts: Vec<PartSurvey> = Vec::new();
-    for (index, backup) in &mut backups {
-        let shards = contents.parts[*index as usize].shards.clone();
-        let mut part = PartSurvey::new(shards);
-        part.read_backup(&backup.path, source, pipeline)?;
-        if let Some((_, archive)) = &source.until {
+    let survey_until = |until: i64| -> Result<Vec<PartSurvey>, String> {
+        let mut parts = Vec::new();
+        for (index, backup) in &backups {
             let of = &contents.parts[*index as usize];
-            let own = ArchiveContents {
-                cluster: contents.cluster,
-                node: of.node,
-                part: of.part,
-                store: backup.store,
-                from: 0,
-            };
-            part.read_archive(archive, &own, pipeline)?;
+            let mut part = PartSurvey::new(of.shards.clone());
+            part.read_backup(&backup.path, source, pipeline)?;
+            if let Some((_, archive)) = &source.until {
+                let own = ArchiveContents {
+                    cluster: contents.cluster,
+                    node: of.node,
+                    part: of.part,
+                    store: backup.store,
+                    from: 0,
+                };
+                part.read_archive(archive, &own, until, pipeline)?;
+            }
+            parts.push(part);
         }
-        parts.push(part);
-    }
-    let (at, unix_micros, history) = match &source.until {
-        None => (contents.at, contents.unix_micros, contents.history.clone()),
+        Ok(parts)
+    };
+    let (parts, at, unix_micros, history) = match &source.until {
+        None => {
+            let parts = survey_until(0)?;
+            (parts, contents.at, contents.unix_micros, contents.history.clone())
+        }
         Some((until, _)) => {
+            let mut parts = survey_until(*until)?;
+            if survey::latest(&parts, *until, &contents).is_err() {
+                // What moment could be taken instead may be anywhere behind it.
+                parts = survey_until(i64::MAX)?;
+            }
             let moment = survey::latest(&parts, *until, &contents)?;
-            (moment.at, moment.unix_micros, moment.history.clone())
+            let (at, unix_micros, history) =
+                (moment.at, moment.unix_micros, moment.history.clone());
+            (parts, at, unix_micros, history)
         }
     };
     let mut found = Vec::new();

@@ -18,13 +18,15 @@ use sql::bind::table::{is_unfinished, unfinished_name};
 use types::wire::Bytes;
 use types::{Catalogue, IndexKind, IndexState, Table, TableId, TableState};
 
-use super::{Jobs, POLL_MS, on_thread, secret_of, words};
+use super::{Jobs, POLL_MS, on_thread_until, secret_of, words};
 use crate::clock::{self, format_unix_micros};
 use crate::restore::{self, Change, Found, Pipeline, Source, Target};
 
 const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
 /// A batch that a node's failure has undone is tried again for so long.
 const RETRY_US: u64 = 60_000_000;
+/// Who reads hears within milliseconds that it was ended.
+const HANGS_US: u64 = 5_000_000;
 
 /// The last phase, in which it cannot be ended any more.
 const NAMING: &str = "gives the tables their names";
@@ -147,7 +149,11 @@ impl Jobs {
         let pipeline = &restore.pipeline;
         let found = {
             let pipeline = Arc::clone(pipeline);
-            on_thread(client, "restore", move || restore::find(&source, &pipeline)).await??
+            let find = move || restore::find(&source, &pipeline);
+            let found =
+                on_thread_until(client, "restore", hangs(Arc::clone(&restore.pipeline)), find)
+                    .await?;
+            found.ok_or_else(|| restore.pipeline.failure().expect("that is why"))??
         };
         restore.moment.set(found.unix_micros);
         restore.phase.set("creates the tables");
@@ -186,7 +192,7 @@ impl Jobs {
         Ok(rows.unwrap_or_else(|| pipeline.rows_written.load(Ordering::Relaxed)))
     }
 
-    /// Returns when nobody reads or writes any more.
+    /// Returns when nobody writes any more, and nobody reads but who hangs over it.
     async fn restore_rows(
         &self,
         client: &Client,
@@ -198,7 +204,8 @@ impl Jobs {
         let read = {
             let (pipeline, buckets) = (Arc::clone(pipeline), state.buckets.clone());
             let (threads, targets) = (self.shared.worker_count().max(2), targets.clone());
-            on_thread(client, "restore", move || {
+            let hangs = hangs(Arc::clone(&pipeline));
+            on_thread_until(client, "restore", hangs, move || {
                 restore::read_all(&found, &targets, &buckets, &pipeline, threads);
             })
         };
@@ -222,6 +229,17 @@ impl Jobs {
             client.sleep_ms(POLL_MS).await;
         }
         pipeline.go_on()
+    }
+}
+
+/// It was ended a while ago, and whoever reads has not heard of it yet: the files are on something that hangs.
+fn hangs(pipeline: Arc<Pipeline>) -> impl FnMut() -> bool {
+    let mut ended = None;
+    move || {
+        if pipeline.failure().is_some() {
+            ended.get_or_insert(clock::now());
+        }
+        ended.is_some_and(|ended: u64| HANGS_US <= clock::now() - ended)
     }
 }
 

@@ -25,6 +25,9 @@ const SILENCE_MAX_US: i64 = MARK_INTERVAL_US as i64 + 2_000_000;
 /// Newer commits may be there for so long before a checkpoint that has them is done: half a second as a rule, and what slow disks take.
 const BEHIND_MAX_US: i64 = 3_000_000;
 
+/// An archive is read so far behind the moment that is wanted: marks of other nodes say the same a little later.
+const PASSED_US: i64 = 60_000_000;
+
 /// A part's log, without rows.
 #[derive(Default)]
 pub(super) struct PartSurvey {
@@ -103,11 +106,12 @@ impl PartSurvey {
         }
     }
 
-    /// The files of the archive that go on where the backup ends, as far as they can be read.
+    /// The files of the archive that go on where the backup ends, as far as they can be read, and are needed for this moment.
     pub fn read_archive(
         &mut self,
         dir: &Path,
         own: &ArchiveContents,
+        until: i64,
         pipeline: &Pipeline,
     ) -> Result<(), String> {
         // By their names: what is of others may be unreadable.
@@ -138,9 +142,12 @@ impl PartSurvey {
             begun = from;
             let own = ArchiveContents { from, ..own.clone() };
             let before = self.place;
-            let read = self.read_archive_file(&path, &own, pipeline);
+            let read = self.read_archive_file(&path, &own, until, pipeline);
             if before < self.place {
                 self.damage.clear();
+            }
+            if self.has_passed(until) {
+                break;
             }
             if let Err(why) = read {
                 pipeline.go_on()?;
@@ -154,6 +161,7 @@ impl PartSurvey {
         &mut self,
         path: &Path,
         own: &ArchiveContents,
+        until: i64,
         pipeline: &Pipeline,
     ) -> Result<(), String> {
         let mut reader = CopyReader::open(path, None).map_err(text)?;
@@ -175,11 +183,20 @@ impl PartSurvey {
                 CopyBlock::Mark(mark) => {
                     self.attested.push((place, mark.at));
                     self.add_mark(mark);
+                    if self.has_passed(until) {
+                        break;
+                    }
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// What comes now is of no use for that moment: what other nodes' marks say of it is in this log by now.
+    fn has_passed(&self, until: i64) -> bool {
+        let last = self.marks.last().map(|last| last.mark.unix_micros);
+        last.is_some_and(|last| until.saturating_add(PASSED_US) < last)
     }
 
     fn add_mark(&mut self, mark: ArchiveMark) {
@@ -574,10 +591,11 @@ mod tests {
         write(30, 60);
         write(60, 90);
         let pipeline = Pipeline::new(1);
+        let until = std::cell::Cell::new(i64::MAX);
         let read = || {
             let mut part = PartSurvey::new(vec![SHARD]);
             part.paths.push((dir.path().to_path_buf(), u64::MAX));
-            part.read_archive(dir.path(), &own, &pipeline).map(|()| part)
+            part.read_archive(dir.path(), &own, until.get(), &pipeline).map(|()| part)
         };
         let reads = |place: u64, damaged: &str| {
             let part = read().unwrap();
@@ -590,6 +608,10 @@ mod tests {
             assert_eq!(ends.last(), Some(&place));
         };
         reads(90, "");
+        // What is behind a moment by more than a minute is not read for it.
+        until.set(-31 * SECOND);
+        reads(30, "");
+        until.set(i64::MAX);
         for name in
             ["old.archive".into(), "node-2.part-0.0.archive".into(), format!("{prefix}x.archive")]
         {
