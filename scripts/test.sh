@@ -66,6 +66,7 @@ if [[ -x $skarv ]]; then
     run "simulated losses" "$skarv" sim --seeds $((seeds / 4)) --crashes
     run "simulated returns" "$skarv" sim --seeds $((seeds / 4)) --returns
     run "simulated planned stops" "$skarv" sim --seeds $((seeds / 4)) --leaves
+    run "simulated full memories" "$skarv" sim --seeds $((seeds / 4)) --seconds 10 --memory
     run "simulated power cuts" "$skarv" sim --seeds $((seeds * 8 / 5)) --seconds 10 --power
     run "simulated disk faults" "$skarv" sim --seeds $((seeds * 8 / 5)) --seconds 10 --disks
     run "simulated failures" "$skarv" sim --seeds $((seeds * 3 / 5)) --seconds 60 --failures

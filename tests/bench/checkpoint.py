@@ -22,13 +22,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "bench")]
 from isolation_client import Session  # noqa: E402
-from restart import client, fill, run  # noqa: E402
+from restart import check_count, client, fill, run, run_threads  # noqa: E402
 
 CLIENTS = 4
 ROW_BYTES = 200
@@ -54,7 +53,7 @@ def update(socket, count, until, times, x):
         answer = session.execute(f"UPDATE bench.t SET c = {x}'{text}' WHERE id = {id}")
         ended = time.monotonic()
         if answer.error is not None:
-            sys.exit(f"an update failed: {answer}")
+            raise RuntimeError(f"an update failed: {answer}")
         times.append((ended, ended - began))
 
 
@@ -95,14 +94,9 @@ def load(sockets, directories, count, seconds, is_random, meanwhile=None):
     """Updates rows for so long: what each took, in which moments a checkpoint ran, and the most that the directories took."""
     until = time.monotonic() + seconds
     times, running, most = [], [], {}
-    threads = [threading.Thread(target=update, args=(sockets[index % len(sockets)], count, until, times, "x" if is_random else "")) for index in range(CLIENTS)]
-    threads.append(threading.Thread(target=watch, args=(directories, until, running, most)))
-    for thread in threads:
-        thread.start()
-    if meanwhile:
-        meanwhile()
-    for thread in threads:
-        thread.join()
+    updates = [(update, sockets[index % len(sockets)], count, until, times, "x" if is_random else "") for index in range(CLIENTS)]
+    also = [(meanwhile,)] if meanwhile else []
+    run_threads(*updates, (watch, directories, until, running, most), *also)
     return times, running, most
 
 
@@ -133,11 +127,8 @@ def main():
         subprocess.run(client(sockets[0]), text=True, check=True, input="CREATE DATABASE bench; CREATE TABLE bench.t "
                        f"(id INT PRIMARY KEY, k INT, c {'BLOB' if options.random else 'TEXT'}, KEY (k))")
         share = count // CLIENTS
-        threads = [threading.Thread(target=fill, args=(sockets[index % 2], index * share, share, ROW_BYTES, options.random)) for index in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_threads(*((fill, sockets[index % 2], index * share, share, ROW_BYTES, options.random) for index in range(CLIENTS)))
+        check_count(sockets[0], count)
         directories = [os.path.join(data, f"node{id}.rows") for id in (2, 3)]
         times, running, most = load(sockets, directories, count, options.seconds, options.random)
         running = {int(moment / LOOK_SECONDS / 5) for moment in running}

@@ -27,8 +27,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 ROWS_PER_STATEMENT = 500
 CLIENTS = 4
@@ -43,6 +43,19 @@ def run(*arguments):
 
 def client(socket):
     return ["mariadb", "--no-defaults", "--user=root", f"--socket={socket}", "--batch", "--skip-column-names"]
+
+
+def run_threads(*works):
+    """Each on a thread of its own. What any of them fails of ends the bench."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(*work) for work in works]:
+            done.result()
+
+
+def check_count(socket, rows):
+    found = int(run(*client(socket), "--execute=SELECT COUNT(*) FROM bench.t"))
+    if found != rows:
+        sys.exit(f"{found} rows are there, and {rows} were written")
 
 
 def fill(socket, first, count, row_bytes, is_random=False):
@@ -61,7 +74,7 @@ def fill(socket, first, count, row_bytes, is_random=False):
         process.stdin.write(f"INSERT INTO bench.t VALUES {','.join(rows)};\n")
     process.stdin.close()
     if process.wait() != 0:
-        sys.exit("the table could not be filled")
+        raise RuntimeError("the table could not be filled")
 
 
 def touch(megabytes):
@@ -111,13 +124,9 @@ def main():
                        "(id INT PRIMARY KEY, k INT, c TEXT, KEY (k))")
         began = time.monotonic()
         share = (rows + CLIENTS - 1) // CLIENTS
-        threads = [threading.Thread(target=fill, args=(sockets[index % len(sockets)], index * share, share, options.row_bytes))
-                   for index in range(CLIENTS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_threads(*((fill, sockets[index % len(sockets)], index * share, share, options.row_bytes) for index in range(CLIENTS)))
         rows = share * CLIENTS
+        check_count(sockets[0], rows)
         print(f"{rows} rows of {options.row_bytes} bytes, filled in {time.monotonic() - began:.1f} s", flush=True)
         if options.kill:
             status = json.load(open(os.path.join(data, "cluster.json")))
@@ -133,8 +142,8 @@ def main():
         began = time.monotonic()
         run(options.binary, "up", "--detach", "--dir", data, "--port", "0")
         took = time.monotonic() - began
-        found = run(*client(sockets[0]), "--execute=SELECT COUNT(*) FROM bench.t").strip()
-        print(f"up again after {took:.2f} s, {found} rows", flush=True)
+        check_count(sockets[0], rows)
+        print(f"up again after {took:.2f} s, {rows} rows", flush=True)
         looked = {}
         for row in run(*client(sockets[0]), "--execute=SELECT NODE_ID, LOOKED_MS FROM skarv.restart_info").splitlines():
             node, milliseconds = map(int, row.split())

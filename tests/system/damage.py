@@ -92,7 +92,7 @@ def up_again(environment, cluster, node, damaged):
     cluster.up()
     check_rows(cluster)
     said = log_of(cluster, node)
-    name = os.path.basename(damaged).split("-")[0]
+    name = os.path.basename(damaged)
     lines = [line for line in said.splitlines() if "are damaged" in line and name in line]
     assert lines, said[-3000:]
     assert os.path.isdir(os.path.join(cluster.dir, f"node{node}.rows.damaged-1"))

@@ -101,6 +101,15 @@ def test_disk(environment):
         assert sessions[1].execute(token).error is None
         answer = sessions[1].execute("DELETE FROM d.t WHERE id = 1000")
         assert answer.error == 50808, answer
+        # A new one cannot be written: what it was to be committed with is rolled back, and nobody is told to try again at once.
+        assert sessions[1].execute("SET skarv_commit_token = 'order-4712'").error is None
+        answer = sessions[1].execute("DELETE FROM d.t WHERE id = 1")
+        assert answer.error == 1021 and "rolled back, because its commit token" in answer.message, answer
+        assert sessions[1].execute("SET skarv_commit_token = ''").error is None
+        told = dict(cluster.sql(2, "SELECT NODE_ID, DISK_ROOM FROM performance_schema.skarv_nodes"))
+        assert (told["2"], told["3"]) in (("ample", "reserve"), ("ample", "none")), told
+        status = {line.split()[0]: line for line in cluster.mgm("ALL STATUS").stdout.splitlines()}
+        assert "its disk is full" in status["id=3"] and "disk" not in status["id=2"], status
         for row in range(1, 11):
             answer = sessions[row % 2].execute(f"DELETE FROM d.t WHERE id = {row}")
             assert (answer.error, answer.changed) == (None, 1), answer
@@ -158,7 +167,10 @@ def test_memory_of_both(environment):
     assert count * 20_000 > 40 * MIB, count
     assert session.execute("COMMIT").error is None
     kill_all(cluster)
-    cluster.up()
+    # With less they do not fit, and that is what is said.
+    refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--memory", "32M")
+    assert refused.returncode == 1 and "its rows need more than the 32 MiB of memory" in refused.stderr, refused
+    cluster.up("--memory", "64M")
     assert cluster.sql(3, "SELECT COUNT(*), SUM(LENGTH(v)) FROM d.t") == [[str(count), str(count * 20_000)]]
     cluster.desc("d.t")
     print(f"    {count} rows of 20,000 bytes fitted", flush=True)
@@ -231,7 +243,8 @@ def test_memory(environment):
     count = insert_until_full("t", session)
     assert count * VALUE_BYTES > 32 * MIB, count
     refused = other.execute(f"INSERT INTO d.u VALUES (0, '{value(0)}')")
-    assert refused.error == 1114, refused
+    assert refused.error == 1114 and "has no memory left" in refused.message, refused
+    wait_for("it is in a log", lambda: any("has no memory left for rows" in log_of(cluster, id) for id in (2, 3)))
     answer = session.execute(f"DELETE FROM d.t WHERE id < {count // 2}")
     assert (answer.error, answer.changed) == (None, count // 2), answer
     # What was deleted goes when no snapshot can see it any more.

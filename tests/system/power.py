@@ -139,8 +139,15 @@ def check_window(writer, gone, killed_at):
         assert killed_at - at < WINDOW_SECONDS, f"what was acknowledged {killed_at - at:.1f} s before is gone"
 
 
-def restart_info(cluster):
-    """What all nodes say of the last cluster restart: the same. Returns the first row, by column."""
+def up(cluster, *arguments):
+    """Starts it again. Returns how many seconds that took."""
+    began = time.monotonic()
+    cluster.up(*arguments)
+    return time.monotonic() - began
+
+
+def restart_info(cluster, took):
+    """What all nodes say of the last cluster restart, which took so many seconds: the same. Returns the first row, by column."""
     columns = [row[0] for row in cluster.sql(2, "DESCRIBE skarv.restart_info")]
     told = [cluster.sql(id, "SELECT * FROM skarv.restart_info ORDER BY node_id") for id in (2, 3)]
     assert told[0] == told[1] and told[0], told
@@ -148,14 +155,13 @@ def restart_info(cluster):
     for row in rows:
         assert int(row["LINEAGE_BEFORE"]) < int(row["LINEAGE"]), row
         assert 0 < int(row["LOG_ENTRIES"]) and 0 < int(row["LOG_BYTES"]), row
-        steps = ("LOOKED_MS", "WAITED_MS", "LOADED_MS", "WAITED_FOR_OTHERS_MS")
-        assert abs(sum(int(row[step]) for step in steps) - int(row["TOTAL_MS"])) <= len(steps), row
+        assert 0 < int(row["TOTAL_MS"]) <= took * 1000 and int(row["LOADED_MS"]) <= int(row["TOTAL_MS"]), (row, took)
     return rows[0]
 
 
-def check_lost(cluster, level, connections):
+def check_lost(cluster, level, connections, took):
     """What the restart says of what was lost is so, as far as that can be seen. Returns how many transactions it says were lost."""
-    info = restart_info(cluster)
+    info = restart_info(cluster, took)
     count = int(info["LOST_TRANSACTIONS"])
     assert info["NOTHING_LOST"] == ("NO" if count else "NOT KNOWN"), info
     if level == "always":
@@ -192,15 +198,13 @@ def kill_again_and_again(environment, level, rounds):
         killed_at = kill_all(cluster)
         for thread in (*writers, *tellers):
             thread.join(30)
-        began = time.monotonic()
-        cluster.up()
-        took.append(time.monotonic() - began)
+        took.append(up(cluster))
         left = rows_of(cluster, "a")
         assert left == rows_of(cluster, "b"), "half a transaction is there"
         assert cluster.sql(3, "SELECT COUNT(*), SUM(amount) FROM d.bank") == [[str(ACCOUNTS), str(ACCOUNTS * AMOUNT)]]
         gone, first = check_left(writers, left, killed_at, level)
         lost += gone
-        told += check_lost(cluster, level, len(writers) + len(tellers))
+        told += check_lost(cluster, level, len(writers) + len(tellers), took[-1])
         for table in ("d.a", "d.b", "d.bank"):
             cluster.desc(table)
     if environment.full and level != "always":
@@ -255,8 +259,7 @@ def test_down_loses_nothing(environment):
         assert down.returncode == 0, down
         for writer in writers:
             writer.join(30)
-        cluster.up()
-        info = restart_info(cluster)
+        info = restart_info(cluster, up(cluster))
         assert (info["NOTHING_LOST"], info["LOST_TRANSACTIONS"]) == ("YES", "0"), info
         assert cluster.sql(2, "SELECT * FROM skarv.lost_transactions") == []
         left = rows_of(cluster, "a")
@@ -382,8 +385,8 @@ def test_a_lost_disk_is_said(environment):
         os.rename(directory, directory + ".away")
     refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 8)
     assert refused.returncode == 1, refused
-    said = logs_of(cluster)
-    assert "holds nothing of the rows that the last members of group 0 had" in said, said[-2000:]
+    why = "the cluster cannot start again yet: the disk of node 2 holds nothing of the rows that the last members of group 0 had"
+    assert why in refused.stderr, refused
     for id in (2, 3):
         directory = os.path.join(cluster.dir, f"node{id}.rows")
         subprocess.run(["rm", "-r", directory], check=True)
@@ -476,11 +479,11 @@ def test_lossy(environment):
     said = logs_of(cluster)
     assert "or start the voters with --lossy to begin with what node 3 has up to" in said, said[-2000:]
 
-    cluster.up("--lossy")
+    took = up(cluster, "--lossy")
     left = rows_of(cluster, "a")
     assert left == rows_of(cluster, "b"), "half a transaction is there"
     check_lossy(writers, left, killed_at)
-    info = restart_info(cluster)
+    info = restart_info(cluster, took)
     assert (info["LOSSY"], info["NOTHING_LOST"], info["NODE_ID"]) == ("YES", "NO", "3"), info
     assert "the cluster starts again, as --lossy allows" in logs_of(cluster)
     # The other node has been filled, and both go on.
@@ -488,8 +491,7 @@ def test_lossy(environment):
         cluster.desc(table)
     cluster.sql(2, "INSERT INTO d.a VALUES (9000001, -1); INSERT INTO d.b VALUES (9000001, -1)")
     assert cluster.down().returncode == 0
-    cluster.up()
-    info = restart_info(cluster)
+    info = restart_info(cluster, up(cluster))
     assert (info["LOSSY"], info["NOTHING_LOST"]) == ("NO", "YES"), info
     expected = sorted(left + [(9000001, -1)])
     assert rows_of(cluster, "a") == expected and rows_of(cluster, "b") == expected

@@ -215,9 +215,13 @@ impl JournalFile {
                         return false;
                     }
                 }
-                Err(error) => panic!(
-                    "cannot write {path}: {error}; a node that may forget what it has voted must not go on"
-                ),
+                Err(error) => {
+                    let what = format!(
+                        "cannot write {path}: {error}; this process ends, because a node that may forget what it has voted must not \
+                         go on"
+                    );
+                    panic::end_process(log, &what, panic::EXIT_CODE_DISK);
+                }
             }
         }
     }

@@ -54,4 +54,5 @@ pub use panic::{
 };
 pub use secure::make_keys;
 pub use server::{Departure, NodeServer};
+pub use store::is_of_file_system;
 pub use tool::{ManagementError, management_request};

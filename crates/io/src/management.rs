@@ -308,6 +308,7 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
         messages_sent,
         fills,
         late,
+        room,
     } = status;
     put("state", json!(state.name()));
     put("incarnation", json!(incarnation.text()));
@@ -321,6 +322,7 @@ fn status_of_node(shared: &Shared, node: NodeId, report: &Report) -> Value {
     put("commits", json!(commits));
     put("aborts", json!(aborts));
     put("messages_sent", json!(messages_sent));
+    put("disk_room", json!(room.name()));
     if !late.is_empty() {
         put("waits_for", json!(late.iter().map(|node| node.0).collect::<Vec<_>>()));
     }

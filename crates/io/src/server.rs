@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use kernel::{Boot, NodeShared, PartLoaded, Store, Time};
+use kernel::{Boot, NodeShared, NotLoaded, PartLoaded, Store, Time};
 use mio::{Poll, Waker};
 use mysql::{ConnectionConfig, RsaKey};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -29,7 +29,7 @@ use crate::limits::{SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, STACK_SIZE};
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
-use crate::store::{FileStore, NoStore};
+use crate::store::{self, FileStore, NoStore};
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
 
@@ -40,6 +40,8 @@ const REST_SIGNALLED_MIN: Duration =
     Duration::from_micros(SHUTDOWN_GRACE + SHUTDOWN_ROLLBACK + 500_000);
 const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
 const REST_POLL: Duration = Duration::from_millis(20);
+/// File descriptors that clients get none of: files of the rows and those that are made, links, sockets, logs.
+const FILES_KEPT: u64 = 512;
 /// Of the threads that take memory: where somebody else wants the core they have next to nothing of it.
 const FILL_NICENESS: i32 = 19;
 
@@ -127,7 +129,7 @@ impl Shared {
         }
     }
     /// The rows cannot be loaded. A node that comes back is filled all the same, if they are not damaged.
-    fn do_without(&self, error: &str) -> PartLoaded {
+    fn do_without(&self, error: &NotLoaded) -> PartLoaded {
         let node = self.options.node;
         let is_damaged = self.store.as_ref().is_some_and(|store| store.damage().is_some());
         if is_damaged || !self.node.do_without() {
@@ -138,12 +140,16 @@ impl Shared {
         PartLoaded::default()
     }
     /// The rows cannot be loaded. If they are damaged this process must not use them again, and the next one cannot.
-    fn end_unloaded(&self, error: &str) -> ! {
+    fn end_unloaded(&self, error: &NotLoaded) -> ! {
         let node = self.options.node;
         let store = self.store.as_ref().expect("what is loaded is on a disk");
         let Some(damage) = store.damage() else {
             let what = format!("node {node} cannot load its rows: {error}");
-            panic::end_process(&self.log, &what, panic::EXIT_CODE_PANIC);
+            let code = match error {
+                NotLoaded::NeedsMemory(_) => panic::EXIT_CODE_MEMORY,
+                NotLoaded::Unfit(_) => panic::EXIT_CODE_PANIC,
+            };
+            panic::end_process(&self.log, &what, code);
         };
         let marked = store.mark_damaged(&damage);
         let then = match marked {
@@ -513,7 +519,8 @@ fn open_rows(
     let own = options.cluster.node(options.node).expect("checked");
     loop {
         let begun = Instant::now();
-        let open = || FileStore::open(&options.dir, options.node, own.workers, archive);
+        let shape = store::shape_of(&options.cluster, options.node);
+        let open = || FileStore::open(&options.dir, options.node, own.workers, &shape, archive);
         let opened = own.data.then(open);
         let damage = match opened.transpose() {
             Ok(store) => {
@@ -530,6 +537,11 @@ fn open_rows(
                     Ok(node) => {
                         node.set_lossy(options.lossy);
                         node.set_looked(micros(begun.elapsed()));
+                        if store.as_ref().is_some_and(|store| store.archive_hangs) {
+                            log.warn(
+                                "the archive's directory does not answer: the node keeps its log on its own disk meanwhile",
+                            );
+                        }
                         return Ok((node, store));
                     }
                     Err(reason) => {
@@ -594,7 +606,7 @@ fn sql_config(
             .as_ref()
             .map_or(String::new(), |path| path.display().to_string()),
         hostname: hostname.into(),
-        max_connections: options.max_connections,
+        max_connections: options.max_connections.min(connections_max()),
     }
 }
 
@@ -616,8 +628,14 @@ fn connection_config(
 /// Connections are file descriptors: as many as the system allows.
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Without the right to, the old limit stays, and accepting pauses when it is reached.
+    // Without the right to, the old limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// Clients get no file descriptor that the disk needs, or the links: without one the disk would have failed.
+fn connections_max() -> u32 {
+    let Some(limit) = getrlimit(Resource::Nofile).current else { return u32::MAX };
+    u32::try_from(limit.saturating_sub(FILES_KEPT).max(limit / 2)).unwrap_or(u32::MAX)
 }
 
 /// Takes the memory for rows from the system, beside all else: a virtual machine may be given it slowly, and no row need wait for what

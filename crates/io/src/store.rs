@@ -1,18 +1,22 @@
 //! What a data node keeps of its rows on disk, as its kernel sees it ([`disk`] does the work).
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{DirEntry, File};
 use std::io::{ErrorKind, Write};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use disk::{Disk, DiskError, Options, is_loss};
 use kernel::{CheckpointFound, Store, Visit, VisitBlock};
+use protocol::control::ClusterConfig;
 use protocol::message::Room;
 use types::{NodeId, WorkerId};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveNote};
 use crate::log::NodeLog;
 use crate::options::StartError;
 use crate::{panic, random};
@@ -32,12 +36,20 @@ const CACHE_LINE: usize = 64;
 
 /// In the directory: why it is not to be used any more, as the process has found that used it last.
 const DAMAGED: &str = "damaged";
+/// In the directory: what cluster the rows are of, in words. With another one they would be taken for rows of other shards, or for none.
+const SHAPE: &str = "cluster";
 /// So many directories with damage are kept: they may hold the last copy of something, so none is removed.
 const ASIDE_MAX: usize = 3;
+
+/// An archive that has not said by then what it has hangs.
+const ARCHIVE_WAIT: Duration = Duration::from_secs(10);
 
 pub struct FileStore {
     pub disk: Disk,
     path: PathBuf,
+    began_at: Vec<u64>,
+    /// The archive has not said what it has, so all of the log is kept until it does.
+    pub archive_hangs: bool,
     /// What was found since it was opened.
     damage: Mutex<Option<String>>,
 }
@@ -59,8 +71,7 @@ impl FileStore {
     pub fn remove(dir: &Path, node: NodeId) -> Result<(), StartError> {
         let path = path_of(dir, node);
         let remove_all = || -> std::io::Result<()> {
-            for entry in std::fs::read_dir(&path)? {
-                let entry = entry?;
+            for entry in entries_of(&path)? {
                 match entry.file_type()?.is_dir() {
                     true => std::fs::remove_dir_all(entry.path())?,
                     false => std::fs::remove_file(entry.path())?,
@@ -82,9 +93,14 @@ impl FileStore {
         dir: &Path,
         node: NodeId,
         workers: u16,
+        shape: &str,
         archive: Option<&Archive>,
     ) -> Result<FileStore, NoStore> {
         let path = path_of(dir, node);
+        let refused = |name: &str, error: &std::io::Error| {
+            let reason = format!("{name}: {error}");
+            NoStore::Error(StartError::Directory { path: path.clone(), reason })
+        };
         match std::fs::read_to_string(path.join(DAMAGED)) {
             Ok(what) => return Err(NoStore::Damaged(what)),
             Err(error)
@@ -93,12 +109,35 @@ impl FileStore {
             Err(error) if is_loss(&error) => {
                 return Err(NoStore::Damaged(format!("{DAMAGED}: {error}")));
             }
-            Err(error) => {
-                let reason = format!("{DAMAGED}: {error}");
-                return Err(NoStore::Error(StartError::Directory { path, reason }));
-            }
+            Err(error) => return Err(refused(DAMAGED, &error)),
+        }
+        let found = match std::fs::read_to_string(path.join(SHAPE)) {
+            Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(refused(SHAPE, &error)),
+        };
+        if found != shape && found.ends_with('.') {
+            let reason = format!(
+                "what is in it is of a cluster with {found} The configuration says {shape} Put that back, or begin anew without these rows \
+                 (--initial)"
+            );
+            return Err(NoStore::Error(StartError::Directory { path, reason }));
         }
         let archive = archive.cloned();
+        let archive_hangs = Arc::new(AtomicBool::new(false));
+        let hangs = Arc::clone(&archive_hangs);
+        // What cannot be looked at may lack anything.
+        let place_in_archive = move |part, store| {
+            let archive = archive.as_ref()?;
+            if hangs.load(Ordering::Relaxed) {
+                return Some(0);
+            }
+            let place = archive.place_within(part, store, ARCHIVE_WAIT);
+            if place.is_none() {
+                hangs.store(true, Ordering::Relaxed);
+            }
+            Some(place.flatten().unwrap_or(0))
+        };
         let options = Options {
             dir: path.clone(),
             parts: workers,
@@ -107,13 +146,19 @@ impl FileStore {
             reserve: RESERVE,
             checkpoint_bytes_per_second: CHECKPOINT_BYTES_PER_SECOND,
             seed: random::nonzero_u64(),
-            // What cannot be looked at may lack anything.
-            kept_from: Box::new(move |part, store| {
-                Some(archive.as_ref()?.place(part, store).unwrap_or(0))
-            }),
+            kept_from: Box::new(place_in_archive),
         };
         match Disk::open(&options) {
-            Ok(disk) => Ok(FileStore { disk, path, damage: Mutex::default() }),
+            Ok(disk) => {
+                // Before there are rows. One that is torn is of a time when there were none.
+                if found != shape {
+                    write_synced(&path.join(SHAPE), shape)
+                        .map_err(|error| refused(SHAPE, &error))?;
+                }
+                let archive_hangs = archive_hangs.load(Ordering::Relaxed);
+                let began_at = (0..workers).map(|part| disk.end(part)).collect();
+                Ok(FileStore { disk, path, began_at, archive_hangs, damage: Mutex::default() })
+            }
             Err(error @ DiskError::Damaged { .. }) => Err(NoStore::Damaged(error.to_string())),
             Err(error) => {
                 let reason = error.to_string();
@@ -148,7 +193,9 @@ impl FileStore {
         let beside = |number: usize| dir.join(format!("node{node}.rows.damaged-{number}"));
         // Where the directory is a device of its own.
         let inside = |number: usize| path.join(format!("damaged-{number}"));
-        let is_taken = |number: &usize| beside(*number).exists() || inside(*number).exists();
+        // One without the mark, which goes last, is not whole yet.
+        let is_taken =
+            |number: &usize| beside(*number).exists() || inside(*number).join(DAMAGED).exists();
         let Some(number) = (1..=ASIDE_MAX).find(|number| !is_taken(number)) else {
             return Err(refused(format!(
                 "{what}; and {ASIDE_MAX} directories with damage are kept already ({} and others): look at its device, and remove \
@@ -158,21 +205,19 @@ impl FileStore {
         };
         match std::fs::rename(&path, beside(number)) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy => {
-                // One that is moved in part must not be taken for whole.
-                mark_damaged(&path, what).map_err(io_refused)?;
                 let to = inside(number);
-                let entries = std::fs::read_dir(&path).map_err(io_refused)?;
-                let entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(io_refused)?;
-                std::fs::create_dir(&to).map_err(io_refused)?;
-                let names = entries.into_iter().map(|entry| entry.file_name());
-                let moved = names.filter(|name| !name.to_string_lossy().starts_with(DAMAGED));
-                for name in moved.chain([DAMAGED.into()]) {
-                    std::fs::rename(path.join(&name), to.join(&name)).map_err(io_refused)?;
-                }
-                Ok(to)
+                put_inside(&path, &to, what).map(|()| to).map_err(io_refused)
             }
             renamed => renamed.map(|()| beside(number)).map_err(io_refused),
         }
+    }
+
+    pub fn archive_note(&self, part: u16) -> ArchiveNote {
+        ArchiveNote::new(self.path.join(format!("archive-{part}")))
+    }
+    /// Where the log of a part ended when this was opened.
+    pub fn began_at(&self, part: u16) -> u64 {
+        self.began_at[usize::from(part)]
     }
 
     /// Starts the threads that write. One that panics ends the process, as a worker does.
@@ -192,6 +237,51 @@ impl FileStore {
             reason: error.to_string(),
         })
     }
+}
+
+/// Is it a directory that a file system has made in its root, not the node? Most are not to be moved or looked into by who uses the rest.
+pub fn is_of_file_system(name: &OsStr) -> bool {
+    name == "lost+found"
+}
+
+/// What a node has in its directory, which may be a device of its own.
+fn entries_of(path: &Path) -> std::io::Result<Vec<DirEntry>> {
+    let entries: Vec<DirEntry> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
+    Ok(entries.into_iter().filter(|entry| !is_of_file_system(&entry.file_name())).collect())
+}
+
+fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// What may not change while there are rows, of what a cluster's configuration says, in words that end with a full stop.
+pub fn shape_of(cluster: &ClusterConfig, node: NodeId) -> String {
+    let nodes: Vec<String> = cluster.data_nodes().iter().map(ToString::to_string).collect();
+    let workers = cluster.node(node).map_or(0, |node| node.workers);
+    format!(
+        "data nodes {}, {} replicas, {} shards a node group and {workers} workers at node {node}.",
+        nodes.join(", "),
+        cluster.replicas,
+        cluster.shards_per_group
+    )
+}
+
+/// Moves what is in a directory into one within it. A node that ends meanwhile goes on with that the next time.
+fn put_inside(path: &Path, to: &Path, what: &str) -> std::io::Result<()> {
+    // What is moved in part must not be taken for whole.
+    mark_damaged(path, what)?;
+    let names = entries_of(path)?.into_iter().map(|entry| entry.file_name());
+    let moved = names.filter(|name| !name.to_string_lossy().starts_with(DAMAGED));
+    match std::fs::create_dir(to) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    for name in moved.chain([DAMAGED.into()]) {
+        std::fs::rename(path.join(&name), to.join(&name))?;
+    }
+    Ok(())
 }
 
 /// This thread runs only while no other wants the core, and yields it at once when one does.
@@ -335,11 +425,33 @@ mod tests {
     const NODE: NodeId = NodeId(3);
 
     fn damage_of(dir: &Path) -> Option<String> {
-        match FileStore::open(dir, NODE, 1, None) {
+        match FileStore::open(dir, NODE, 1, "one node.", None) {
             Ok(_) => None,
             Err(NoStore::Damaged(what)) => Some(what),
             Err(NoStore::Error(error)) => panic!("{error}"),
         }
+    }
+
+    /// With another configuration the rows are not begun with, and nothing is changed.
+    #[test]
+    fn a_cluster_of_another_shape_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |shape: &str| match FileStore::open(dir.path(), NODE, 1, shape, None) {
+            Ok(_) => String::new(),
+            Err(NoStore::Damaged(what)) => panic!("{what}"),
+            Err(NoStore::Error(error)) => error.to_string(),
+        };
+        assert_eq!(open("data nodes 2, 3."), "");
+        let refused = open("data nodes 2, 3, 4.");
+        assert!(
+            refused
+                .contains("with data nodes 2, 3. The configuration says data nodes 2, 3, 4. Put"),
+            "{refused}"
+        );
+        assert_eq!(open("data nodes 2, 3."), "");
+        std::fs::write(path_of(dir.path(), NODE).join(SHAPE), "data no").unwrap();
+        assert_eq!(open("data nodes 2."), "", "it was torn");
+        assert!(!open("data nodes 2, 3.").is_empty());
     }
 
     /// The mark of damage is there, whatever can be read of it: that directory is not begun with.
@@ -373,5 +485,27 @@ mod tests {
         let text = refused.to_string();
         assert!(text.contains("it is damaged again; and 3 directories with damage"), "{text}");
         assert_eq!(damage_of(dir), None, "nothing was moved");
+    }
+
+    /// A directory that is a device of its own: what its file system has made there stays, and what was begun is ended.
+    #[test]
+    fn damage_is_put_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(damage_of(dir.path()), None);
+        let path = path_of(dir.path(), NODE);
+        let (own, inside) = (path.join("lost+found"), path.join("damaged-1"));
+        std::fs::create_dir(&own).unwrap();
+        // A process has come so far: one of its files is moved, and the mark is not.
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::write(inside.join("rescue"), "a file").unwrap();
+        put_inside(&path, &inside, "it is damaged").unwrap();
+        assert!(inside.join("part-0").is_dir() && inside.join("rescue").is_file());
+        assert_eq!(std::fs::read_to_string(inside.join(DAMAGED)).unwrap(), "it is damaged");
+        assert!(own.is_dir());
+        assert_eq!(damage_of(dir.path()), None, "it begins with an empty disk");
+        std::fs::write(own.join("of the system"), "stays").unwrap();
+        FileStore::remove(dir.path(), NODE).unwrap();
+        assert!(own.join("of the system").is_file());
+        assert!(!path.join("part-0").exists() && !inside.exists());
     }
 }

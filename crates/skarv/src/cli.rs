@@ -118,7 +118,7 @@ pub struct UpOptions {
     /// Returns when the cluster is ready, and leaves it running; `skarv down` stops it.
     #[arg(long)]
     pub detach: bool,
-    /// Gives up when the cluster is not ready after so many seconds.
+    /// Gives up when the cluster is not ready, and for so many seconds no node has read anything from its disk.
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
@@ -245,7 +245,8 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
 
   cluster_id        16 hexadecimal digits, drawn once; a node refuses nodes of another cluster
   replicas          copies of every row, 1 to 4; data nodes are grouped in the order of their ids
-  shards_per_group  optional; a multiple of replicas [default: replicas * the most workers of a data node]
+  shards_per_group  optional; a multiple of replicas [default: replicas * the most workers of a data node]. This, replicas and
+                    which nodes have data cannot be changed while there are rows: nodes that have some refuse it
   heartbeat_ms      optional; nodes tell each other so often that they live; one that is silent for four times as long is
                     excluded from the cluster, 20 to 600000; more than the longest round trip between nodes
                     [default: 100; `skarv up` writes 250]

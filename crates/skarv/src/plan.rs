@@ -91,7 +91,8 @@ fn refuse_rows_of_others(dir: &Path) -> Result<(), String> {
     // A device of its own may have been mounted for them, and be empty.
     let has_rows = |name: &String| {
         let inside = std::fs::read_dir(dir.join(name)).into_iter().flatten().flatten();
-        name.ends_with(".rows") && inside.into_iter().any(|file| file.file_name() != "lost+found")
+        name.ends_with(".rows")
+            && inside.into_iter().any(|file| !io::is_of_file_system(&file.file_name()))
     };
     let is_of_node =
         |name: &String| name.starts_with("node") && (name.ends_with(".control") || has_rows(name));

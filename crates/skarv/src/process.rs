@@ -49,6 +49,13 @@ fn arguments(pid: u32) -> Vec<Vec<u8>> {
     line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
 }
 
+/// What the process has read so far, from files and from what else there is, in bytes; 0 if it is gone.
+pub fn bytes_read(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
 fn follows(arguments: &[Vec<u8>], flag: &str, value: &OsStr) -> bool {
     arguments.windows(2).any(|pair| pair[0] == flag.as_bytes() && pair[1] == value.as_bytes())
 }

@@ -140,6 +140,7 @@ pub fn status_line(node: &Map<String, Value>) -> String {
         number(node, "messages_sent"),
     ) + &fills(node)
         + &waits_for(node)
+        + disk_room(node)
 }
 
 /// How far the node has filled one that came back; nothing if there is none.
@@ -163,6 +164,16 @@ fn waits_for(node: &Map<String, Value>) -> String {
     let nodes = node.get("waits_for").and_then(Value::as_array);
     let nodes = nodes.into_iter().flatten().filter_map(Value::as_u64);
     nodes.map(|late| format!(" waits for node {late}, which acknowledges late")).collect()
+}
+
+/// What is wrong with the disk of the node, if something is.
+fn disk_room(node: &Map<String, Value>) -> &'static str {
+    match text(node, "disk_room") {
+        "reserve" => " its disk is full: only deletes are written",
+        "none" => " its disk is full: nothing is written",
+        "failed" => " its disk has failed",
+        _ => "",
+    }
 }
 
 /// The lines of <id> STATUS: every fact, one a line.

@@ -37,6 +37,10 @@ const READY_POLL: Duration = Duration::from_millis(20);
 const RETURN_POLL: Duration = Duration::from_millis(100);
 /// Between two lines about a start that takes long.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+/// With less than so many bytes in all that time nodes do not read their disks: wakeups are reads of a few bytes.
+const READ_MIN: u64 = 16 << 20;
+/// In the log of who leads the control plane.
+const CANNOT_START: &str = "the cluster cannot start again yet: ";
 /// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
 const START_ATTEMPTS_MAX: u32 = 5;
 /// A node that ends before it serves, and is to begin again, does so while it was not started again as often, for whatever reason.
@@ -135,7 +139,7 @@ impl<'a> Supervisor<'a> {
         let started = Instant::now();
         let mut attempt = 1;
         loop {
-            match self.start(started + timeout) {
+            match self.start(timeout) {
                 Ok(()) => break,
                 Err(StartFailure::LinkPortTaken) if attempt < START_ATTEMPTS_MAX => {
                     attempt += 1;
@@ -164,7 +168,7 @@ impl<'a> Supervisor<'a> {
         outcome
     }
 
-    fn start(&mut self, deadline: Instant) -> Result<(), StartFailure> {
+    fn start(&mut self, timeout: Duration) -> Result<(), StartFailure> {
         self.config.write(&Config::path_in(&self.dir)).map_err(StartFailure::Failed)?;
         crate::keys::make(&self.config, &self.dir).map_err(StartFailure::Failed)?;
         self.status = Status::new(&self.config, &self.dir);
@@ -190,7 +194,7 @@ impl<'a> Supervisor<'a> {
             // Who finds them when this process is gone must know all of them.
             self.write_status();
         }
-        self.wait_ready(deadline)
+        self.wait_ready(timeout)
     }
 
     fn spawn(&self, id: u16, begins: Begins) -> Result<Child, String> {
@@ -212,8 +216,10 @@ impl<'a> Supervisor<'a> {
         command.spawn().map_err(|error| format!("cannot start node {id}: {error}"))
     }
 
-    fn wait_ready(&mut self, deadline: Instant) -> Result<(), StartFailure> {
+    fn wait_ready(&mut self, timeout: Duration) -> Result<(), StartFailure> {
+        let mut deadline = Instant::now() + timeout;
         let mut progress_next = Instant::now() + PROGRESS_INTERVAL;
+        let mut read = 0;
         loop {
             for index in 0..self.nodes.len() {
                 match self.serves() {
@@ -227,11 +233,21 @@ impl<'a> Supervisor<'a> {
                 return Ok(());
             }
             let now = Instant::now();
+            // Nodes that are still reading their disks get on, however many rows they have.
+            let pids = self.nodes.iter().filter_map(NodeProcess::pid);
+            let read_by_now: u64 = pids.map(process::bytes_read).sum();
+            // Of a process that is gone nothing counts.
+            read = read_by_now.min(read);
+            if read + READ_MIN <= read_by_now {
+                (read, deadline) = (read_by_now, now + timeout);
+            }
             if deadline <= now {
                 let logs: Vec<String> = waiting.iter().map(|id| self.log_end(*id, 3)).collect();
                 let why = format!(
-                    "node {} not ready in time (--timeout)\n{}",
+                    "node {} not ready, and nothing was read from a disk for {} s (--timeout){}\n{}",
                     list(&waiting),
+                    timeout.as_secs(),
+                    self.why_not_yet().map_or(String::new(), |why| format!("\n{why}")),
                     logs.join("\n")
                 );
                 if !self.serves() {
@@ -657,19 +673,43 @@ impl<'a> Supervisor<'a> {
 
     /// The error a node's process left in its log, if that is how it ended.
     fn reason_in_log(&self, id: u16, exit: ExitStatus) -> Option<String> {
-        let told =
-            [1, i32::from(EXIT_CODE_LINK_PORT_TAKEN), io::EXIT_CODE_DAMAGED, io::EXIT_CODE_MEMORY];
+        let told = [
+            1,
+            i32::from(EXIT_CODE_LINK_PORT_TAKEN),
+            io::EXIT_CODE_DAMAGED,
+            io::EXIT_CODE_DISK,
+            io::EXIT_CODE_MEMORY,
+        ];
         exit.code().filter(|code| told.contains(code))?;
         let end = self.log_end(id, 5);
         let line = end.lines().rev().find_map(|line| line.trim().strip_prefix("skarv: error: "))?;
         Some(line.to_owned())
     }
 
-    /// The last lines of a node's log, indented.
-    fn log_end(&self, id: u16, count: usize) -> String {
+    /// What has been said last of why the cluster cannot start again. Whoever leads the control plane says it: any voter.
+    fn why_not_yet(&self) -> Option<String> {
+        let said_by = |node: &NodeProcess| {
+            let (_, text) = self.log_tail(node.id);
+            let since = text.rfind(" starts: process ").unwrap_or(0);
+            let line = text[since..].lines().rev().find(|line| line.contains(CANNOT_START))?;
+            Some(line.to_owned())
+        };
+        // A line begins with when it was said.
+        let line = self.nodes.iter().filter_map(said_by).max()?;
+        line.find(CANNOT_START).map(|at| line[at..].to_owned())
+    }
+
+    /// A node's log, and how that ends.
+    fn log_tail(&self, id: u16) -> (PathBuf, String) {
         let path = io::NodeOptions::log_path(&self.dir, types::NodeId(id));
         let text = std::fs::read(&path).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text[text.len().saturating_sub(16 << 10)..]);
+        let tail = &text[text.len().saturating_sub(16 << 10)..];
+        (path, String::from_utf8_lossy(tail).into_owned())
+    }
+
+    /// The last lines of a node's log, indented.
+    fn log_end(&self, id: u16, count: usize) -> String {
+        let (path, text) = self.log_tail(id);
         let lines: Vec<&str> = text.lines().collect();
         let last = &lines[lines.len().saturating_sub(count)..];
         let mut shown = format!("the end of {}:", path.display());
