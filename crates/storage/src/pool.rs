@@ -138,11 +138,13 @@ impl PagePool {
         self.limit().saturating_sub(self.used())
     }
     /// What writes may take of it yet, those into the room of others among them: pages, and the blocks of these and of those that
-    /// partitions have, whichever that is.
+    /// partitions have, whichever that is. Of the latter no more than half of what is kept back beside: what comes may be for other
+    /// partitions, and then takes pages.
     pub fn left_for_writes(&self) -> Space {
         let taken = self.page_count.load(Ordering::Relaxed);
         let in_pages = BLOCKS_PER_PAGE as u64;
-        let free = self.free_block_count.load(Ordering::Relaxed);
+        let free_max = (self.page_count_max - self.reusing_count_max) * in_pages / 2;
+        let free = self.free_block_count.load(Ordering::Relaxed).min(free_max);
         let blocks = self.reusing_count_max * in_pages + free;
         Space {
             pages: self.reusing_count_max.saturating_sub(taken),

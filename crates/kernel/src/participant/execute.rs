@@ -15,7 +15,7 @@ use protocol::message::{
 use protocol::op::{
     Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
 };
-use storage::{Acquired, Entries, LockMode, RowChange, RowHandle, Visible};
+use storage::{Acquired, BLOCK_SIZE, Entries, LockMode, RowChange, RowHandle, Visible};
 use types::convert::{StoreMode, store};
 use types::expr::{EvalContext, eval, eval_predicate};
 use types::key::index_entry_key;
@@ -581,13 +581,18 @@ impl Shard {
         let bytes = key.len() + change.size();
         self.worked_on(bytes);
         let replica = self.tables.get_mut(&table).expect("checked before the operation began");
-        let before = replica.partition.taken();
+        let taken_before = replica.partition.taken();
         let outcome = replica
             .partition
             .write(key, change, owner, execute.statement)
             .map_err(|storage::MemoryFull| context.node.refused_by_memory(table, here))?;
         let transaction = self.transactions.get_mut(&owner).expect("made when it began here");
         assert_eq!(transaction.state, TransactionState::Active, "no write after the commit began");
+        // Here it may have found room between other rows, and at another member take all that it is long.
+        let whole_blocks = |bytes: usize| (bytes / BLOCK_SIZE) as u64;
+        let least = whole_blocks(transaction.bytes + bytes) - whole_blocks(transaction.bytes);
+        let taken = replica.partition.taken().more_than(taken_before);
+        let taken = Space { blocks: taken.blocks.max(least), ..taken };
         let write = WriteEntry {
             bytes,
             table,
@@ -596,7 +601,7 @@ impl Shard {
             first: outcome.first,
             kept: KEPT_PER_WRITE + key.len() + outcome.undo.kept_bytes(),
             undo: outcome.undo,
-            taken: replica.partition.taken().more_than(before),
+            taken,
         };
         let refusable = matches!(change, RowChange::Put(_));
         if transaction.kept.add(&self.pool, write.kept, refusable).is_err() {
