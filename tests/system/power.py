@@ -385,7 +385,7 @@ def test_a_lost_disk_is_said(environment):
         os.rename(directory, directory + ".away")
     refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--timeout", 8)
     assert refused.returncode == 1, refused
-    why = "the cluster cannot start again yet: the disk of node 2 holds nothing of the rows that the last members of group 0 had"
+    why = "the cluster cannot start again yet: the disk of node 2, 3 holds nothing of the rows that the last members of group 0 had"
     assert why in refused.stderr, refused
     for id in (2, 3):
         directory = os.path.join(cluster.dir, f"node{id}.rows")
