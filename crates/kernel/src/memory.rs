@@ -9,8 +9,8 @@
 //!
 //! Each node tells the others what it has left and what it owes, now and then and as soon as that has changed by a part of its memory, or
 //! of what was left. What is taken in between comes out of what all keep back from ordinary writes. A quarter of that is told as left: a
-//! member that has room between its rows only, which is not counted, takes what comes one by one. What a row takes is told as no less than it is
-//! long: the primary may have found room for it between others, where the member has none.
+//! member that has room between its rows only, which is not counted, takes what comes one by one. What a row takes is told as no less
+//! than it is long: the primary may have found room for it between others, where the member has none.
 //!
 //! A learner is not asked: it takes what there is, and ends itself when that is more than its memory.
 
