@@ -8,7 +8,6 @@
 //! fills the archive's disk fills that, too, and both are said. So it is when somebody takes the archive's file or directory away.
 
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use types::wire::{Bytes, Wire};
 use types::{ClusterId, Lineage, NodeId, SchemaVersion, Timestamp, WorkerId};
 
 use crate::backup::ENTRIES_BYTES;
-use crate::files::make_dir;
+use crate::files::{make_dir, sync_directory_of, write_durably};
 use crate::server::Shared;
 use crate::{clock, random};
 
@@ -71,7 +70,13 @@ impl Archive {
         paths.iter().rev().find_map(|path| place_behind(path))
     }
 
-    /// The same, if the archive's disk says so within that time: it may hang.
+    fn has_any(&self, part: u16, store: u64) -> bool {
+        let prefix = self.prefix(part, store);
+        let mut files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        files.any(|file| first_place(&file.path(), &prefix).is_some())
+    }
+
+    /// The place, if the archive's disk says so within that time: it may hang.
     pub fn place_within(&self, part: u16, store: u64, limit: Duration) -> Option<Option<u64>> {
         let (archive, (told, heard)) = (self.clone(), mpsc::channel());
         let ask = move || {
@@ -87,7 +92,7 @@ impl Archive {
 /// place is not kept on the node's own disk any more.
 fn place_behind(path: &Path) -> Option<u64> {
     File::open(path).and_then(|file| file.sync_all()).ok()?;
-    sync_dir(path).ok()?;
+    sync_directory_of(path).ok()?;
     let mut reader = CopyReader::open(path, None).ok()?;
     let mut place = None;
     while let Ok(Ok(bytes)) = reader.next_block() {
@@ -107,34 +112,46 @@ pub struct ArchiveNote {
     path: PathBuf,
 }
 
-impl ArchiveNote {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
     /// There is one: who finds none there knows that it has gone.
-    const HERE: &str = "archived in ";
+    Here,
+    /// The same, and nothing of the log behind this place is in it.
+    NotSince(u64),
     /// What is there is of a later time than the log.
-    const AHEAD: &str = "put back, and not archived in ";
+    Ahead,
+}
 
+impl ArchiveNote {
     pub fn new(path: PathBuf) -> ArchiveNote {
         ArchiveNote { path }
     }
     pub fn path(&self) -> &Path {
         &self.path
     }
-    fn says(&self, what: &str, dir: &Path) -> bool {
-        std::fs::read(&self.path).is_ok_and(|noted| noted == Self::text(what, dir))
-    }
-    fn write(&self, what: &str, dir: &Path) -> Result<(), DiskError> {
-        let write = || {
-            let mut file = File::create(&self.path)?;
-            file.write_all(&Self::text(what, dir))?;
-            file.sync_all()
-        };
-        match self.says(what, dir) {
-            true => Ok(()),
-            false => write().map_err(|error| failed(&self.path, &error.to_string())),
+    /// What it says of that directory.
+    fn read(&self, dir: &Path) -> Option<Noted> {
+        let text = std::fs::read(&self.path).ok()?;
+        let what = text.strip_suffix(dir.as_os_str().as_bytes())?.strip_suffix(b" in ")?;
+        match std::str::from_utf8(what).ok()? {
+            "archived" => Some(Noted::Here),
+            "put back, and not archived" => Some(Noted::Ahead),
+            what => {
+                what.strip_prefix("not archived since place ")?.parse().ok().map(Noted::NotSince)
+            }
         }
     }
-    fn text(what: &str, dir: &Path) -> Vec<u8> {
-        [what.as_bytes(), dir.as_os_str().as_bytes()].concat()
+    fn write(&self, noted: Noted, dir: &Path) -> Result<(), DiskError> {
+        if self.read(dir) == Some(noted) {
+            return Ok(());
+        }
+        let what = match noted {
+            Noted::Here => "archived".to_string(),
+            Noted::Ahead => "put back, and not archived".to_string(),
+            Noted::NotSince(place) => format!("not archived since place {place}"),
+        };
+        let text = [what.as_bytes(), b" in ", dir.as_os_str().as_bytes()].concat();
+        write_durably(&self.path, &text).map_err(|error| failed(&self.path, &error.to_string()))
     }
 }
 
@@ -201,9 +218,19 @@ impl Writing<'_> {
         let rows = shared.store.as_ref().expect("a node without rows archives nothing");
         let disk = &rows.disk;
         let (store, begin) = (disk.store(part), disk.log_begin(part));
-        let place = archive.place(part, store);
         let note = rows.archive_note(part);
-        if place.is_none() && note.says(ArchiveNote::HERE, &archive.dir) {
+        let noted = note.read(&archive.dir);
+        // Until this process has archived something. What a process before has not archived either counts, too: the log has grown since.
+        let log_ends = kept.is_none().then(|| match noted {
+            Some(Noted::NotSince(place)) => place.min(rows.began_at(part)),
+            _ => rows.began_at(part),
+        });
+        if let (Some(place), Some(Noted::Here | Noted::NotSince(_))) = (log_ends, noted) {
+            note.write(Noted::NotSince(place), &archive.dir)?;
+        }
+        let is_known_ahead = noted == Some(Noted::Ahead) && archive.has_any(part, store);
+        let place = if is_known_ahead { None } else { archive.place(part, store) };
+        if place.is_none() && matches!(noted, Some(Noted::Here | Noted::NotSince(_))) {
             let what = format!(
                 "the archive of part {part} has gone: its disk is not mounted, or somebody has taken it away. Bring it back; or remove \
                  {}, and the archive begins anew with what the node has kept",
@@ -211,11 +238,9 @@ impl Writing<'_> {
             );
             return Err(failed(&archive.dir, &what));
         }
-        // Until this process has archived something. It would be taken for what this log goes on with, also when that has grown.
-        let is_ahead = |place: u64| kept.is_none() && rows.began_at(part) < place;
-        if place.is_some_and(|place| note.says(ArchiveNote::AHEAD, &archive.dir) || is_ahead(place))
-        {
-            note.write(ArchiveNote::AHEAD, &archive.dir)?;
+        // It would be taken for what this log goes on with, also when that has grown.
+        if is_known_ahead || place.zip(log_ends).is_some_and(|(place, ends)| ends < place) {
+            note.write(Noted::Ahead, &archive.dir)?;
             let what = format!(
                 "it has more of part {part} than the node's own disk, which has been put back to an earlier state, then: take the files \
                  {}* away, and make a backup",
@@ -234,7 +259,7 @@ impl Writing<'_> {
         let from = place.unwrap_or(0).min(durable).max(begin);
         let follower = disk.follow(part, from);
         let created = OpenFile::create(archive, part, store, from);
-        match created.and_then(|file| note.write(ArchiveNote::HERE, &archive.dir).map(|()| file)) {
+        match created.and_then(|file| note.write(Noted::Here, &archive.dir).map(|()| file)) {
             Ok(file) => {
                 let (durable, marked) = (from, Marked::default());
                 Ok(Writing {
@@ -381,7 +406,7 @@ impl OpenFile {
             let mut writer = CopyWriter::create_open(&path, random::bytes())?;
             writer.add(&CopyBlock::Archive(contents).to_bytes())?;
             writer.sync()?;
-            let synced = sync_dir(&path).and_then(|()| identity(&path));
+            let synced = sync_directory_of(&path).and_then(|()| identity(&path));
             let identity = synced.map_err(|error| failed(&path, &error.to_string()))?;
             Ok(OpenFile { path: path.clone(), identity, writer })
         };
@@ -403,10 +428,6 @@ impl OpenFile {
 fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
     let found = std::fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
-}
-
-fn sync_dir(path: &Path) -> std::io::Result<()> {
-    File::open(path.parent().expect("a file is in a directory"))?.sync_all()
 }
 
 fn failed(path: &Path, reason: &str) -> DiskError {
@@ -457,19 +478,12 @@ mod tests {
     fn a_note_says_what_it_was_told_of_that_directory() {
         let dir = tempfile::tempdir().unwrap();
         let note = ArchiveNote::new(dir.path().join("archive-0"));
-        let (here, there) = (Path::new("/here"), Path::new("/there"));
-        assert!(!note.says(ArchiveNote::HERE, here));
-        note.write(ArchiveNote::HERE, here).unwrap();
-        let says = |what| (note.says(what, here), note.says(what, there));
-        assert_eq!(
-            (says(ArchiveNote::HERE), says(ArchiveNote::AHEAD)),
-            ((true, false), (false, false))
-        );
-        note.write(ArchiveNote::AHEAD, here).unwrap();
-        assert_eq!(
-            (says(ArchiveNote::HERE), says(ArchiveNote::AHEAD)),
-            ((false, false), (true, false))
-        );
+        let (here, there) = (Path::new("/archive"), Path::new("/other/archive"));
+        assert_eq!(note.read(here), None);
+        for noted in [Noted::Here, Noted::NotSince(81), Noted::NotSince(u64::MAX), Noted::Ahead] {
+            note.write(noted, here).unwrap();
+            assert_eq!((note.read(here), note.read(there)), (Some(noted), None));
+        }
     }
 
     /// A file that was taken away, or replaced, does not take anything any more.

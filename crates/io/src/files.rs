@@ -85,6 +85,16 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written
 }
 
+/// The same, and it stays so, whatever becomes of the machine. Or the file is as it was before.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    write_private(path, bytes)?;
+    sync_directory_of(path)
+}
+
+pub fn sync_directory_of(path: &Path) -> std::io::Result<()> {
+    File::open(path.parent().expect("it is in a directory"))?.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -97,7 +97,8 @@ impl FileJournal {
         let refused = |reason: String| StartError::Directory { path: path.clone(), reason };
         let io_refused = |error: std::io::Error| refused(error.to_string());
         if !path.exists() {
-            write_whole(&path, &header(node, Home(random::nonzero_u64()))).map_err(io_refused)?;
+            files::write_durably(&path, &header(node, Home(random::nonzero_u64())))
+                .map_err(io_refused)?;
         }
         let bytes = std::fs::read(&path).map_err(io_refused)?;
         let home = home_of(&bytes, node).map_err(refused)?;
@@ -248,7 +249,7 @@ impl JournalFile {
             Err(error) if is_no_room(&error) => return Ok(Written::NoRoom),
             written => written?,
         }
-        sync_directory_of(&self.path)?;
+        files::sync_directory_of(&self.path)?;
         self.file = open_to_append(&self.path)?;
         Ok(Written::Durable)
     }
@@ -287,23 +288,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding this lock")
 }
 
-/// The file is there, whole and durable, or as it was before.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    files::write_private(path, bytes)?;
-    sync_directory_of(path)
-}
-
 /// The file holds this, and it is durable: whoever wrote it may have been killed before its sync, or have died of that.
 fn write_again(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     file.write_all_at(bytes, 0)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_all()?;
-    sync_directory_of(path)
-}
-
-fn sync_directory_of(path: &Path) -> std::io::Result<()> {
-    File::open(path.parent().expect("it is in a directory"))?.sync_all()
+    files::sync_directory_of(path)
 }
 
 fn open_to_append(path: &Path) -> std::io::Result<File> {

@@ -537,9 +537,9 @@ fn open_rows(
                     Ok(node) => {
                         node.set_lossy(options.lossy);
                         node.set_looked(micros(begun.elapsed()));
-                        if store.as_ref().is_some_and(|store| store.archive_hangs) {
+                        if store.as_ref().is_some_and(|store| store.archive_is_late) {
                             log.warn(
-                                "the archive's directory does not answer: the node keeps its log on its own disk meanwhile",
+                                "the archive's directory has not said in time what it has: the node keeps its log on its own disk meanwhile",
                             );
                         }
                         return Ok((node, store));

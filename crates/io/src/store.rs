@@ -1,8 +1,8 @@
 //! What a data node keeps of its rows on disk, as its kernel sees it ([`disk`] does the work).
 
 use std::ffi::OsStr;
-use std::fs::{DirEntry, File};
-use std::io::{ErrorKind, Write};
+use std::fs::DirEntry;
+use std::io::ErrorKind;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use types::{NodeId, WorkerId};
 use crate::archive::{Archive, ArchiveNote};
 use crate::log::NodeLog;
 use crate::options::StartError;
-use crate::{panic, random};
+use crate::{files, panic, random};
 
 /// Of a file of the log: a second of a busy worker.
 const FILE_BYTES: u64 = 16 << 20;
@@ -41,15 +41,15 @@ const SHAPE: &str = "cluster";
 /// So many directories with damage are kept: they may hold the last copy of something, so none is removed.
 const ASIDE_MAX: usize = 3;
 
-/// An archive that has not said by then what it has hangs.
+/// An archive that has not said by then what it has may hang.
 const ARCHIVE_WAIT: Duration = Duration::from_secs(10);
 
 pub struct FileStore {
     pub disk: Disk,
     path: PathBuf,
     began_at: Vec<u64>,
-    /// The archive has not said what it has, so all of the log is kept until it does.
-    pub archive_hangs: bool,
+    /// The archive has not said in time what it has, so all of the log is kept until it does.
+    pub archive_is_late: bool,
     /// What was found since it was opened.
     damage: Mutex<Option<String>>,
 }
@@ -111,30 +111,37 @@ impl FileStore {
             }
             Err(error) => return Err(refused(DAMAGED, &error)),
         }
-        let found = match std::fs::read_to_string(path.join(SHAPE)) {
-            Ok(found) => found,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        let is_noted = match std::fs::read_to_string(path.join(SHAPE)) {
+            Ok(text) => match unsealed(&text) {
+                Some(found) if found == shape => true,
+                Some(found) => {
+                    let reason = format!(
+                        "what is in it is of a cluster with {found} The configuration says {shape} Put that back, or begin anew without \
+                         these rows (--initial)"
+                    );
+                    return Err(NoStore::Error(StartError::Directory { path, reason }));
+                }
+                None => return Err(NoStore::Damaged(format!("{SHAPE} is damaged"))),
+            },
+            // One that was made by an earlier version.
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            Err(error) if is_loss(&error) => {
+                return Err(NoStore::Damaged(format!("{SHAPE}: {error}")));
+            }
             Err(error) => return Err(refused(SHAPE, &error)),
         };
-        if found != shape && found.ends_with('.') {
-            let reason = format!(
-                "what is in it is of a cluster with {found} The configuration says {shape} Put that back, or begin anew without these rows \
-                 (--initial)"
-            );
-            return Err(NoStore::Error(StartError::Directory { path, reason }));
-        }
         let archive = archive.cloned();
-        let archive_hangs = Arc::new(AtomicBool::new(false));
-        let hangs = Arc::clone(&archive_hangs);
+        let archive_is_late = Arc::new(AtomicBool::new(false));
+        let is_late = Arc::clone(&archive_is_late);
         // What cannot be looked at may lack anything.
         let place_in_archive = move |part, store| {
             let archive = archive.as_ref()?;
-            if hangs.load(Ordering::Relaxed) {
+            if is_late.load(Ordering::Relaxed) {
                 return Some(0);
             }
             let place = archive.place_within(part, store, ARCHIVE_WAIT);
             if place.is_none() {
-                hangs.store(true, Ordering::Relaxed);
+                is_late.store(true, Ordering::Relaxed);
             }
             Some(place.flatten().unwrap_or(0))
         };
@@ -150,14 +157,14 @@ impl FileStore {
         };
         match Disk::open(&options) {
             Ok(disk) => {
-                // Before there are rows. One that is torn is of a time when there were none.
-                if found != shape {
-                    write_synced(&path.join(SHAPE), shape)
-                        .map_err(|error| refused(SHAPE, &error))?;
+                // Before there are rows.
+                if !is_noted {
+                    let written = files::write_durably(&path.join(SHAPE), sealed(shape).as_bytes());
+                    written.map_err(|error| refused(SHAPE, &error))?;
                 }
-                let archive_hangs = archive_hangs.load(Ordering::Relaxed);
+                let archive_is_late = archive_is_late.load(Ordering::Relaxed);
                 let began_at = (0..workers).map(|part| disk.end(part)).collect();
-                Ok(FileStore { disk, path, began_at, archive_hangs, damage: Mutex::default() })
+                Ok(FileStore { disk, path, began_at, archive_is_late, damage: Mutex::default() })
             }
             Err(error @ DiskError::Damaged { .. }) => Err(NoStore::Damaged(error.to_string())),
             Err(error) => {
@@ -250,10 +257,13 @@ fn entries_of(path: &Path) -> std::io::Result<Vec<DirEntry>> {
     Ok(entries.into_iter().filter(|entry| !is_of_file_system(&entry.file_name())).collect())
 }
 
-fn write_synced(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+/// The line, with a checksum: with one changed letter the rows would be those of another cluster.
+fn sealed(line: &str) -> String {
+    format!("{line} {:08x}", crc32c::crc32c(line.as_bytes()))
+}
+
+fn unsealed(text: &str) -> Option<&str> {
+    text.rsplit_once(' ').map(|(line, _)| line).filter(|line| sealed(line) == text)
 }
 
 /// What may not change while there are rows, of what a cluster's configuration says, in words that end with a full stop.
@@ -408,10 +418,7 @@ impl Store for FileStore {
 }
 
 fn mark_damaged(path: &Path, what: &str) -> std::io::Result<()> {
-    let mut mark = File::create(path.join(DAMAGED))?;
-    mark.write_all(what.as_bytes())?;
-    mark.sync_all()?;
-    File::open(path)?.sync_all()
+    files::write_durably(&path.join(DAMAGED), what.as_bytes())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -449,8 +456,12 @@ mod tests {
             "{refused}"
         );
         assert_eq!(open("data nodes 2, 3."), "");
-        std::fs::write(path_of(dir.path(), NODE).join(SHAPE), "data no").unwrap();
-        assert_eq!(open("data nodes 2."), "", "it was torn");
+        let path = path_of(dir.path(), NODE).join(SHAPE);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace('3', "4")).unwrap();
+        assert!(damage_of(dir.path()).is_some_and(|what| what.contains("cluster is damaged")));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(open("data nodes 2."), "", "it is of an earlier version");
         assert!(!open("data nodes 2, 3.").is_empty());
     }
 

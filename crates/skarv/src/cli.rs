@@ -118,7 +118,7 @@ pub struct UpOptions {
     /// Returns when the cluster is ready, and leaves it running; `skarv down` stops it.
     #[arg(long)]
     pub detach: bool,
-    /// Gives up when the cluster is not ready, and for so many seconds no node has read anything from its disk.
+    /// Gives up when no node serves, and for so many seconds none has read much from its disk.
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,

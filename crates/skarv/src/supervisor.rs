@@ -238,13 +238,13 @@ impl<'a> Supervisor<'a> {
             let read_by_now: u64 = pids.map(process::bytes_read).sum();
             // Of a process that is gone nothing counts.
             read = read_by_now.min(read);
-            if read + READ_MIN <= read_by_now {
+            if !self.serves() && read + READ_MIN <= read_by_now {
                 (read, deadline) = (read_by_now, now + timeout);
             }
             if deadline <= now {
                 let logs: Vec<String> = waiting.iter().map(|id| self.log_end(*id, 3)).collect();
                 let why = format!(
-                    "node {} not ready, and nothing was read from a disk for {} s (--timeout){}\n{}",
+                    "node {} not ready, and next to nothing was read from a disk for {} s (--timeout){}\n{}",
                     list(&waiting),
                     timeout.as_secs(),
                     self.why_not_yet().map_or(String::new(), |why| format!("\n{why}")),
@@ -307,9 +307,9 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Has a node that starts ended so that it may begin again? One that has found damage does so with an empty disk, and those that loaded
-    /// their rows beside it load them again. What its partner has may fit where it did not beside rows of its own that are gone since.
+    /// their rows beside it load them again.
     fn is_to_begin_again(&self, index: usize, exit: ExitStatus) -> bool {
-        let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED, io::EXIT_CODE_MEMORY];
+        let codes = [io::EXIT_CODE_DAMAGED, io::EXIT_CODE_EXCLUDED];
         exit.code().is_some_and(|code| codes.contains(&code))
             && self.status.nodes[index].restarts < STARTS_AGAIN_MAX
     }

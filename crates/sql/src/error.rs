@@ -297,8 +297,8 @@ impl SqlError {
         SqlError::new(
             code::ER_RECORD_FILE_FULL,
             format!(
-                "The table '{table}' is full: {who_has} no memory left for what would be added to it. Delete rows, of any table, or \
-                 start the nodes with more (--memory)"
+                "The table '{table}' is full: {who_has} no memory left for what would be added to it. Delete rows, of any table, \
+                 write fewer in a transaction, or start the nodes with more (--memory)"
             ),
         )
     }
