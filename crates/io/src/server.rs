@@ -519,8 +519,7 @@ fn open_rows(
     let own = options.cluster.node(options.node).expect("checked");
     loop {
         let begun = Instant::now();
-        let shape = store::shape_of(&options.cluster, options.node);
-        let open = || FileStore::open(&options.dir, options.node, own.workers, &shape, archive);
+        let open = || FileStore::open(&options.dir, options.node, own.workers, archive);
         let opened = own.data.then(open);
         let damage = match opened.transpose() {
             Ok(store) => {
@@ -535,6 +534,10 @@ fn open_rows(
                 let (cluster, memory) = (options.cluster.clone(), options.memory_limit_bytes);
                 match NodeShared::new(boot, cluster, memory, options.mutation) {
                     Ok(node) => {
+                        if let Some(store) = &store {
+                            let shape = store::shape_of(&options.cluster, options.node);
+                            store.check_shape(&shape, node.disk_is_used())?;
+                        }
                         node.set_lossy(options.lossy);
                         node.set_looked(micros(begun.elapsed()));
                         if store.as_ref().is_some_and(|store| store.archive_is_late) {

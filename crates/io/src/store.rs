@@ -47,6 +47,8 @@ const ARCHIVE_WAIT: Duration = Duration::from_secs(10);
 pub struct FileStore {
     pub disk: Disk,
     path: PathBuf,
+    /// What cluster it is of, as far as it says so.
+    shape: Option<String>,
     began_at: Vec<u64>,
     /// The archive has not said in time what it has, so all of the log is kept until it does.
     pub archive_is_late: bool,
@@ -93,7 +95,6 @@ impl FileStore {
         dir: &Path,
         node: NodeId,
         workers: u16,
-        shape: &str,
         archive: Option<&Archive>,
     ) -> Result<FileStore, NoStore> {
         let path = path_of(dir, node);
@@ -111,20 +112,13 @@ impl FileStore {
             }
             Err(error) => return Err(refused(DAMAGED, &error)),
         }
-        let is_noted = match std::fs::read_to_string(path.join(SHAPE)) {
+        let shape = match std::fs::read_to_string(path.join(SHAPE)) {
             Ok(text) => match unsealed(&text) {
-                Some(found) if found == shape => true,
-                Some(found) => {
-                    let reason = format!(
-                        "what is in it is of a cluster with {found} The configuration says {shape} Put that back, or begin anew without \
-                         these rows (--initial)"
-                    );
-                    return Err(NoStore::Error(StartError::Directory { path, reason }));
-                }
+                Some(found) => Some(found.to_string()),
                 None => return Err(NoStore::Damaged(format!("{SHAPE} is damaged"))),
             },
-            // One that was made by an earlier version.
-            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            // One that was made by an earlier version, or is new.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) if is_loss(&error) => {
                 return Err(NoStore::Damaged(format!("{SHAPE}: {error}")));
             }
@@ -157,19 +151,38 @@ impl FileStore {
         };
         match Disk::open(&options) {
             Ok(disk) => {
-                // Before there are rows.
-                if !is_noted {
-                    let written = files::write_durably(&path.join(SHAPE), sealed(shape).as_bytes());
-                    written.map_err(|error| refused(SHAPE, &error))?;
-                }
                 let archive_is_late = archive_is_late.load(Ordering::Relaxed);
                 let began_at = (0..workers).map(|part| disk.end(part)).collect();
-                Ok(FileStore { disk, path, began_at, archive_is_late, damage: Mutex::default() })
+                Ok(FileStore {
+                    disk,
+                    path,
+                    shape,
+                    began_at,
+                    archive_is_late,
+                    damage: Mutex::default(),
+                })
             }
             Err(error @ DiskError::Damaged { .. }) => Err(NoStore::Damaged(error.to_string())),
             Err(error) => {
                 let reason = error.to_string();
                 Err(NoStore::Error(StartError::Directory { path, reason }))
+            }
+        }
+    }
+
+    /// Refuses rows of a cluster of another shape. While there are none the shape is noted, for when there are.
+    pub fn check_shape(&self, shape: &str, is_used: bool) -> Result<(), StartError> {
+        let refused = |reason: String| StartError::Directory { path: self.path.clone(), reason };
+        match &self.shape {
+            Some(found) if found == shape => Ok(()),
+            Some(found) if is_used => Err(refused(format!(
+                "what is in it is of a cluster with {found} The configuration says {shape} Put that back, or begin anew without these rows \
+                 (--initial)"
+            ))),
+            _ => {
+                let path = self.path.join(SHAPE);
+                let written = files::write_durably(&path, sealed(shape).as_bytes());
+                written.map_err(|error| refused(format!("{SHAPE}: {error}")))
             }
         }
     }
@@ -432,37 +445,35 @@ mod tests {
     const NODE: NodeId = NodeId(3);
 
     fn damage_of(dir: &Path) -> Option<String> {
-        match FileStore::open(dir, NODE, 1, "one node.", None) {
+        match FileStore::open(dir, NODE, 1, None) {
             Ok(_) => None,
             Err(NoStore::Damaged(what)) => Some(what),
             Err(NoStore::Error(error)) => panic!("{error}"),
         }
     }
 
-    /// With another configuration the rows are not begun with, and nothing is changed.
+    /// With another configuration rows are not begun with, and nothing is changed.
     #[test]
     fn a_cluster_of_another_shape_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let open = |shape: &str| match FileStore::open(dir.path(), NODE, 1, shape, None) {
-            Ok(_) => String::new(),
+        let check = |shape: &str, is_used: bool| match FileStore::open(dir.path(), NODE, 1, None) {
+            Ok(store) => store.check_shape(shape, is_used).map_err(|error| error.to_string()),
             Err(NoStore::Damaged(what)) => panic!("{what}"),
-            Err(NoStore::Error(error)) => error.to_string(),
+            Err(NoStore::Error(error)) => panic!("{error}"),
         };
-        assert_eq!(open("data nodes 2, 3."), "");
-        let refused = open("data nodes 2, 3, 4.");
-        assert!(
-            refused
-                .contains("with data nodes 2, 3. The configuration says data nodes 2, 3, 4. Put"),
-            "{refused}"
-        );
-        assert_eq!(open("data nodes 2, 3."), "");
+        assert_eq!(check("data nodes 2.", false), Ok(()));
+        assert_eq!(check("data nodes 2, 3.", false), Ok(()), "there are no rows yet");
+        let refused = check("data nodes 2, 3, 4.", true).unwrap_err();
+        let said = "with data nodes 2, 3. The configuration says data nodes 2, 3, 4. Put";
+        assert!(refused.contains(said), "{refused}");
+        assert_eq!(check("data nodes 2, 3.", true), Ok(()));
         let path = path_of(dir.path(), NODE).join(SHAPE);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace('3', "4")).unwrap();
         assert!(damage_of(dir.path()).is_some_and(|what| what.contains("cluster is damaged")));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(open("data nodes 2."), "", "it is of an earlier version");
-        assert!(!open("data nodes 2, 3.").is_empty());
+        assert_eq!(check("data nodes 2.", true), Ok(()), "it is of an earlier version");
+        assert!(check("data nodes 2, 3.", true).is_err());
     }
 
     /// The mark of damage is there, whatever can be read of it: that directory is not begun with.

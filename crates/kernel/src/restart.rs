@@ -365,6 +365,11 @@ impl NodeShared {
         Ok(())
     }
 
+    /// Has the disk the log of any shard?
+    pub fn disk_is_used(&self) -> bool {
+        self.disk.told.is_used
+    }
+
     /// That part is loaded.
     pub fn part_is_loaded(&self, part: PartLoaded, took_us: Time) {
         self.loaded.lock().add(part, took_us);
