@@ -364,6 +364,7 @@ def test_holes_of_the_archive(environment):
         for path in glob.glob(os.path.join(cluster.dir, "node*.rows", "archive-*")):
             os.remove(path)
         wait_for("it is begun anew", lambda: sum(name.endswith(".archive") for name in os.listdir(archive)) >= 4)
+        assert "tries again" in log_of(cluster, 3)
         backup(cluster, f"2 TO '{os.path.dirname(directory)}'")
         directory = os.path.join(os.path.dirname(directory), "BACKUP-2")
         write(6)

@@ -155,6 +155,8 @@ def restart_info(cluster, took):
     for row in rows:
         assert int(row["LINEAGE_BEFORE"]) < int(row["LINEAGE"]), row
         assert 0 < int(row["LOG_ENTRIES"]) and 0 < int(row["LOG_BYTES"]), row
+        steps = ("LOOKED_MS", "WAITED_MS", "LOADED_MS", "WAITED_FOR_OTHERS_MS")
+        assert abs(sum(int(row[step]) for step in steps) - int(row["TOTAL_MS"])) <= len(steps), row
         assert 0 < int(row["TOTAL_MS"]) <= took * 1000 and int(row["LOADED_MS"]) <= int(row["TOTAL_MS"]), (row, took)
     return rows[0]
 

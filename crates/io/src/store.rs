@@ -49,6 +49,7 @@ pub struct FileStore {
     path: PathBuf,
     /// What cluster it is of, as far as it says so.
     shape: Option<String>,
+    /// Where the log of each part ended when it was opened.
     began_at: Vec<u64>,
     /// The archive has not said in time what it has, so all of the log is kept until it does.
     pub archive_is_late: bool,

@@ -55,7 +55,7 @@ pub struct CheckpointBlock {
     asked_request: u64,
     ask_again: Time,
     wanted: Vec<(SessionId, u64)>,
-    /// Sessions that wait for one that begins from now on: the last request asks for it.
+    /// Sessions that wait for one that begins from now on, each with the request that asks for it.
     watching: Vec<(u64, SessionId)>,
     /// The node rests when the checkpoint that is asked for, or the next one, is done.
     rests: Option<u64>,

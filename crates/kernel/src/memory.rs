@@ -165,7 +165,7 @@ impl Memories {
         self.others.get(&node).map_or_else(|| self.own(), Told::get)
     }
 
-    /// A write is refused because this node has no memory left for it.
+    /// A write is refused here because that node has no memory left for it.
     pub fn note_short(&self, node: NodeId) {
         self.short.store(node.0, Ordering::Relaxed);
     }

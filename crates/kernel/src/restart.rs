@@ -135,8 +135,8 @@ pub(crate) fn look(store: &dyn Store, shards: &[ShardId]) -> Result<Found, Strin
     Ok(found)
 }
 
-/// The newest of these, and of those before them fewer and fewer: of each that one of a thousand is told of, whatever disk has it, so that
-/// one whose node was away for long has some in common with the others.
+/// The newest of these, and of those before them fewer and fewer: which ones depends on nothing but themselves, so a disk
+/// whose node was away for long has some in common with the others.
 fn told(points: BTreeSet<DiskPoint>) -> BTreeSet<DiskPoint> {
     let (mut zeros, mut left) = (0, POINTS_TOLD_IN_FULL);
     let mut told = BTreeSet::new();

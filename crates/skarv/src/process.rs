@@ -159,4 +159,14 @@ mod tests {
         assert!(!follows(&words, "--node", OsStr::new("3")));
         assert!(!follows(&words, "--dir", OsStr::new("/d2")));
     }
+
+    #[test]
+    fn what_a_process_reads_is_counted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), vec![7; 1 << 20]).unwrap();
+        let before = bytes_read(std::process::id());
+        assert_eq!(fs::read(file.path()).unwrap().len(), 1 << 20);
+        assert!(before + (1 << 20) <= bytes_read(std::process::id()));
+        assert_eq!(bytes_read(u32::MAX), 0);
+    }
 }
