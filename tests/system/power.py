@@ -275,7 +275,7 @@ def test_down_loses_nothing(environment):
 
 
 def test_one_after_the_other(environment):
-    """R4: one data node dies, writes go on at the survivor alone, and that dies too, at once: nothing that the survivor acknowledged
+    """Rule R4: one data node dies, writes go on at the survivor alone, and that dies too, at once: nothing that the survivor acknowledged
     is missing."""
     cluster = environment.cluster("data", "--no-restart")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)")
@@ -321,7 +321,7 @@ class Counter(threading.Thread):
 
 
 def test_a_node_group_is_away(environment):
-    """R4: the nodes of one node group end, one after the other: all nodes begin again with the last global checkpoint then, so nobody hears
+    """Rule R4: the nodes of one node group end, one after the other: all nodes begin again with the last global checkpoint then, so nobody hears
     before one has it that something is committed, whatever group has its rows. Who writes is told half a minute later that it cannot be."""
     cluster = environment.cluster("data", "--data-nodes", "4", "--no-restart")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT); CREATE TABLE d.u LIKE d.t")

@@ -1,4 +1,4 @@
-//! Commit tokens: a client's own name for a transaction, committed with it, so that a retry is not done again (R16).
+//! Commit tokens: a client's own name for a transaction, committed with it, so that a retry is not done again (rule R16).
 //!
 //! A token is a row of a hidden table, inserted by the transaction that it names as its last write. So whether the row is there
 //! and whether the transaction is committed is the same thing, on every node, whatever fails; and of two transactions with one

@@ -160,8 +160,9 @@ impl Checkpoints {
         self.files.write_at(&section.name(), 0, &header)
     }
 
-    /// The section that is being written, if one is, is durable now: what reads it back. It is ended when that has proved it (R19), which
-    /// takes a while. There may be more of them than a process may have open files.
+    /// Makes the section under way durable. Returns the reader that proves it, `None` without a section; the section ends when
+    /// the reader has proved it (rule R19), which takes a while. A checkpoint may have more sections than a process may have
+    /// open files.
     pub fn sync_section(&mut self) -> std::io::Result<Option<SectionReader>> {
         let Some(section) = self.writing.as_ref().expect("begun").current else { return Ok(None) };
         self.files.sync(&section.name())?;

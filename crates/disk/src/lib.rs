@@ -12,10 +12,10 @@
 //! sync (group commit). Another one writes its checkpoints, at a bounded rate, compressed while nobody else wants the core ([`idle`]). A
 //! *place* counts the bytes of records since the log began.
 //!
-//! No write or sync is tried again after an error (R17): the store fails for good, and says so. Only for room it waits, and says so
-//! before there is none ([`Room`], R21). What is read
+//! No write or sync is tried again after an error (rule R17): the store fails for good, and says so. Only for room it waits, and says so
+//! before there is none ([`Room`], rule R21). What is read
 //! back is checked: the log's end may be torn, and is cut; a record that was durable and is damaged is an error, whatever comes behind
-//! it (R18).
+//! it (rule R18).
 
 mod checkpoints;
 pub mod copy;

@@ -138,7 +138,7 @@ impl Manifest {
 }
 
 /// Writes it where it has its place. Like a sync that fails, a device that does not have it then is not asked again: nobody would know
-/// which manifest is there (R17).
+/// which manifest is there (rule R17).
 fn settle(files: &dyn Files, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     files.write_at(name, 0, bytes)?;
     files.sync(name)?;

@@ -14,9 +14,10 @@
 //! Where a file begins with a piece that says that all before it was durable, the log does not end before that file: only what comes then
 //! is looked through to find its end. What is damaged before that is found when it is read.
 //!
-//! Reading ends at the first piece that is not whole. That is where the log was torn: unless the next file goes on there, because an
-//! earlier start has cut it off at that place; or unless something behind says that it was durable. Then it is damage (R18): writes that
-//! were not synced reach the disk in any order, so a whole piece behind it proves nothing by itself.
+//! Reading ends at the first piece that is not whole. That is the torn end of the log, with two exceptions. The next file
+//! may begin at that place, because an earlier start has cut the log there. Or a later piece records that the log was
+//! durable behind that place: then the piece is damaged (rule R18). Writes that were not synced reach the disk in any order,
+//! so a whole piece behind it proves nothing by itself.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

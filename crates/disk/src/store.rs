@@ -539,8 +539,8 @@ impl Part {
         self.changed.notify_one();
     }
 
-    /// Nobody knows what the device has of what was written, and it is not asked again (R17). What was given goes; before any of it does,
-    /// the thread that writes the log can see that under the queue's lock.
+    /// After a failed write or sync the content of the device is unknown. Neither is ever retried (rule R17). The queued
+    /// records are dropped; the thread that writes the log sees the failure under the queue's lock before any is.
     fn fail(&self) {
         self.room.store(Room::Failed as u8, Ordering::Relaxed);
         lock(&self.queue).pieces.clear();
@@ -752,7 +752,7 @@ impl Part {
         }
     }
 
-    /// The section that was being written, if one was, is durable, and read back (R19): why it could not be, as it was written.
+    /// The section that was being written, if one was, is durable, and read back (rule R19): why it could not be, as it was written.
     fn prove_section(&self, rate: u64, next_at: &mut Instant) -> std::io::Result<Option<String>> {
         // Others may look at the checkpoints while it is read.
         let Some(reader) = lock(&self.checkpoints).sync_section()? else { return Ok(None) };

@@ -10,7 +10,7 @@ pub fn now() -> Time {
     seconds * 1_000_000 + u64::try_from(tv_nsec).expect("nanoseconds are positive") / 1_000
 }
 
-/// Unix time in microseconds. It may jump; only what users see comes from it.
+/// Unix time in microseconds. It may jump: only values that users see come from it (rule R25).
 pub fn unix_micros() -> i64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Realtime);
     tv_sec * 1_000_000 + tv_nsec / 1_000

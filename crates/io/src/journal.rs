@@ -1,5 +1,5 @@
 //! What a node keeps on disk to know itself again: the identity of its directory and, if it is a voter, the log of the control
-//! plane (R5, R24).
+//! plane (rules R5, R24).
 //!
 //! ```text
 //!   node{N}.control:  "skarv-cp" | version u32 | node u16 | home u64 | crc32c u32 of these
@@ -8,7 +8,7 @@
 //! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it. One that
 //! replaces all others is written into a new file, which takes the place of the old one when it is durable.
 //! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
-//! must not vote. Nothing is synced twice: a write or sync that fails ends the process (R17). Only a disk without room is waited for:
+//! must not vote. Nothing is synced twice: a write or sync that fails ends the process (rule R17). Only a disk without room is waited for:
 //! what was written of the record is cut off again, so nothing of it is there.
 //!
 //! A thread of its own writes, so that no worker waits for the disk.
@@ -115,7 +115,7 @@ impl FileJournal {
     }
 
     /// Starts the thread that writes. `on_durable` is called whenever one more record is durable. A voter whose record cannot be written
-    /// must not go on (R17): the log is told, and the process ends.
+    /// must not go on (rule R17): the log is told, and the process ends.
     pub fn start(
         &self,
         log: Arc<NodeLog>,

@@ -509,7 +509,7 @@ fn micros(duration: Duration) -> Time {
 }
 
 /// Opens what the node has on disk, and looks through it. What is damaged is put aside, and the node begins with an empty disk: if others
-/// have its rows they fill it, and if not it can lead nothing (R17, R18).
+/// have its rows they fill it, and if not it can lead nothing (rules R17, R18).
 fn open_rows(
     options: &NodeOptions,
     archive: Option<&Archive>,

@@ -487,7 +487,7 @@ impl Worker {
         }
     }
 
-    /// R5: while the boot of a node that takes part is heard, nobody else is that node. One that was started again is let in when the
+    /// Rule R5: while the boot of a node that takes part is heard, nobody else is that node. One that was started again is let in when the
     /// one before is known to be over, or has not been heard for as long as it takes to be missed.
     fn check_boot(&self, hello: &Hello) -> Result<(), String> {
         let (node, shared) = (hello.from.node, &self.shared.node);
@@ -579,7 +579,7 @@ impl Worker {
 
     fn settle_and_flush(&mut self) {
         let start = clock::now();
-        // R3: after everything was read that the tasks may answer.
+        // Rule R3: after everything was read that the tasks may answer.
         self.client.set_clock(clock::unix_micros(), start);
         loop {
             let settled = self.settle(start);
@@ -848,7 +848,7 @@ impl Worker {
     }
 }
 
-/// Returns when it began. R3: the time of a step is sampled after its input is taken.
+/// Returns when it began. Rule R3: the time of a step is sampled after its input is taken.
 fn step(kernel: &mut Kernel, outbox: &mut Outbox, input: Input<'_>) -> Time {
     let now = clock::now();
     kernel.step(now, input, outbox);

@@ -3,7 +3,7 @@
 //! A connection may break and come back, and what was under way on it is lost; every exchange of the protocol would need
 //! its own resending. Instead one place numbers the messages, keeps what is not acknowledged, sends it again and drops
 //! duplicates. A channel belongs to the incarnations of both ends: a restarted peer starts a new one, and nothing of the
-//! old is delivered to it (R5, R13). The link to a peer leads to one boot of it at a time; what is for another one waits. Who takes
+//! old is delivered to it (rules R5, R13). The link to a peer leads to one boot of it at a time; what is for another one waits. Who takes
 //! the link from a boot, and perhaps should not have, does not take its channel: when that boot is back, it goes on.
 //!
 //! A frame ahead of a missing one waits in `early`. When nothing is acknowledged for a while the oldest unacknowledged

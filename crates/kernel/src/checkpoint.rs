@@ -1,4 +1,5 @@
-//! Global checkpoints: a timestamp such that the disks of all members hold everything that was committed up to it (protocol.md 3.7; R9).
+//! Global checkpoints: a timestamp such that the disks of all members hold everything that was committed up to it
+//! (rules.md#checkpoints; rule R9).
 //!
 //! ```text
 //!   sequencer           --CloseLogs(at)-->    every worker of the data nodes
@@ -309,7 +310,7 @@ impl CheckpointBlock {
         }
         let views = context.state.views();
         if self.views != views {
-            // Who is left alone with what was told from memory has it on its disk first (R4), though nobody commits any more.
+            // Who is left alone with what was told from memory has it on its disk first (rule R4), though nobody commits any more.
             self.views.clone_from(&views);
             self.begin_next = 0;
         }

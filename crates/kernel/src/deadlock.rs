@@ -1,4 +1,4 @@
-//! The deadlock block: circles of waiting transactions over several shards and nodes.
+//! The deadlock block: circles of waiting transactions over several shards and nodes (rule R26).
 //!
 //! When a lock wait begins, its worker looks for a circle over all shards of its node. Whoever waits longer may be in one
 //! over several nodes: each worker sends the wait edges of its shards, once they have lasted a while, to the sequencer's

@@ -1,4 +1,4 @@
-//! Planned changes: a data node hands over shards that it leads, and nobody loses anything by it.
+//! Planned changes: a data node hands over shards that it leads, and no session loses anything by it (rule R15).
 //!
 //! A primary that dies takes locks with it. One that is to stop, or gives back what it led for another, waits for a moment at
 //! which there are none: no transaction begins while the control state speaks of a handover, and when those that have begun have

@@ -15,7 +15,7 @@
 //! - [`report`]: what the node tells about itself.
 //!
 //! The host's duties: deliver each frame to the worker it names; call `step` with [`Input::Tick`] when
-//! [`Kernel::wake_at`] has come; sample `now` after an input is taken and before `step` (R3).
+//! [`Kernel::wake_at`] has come; sample `now` after an input is taken and before `step` (rule R3).
 
 pub mod channel;
 pub mod checkpoint;

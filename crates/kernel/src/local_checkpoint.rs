@@ -13,11 +13,12 @@
 //!   eighth of what has changed again, and gives the log back that only that needed. On the disk there are the rows, an eighth of them a
 //!   second time, and the log of one round.
 //!
-//! It can be begun with at its newest row's timestamp or later: when a global checkpoint that has that is done, and its place is in the log
-//! that is left, those before it go, and the log before it (R19). What cannot be read back as it was written never becomes one. A round
-//! takes as long as the log grows by seven sixteenths of what the rows take, so a part that nobody writes to is never written again; where
-//! the disk is short of room less, because it frees the log. It takes its time: whoever is served meanwhile should not notice. The rows of
-//! a turn are copied when the log has grown by five eighths of what it may in that.
+//! A restart can begin with a local checkpoint at the timestamp of its newest row or later. When a global checkpoint with that
+//! timestamp is done, and the log still has the checkpoint's place, the checkpoints and the log before it are removed
+//! (rule R19). Files that cannot be read back as they were written never become a checkpoint. A round lasts until the log has
+//! grown by seven sixteenths of the size of the rows, so a part without writes is never written again; where the disk is short of
+//! room a round is shorter, because it frees the log. Copying is slow, so that sessions do not notice: the rows of a turn are
+//! copied by the time the log has grown by five eighths of its growth in a turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

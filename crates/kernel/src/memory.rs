@@ -1,4 +1,4 @@
-//! What nodes have left of their memory for rows, and what is on its way to them (R20).
+//! What nodes have left of their memory for rows, and what is on its way to them (rule R20).
 //!
 //! A backup cannot refuse what its primary has admitted. So a primary admits what every member has room for beside what is owed to that
 //! one: what transactions have taken at their primaries and not all members have taken yet. Were it to look at its own memory only, two

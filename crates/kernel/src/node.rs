@@ -38,130 +38,134 @@ use crate::returning::ToLoad;
 use crate::store::Store;
 use crate::worker::Time;
 
-/// A protocol rule that a test switches off, to see that an oracle notices. Never set outside tests and the simulator.
+/// A rule that a test switches off, to show that a check notices. `docs/rules.md` lists them by rule. Only tests and the
+/// simulator set one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mutation {
     #[default]
     None,
-    /// Tell the client before the backups hold the record (breaks R1).
+    /// Acknowledges a commit before the backups hold its record (breaks rule R1).
     AckBeforeReplication,
-    /// Let readers pass a commit that is being decided (breaks R11).
+    /// Readers pass a commit that is being decided (breaks rule R11).
     ReadThroughCommitting,
-    /// Take the commit timestamp before the participants are prepared (breaks R11).
+    /// Requests the commit timestamp before the participants are prepared (breaks rule R11).
     TimestampBeforePrepare,
-    /// Read at a snapshot from any backup, confirmed or not.
+    /// Reads at a snapshot from any backup, confirmed or not (breaks rules.md#timestamps).
     SnapshotFromAnyBackup,
-    /// Release the locks before the commit is decided.
+    /// Releases the locks before the commit is decided (breaks rules.md#commit).
     EarlyLockRelease,
-    /// Tell the client as soon as the primary has answered, without holding its record here (breaks R1).
+    /// The coordinator acknowledges with the primary's answer, without holding the record itself (breaks rule R1).
     HeldNotAwaited,
-    /// With three members: show a commit before all of them are known to hold it (breaks R3).
+    /// With three members: shows a commit before all of them are known to hold it (breaks rule R3).
     ShowBeforeHeld,
-    /// Ask another node for the commit timestamp before the markers are set (breaks R11).
+    /// Requests the commit timestamp from another node before the markers are set (breaks rule R11).
     MarkersAfterTimestamp,
-    /// Take a snapshot from a request that was under way before it was needed.
+    /// Takes a snapshot from a request that was under way before it was needed (breaks rules.md#timestamps).
     SnapshotAskedBefore,
-    /// Let the horizon pass snapshots that were granted and not reported (breaks R14).
+    /// The horizon passes snapshots that were granted and not reported (breaks rule R14).
     HorizonPassesGrants,
-    /// Let the horizon pass the snapshots that are open (breaks R14).
+    /// The horizon passes open snapshots (breaks rule R14).
     HorizonPassesOpen,
-    /// Read below the horizon what is left there (breaks R14).
+    /// Reads the versions that are left below the horizon (breaks rule R14).
     ReadBelowHorizon,
-    /// Let snapshots be open for ever (breaks R14).
+    /// Snapshots have no greatest age (breaks rule R14).
     AgeIgnored,
-    /// READ COMMITTED: read several shards without a snapshot.
+    /// READ COMMITTED: reads several shards without a snapshot (breaks rules.md#timestamps).
     StatementWithoutSnapshot,
-    /// REPEATABLE READ: take a new snapshot for each statement.
+    /// REPEATABLE READ: takes a new snapshot for each statement (breaks rules.md#timestamps).
     SnapshotPerStatement,
-    /// Strict REPEATABLE READ: write to rows that were changed since the snapshot.
+    /// Strict REPEATABLE READ: writes to rows that changed after the snapshot (breaks rules.md#timestamps).
     ChangedNotRefused,
-    /// SERIALIZABLE: lock the rows that are read, and not the ranges between them.
+    /// SERIALIZABLE: locks the rows that are read, and not the ranges between them (breaks rules.md#timestamps).
     RangesNotLocked,
-    /// Answer a PREPARE before the backups hold its record.
+    /// Answers a PREPARE before the backups hold its record (breaks rule R8).
     VoteBeforeHeld,
-    /// Leave what a refused statement has written.
+    /// Keeps what a refused statement has written (breaks rules.md#answers).
     StatementNotUndone,
-    /// Give out what came behind a message that waits for a newer view, before that (breaks R1). A transcript finds it.
+    /// Handles messages that came behind one that waits for a newer view, before that one (breaks rule R1). A transcript
+    /// finds it.
     GrantOvertakes,
-    /// Skip records of tables this replica has not heard of yet (breaks R27).
+    /// Skips records of tables that this replica has not adopted yet (breaks rule R27).
     NewTablesSkipped,
-    /// Report no wait edges (breaks R26).
+    /// Reports no wait edges (breaks rule R26).
     DeadlocksIgnored,
-    /// Let a transaction go on whose writes were lost with a primary, if it was asked nothing when that died.
+    /// A transaction continues whose writes were lost with a primary, if it had no request there (breaks rule R2).
     LostTransactionGoesOn,
-    /// Take over a primary without the transactions that are prepared there.
+    /// Takes over a primary without the transactions that are prepared there (breaks rule R8).
     PreparedForgotten,
-    /// Roll back what is prepared, when its coordinator dies, without asking home (breaks R8).
+    /// Rolls back prepared transactions when their coordinator dies, without asking home (breaks rule R8).
     InDoubtRolledBack,
-    /// Take a commit for lost, and run it again, because its answer was lost (breaks R16).
+    /// Takes a commit whose answer was lost for not done, and runs it again (breaks rule R16).
     OutcomeNotAsked,
-    /// Take over the sequencer without a higher epoch (breaks R10).
+    /// Takes over the sequencer without a higher epoch (breaks rule R10).
     EpochNotRaised,
-    /// Promote a learner whose acknowledgement nobody waits for (breaks R7).
+    /// Promotes a learner whose acknowledgements no commit waits for (breaks rule R7).
     LearnerNotAwaited,
-    /// Copy rows to a learner without what is prepared.
+    /// Copies rows to a learner without prepared transactions (breaks rule R6).
     PreparedNotCopied,
-    /// Do not tell a learner how transactions were decided whose home it is (breaks R8).
+    /// Sends a learner no decisions of the transactions whose home it is (breaks rule R8).
     DecisionsNotTold,
-    /// With three members: lead without the records that only another member holds.
+    /// With three members: leads without the records that only another member holds (breaks rules.md#views).
     TailNotFetched,
-    /// Leave an index that nobody fills any more.
+    /// Keeps an index that no session fills any more (breaks rule R27).
     IndexNotGivenUp,
-    /// Work on a shard by the view that the worker has heard of, though the shard is in a newer one (breaks R2).
+    /// Works on a shard by the worker's view when the shard is in a newer one (breaks rule R2).
     WorkerBehind,
-    /// Answer reads without a lease (breaks R3).
+    /// Answers reads without a lease (breaks rule R3).
     LeaseIgnored,
-    /// Count a lease from when its grant arrives (breaks R3).
+    /// Counts a lease from when its grant arrives (breaks rule R3).
     LeaseFromArrival,
-    /// Exclude a silent node while it may still have a lease (breaks R3).
+    /// Excludes a silent node while it may still have a lease (breaks rule R3).
     LeaseNotWaitedFor,
-    /// Keep nodes that hang (breaks R22).
+    /// Keeps nodes that hang (breaks rule R22).
     HangingIsKept,
-    /// Keep nodes that are slow (breaks R22).
+    /// Keeps nodes that are slow (breaks rule R22).
     SlowIsKept,
-    /// Say that a transaction is rolled back because its commit is not there (breaks R8).
+    /// Reports a transaction as rolled back because its commit is not there (breaks rule R8).
     OutcomeGuessed,
-    /// Grant leases without knowing that nobody else leads (breaks R3).
+    /// Grants leases without knowing that no other leader is elected (breaks rule R3).
     GrantsUnchecked,
-    /// Begin transactions while shards are handed over (loses locks).
+    /// Begins transactions while shards are handed over, and loses locks (breaks rule R15).
     HandoverNotWaitedFor,
-    /// Hand shards over although sessions wait for answers (loses them).
+    /// Hands shards over while sessions wait for answers, and loses these (breaks rule R15).
     HandoverNotDrained,
-    /// Hand shards over although they have not done with what has ended (stamps it again, loses locks).
+    /// Hands shards over that have not finished ended transactions: stamps them again, loses locks (breaks rule R15).
     HandoverNotQuiet,
-    /// Close a log for a global checkpoint although something prepared there may still get a timestamp before that (breaks R9).
+    /// Closes a log at a timestamp that a transaction prepared there may still get (breaks rule R9).
     PreparedNotClosed,
-    /// Call a global checkpoint done before the disks hold it (breaks R9).
+    /// Finishes a global checkpoint before the disks hold it (breaks rule R9).
     DiskNotAwaited,
-    /// In a cluster restart, take what an earlier one had cut off (breaks R9).
+    /// A cluster restart takes what an earlier one had cut off (breaks rule R9).
     TailNotCut,
-    /// Rely on a local checkpoint before a global one has what is in it (breaks R19).
+    /// Relies on a local checkpoint before a global one has what is in it (breaks rule R19).
     CheckpointTooNew,
-    /// As a learner, keep the rows of the own disk without a look at what the primary has (breaks R6).
+    /// A learner keeps the rows of its own disk without comparing them with the primary's (breaks rule R6).
     LoadedNotCompared,
-    /// As a learner, apply records on top of rows of the own disk that nobody has compared (breaks R6). A transcript finds it, worlds
-    /// hardly ever.
+    /// A learner applies records on top of rows of its own disk that were not compared (breaks rule R6). A transcript finds
+    /// it, worlds hardly ever.
     LoadedWrittenOver,
-    /// Keep sections of the local checkpoint before although their rows have changed (loses what the log has no more).
+    /// Keeps sections of the previous local checkpoint although their rows have changed, and loses those that the log no
+    /// longer has (breaks rule R19).
     ChangedNotWritten,
-    /// Have a local checkpoint keep sections that have changed, and not the log that belongs with them (loses rows, breaks R19).
+    /// A local checkpoint keeps changed sections without the log that belongs with them, and loses rows (breaks rule R19).
     KeptWithoutItsLog,
-    /// Rely on a local checkpoint before a global one has what was deleted before its rows were copied (loses rows, breaks R19).
+    /// Relies on a local checkpoint before a global one has the rows that were deleted before they were copied
+    /// (breaks rule R19).
     DeletedNotWaitedFor,
-    /// At `always`, tell a commit before the disks hold it (breaks R4).
+    /// At `always`, acknowledges a commit before the disks hold it (breaks rule R4).
     AlwaysNotAwaited,
-    /// At the default level, tell a commit of a node that is alone before its disk holds it (breaks R4).
+    /// At the default level, a node that is alone acknowledges a commit before its disk holds it (breaks rule R4).
     AloneNotAwaited,
-    /// Start the cluster again without a group that no disk is there of, and without waiting for it (breaks R9).
+    /// Starts the cluster again without a group of which no disk is there, and without waiting for one (breaks rule R9).
     GroupLeftOut,
-    /// Admit what this node has memory for, whatever others have left (breaks R20).
+    /// Admits what this node has memory for, whatever other members have left (breaks rule R20).
     MemoryOfOthersIgnored,
 }
 
 const TIME_UNKNOWN: i64 = i64::MIN;
 
-/// Where a voter keeps what it must not forget (R24). Records become durable in their order, behind the kernel's back: no worker waits
-/// for a disk. A host that cannot write ends the process: a voter that forgets must not vote (R17).
+/// Where a voter keeps what it must not forget (rule R24). Records become durable in their order, behind the kernel's back: no worker waits
+/// for a disk. A host that cannot write ends the process: a voter that forgets must not vote (rule R17).
 pub trait Journal: Send + Sync {
     /// Takes a record behind all others. Returns how many it was given since it was opened.
     fn append(&self, record: &[u8]) -> u64;
@@ -287,7 +291,7 @@ pub struct NodeShared {
     pub(crate) lags: BTreeMap<NodeId, Vec<Lag>>,
     /// How its own workers are.
     pub(crate) awake: Vec<Awake>,
-    /// Until when this node may answer what is read (R3).
+    /// Until when this node may answer what is read (rule R3).
     lease_until: AtomicU64,
     cut_off_from: AtomicU64,
     /// Others could take over from this node: it needs a lease.
@@ -553,7 +557,7 @@ impl NodeShared {
     }
 
     /// May what was read here be told to somebody? While another node might have taken over from this one, it may not be the
-    /// newest (R3). `now` was sampled after the question came.
+    /// newest (rule R3). `now` was sampled after the question came.
     pub fn has_lease(&self, now: Time) -> bool {
         now < self.lease_until.load(Ordering::Relaxed)
             || !self.needs_lease.load(Ordering::Relaxed)

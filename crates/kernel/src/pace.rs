@@ -1,14 +1,14 @@
-//! Peers that hang (R22): their heartbeats come, and everybody waits for them all the same. A worker of theirs does nothing, or the link
-//! to it is half open.
+//! Peers that hang (rule R22): their heartbeats arrive, and other nodes wait for them all the same. A worker of such a peer
+//! does nothing, or the link to it is half open.
 //!
-//! Each worker watches how long its channels wait to be acknowledged, and probes them now and then. A
-//! peer that acknowledges within a heartbeat, or within [`LATE_ACK_US`] if that is longer, keeps up. One that takes longer is *late*,
-//! which operators are shown. One from which nothing comes any more, no acknowledgement and nothing else, for [`STALL_HEARTBEATS`], is
-//! *stalled*. What most probes take is how far away the peer is: who is *slow* is told by that, seen from several nodes.
+//! Each worker measures how long its channels wait for acknowledgements, and probes its peers by the clock. A peer that
+//! acknowledges within a heartbeat, or within [`LATE_ACK_US`] if that is longer, keeps up. A peer that takes longer is *late*,
+//! which operators see. A peer that sends nothing at all for [`STALL_HEARTBEATS`], though it has to acknowledge something, is
+//! *stalled*. The duration of most probes is the distance of the peer; several nodes' distances show that a peer is *slow*.
 //!
-//! Workers that get no time themselves hear acknowledgements late, and say nothing of others; a node of which one gets none says
-//! nothing of how far away others are. The node tells the leader with its
-//! heartbeats who is stalled, and how far away each is; who is to go for it, [`crate::control::lease`] decides.
+//! A worker without time of its own receives acknowledgements late, and reports no peer; a node with such a worker reports no
+//! distances. The node sends the leader, with its heartbeats, the stalled peers and the distance of each peer;
+//! [`crate::control::lease`] decides which node is excluded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What was committed up to a timestamp, as a disk, or a copy of one, has it (protocol.md 3.7; R9).
+//! What was committed up to a timestamp, as a disk, or a copy of one, has it (rules.md#checkpoints; rule R9).
 //!
 //! A local checkpoint's rows come first, then the entries of the log behind it, in order. Of each transaction what was committed up to
 //! the timestamp is given on, and of lineages that a cluster restart has ended only what was left of them. Where a log says that its

@@ -1,5 +1,5 @@
 //! Starting again from the disk: what is found there when the process starts, and the rows that a cluster restart begins with
-//! (protocol.md 3.7; R9, R18).
+//! (rules.md#checkpoints; rules R9, R18).
 //!
 //! A replica's log on the disk is what it was in memory, so loading it is being a backup once more: records in their order, and of
 //! each transaction only what was committed up to the restart's timestamp. What came behind, and what was not decided, is passed over:

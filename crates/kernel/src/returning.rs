@@ -1,4 +1,4 @@
-//! What a node's disk is loaded for, and the rows of one that comes back while its cluster goes on (protocol.md 3.6; R6).
+//! What a node's disk is loaded for, and the rows of one that comes back while its cluster goes on (rules.md#rejoin; rule R6).
 //!
 //! In a cluster restart the rows go into the node's replicas, and are what the cluster goes on with. A node that comes back loads before it
 //! is let in, and has no replicas yet: it holds *candidates*, rows as they were committed up to a timestamp that its logs are closed at.

@@ -1,4 +1,5 @@
-//! The sequencer block: timestamps for snapshots and commits, and the horizon below which versions may go.
+//! The sequencer block: timestamps for snapshots and commits (rules.md#timestamps), and the horizon below which versions may
+//! go. Its only state is the epoch: a takeover copies nothing (rule R23).
 //!
 //! One node is the sequencer: its counter, with its epoch in the high bits, orders all commits. Its own workers take from
 //! the counter directly (but what one had asked of another node before a takeover is asked for again); workers of other
@@ -6,7 +7,7 @@
 //! it was asked for (else it could miss a commit the asker has been told of), so whoever comes while a request is under way
 //! goes with the next.
 //!
-//! The horizon (R14): each worker reports its oldest snapshot. Grants that a report cannot know of yet are remembered here
+//! The horizon (rule R14): each worker reports its oldest snapshot. Grants that a report cannot know of yet are remembered here
 //! until a report says that they arrived, so the horizon never passes a snapshot on its way.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -38,7 +39,7 @@ pub struct SequencerBlock {
 
     // On the sequencer's worker 0.
     reporters: BTreeMap<Address, Reporter>,
-    /// Snapshots that are asked for while there is no lease: they might be older than what was committed elsewhere (R3).
+    /// Snapshots that are asked for while there is no lease: they might be older than what was committed elsewhere (rule R3).
     unleased: Vec<(Address, SnapshotRequest)>,
     horizon_next: Time,
 }

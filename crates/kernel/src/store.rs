@@ -45,7 +45,7 @@ pub trait Store: Send + Sync {
     fn end_checkpoint(&self, part: WorkerId, log: Range<u64>, contents: Vec<u8>);
     /// One that was ended is being written.
     fn is_writing_checkpoint(&self, part: WorkerId) -> bool;
-    /// The number of the newest that is durable, and was read back as it was written (R19).
+    /// The number of the newest that is durable, and was read back as it was written (rule R19).
     fn checkpoint_written(&self, part: WorkerId) -> Option<u64>;
     /// Of the last one that was ended, and is neither being written nor durable: why it could not be read back as it was written.
     /// None if there was no room for it.

@@ -332,7 +332,7 @@ pub struct Kernel {
     /// Messages of this node still to be handled in this step.
     queue: VecDeque<(Arrived, Message)>,
     wanted: Wanted,
-    /// Messages of views or of boots that this worker has not heard of yet, in order of arrival (R2).
+    /// Messages of views or of boots that this worker has not heard of yet, in order of arrival (rule R2).
     held: VecDeque<(Arrived, Message)>,
     /// When boots that are over were told so last, by where they were.
     told_excluded: BTreeMap<Address, Time>,
@@ -556,7 +556,7 @@ impl Kernel {
         self.checkpoints.on_wanted(checkpoints, &mut context);
     }
 
-    /// A frame of a peer: identity first, then the message (R2, R5, R13).
+    /// A frame of a peer: identity first, then the message (rules R2, R5, R13).
     fn on_frame(&mut self, now: Time, frame: &[u8], outbox: &mut Outbox) {
         let decoded = decode_header(frame).and_then(|header| {
             if let Some(reason) = self.refuse_header(&header) {
@@ -667,8 +667,8 @@ impl Kernel {
         is_newer || !is_for_strangers(message) && self.is_behind_held(arrived.from)
     }
 
-    /// Is it of a stranger, or behind a message of the same worker that waits? Their order counts: a snapshot is granted behind the
-    /// records of the commits that it has.
+    /// Whether the origin is a stranger, or an earlier message of the same worker waits. Their order counts: a snapshot is granted
+    /// behind the records of the commits that it contains (rules R1, R3).
     fn is_behind_held(&self, from: Origin) -> bool {
         let is_held = |(arrived, _): &(Arrived, Message)| arrived.from == from;
         self.is_stranger(from)

@@ -331,7 +331,7 @@ transcripts! {
         voter_dies;
 }
 
-/// R6: a learner that keeps rows of its own disk by another rule differs from its primary, and finds that itself.
+/// Rule R6: a learner that keeps rows of its own disk by another rule differs from its primary, and finds that itself.
 mod broken {
     use crate::script::play_broken;
 

@@ -16,8 +16,9 @@
 //!
 //! That the cut is durable before anybody is served is no rule: whatever is written then stands behind it.
 //!
-//! Left out: members, which all hold the same log: the one that starts is one that was synced (R4, [`crate::view_change`] says who that
-//! is); checkpoints of rows, which stand for a piece of the log; reads ([`crate::snapshots`]); failures of one shard ([`crate::commit`]).
+//! Left out: members, which all hold the same log (the restart begins with one that was synced, rule R4; [`crate::view_change`]
+//! has which one that is); checkpoints of rows, which stand for a piece of the log; reads ([`crate::snapshots`]); failures of
+//! one shard ([`crate::commit`]).
 
 use std::collections::BTreeMap;
 

@@ -66,11 +66,11 @@ catalogue! {
     AskDecision: "primary" -> "primary", "takeover", "home, how was this decided; answered by Decide, or not yet";
     Replicate: "primary" -> "backup", "replication", "one record of the shard's log";
     ReplicateOk: "backup" -> "primary", "replication", "every record up to here is held; the timestamps given";
-    CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (R >= 3)";
+    CommitIndex: "primary" -> "backup", "replication", "all members hold the records up to here (replicas >= 3)";
     JoinMarker: "primary" -> "learner", "replication", "the log that follows begins here";
     OfferAnswer: "learner" -> "primary", "replication", "of the rows whose sums you have offered these differ: copy them";
-    AskTail: "heir" -> "member", "takeover", "send what you hold of the dead primary's log and I do not (R >= 3)";
-    Tail: "member" -> "heir", "takeover", "that was it: my log ends here (R >= 3)";
+    AskTail: "heir" -> "member", "takeover", "send what you hold of the dead primary's log and I do not (replicas >= 3)";
+    Tail: "member" -> "heir", "takeover", "that was it: my log ends here (replicas >= 3)";
     SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";
     SnapshotGranted: "sequencer" -> "worker", "timestamps", "the snapshot timestamp";
     TimestampRequest: "worker" -> "sequencer", "timestamps", "commit timestamps are needed; all locks are held";

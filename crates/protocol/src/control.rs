@@ -94,7 +94,7 @@ impl ClusterConfig {
     pub fn data_nodes(&self) -> Vec<NodeId> {
         self.nodes.iter().filter(|node| node.data).map(|node| node.id).collect()
     }
-    /// Says what is wrong with a configuration nobody should start.
+    /// Refuses a configuration that must not start, with the reason; an even number of voters among them (rule R12).
     pub fn check(&self) -> Result<(), String> {
         let voters = self.voters().len();
         let data = self.data_nodes().len();
@@ -144,14 +144,14 @@ pub struct ControlState {
     pub applied: u64,
     pub config: ClusterConfig,
     pub lineage: Lineage,
-    /// The boot of each node that takes part (R5).
+    /// The boot of each node that takes part (rule R5).
     pub incarnations: BTreeMap<NodeId, Incarnation>,
-    /// Boots that are over: whatever still comes from them is refused, and nothing is sent to them (R2, R5).
+    /// Boots that are over: whatever still comes from them is refused, and nothing is sent to them (rules R2, R5).
     pub excluded: BTreeMap<Incarnation, NodeId>,
     /// The directory that each node keeps its identity in. One process at a time has it, so a second boot from it means that
     /// the first is over.
     pub homes: BTreeMap<NodeId, Home>,
-    /// The directories that hold the voters' votes. A voter without its own has forgotten them, and is none any more (R5).
+    /// The directories that hold the voters' votes. A voter without its own has forgotten them, and is none any more (rule R5).
     pub voter_homes: BTreeMap<NodeId, Home>,
     pub groups: BTreeMap<GroupId, Group>,
     pub sequencer: Option<Sequencer>,
@@ -274,7 +274,7 @@ wire_enum!(MemberState { 0 => Active, 1 => Learner, 2 => LearnerWithRows });
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequencer {
     pub node: NodeId,
-    /// One more at each takeover and cluster restart (R10).
+    /// One more at each takeover and cluster restart (rule R10).
     pub epoch: u16,
 }
 wire_struct!(Sequencer { node, epoch });

@@ -4,7 +4,7 @@
 //! | magic u16 | version u16 | cluster u64 | lineage u64 | from 4 | to 4 | incarnation u64 | sequence u64 |
 //! | acknowledged u64 | group u16 | view u64 | CRC32C u32 | message ... |
 //! ```
-//! The identity comes first and is checked before the message is looked at (R2, R5, R13). `sequence` numbers the messages
+//! The identity comes first and is checked before the message is looked at (rules R2, R5, R13). `sequence` numbers the messages
 //! of one channel (one pair of workers in one direction, for one pair of boots) so that a message lost with a connection
 //! is sent again and one that came twice is dropped; 0 marks a bare acknowledgement.
 

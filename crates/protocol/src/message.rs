@@ -322,7 +322,7 @@ wire_struct!(Alive {
     memory
 });
 
-/// What a node has of memory for rows (R20).
+/// What a node has of memory for rows (rule R20).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Writes may take so much more, those into room that other rows have left among them.
@@ -332,7 +332,7 @@ pub struct Memory {
 }
 wire_struct!(Memory { left, owed });
 
-/// What a node's disk has for its log (R21).
+/// What a node's disk has for its log (rule R21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Room {
     #[default]
@@ -341,7 +341,7 @@ pub enum Room {
     Reserve,
     /// That is used up, too: what is given to it waits in memory.
     Nothing,
-    /// A write or a sync of it has failed, so nothing is written any more (R17).
+    /// A write or a sync of it has failed, so nothing is written any more (rule R17).
     Failed,
 }
 wire_enum!(Room { 0 => Ample, 1 => Reserve, 2 => Nothing, 3 => Failed });
@@ -511,9 +511,9 @@ pub struct PrepareOk {
     pub request: u64,
     pub shard: ShardId,
     pub held_at: Option<LogPosition>,
-    /// The commit timestamp must be above this: snapshots up to it were read without the transaction (R11).
+    /// The commit timestamp must be above this: snapshots up to it were read without the transaction (rule R11).
     pub min_commit: Timestamp,
-    /// The highest sequencer epoch the shard has seen (R10).
+    /// The highest sequencer epoch the shard has seen (rule R10).
     pub epoch_max: u16,
 }
 wire_struct!(PrepareOk { transaction, request, shard, held_at, min_commit, epoch_max });
@@ -637,7 +637,7 @@ wire_struct!(Record { transaction, kind, writes });
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// The decision, with its writes. Without a timestamp: the receiver, the only backup, is the sequencer and stamps it
-    /// (R = 2 fusion). It decides the joined transactions too, whose writes are among its own.
+    /// (replicas = 2 fusion). It decides the joined transactions too, whose writes are among its own.
     Commit { ts: Option<Timestamp>, participants: Vec<ShardId>, joined: Vec<TransactionId> },
     /// Writes whose decision is in another shard's log.
     Prepare { home: ShardId },
@@ -750,7 +750,7 @@ pub struct ReplicateOk {
 }
 wire_struct!(ReplicateOk { shard, position, stamps });
 
-/// Records up to here are held by all members: sent when no record follows that would carry it (R >= 3).
+/// Records up to here are held by all members: sent when no record follows that would carry it (replicas >= 3).
 #[derive(Clone, Debug)]
 pub struct CommitIndex {
     pub shard: ShardId,
@@ -774,12 +774,12 @@ pub struct Tail {
 }
 wire_struct!(Tail { shard, position });
 
-/// To a learner: the log that it gets begins behind `position` (R6). What came before it is in the copy.
+/// To a learner: the log that it gets begins behind `position` (rule R6). What came before it is in the copy.
 #[derive(Clone, Debug)]
 pub struct JoinMarker {
     pub shard: ShardId,
     pub position: LogPosition,
-    /// The highest sequencer epoch the shard has seen (R10).
+    /// The highest sequencer epoch the shard has seen (rule R10).
     pub epoch_max: u16,
 }
 wire_struct!(JoinMarker { shard, position, epoch_max });
@@ -819,7 +819,7 @@ pub struct SnapshotGranted {
 }
 wire_struct!(SnapshotGranted { request, at });
 
-/// A worker needs commit timestamps for transactions whose locks are all held (R11).
+/// A worker needs commit timestamps for transactions whose locks are all held (rule R11).
 #[derive(Clone, Debug)]
 pub struct TimestampRequest {
     pub request: u64,
@@ -836,7 +836,7 @@ pub struct TimestampGranted {
 }
 wire_struct!(TimestampGranted { request, first, count });
 
-/// The oldest snapshot the worker has open, and the newest grant it has received (R14).
+/// The oldest snapshot the worker has open, and the newest grant it has received (rule R14).
 #[derive(Clone, Debug)]
 pub struct HorizonReport {
     pub oldest: Option<Timestamp>,

@@ -91,7 +91,7 @@ wire_enum!(Report {
     9 => Backup(report),
 });
 
-/// What became of a transaction that was asked to commit, whose client was not told (protocol.md 3.9).
+/// What became of a transaction that was asked to commit, whose client was not told (rules.md#answers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionOutcome {
     /// Nobody can tell any more: it was asked about too late, or never was.

@@ -69,7 +69,7 @@ fn play(
     worlds.map(|options| times(expect_success(&with(options)))).sum()
 }
 
-/// R20: no node ever has more rows than it has memory, whichever of its group has less, and whoever leads them.
+/// Rule R20: no node ever has more rows than it has memory, whichever of its group has less, and whoever leads them.
 #[test]
 fn full_memories() {
     for shape in [Shape::Single, Shape::Pair, Shape::TwoGroups, Shape::Triple] {
@@ -416,7 +416,7 @@ fn once(seed: u64, failure: Failure) -> Options {
     options
 }
 
-/// R22: others do not wait for who is far away, once that has gone on for a while; nor again and again, when it comes back and is
+/// Rule R22: others do not wait for who is far away, once that has gone on for a while; nor again and again, when it comes back and is
 /// no nearer.
 #[test]
 fn nodes_that_crawl() {

@@ -2,7 +2,7 @@
 //!
 //! **Versions.** A row is a chain of versions, newest first ([`version`]). At most one is pending: its owner holds the
 //! row's exclusive lock, so writers never meet here, and readers at any timestamp never wait but for a version whose commit is under
-//! way (R11). Committed timestamps of a row strictly increase.
+//! way (rule R11). Committed timestamps of a row strictly increase.
 //!
 //! **Indexes.** An ordered index has an entry for the key of every version in the chain, so a scan at an old timestamp finds
 //! what was there then. Entries lead to the row, not to a version: the reader takes the version it may see and checks
@@ -74,7 +74,7 @@ pub enum Visible<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read<'a> {
     pub visible: Visible<'a>,
-    /// The transaction whose active version was passed over: it must commit above the reader's timestamp (R11).
+    /// The transaction whose active version was passed over: it must commit above the reader's timestamp (rule R11).
     pub passed: Option<TransactionId>,
 }
 

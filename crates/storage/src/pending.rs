@@ -17,7 +17,7 @@ pub struct Pending {
     pub phase: Phase,
 }
 
-/// Where the commit of a pending version stands (R11).
+/// Where the commit of a pending version stands (rule R11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Not asked to commit: whatever timestamp it gets is above every snapshot that reads the row before.

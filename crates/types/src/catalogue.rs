@@ -67,7 +67,7 @@ wire_struct!(Table {
     unique_of,
 });
 
-/// Two-version rule (R27): at most two neighbouring versions of a table are in use at a time. A statement plans with
+/// Two-version rule (rule R27): at most two neighbouring versions of a table are in use at a time. A statement plans with
 /// the newest one; a node acknowledges a version when none of its transactions uses an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableState {
@@ -136,7 +136,7 @@ pub enum IndexKind {
 }
 wire_enum!(IndexKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary });
 
-/// Neighbouring states are in use at the same time (R27), so the entries of a unique key, which the writers make, come and
+/// Neighbouring states are in use at the same time (rule R27), so the entries of a unique key, which the writers make, come and
 /// go in steps: whoever makes entries never meets one who leaves them behind.
 ///
 /// ```text

@@ -201,7 +201,7 @@ impl IntervalUnit {
 }
 
 /// A built-in function of rows. What depends on the session (NOW, DATABASE, LAST_INSERT_ID, CONNECTION_ID, ...) is turned
-/// into a constant by the binder: once a statement, at the coordinator (R25).
+/// into a constant by the binder: once a statement, at the coordinator (rule R25).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     Abs,

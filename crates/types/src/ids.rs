@@ -83,7 +83,7 @@ fixed_id!(
     ClusterId(u64)
 );
 fixed_id!(
-    /// A node's boot, random: a restarted node is never taken for the one that died (R5).
+    /// A node's boot, random: a restarted node is never taken for the one that died (rule R5).
     Incarnation(u64)
 );
 impl Incarnation {

@@ -143,7 +143,7 @@ fn a_log_is_found_from_its_newest_file() {
     assert!(headers + 2 * 4_096 < bytes, "{bytes}");
 }
 
-/// R19: whatever byte of a section is another one on the device, the section is refused before a checkpoint has it, and the one before
+/// Rule R19: whatever byte of a section is another one on the device, the section is refused before a checkpoint has it, and the one before
 /// that stays; a manifest that is not there as it was written is like a sync that has failed.
 #[test]
 fn a_checkpoint_is_proved_before_it_counts() {
@@ -422,7 +422,7 @@ fn a_file_says_where_the_one_before_it_ends() {
     assert_eq!(file, name(second - 1));
 }
 
-/// R21: the log says that there is no room for another file while it can still go on in those that are kept for that, and says when
+/// Rule R21: the log says that there is no room for another file while it can still go on in those that are kept for that, and says when
 /// they are full, too. Given room, it goes on and keeps others.
 #[test]
 fn no_room_is_told_before_there_is_none() {

@@ -1,4 +1,4 @@
-//! Who is alive, and who may answer: heartbeats, read leases, and the exclusion of nodes that are silent or cut off (R3).
+//! Who is alive, and who may answer: heartbeats, read leases, and the exclusion of nodes that are silent or cut off (rule R3).
 //!
 //! Every node tells all others at each heartbeat that it lives, and whom it does not hear. The leader answers with a lease:
 //! until four heartbeats after the node *sent* that, by its own clock, it may answer what is read there. Whoever has no lease
@@ -498,7 +498,7 @@ impl Leases {
         }
     }
 
-    /// Who hangs, of those that are heard (R22).
+    /// Who hangs, of those that are heard (rule R22).
     fn hanging(&self, heard: &[NodeId], state: &ControlState, context: &Context<'_>) -> Hanging {
         let here = context.address.node;
         let is_old = |node: &NodeId| !self.is_new(*node, state, context);

@@ -4,11 +4,11 @@
 //! [`ControlState`]; the leader proposes entries at the request of nodes; nodes that are no voters get copies of the
 //! state. Whatever a node does on the data path it does by its newest copy.
 //!
-//! Schema changes are paced by adoption (R27): the leader proposes the next one only when every data node has adopted the
+//! Schema changes are paced by adoption (rule R27): the leader proposes the next one only when every data node has adopted the
 //! last, so at most two neighbouring versions of a table are ever in use.
 //!
-//! A voter writes its log to its host's [`Journal`](crate::Journal) before it says anything that rests on it (R24), and goes on
-//! from there when it starts again. One that has lost it has forgotten its votes: nobody listens to it as a voter (R5).
+//! A voter writes its log to its host's [`Journal`](crate::Journal) before it says anything that rests on it (rule R24), and goes on
+//! from there when it starts again. One that has lost it has forgotten its votes: nobody listens to it as a voter (rule R5).
 //!
 //! A node that starts again is another boot. Its directory tells that the boot before is over, since one process at a time
 //! has it; that is excluded first, then the new one is let in, as a learner if it is to hold rows.

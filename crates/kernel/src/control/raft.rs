@@ -1,4 +1,4 @@
-//! The consensus log of the control plane: a few voters agree on one sequence of entries.
+//! The consensus log of the control plane: a few voters agree on one sequence of entries (rule R24).
 //!
 //! **Problem.** Views, placement, schema, sequencer epochs and global checkpoints must be decided once, survive the loss
 //! of a minority, and never be decided twice. The same decisions must come out of a simulation run bit for bit.

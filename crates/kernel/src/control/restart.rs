@@ -1,4 +1,4 @@
-//! Cluster restart, as the leader of the control plane decides it (protocol.md 3.7; R9).
+//! Cluster restart, as the leader of the control plane decides it (rules.md#checkpoints; rule R9).
 //!
 //! When nobody is left of a group that had its rows, they are on disks only. The nodes that come back say what their disks could begin
 //! with: timestamps at which all their logs are closed. The cluster begins with the newest that, in each group, some member of the last

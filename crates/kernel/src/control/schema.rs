@@ -1,7 +1,7 @@
 //! Applying schema changes to the catalogue.
 //!
 //! Every change moves the catalogue's version by one and gives that version to the tables it touches. A dropped table is
-//! first hidden and only removed when every node has adopted that (R27), so no statement loses its table in mid-flight.
+//! first hidden and only removed when every node has adopted that (rule R27), so no statement loses its table in mid-flight.
 //!
 //! Who asked for an index fills it and publishes it. If its boot is over before that, the index is dropped.
 

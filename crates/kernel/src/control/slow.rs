@@ -1,4 +1,4 @@
-//! Who is slow (R22): far from every other node, while others are near each other.
+//! Who is slow (rule R22): far from every other node, while others are near each other.
 //!
 //! A node is as far away as the nearest other one finds it, or finds that one: so who is busy himself, or behind a bad cable with one of
 //! them, does not make others slow. Where it is twice as far to everybody, nobody is.

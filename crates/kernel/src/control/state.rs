@@ -11,7 +11,7 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
     state.applied += 1;
     match entry {
         ControlEntry::RegisterNode { node, incarnation, home, has_rows } => {
-            // A node that is there already keeps its boot: another one is not the member that the view names (R5).
+            // A node that is there already keeps its boot: another one is not the member that the view names (rule R5).
             let is_free = !state.incarnations.contains_key(node) && !state.is_over(*incarnation);
             // Rows come from its members' disks: others are let in when it is done.
             let is_restarting = state.restart.is_some();

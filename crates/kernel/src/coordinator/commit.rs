@@ -1,4 +1,4 @@
-//! Ending a transaction with COMMIT.
+//! Ending a transaction with COMMIT (rules.md#commit).
 //!
 //! | shards written  | what is sent                                                                             |
 //! |-----------------|------------------------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-//! Executing a batch: routing, snapshots, gathering results, undoing a refused statement.
+//! Executing a batch: routing, snapshots (rules.md#timestamps), gathering results, undoing a refused statement.
 
 use protocol::Message;
 use protocol::Refusal;

@@ -3,7 +3,7 @@
 //! A session has at most one transaction and one request at a time. A batch is split by shard and sent to where it can be
 //! executed: writes and locks to the primary, plain reads to this node's own replica whenever that shows the same. A
 //! commit is one message to the only shard written to; over several shards it is two-phase, and the log of one of them,
-//! the *home*, holds the decision (protocol.md 3.2).
+//! the *home*, holds the decision (rules.md#commit).
 //!
 //! ```text
 //!            +-----------(autocommit, several shards)----------+
@@ -80,7 +80,7 @@ struct Transaction {
     shards: Vec<ShardId>,
     /// Those it has written to: they take part in the commit, the others are released after it.
     written: Vec<ShardId>,
-    /// The tables it has used, in the version it first met: a schema change waits for it (R27).
+    /// The tables it has used, in the version it first met: a schema change waits for it (rule R27).
     tables: Vec<(TableId, SchemaVersion)>,
     snapshot: Option<Snapshot>,
     /// The statement that is being executed, and the shards it has touched.
@@ -424,7 +424,7 @@ impl Coordinator {
         self.adopt_schema(context);
     }
 
-    /// The oldest snapshot of this worker's transactions that was granted by another node (R14).
+    /// The oldest snapshot of this worker's transactions that was granted by another node (rule R14).
     pub(crate) fn oldest_snapshot(&self) -> Option<Timestamp> {
         let snapshots = self.sessions.values().filter_map(|session| {
             session.transaction.as_ref().and_then(|transaction| transaction.snapshot)

@@ -1,5 +1,5 @@
-//! Back-pressure: no new writes while a peer, or the disk of a node that counts, does not keep up, or no global checkpoint gets done; and
-//! nothing new while shards are handed over.
+//! Back-pressure: no new writes while a peer, or the disk of an active node, does not keep up (rule R22), or no global
+//! checkpoint gets done; and no new transactions while shards are handed over.
 //!
 //! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
 //! disk's node; what no checkpoint holds is lost with the power. Transactions that begin to write or lock, at first or behind reads,

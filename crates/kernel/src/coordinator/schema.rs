@@ -2,7 +2,7 @@
 //!
 //! A change is asked of the control plane's leader, again and again until it answers, and is done when every node has
 //! adopted it. A worker has adopted a version when none of its transactions uses an older definition of a table that
-//! changed, and the shards it owns have filled every building index (R27), or given it up for want of memory.
+//! changed, and the shards it owns have filled every building index (rule R27), or given it up for want of memory.
 //!
 //! A change that is killed is withdrawn, and answered when it is known whether that came in time.
 //!

@@ -11,7 +11,8 @@
 //! | waits for the record here (`Held`)       | is that one                                | committed if the record is here     |
 //! | any other                                | had locks or writes, or was to answer      | rolled back, told                   |
 //!
-//! "Rolled back" is definite: whoever asked may run it again.
+//! "Rolled back" is definite: the client may run the transaction again. A commit is never run again before its new primary
+//! has answered whether it was made (rule R16).
 
 use protocol::Message;
 use protocol::Refusal;

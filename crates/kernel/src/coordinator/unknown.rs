@@ -1,4 +1,4 @@
-//! Commits of which a client is told that their outcome is not known (protocol.md 3.9).
+//! Commits of which a client is told that their outcome is not known (rules.md#answers).
 //!
 //! It is told so when it has waited for [`COMMIT_TIMEOUT_US`] and somebody has not been heard for about as long without whom there
 //! is no answer: this node is cut off, or one that takes part in the commit is. The commit goes on without its client, in a session of

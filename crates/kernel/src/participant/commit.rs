@@ -1,4 +1,5 @@
-//! Ending transactions on a primary: commit, prepare, decision, rollback.
+//! Ending transactions on a primary: commit, prepare, decision, rollback (rules.md#commit). No commit is acknowledged before
+//! every member holds its record (rule R1).
 //!
 //! | transaction is | Commit                         | Prepare           | Decide(ts)            | Decide(none)       |
 //! |----------------|--------------------------------|-------------------|-----------------------|--------------------|
@@ -8,8 +9,8 @@
 //! | Prepared       | (never)                        | (never)           | log, commit, release  | log, undo, release |
 //! | Committing     | (never)                        | (never)           | (never: it decides here)  | ignored        |
 //!
-//! The timestamp is asked for when all locks are held and all markers set, so whoever read past the transaction before has
-//! a smaller snapshot, and whoever comes later meets the marker (R11).
+//! The primary requests the timestamp when all locks are held and all markers set. A reader that passed the transaction
+//! before that has a smaller snapshot; a later reader meets the marker (rule R11).
 
 use std::ops::Range;
 
@@ -138,7 +139,7 @@ impl Shard {
         let entry = self.transactions.get_mut(&transaction).expect("kept until it is decided");
         assert_eq!(entry.state, TransactionState::AwaitsTimestamp);
         if ts <= entry.min_commit {
-            // Of a sequencer before the one whose snapshots were read here: the worker that asked has not heard of that (R10).
+            // Of a sequencer before the one whose snapshots were read here: the worker that asked has not heard of that (rule R10).
             context.wanted.timestamps.push((self.id, transaction));
             return;
         }
@@ -183,7 +184,7 @@ impl Shard {
         granted
     }
 
-    /// R10, R11: no snapshot up to this timestamp was read without the transaction, and its epoch is not over.
+    /// Rules R10, R11: no snapshot up to this timestamp was read without the transaction, and its epoch is not over.
     pub(super) fn check_timestamp(&mut self, transaction: TransactionId, ts: Timestamp) {
         let min_commit = self.transactions[&transaction].min_commit;
         assert!(

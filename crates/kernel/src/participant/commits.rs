@@ -1,5 +1,5 @@
-//! The commits of a shard's log that may be asked for, by those who were not told what became of them. Every member remembers
-//! them, because any may have to lead.
+//! The commits of a shard's log whose outcome a coordinator, a participant or a client may still request (rule R8). Every
+//! member remembers them, because any member may become the primary.
 //!
 //! | who asks                                    | about a commit    | that is remembered for                              |
 //! |---------------------------------------------|-------------------|-----------------------------------------------------|

@@ -1,4 +1,4 @@
-//! What a replica gives its disk, and where its log is closed for a global checkpoint (protocol.md 3.7; R9).
+//! What a replica gives its disk, and where its log is closed for a global checkpoint (rules.md#checkpoints; rule R9).
 //!
 //! Every replica gives its disk each record when it has it, the primary as the others, in the order of the log. What the primary gives
 //! before others hold it may never be decided; a checkpoint that comes behind it in the log is not done before it is.

@@ -128,7 +128,7 @@ impl Shard {
         match done {
             Ok(()) => self.executed(execute, progress.results, context),
             Err(Stop::Refused(refusal)) if !context.node.has_lease(context.now) => {
-                // A row that is there, or a value that does not fit, was read as much as what is answered (R3).
+                // A row that is there, or a value that does not fit, was read as much as what is answered (rule R3).
                 progress.refusal = Some(refusal);
                 let token = self.next_token();
                 self.park(token, execute, progress, WaitsFor::Lease, context);
@@ -191,7 +191,7 @@ impl Shard {
         let holds = self.holds(execute.transaction);
         let is_proved = execute.commit && holds == Holds::Writes;
         if !is_proved && !context.node.has_lease(context.now) {
-            // What was read may be old by now (R3). Where all members must acknowledge what is written, that says that it is not.
+            // What was read may be old by now (rule R3). Where all members must acknowledge what is written, that says that it is not.
             let token = self.next_token();
             let progress =
                 Progress { op_next: execute.ops.len(), results: result, ..Progress::default() };
@@ -256,7 +256,7 @@ impl Shard {
         Ok(())
     }
 
-    /// R14: below the horizon versions may be gone, so nothing is read there at all rather than a part of it. The shard's
+    /// Rule R14: below the horizon versions may be gone, so nothing is read there at all rather than a part of it. The shard's
     /// lock is held until these operations are done or parked, so none goes meanwhile.
     fn check_snapshot(&self, execute: &Execute, context: &Context<'_>) -> Result<(), Stop> {
         let ReadView::Snapshot(at) = execute.read else { return Ok(()) };
@@ -550,8 +550,8 @@ impl Shard {
         self.turn_bytes.set(self.turn_bytes.get().saturating_add(bytes));
     }
 
-    /// R21: what the disk of a member has no room for is refused before anybody has it. Deletions are the way out: they may use what was
-    /// kept back.
+    /// Rule R21: a change that the disk of a member has no room for is refused before any member has it. Deletions may use
+    /// the reserve, because they make room.
     fn check_room(&self, change: RowChange<'_>, context: &Context<'_>) -> Result<(), Refusal> {
         let least = match change {
             RowChange::Put(_) => Room::Ample,
@@ -620,7 +620,7 @@ impl Shard {
         Ok(())
     }
 
-    /// R20: what a member, which cannot refuse it, has no room for is refused before anybody else has it.
+    /// Rule R20: what a member, which cannot refuse it, has no room for is refused before anybody else has it.
     fn short_of_memory_elsewhere(&self, context: &Context<'_>) -> Option<NodeId> {
         let short = context.node.memories.first_short(self.deciders(context));
         short.filter(|_| context.node.mutation != Mutation::MemoryOfOthersIgnored)

@@ -1,4 +1,4 @@
-//! A data node that comes back is filled again (protocol.md 3.6; R5, R6, R7).
+//! A data node that comes back is filled again (rules.md#rejoin; rules R5, R6, R7).
 //!
 //! It is a learner of its group: it gets every record of each log and counts for nothing. What came before, it gets from the
 //! primary as records of the same log, some rows in each, as they are at that place: so whatever else a record says of a row
@@ -212,7 +212,7 @@ impl Shard {
             let filling = self.filling.as_mut().expect("just looked");
             (filling.table, filling.after) = (None, None);
             if stage == Stage::Verified {
-                // R7: from here on nothing is decided without it.
+                // Rule R7: from here on nothing is decided without it.
                 filling.stage = Stage::Sent;
                 filling.sent_to = position;
                 if filling.has_rows {
@@ -466,7 +466,7 @@ impl Shard {
         let Some(filling) = &mut self.filling else { return };
         // With other backups: what the copy shows is decided, too.
         let held = filling.acknowledged.min(self.commit_index);
-        // And its disk holds a global checkpoint: from then on it may be the only one that a cluster restart begins with (R9).
+        // And its disk holds a global checkpoint: from then on it may be the only one that a cluster restart begins with (rule R9).
         let is_on_disk = context.node.store.is_none()
             || filling.closed.is_some_and(|at| at <= context.node.checkpointed());
         let is_ready = filling.stage == Stage::Sent && held >= filling.sent_to && is_on_disk;
@@ -557,7 +557,7 @@ impl Shard {
         }
     }
 
-    /// R7: a learner that differs must not be promoted.
+    /// Rule R7: a learner that differs must not be promoted.
     pub(super) fn verify(
         &self,
         table: TableId,

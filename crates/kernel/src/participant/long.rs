@@ -12,7 +12,7 @@
 //!             decided --> ending, likewise
 //! ```
 //! The markers are set with the parts. A marker's bound is above every snapshot read until then, so older snapshots pass
-//! it, and the timestamp that comes at last is above it (R11). Readers of rows whose markers are set wait until the
+//! it, and the timestamp that comes at last is above it (rule R11). Readers of rows whose markers are set wait until the
 //! transaction has ended here; its locks last as long.
 
 use protocol::Refusal;

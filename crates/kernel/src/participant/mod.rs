@@ -6,12 +6,12 @@
 //!
 //! ```text
 //!   primary                                                backup
-//!   Active --Execute(commit)/Commit--> Committing --ok--> (gone)     Replicate(Commit)   -> committed (R = 2: at once;
-//!     |                                     ^                                               R >= 3: when commit_index says)
+//!   Active --Execute(commit)/Commit--> Committing --ok--> (gone)     Replicate(Commit)   -> committed (replicas = 2: at once;
+//!     |                                     ^                                               replicas >= 3: when commit_index says)
 //!     +--Prepare--> Prepared --Decide------>+                        Replicate(Prepare)  -> pending, undecided
 //!     +--Decide(none)--> (gone, undone)                              Replicate(Decision) -> committed or gone
 //! ```
-//! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (R11).
+//! In `Committing` and `Prepared` the rows carry a marker: a reader that could be concerned waits for the decision (rule R11).
 //! Long transactions end in steps ([`long`]); a crowd that writes one row is decided together ([`join`]). Locks are held
 //! until the decision. An operation that must wait is parked
 //! with what it has done so far; the end of what it waits for takes it up again.

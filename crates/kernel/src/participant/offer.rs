@@ -1,4 +1,4 @@
-//! A learner that has loaded rows from its disk gets those that differ (protocol.md 3.6; R6).
+//! A learner that has loaded rows from its disk gets those that differ (rules.md#rejoin; rule R6).
 //!
 //! What it has loaded are rows of another time: some were changed since, some deleted, and it does not know which. So none of them counts
 //! until it has been compared with the primary's, both as they are at one place in the log, and to every record that comes before that

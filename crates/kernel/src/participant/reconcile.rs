@@ -1,4 +1,4 @@
-//! Groups of three and more: the heir of a dead primary makes the members' logs equal before it leads (protocol.md 3.1).
+//! Groups of three and more: the heir of a dead primary makes the members' logs equal before it leads (rules.md#views).
 //!
 //! A record that was told to anybody is held by every member. Behind those, each survivor may hold more or fewer of the records
 //! that the dead primary was sending. Nothing of that is taken back: the heir fetches what it lacks, sends the others what they lack,

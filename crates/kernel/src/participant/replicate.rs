@@ -82,7 +82,7 @@ impl Shard {
     /// Applies the records that came and whose turn it is.
     pub(super) fn take_early(&mut self, context: &mut Context<'_>) {
         if self.is_learner && self.commits.since.is_none() {
-            // The marker says where the log begins (R6).
+            // The marker says where the log begins (rule R6).
             return;
         }
         let mut answers: Vec<(Address, ReplicateOk)> = Vec::new();

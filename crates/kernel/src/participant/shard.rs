@@ -43,7 +43,7 @@ pub struct Shard {
     pub(super) primary: NodeId,
     /// Rows have two copies at most: a record that has come to the only backup is held by all.
     pub(super) is_pair: bool,
-    /// Boots that are over: whatever still comes from them is nothing (R2), whichever worker of this node it comes through.
+    /// Boots that are over: whatever still comes from them is nothing (rule R2), whichever worker of this node it comes through.
     pub(super) excluded: BTreeSet<Incarnation>,
     pub(super) pool: Arc<PagePool>,
 
@@ -60,7 +60,7 @@ pub struct Shard {
     pub(super) position: LogPosition,
     /// Records that not every member holds yet, in order.
     pub(super) in_flight: VecDeque<InFlight>,
-    /// Snapshots up to here were read without what commits from now on (R11). Only grows.
+    /// Snapshots up to here were read without what commits from now on (rule R11). Only grows.
     pub(super) read_floor: Timestamp,
     /// Commits in between were stamped anew after a takeover: what a snapshot of the sequencer before, from in between, should
     /// see of them nobody knows.
@@ -84,13 +84,13 @@ pub struct Shard {
     pub(super) unconfirmed: Option<Unconfirmed>,
     /// Every record up to here is here.
     pub(super) received: LogPosition,
-    /// R >= 3: records behind the commit index, which another member may lack when the primary dies.
+    /// replicas >= 3: records behind the commit index, which another member may lack when the primary dies.
     pub(super) kept: VecDeque<(LogPosition, Record)>,
     /// To lead, when all members hold the same.
     pub(super) reconciling: Option<Reconciling>,
     /// Records that came before one that is missing: another worker of the primary sent that.
     pub(super) early: BTreeMap<LogPosition, (Address, Replicate)>,
-    /// R >= 3: commits that not every member is known to hold yet, in order.
+    /// replicas >= 3: commits that not every member is known to hold yet, in order.
     pub(super) undecided: VecDeque<Undecided>,
     /// Transactions that are prepared, or of which parts have come, and their rows.
     pub(super) prepared: BTreeMap<TransactionId, Applied>,
@@ -124,7 +124,7 @@ pub struct Shard {
     pub(super) disk: DiskLog,
     /// Every member holds the records up to here.
     pub(super) commit_index: LogPosition,
-    /// The highest sequencer epoch seen in any timestamp (R10).
+    /// The highest sequencer epoch seen in any timestamp (rule R10).
     pub(super) epoch_max: u16,
     /// Operations that wait, by token.
     pub(super) parked: BTreeMap<u64, Parked>,
@@ -158,7 +158,7 @@ pub(super) struct ShardTransaction {
     /// So many of `writes`, from the first, have their markers and went ahead in parts.
     pub sent: usize,
     pub state: TransactionState,
-    /// Set with its last markers: its commit timestamp must be above (R10, R11).
+    /// Set with its last markers: its commit timestamp must be above (rules R10, R11).
     pub min_commit: Timestamp,
     /// While its parts are sent, or it waits for its timestamp: what it was asked for.
     pub end: Option<End>,
@@ -522,7 +522,7 @@ impl Shard {
     }
 
     /// Makes, changes and drops partitions as the catalogue says. A dropped table's rows go at once: the entry that
-    /// removes it comes only after every node has adopted the one that hid it (R27).
+    /// removes it comes only after every node has adopted the one that hid it (rule R27).
     pub(crate) fn adopt_catalogue(&mut self, catalogue: &Catalogue) {
         self.schema_version = catalogue.version;
         self.table_id_next = TableId(catalogue.table_id_next);

@@ -1,4 +1,4 @@
-//! Takeover: a node of the cluster is excluded, and what it was is taken up by others (protocol.md 3.1, 3.5).
+//! Takeover: a node of the cluster is excluded, and what it was is taken up by others (rules.md#views).
 //!
 //! What a shard does when the control state says that a node is gone, before anything else is done in the new view:
 //!
@@ -11,9 +11,9 @@
 //!
 //! A primary that has handed over ([`crate::handover`]) is a backup from the new view on, and had nothing under way.
 //!
-//! A transaction in doubt asks its home again and again how it was decided, and holds its rows until it is told. Home knows
-//! because it remembers the commits of its log ([`super::commits`]). What was told to a dead primary only is asked by its
-//! coordinator in the same way.
+//! A transaction in doubt asks its home how it was decided, again and again, and holds its rows until home answers (rule R8).
+//! Home remembers the commits of its log ([`super::commits`]). A coordinator asks in the same way about a commit that only a
+//! dead primary had received.
 
 use std::collections::BTreeSet;
 

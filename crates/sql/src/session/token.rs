@@ -1,4 +1,4 @@
-//! What became of a transaction: commit tokens, and asking (protocol.md 3.9, R16).
+//! What became of a transaction: commit tokens, and asking (rules.md#answers, rule R16).
 
 use client::{Refusal, TOKEN_LENGTH_MAX, TokenRefusal, TransactionOutcome};
 use types::{COMMIT_ID_PREFIX, DateTime};

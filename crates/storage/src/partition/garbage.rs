@@ -1,4 +1,4 @@
-//! Versions that no reader can see any more (R14).
+//! Versions that no reader can see any more (rule R14).
 //!
 //! A row is queued under the horizon at which its oldest version can go: the timestamp of the version that took its
 //! place, or its own when it is a deletion. One entry a row, so the queue never outgrows the rows; a partition without
