@@ -5,7 +5,10 @@ use std::fmt;
 use super::{MICROS_PER_SECOND, fsp_unit, write_fraction};
 use crate::wire::{Reader, Wire, WireError};
 
-const MICROS_MAX: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
+/// Hours of the longest time. Numbers and texts may spell more: those are refused before any arithmetic.
+const HOUR_MAX: u32 = 838;
+
+const MICROS_MAX: i64 = (HOUR_MAX as i64 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
 
 /// Microseconds, from -838:59:59 to 838:59:59.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -33,7 +36,7 @@ impl Time {
     }
     /// None if minutes or seconds exceed 59, microseconds 999,999, or the whole is out of range.
     pub fn new(negative: bool, hour: u32, minute: u32, second: u32, micros: u32) -> Option<Time> {
-        if minute > 59 || second > 59 || i64::from(micros) >= MICROS_PER_SECOND {
+        if hour > HOUR_MAX || minute > 59 || second > 59 || i64::from(micros) >= MICROS_PER_SECOND {
             return None;
         }
         let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);

@@ -4,6 +4,7 @@ mod aggregates;
 mod parse;
 mod rows;
 mod table;
+mod temporal;
 
 use parse::parse;
 
