@@ -32,23 +32,23 @@ macro_rules! catalogue {
 
 catalogue! {
     Raft: "voter" -> "voter", "control plane", "a message of the consensus log";
-    RegisterNode: "node" -> "voters", "control plane", "this boot wants to take part; repeated until it does";
+    RegisterNode: "node" -> "voters", "control plane", "this boot asks to be admitted; repeated until it is";
     ChangeSchema: "coordinator" -> "voters", "schema change", "the change wanted; repeated until it is answered";
     ChangeSchemaDone: "leader" -> "coordinator", "schema change", "in the log and adopted by every data node, or refused";
-    SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition, and new indexes are filled, but those there is no room for";
+    SchemaAdopted: "node" -> "voters", "schema change", "no transaction here uses an older definition; new indexes are filled, or given up for want of memory";
     ControlCopy: "leader" -> "node", "control plane", "the control state, for a node that is no voter";
     NodeDead: "node" -> "voters", "views", "this boot of a node is over; repeated until it is excluded";
-    LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and is waited for; repeated until it is promoted";
+    LearnerReady: "primary" -> "voters", "control plane", "the learner holds this shard, and no commit is decided without it; repeated until it is promoted";
     Excluded: "node" -> "node", "views", "your boot is over: end; not numbered";
-    Alive: "node" -> "node", "views", "the sender lives, whom it does not hear, who hangs, how far away each is, and whether its disk has room and keeps up, what memory it has left; not numbered";
-    LeaseGranted: "leader" -> "node", "views", "you may answer reads, so long after the Alive that this answers; not numbered";
-    MemoryLeft: "node" -> "members", "views", "the sender has so much left for rows now, and so much will come to the others; not numbered, and in Alive, too";
-    Probe: "worker" -> "worker", "views", "nothing: how long its acknowledgement takes tells how the other one is";
+    Alive: "node" -> "node", "views", "the sender lives; the nodes that it does not hear, those that hang, the distance of each; the room and backlog of its disk, its free memory; not numbered";
+    LeaseGranted: "leader" -> "node", "views", "the receiver may answer reads, for the length of a lease after the Alive that this answers; not numbered";
+    MemoryLeft: "node" -> "members", "views", "the sender's free memory for rows, and the memory that its open transactions will take at other members; not numbered, and in Alive, too";
+    Probe: "worker" -> "worker", "views", "no content: the delay of its acknowledgement is the distance of the receiver";
     StopNode: "node" -> "node", "handover", "the operator wants you to stop, and perhaps to start again";
     AskLeave: "node" -> "voters", "handover", "this data node is to stop; repeated until it is out of its group";
-    Handover: "worker" -> "node, voters", "handover", "a step of it: what has begun has ended, and nothing begins";
-    RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk, how long that took, and what was passed over; repeated until views are formed";
-    LoadRows: "leader" -> "node", "control plane", "load what your disk has before you are let in: your group lives, and you are compared";
+    Handover: "worker" -> "node, voters", "handover", "a step: transactions that had begun have ended, and none begins";
+    RowsLoaded: "node" -> "voters", "cluster restart", "the rows are loaded from the disk: durations, and the commits passed over; repeated until views are formed";
+    LoadRows: "leader" -> "node", "control plane", "load the rows of your disk before you are admitted: your group lives, and compares them";
     Execute: "coordinator" -> "replica", "execution", "operations on one shard; with commit set, the whole transaction";
     ExecuteOk: "replica" -> "coordinator", "execution", "the results, and how far the commit got";
     ExecuteRefused: "replica" -> "coordinator", "execution", "why not; the statement is undone here";
@@ -61,7 +61,7 @@ catalogue! {
     Decide: "coordinator" -> "primary", "commit", "the end on this shard: a timestamp, or rolled back";
     Cancel: "coordinator" -> "replica", "execution", "give up a request that waits";
     TransactionUnknown: "primary" -> "coordinator", "commit", "the transaction is gone here";
-    AskOutcome: "coordinator" -> "primary", "takeover", "is the commit that the dead primary was asked for in the log";
+    AskOutcome: "coordinator" -> "primary", "takeover", "whether the commit that the dead primary had to make is in the log";
     Outcome: "primary" -> "coordinator", "takeover", "committed, not and never, or forgotten";
     AskDecision: "primary" -> "primary", "takeover", "home, how was this decided; answered by Decide, or not yet";
     Replicate: "primary" -> "backup", "replication", "one record of the shard's log";
@@ -74,30 +74,31 @@ catalogue! {
     SnapshotRequest: "worker" -> "sequencer", "timestamps", "a snapshot timestamp is needed";
     SnapshotGranted: "sequencer" -> "worker", "timestamps", "the snapshot timestamp";
     TimestampRequest: "worker" -> "sequencer", "timestamps", "commit timestamps are needed; all locks are held";
-    TimestampGranted: "sequencer" -> "worker", "timestamps", "the first of so many";
+    TimestampGranted: "sequencer" -> "worker", "timestamps", "the first of the timestamps requested";
     HorizonReport: "worker" -> "sequencer", "garbage", "the oldest open snapshot here";
     HorizonAdvanced: "sequencer" -> "node", "garbage", "no snapshot below this is or will be open";
     CloseLogs: "sequencer" -> "owner", "global checkpoint", "write into the logs you lead that they are closed at this timestamp";
     LogsClosed: "owner" -> "sequencer", "global checkpoint", "they are; and these nodes are to hold it on their disks";
     LogsDurable: "owner" -> "sequencer", "global checkpoint", "this worker's disk holds the closed logs";
     AwaitCheckpoint: "coordinator" -> "sequencer", "global checkpoint", "a client waits for a checkpoint that begins from now on";
-    CheckpointDone: "sequencer" -> "worker", "global checkpoint", "all disks hold what was committed up to this timestamp";
-    WaitEdges: "worker" -> "detector", "deadlock", "who waits for whom on the sender's shards";
+    CheckpointDone: "sequencer" -> "worker", "global checkpoint", "all disks hold every commit up to this timestamp";
+    WaitEdges: "worker" -> "detector", "deadlock", "the waits between transactions on the sender's shards";
     BreakDeadlock: "detector" -> "coordinator", "deadlock", "this transaction is the victim";
     DeadlockFound: "primary" -> "detector", "deadlock", "a circle within a shard, broken there: remember it";
     DeadlockQuery: "detector" -> "coordinator", "deadlock", "whose transactions are these";
     DeadlockAnswer: "coordinator" -> "detector", "deadlock", "their connections and statements";
-    ReportRequest: "node" -> "node", "reports", "tell about yourself; or make your part of a backup, and how far is that";
-    ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, what transactions hold, deadlocks, or a backup";
+    ReportRequest: "node" -> "node", "reports", "report your state; or make your part of a backup, and report its progress";
+    ReportAnswer: "node" -> "node", "reports", "memory, partitions, status, sessions, locks, transactions, deadlocks, or a backup";
 }
 
 /// The page `docs/protocol.md`.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Messages between nodes\n\n\
-         Generated from `crates/protocol/src/catalogue.rs`; a test fails when the two differ. Every message travels in an\n\
-         envelope that names cluster, restart lineage, sender, receiver, the sender's boot, its place in the channel, node\n\
-         group and view (`crates/protocol/src/envelope.rs`), and is refused when one of them is wrong.\n\n\
+         Generated from `crates/protocol/src/catalogue.rs`; a test fails when the two differ. Every message\n\
+         travels in an envelope that names cluster, restart lineage, sender, receiver, the sender's boot, its\n\
+         place in the channel, node group and view (`crates/protocol/src/envelope.rs`), and is refused when one\n\
+         of them is wrong.\n\n\
          | message | from | to | exchange | says |\n|---|---|---|---|---|\n",
     );
     for entry in CATALOGUE {

@@ -89,8 +89,8 @@ pub struct UpOptions {
     /// Nodes that keep data and answer SQL, 1 to 64. [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub data_nodes: Option<u16>,
-    /// Copies of every row, 1 to 4; the data nodes must be a multiple of it. [default: 2, or 1 with one data node]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=4))]
+    /// Copies of every row, 1 to 4; the number of data nodes must be a multiple. [default: 2, or 1 with one data node]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4))]
     pub replicas: Option<u16>,
     /// Worker threads of each data node. [default: cores of the machine divided by the data nodes, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -11,8 +11,6 @@ use tree::{fail_if_any, files};
 
 /// Lines with an idiom, at most. Lower a number when the test says so; never raise one.
 const LINES_MAX: &[(&str, usize)] = &[
-    ("CHANGELOG.md", 33),
-    ("README.md", 7),
     ("crates/client", 35),
     ("crates/disk", 85),
     ("crates/io", 173),
@@ -25,13 +23,10 @@ const LINES_MAX: &[(&str, usize)] = &[
     ("crates/sql", 72),
     ("crates/storage", 65),
     ("crates/types", 38),
-    ("docs/architecture.md", 25),
-    ("docs/commits.md", 4),
     ("docs/decisions", 102),
-    ("docs/durability.md", 46),
-    ("docs/glossary.md", 10),
-    ("docs/isolation.md", 14),
-    ("docs/protocol.md", 9),
+    ("docs/durability.md", 6),
+    ("docs/glossary.md", 1),
+    ("docs/isolation.md", 1),
     ("docs/rules.md", 1),
     ("scripts", 4),
     ("tests/raft_reference", 1),
