@@ -1,10 +1,12 @@
 //! Reliable channels between workers of different nodes: in order, exactly once, for one pair of boots.
 //!
-//! A connection may break and come back, and what was under way on it is lost; every exchange of the protocol would need
-//! its own resending. Instead one place numbers the messages, keeps what is not acknowledged, sends it again and drops
-//! duplicates. A channel belongs to the incarnations of both ends: a restarted peer starts a new one, and nothing of the
-//! old is delivered to it (rules R5, R13). The link to a peer leads to one boot of it at a time; what is for another one waits. Who takes
-//! the link from a boot, and perhaps should not have, does not take its channel: when that boot is back, it goes on.
+//! A connection may break and come back, and the frames under way on it are lost; every exchange of
+//! the protocol would need its own resending. Instead one place numbers the messages, keeps those
+//! that are not acknowledged, sends them again and drops duplicates. A channel belongs to the
+//! incarnations of both ends: a restarted peer starts a new one, and no message of the old one is
+//! delivered to it (rules R5, R13). The link to a peer leads to one boot of it at a time; messages
+//! for another boot wait. A boot that takes the link from another one, rightly or not, does not
+//! take its channel: when the other boot is back, its channel continues.
 //!
 //! A frame ahead of a missing one waits in `early`. When nothing is acknowledged for a while the oldest unacknowledged
 //! chunks are sent again, a bounded number of bytes, and after twice the time the next time: a slow link is not buried under
@@ -51,8 +53,8 @@ pub struct Identity {
 /// How a channel treats its link.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelConfig {
-    /// What was not acknowledged for so long is sent again. Links that lose nothing while they are up (TCP) need it only as
-    /// a safety net.
+    /// Time after which unacknowledged data is sent again. Links that lose nothing while they are
+    /// up (TCP) need it only as a safety net.
     pub resend_after: Time,
     /// Bytes that are with the host and not acknowledged, but for the chunk that reaches it.
     pub window_bytes: usize,
@@ -77,7 +79,7 @@ const BOOTS_KEPT_MAX: usize = 8;
 pub struct Channels {
     pub identity: Identity,
     config: ChannelConfig,
-    /// By the boot of the peer; without one what was said before any was known.
+    /// By the boot of the peer; without one the messages from before any boot was known.
     channels: BTreeMap<(Address, Option<Incarnation>), Channel>,
     /// The boots that the links lead to, or led to last.
     linked: BTreeMap<Address, Incarnation>,
@@ -196,7 +198,7 @@ impl Channels {
         })
     }
 
-    /// Boots that were never let in leave nothing but a few channels behind.
+    /// Boots that were never admitted leave only a few channels behind.
     fn drop_oldest(&mut self, peer: Address) {
         let linked = self.linked.get(&peer);
         let member = self.members.get(&peer.node);
@@ -241,7 +243,7 @@ impl Channels {
         }
     }
 
-    /// Takes a frame of so many bytes whose identity was checked.
+    /// Takes a frame whose identity was checked, with its size in bytes.
     pub fn receive(
         &mut self,
         now: Time,
@@ -294,7 +296,7 @@ impl Channels {
         outbox.frames.push((peer, Arc::new(bytes)));
     }
 
-    /// Hands what was queued to the host, as far as the window allows.
+    /// Hands queued messages to the host, as far as the window allows.
     pub fn flush(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
         self.overloaded = None;
@@ -317,7 +319,7 @@ impl Channels {
         }
     }
 
-    /// Acknowledges what has waited for a message to travel with, and sends again what was not acknowledged in time.
+    /// Sends acknowledgements that found no message to travel with, and resends messages not acknowledged in time.
     pub fn on_tick(&mut self, now: Time, outbox: &mut Outbox) {
         let identity = self.identity;
         for ((peer, boot), channel) in &mut self.channels {
@@ -335,8 +337,8 @@ impl Channels {
         }
     }
 
-    /// The link to a boot of a peer is up (again): what was under way may be lost, so all that is not acknowledged goes again. What
-    /// was to be said to another boot is not for this one.
+    /// The link to a boot of a peer is up (again): the frames under way may be lost, so everything
+    /// unacknowledged is sent again. Messages for another boot are not sent to this one.
     pub fn on_link_up(
         &mut self,
         now: Time,
@@ -360,7 +362,7 @@ impl Channels {
         self.members.clone_from(members);
     }
 
-    /// Drops what was to be said to peers that are over, by their boots; none is known where no link was ever up.
+    /// Drops messages to peers that are over, by their boots; none is known where no link was ever up.
     pub fn forget(&mut self, is_over: impl Fn(Address, Option<Incarnation>) -> bool) {
         self.channels.retain(|(peer, boot), _| !is_over(*peer, *boot));
         self.linked.retain(|peer, boot| !is_over(*peer, Some(*boot)));
@@ -388,12 +390,13 @@ impl Channels {
     pub fn overloaded(&self) -> Option<Address> {
         self.overloaded
     }
-    /// Does more wait for this peer than its window takes? What is said again and again had better not be added to it.
+    /// Whether more waits for this peer than its window takes. Repeated messages are better not added to it.
     pub fn is_backed_up(&self, peer: Address) -> bool {
         let channel = self.channels.get(&(peer, self.linked(peer)));
         channel.is_some_and(|channel| channel.handed < channel.unacked.len())
     }
-    /// Has half as much piled up for this boot of a peer as may? Then what may be lost, or is said again, is not added.
+    /// Whether half of the allowed data has piled up for this boot of a peer. Then repeated messages, and those that may be
+    /// lost, are not added.
     pub fn is_half_full(&self, peer: Address, boot: Option<Incarnation>) -> bool {
         let channel = self.channels.get(&(peer, boot));
         channel.map_or(0, Channel::kept_bytes) > self.config.unacked_bytes_max / 2
@@ -405,7 +408,7 @@ impl Channels {
     }
 }
 
-/// May what is for this boot of a peer be given to its link? It may, too, where no link was ever up.
+/// Whether messages for this boot of a peer may be given to its link. They may, too, where no link was ever up.
 fn leads_to(
     linked: &BTreeMap<Address, Incarnation>,
     peer: Address,
@@ -467,7 +470,7 @@ impl Channel {
         }
     }
 
-    /// Makes a chunk of what was queued.
+    /// Makes a chunk of the queued messages.
     fn close_chunk(&mut self) {
         let size = self.pending.len();
         let bytes = Arc::new(std::mem::take(&mut self.pending));
@@ -506,7 +509,7 @@ impl Channel {
         outbox.frames.push((peer, Arc::new(bytes)));
     }
 
-    /// Sends the oldest chunks again, so many bytes but at least one chunk.
+    /// Sends the oldest chunks again: `RESEND_BYTES_MAX` bytes, but at least one chunk.
     fn resend(&mut self, now: Time, peer: Address, outbox: &mut Outbox) {
         self.sent_at = now;
         let mut bytes = 0;

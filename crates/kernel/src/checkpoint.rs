@@ -7,20 +7,25 @@
 //!   owner, of any replica: its disk holds the closed logs of all its shards            --LogsDurable-->                  sequencer
 //!   sequencer: all shards are closed, all workers of all members durable               --CheckpointDone(at)-->           all workers
 //! ```
-//! The timestamp is the last one given out when it begins. Nothing rests on who makes it: a checkpoint is done because of what the
-//! disks hold, and whose disks that are, the primaries say, each by its view: everybody without whom it decides nothing. A node that was
-//! excluded and does not know it leads nothing that the others follow, so it makes none.
+//! The timestamp is the last one given out when the checkpoint begins. Safety does not depend on
+//! the node that makes it: a checkpoint is done because of the content of the disks, and the
+//! primaries name the nodes of these disks, each by its view: every node without which it decides
+//! nothing. A node that was excluded and does not know it leads no shard that others follow, so it
+//! makes none.
 //!
-//! When the members change it begins anew, with another timestamp, and who has not heard of the change closes nothing at that: a log
-//! that is closed in front of where a learner's begins is closed for all but the learner, whose disk could never say that it holds it.
+//! When the members change the checkpoint begins anew, with another timestamp, and a primary that
+//! has not adopted the change closes no log at that: a log that is closed before a learner's log
+//! begins is closed for all members but the learner, whose disk could never confirm it.
 //!
-//! A node that hears that one is done marks that on its disk. While it has a lease it is not excluded, so whoever has said that its logs
-//! are closed has counted it among the members: to there its disk has what all others have, and nothing that was not decided. A restart
-//! from the disks of the last members needs no mark; a lossy one, from the disk of who was excluded, relies on it, for that one may
-//! have closed its logs behind records of its own that nobody else has.
+//! A node that learns that a checkpoint is done marks that on its disk. While it has a lease it is
+//! not excluded, so every primary that reported its logs as closed has counted it among the
+//! members: up to there its disk has everything that the others have, and no undecided record. A
+//! restart from the disks of the last members needs no mark; a lossy restart, from the disk of an
+//! excluded node, relies on it, because that node may have closed its logs behind records that no
+//! other node has.
 //!
-//! One follows the other in half a second; sooner where somebody waits, and not at all while nothing is committed, unless a learner is to
-//! be promoted, for which its disk must hold one.
+//! Checkpoints follow each other in half a second; sooner when a session waits, and not at all
+//! while nothing is committed, unless a learner is to be promoted, whose disk must hold one first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,9 +53,9 @@ pub struct CheckpointBlock {
     marked: Timestamp,
     mark_flush_at: Option<Time>,
 
-    // As one who waits.
+    // For the sessions of this worker that wait.
     request_last: u64,
-    /// Who goes with the request under way, and who with the next.
+    /// Sessions that wait for the request under way, and those for the next.
     asked: Vec<(SessionId, u64)>,
     /// The request that they wait for.
     asked_request: u64,
@@ -58,7 +63,7 @@ pub struct CheckpointBlock {
     wanted: Vec<(SessionId, u64)>,
     /// Sessions that wait for one that begins from now on, each with the request that asks for it.
     watching: Vec<(u64, SessionId)>,
-    /// The node rests when the checkpoint that is asked for, or the next one, is done.
+    /// The node rests when this checkpoint, which was requested, or the next one is done.
     rests: Option<u64>,
 
     // On the sequencer's worker 0.
@@ -91,7 +96,7 @@ struct Making {
     /// Whose disks are to hold it.
     members: BTreeSet<NodeId>,
     durable: BTreeSet<Address>,
-    /// When it is said for whom it waits, if it is late.
+    /// Next time at which a late checkpoint logs its reason.
     told_late_next: Time,
     /// Who waits for this one.
     waiting: BTreeMap<Address, u64>,
@@ -154,7 +159,7 @@ impl CheckpointBlock {
         let mark = CheckpointMark { at, lineage, table_id_next };
         let done = DiskEntry::Checkpointed { mark };
         store.append(WorkerId(0), 0, &mut |out| done.encode(out));
-        // The next checkpoint flushes it too, where they follow each other: no sync more for those who wait.
+        // Where checkpoints follow each other the next one flushes it, too: waiting sessions cost no further sync.
         self.mark_flush_at.get_or_insert(context.now + RESEND_INTERVAL_US);
     }
 
@@ -207,10 +212,10 @@ impl CheckpointBlock {
         }
     }
 
-    /// Again and again: another sequencer knows of nobody who waits.
+    /// Sent repeatedly: a new sequencer does not know the waiting sessions.
     fn ask(&mut self, context: &mut Context<'_>) {
         self.ask_again = context.now + RESEND_INTERVAL_US;
-        // If that is gone nobody makes one.
+        // If the sequencer is gone no node makes a checkpoint.
         context.node.note_checkpoint_asked(Timestamp::MAX, context.now);
         if let Some(sequencer) = sequencer_address(context) {
             let message = AwaitCheckpoint { request: self.request_last };
@@ -300,17 +305,18 @@ impl CheckpointBlock {
         }
     }
 
-    /// Begins a checkpoint, goes on with it, and ends it, as far as that is possible now.
+    /// Begins a checkpoint, continues it, and ends it, as far as that is possible now.
     fn make(&mut self, context: &mut Context<'_>) {
         if sequencer_address(context) != Some(context.address) {
-            // Whoever waits asks the one who is.
+            // Waiting workers send their requests to the sequencer again.
             self.making = None;
             self.waiting.clear();
             return;
         }
         let views = context.state.views();
         if self.views != views {
-            // Who is left alone with what was told from memory has it on its disk first (rule R4), though nobody commits any more.
+            // A member left alone gets the commits acknowledged from memory on its disk first, without any new commit
+            // (rule R4).
             self.views.clone_from(&views);
             self.begin_next = 0;
         }
@@ -345,7 +351,7 @@ impl CheckpointBlock {
         let mut groups = context.state.groups.values();
         // A learner counts when its disk holds a checkpoint, be it of nothing new.
         if is_done && !groups.any(|group| group.learner().is_some()) {
-            // Nothing was committed since, as far as this node knows: one that has no lease may have been excluded, and others go on.
+            // No commit since, as far as this node knows: without a lease it may have been excluded, and others commit.
             if !context.node.has_lease(context.now) {
                 self.waiting = waiting;
             } else if !waiting.is_empty() {
@@ -389,7 +395,7 @@ impl Making {
         self.members.iter().copied().filter(move |node| !is_durable(*node))
     }
 
-    /// For what it waits, in words.
+    /// The reason of the delay, in words.
     fn waits_for(&self, context: &Context<'_>) -> String {
         let groups: BTreeSet<u16> =
             self.open(context).map(|shard| context.state.group_of(shard).0).collect();
@@ -398,7 +404,7 @@ impl Making {
         groups.chain(disks).collect::<Vec<_>>().join(", ")
     }
 
-    /// Asks those that have not answered, who lead or may be members; now, and again after a while.
+    /// Asks primaries and possible members that have not answered; now, and again after a while.
     fn ask(&mut self, context: &mut Context<'_>) {
         self.ask_next = context.now + RESEND_INTERVAL_US;
         if context.node.is_checkpoint_late(context.now) && self.told_late_next <= context.now {

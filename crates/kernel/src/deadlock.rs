@@ -29,8 +29,9 @@ pub struct Deadlock {
     has_reported_edges: bool,
     // On the detector.
     reports: BTreeMap<Address, Report>,
-    /// Victims told, and when, until their edges are gone. What was told may have crossed the end of the wait on its way, and
-    /// the transaction may wait in a circle again: after a while it is told again.
+    /// Victims, with the time of the message, until their edges are gone. The message may have
+    /// crossed the end of the wait, and the transaction may wait in a circle again: after a while
+    /// the victim gets it again.
     broken: BTreeMap<TransactionId, Time>,
     records: Records,
 }
@@ -206,7 +207,7 @@ fn tell(victim: TransactionId, context: &mut Context<'_>) {
     context.send(victim.coordinator, message);
 }
 
-/// Who waits for whom.
+/// The waits between transactions.
 #[derive(Default)]
 struct Graph {
     started: BTreeMap<TransactionId, u64>,
@@ -318,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Who closes a circle is led back to itself; who waits in line, or for a circle of others, is not.
+    /// A transaction that closes a circle leads back to itself; one that waits in line, or for a circle of others, does not.
     #[test]
     fn a_circle_leads_back() {
         let waits_for = graph(&[(1, 2), (2, 3), (3, 2), (4, 5), (5, 6), (6, 4)]);

@@ -1,19 +1,21 @@
 //! Planned changes: a data node hands over shards that it leads, and no session loses anything by it (rule R15).
 //!
-//! A primary that dies takes locks with it. One that is to stop, or gives back what it led for another, waits for a moment at
-//! which there are none: no transaction begins while the control state speaks of a handover, and when those that have begun have
-//! ended everywhere, the views change. Sessions notice a pause.
+//! A primary that dies takes locks with it. A node that is to stop, or gives back shards that it
+//! led for another, waits for a moment without locks: no transaction begins while the control state
+//! has a handover, and when the transactions that have begun have ended everywhere, the views
+//! change. Sessions notice a pause.
 //!
 //! ```text
 //!   control log        every worker of a data node        the node that hands over          control log
-//!   BeginHandover -->  what begins is held back
+//!   BeginHandover -->  new transactions are held back
 //!                      all that had begun has ended   --> Drained, of all of them
 //!                      its shards are at rest: sealed <-- AllDrained
 //!                      Quiet                          --> Quiet, of all of them --> Ready --> EndHandover, done
 //! ```
-//! The two rounds are needed because a session may hear of its commit before the shards have done with it, and because a shard
-//! at rest means nothing while somebody may still send it work. If it takes too long, the leader gives it up ([`control`]):
-//! what was held back begins, and another attempt comes later.
+//! The two rounds are needed because a session may get its commit's answer before the shards have
+//! finished it, and because a shard at rest proves nothing while another node may still send it
+//! work. If it takes too long, the leader gives it up ([`control`]): the transactions held back
+//! begin, and another attempt comes later.
 //!
 //! [`control`]: crate::control
 

@@ -72,7 +72,7 @@ struct Last {
 struct Pace {
     began: Time,
     log_end: u64,
-    /// By so much the log may grow until it is done.
+    /// Growth of the log until the checkpoint is done.
     log_growth: u64,
     /// Those that it will have to copy, about.
     rows_expected: u64,
@@ -176,9 +176,10 @@ impl LocalCheckpoints {
         }
     }
 
-    /// The one before it stays, and the log behind that. It may have been refused because it could not be read back as it was written:
-    /// after some of them others go on without this node, before its log has filled its disk. It hands over like one that is asked to
-    /// stop, so of two with the same fault one stays.
+    /// The checkpoint before it stays, and the log behind that. If it was refused because it could
+    /// not be read back as it was written, the others continue without this node after some
+    /// refusals, before its log has filled its disk. The node hands over like one that an operator
+    /// stops, so of two with the same fault one stays.
     fn on_given_up(&mut self, refused: Option<String>, context: &mut Context<'_>) {
         self.begin_next = context.now + CHECKPOINT_PAUSE_US;
         let said = match refused {
@@ -204,8 +205,9 @@ impl LocalCheckpoints {
         context.outbox.log.push(said);
     }
 
-    /// Before the first one, when there are shards. Where these are filled, from the log, what their part of the disk had is nobody's:
-    /// it takes no more room when a checkpoint without any rows has the log from there on.
+    /// Before the first checkpoint, when there are shards. Where these are filled, from the log,
+    /// the earlier content of their part of the disk is obsolete: it takes no more room when a
+    /// checkpoint without any rows has the log from there on.
     fn look_first(&mut self, store: &dyn Store, context: &mut Context<'_>) {
         if participant::owned_shards(context).is_empty() {
             return;
@@ -223,8 +225,9 @@ impl LocalCheckpoints {
         self.ended = Some(Ended::new(contents, log, log_end, part, store));
     }
 
-    /// Looks at those that there were when the process started: it goes on with the one that its rows were loaded from in a restart.
-    /// What it does not understand it does not keep: with such contents none was begun here.
+    /// Examines the checkpoints that there were when the process started, and continues with the
+    /// one that its rows were loaded from in a restart. A checkpoint with contents that it does not
+    /// understand is dropped: none with such contents was begun here.
     fn look(&mut self, store: &dyn Store, context: &Context<'_>) {
         self.has_looked = true;
         let part = context.address.worker;
@@ -290,7 +293,7 @@ impl LocalCheckpoints {
         self.running = Some(Running::new(contents, left, chosen, pace));
     }
 
-    /// A message has come that was to go on.
+    /// The message to continue has come.
     pub(crate) fn on_go_on(&mut self, context: &mut Context<'_>) {
         if let Some(running) = &mut self.running {
             running.is_going_on = false;
@@ -384,8 +387,8 @@ impl Growth {
         self.of_turn() <= self.grown || self.of_round + 2 * self.of_turn() <= self.piled_up
     }
 
-    /// How much of a round's growth the next one makes up for: what is written again is there twice meanwhile, so of what has piled up not
-    /// much more than a turn.
+    /// The part of a round's growth that the next checkpoint makes up for: sections written again
+    /// are there twice meanwhile, so of a backlog not much more than a turn.
     fn to_make_up(&self) -> u64 {
         let (turn, too_much) = (self.of_turn(), self.piled_up.saturating_sub(self.of_round));
         self.grown.max(too_much.clamp(turn, turn + turn / 2))

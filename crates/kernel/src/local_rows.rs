@@ -1,9 +1,10 @@
 //! Plain reads of one row past the door: see [`LocalRows`] and decision 6.
 //!
-//! The rule is that of any read of the latest version: each active member's replica will do, because a commit is told to
-//! nobody before all members hold it, one that is not known to be decided is not answered here, and this node is still a member
-//! while it has a lease. But for a node that is leaving: that is out of its group, with its consent, while it still has one, and may hear
-//! of it last. What it is asked goes through the door, where it is held back from before that on.
+//! The rule is that of any read of the latest version: each active member's replica may answer,
+//! because no commit is acknowledged before all members hold it, a commit not known to be decided
+//! is not answered here, and this node is still a member while it has a lease. The exception is a
+//! node that is leaving: it is out of its group, with its consent, while it still has a lease, and
+//! may learn of that last. Its reads go through the door, which holds them back from before then.
 
 use protocol::control::ControlState;
 use protocol::request::LocalRows;

@@ -1,16 +1,20 @@
-//! What nodes have left of their memory for rows, and what is on its way to them (rule R20).
+//! The free memory of each node for rows, and the pending writes that will take some of it
+//! (rule R20).
 //!
-//! A backup cannot refuse what its primary has admitted. So a primary admits what every member has room for beside what is owed to that
-//! one: what transactions have taken at their primaries and not all members have taken yet. Were it to look at its own memory only, two
-//! primaries of a pair could each fill half of theirs, and both would be too full when both have committed.
+//! A backup cannot refuse a record of its primary. So a primary admits a write that every member
+//! has room for beside the memory owed to that member: memory that transactions have taken at their
+//! primaries and not yet at all members. If a primary checked its own memory only, two primaries of
+//! a pair could each fill half of theirs, and both would be too full when both have committed.
 //!
 //! Counted are pages, and the blocks of these: a primary may write where others have left room in its pages while a member has given such
 //! pages back; and a member may have blocks left only in pages of other tables.
 //!
-//! Each node tells the others what it has left and what it owes, now and then and as soon as that has changed by a part of its memory, or
-//! of what was left. What is taken in between comes out of what all keep back from ordinary writes. A quarter of that is told as left: a
-//! member that has room between its rows only, which is not counted, takes what comes one by one. What a row takes is told as no less
-//! than it is long: the primary may have found room for it between others, where the member has none.
+//! Each node reports its free and its owed memory to the others, from time to time and as soon as
+//! either has changed by a part of its memory, or of the free rest. Memory used between two reports
+//! is covered by the reserve that every node withholds from ordinary writes. A quarter of the
+//! reserve is reported as free: a member with room only between its rows, which is not counted,
+//! takes rows one by one. A row is reported as no less than its length: the primary may have found
+//! room for it between others, where the member has none.
 //!
 //! A learner is not asked: it takes what there is, and ends itself when that is more than its memory.
 
@@ -27,10 +31,10 @@ use crate::channel::Channels;
 use crate::outbox::Outbox;
 use crate::worker::Time;
 
-/// It is told when so much of its memory (the whole, divided by this) more or less is left or owed.
+/// A node reports when its free or owed memory has changed by its whole memory divided by this.
 const NEWS: u64 = 256;
-/// And when so much more or less is left of what was told (that, divided by this): of the last page that is known of, others would write
-/// into it again and again.
+/// It also reports when the free memory has changed by the last reported value divided by this:
+/// otherwise others would write again and again into the last page that they know of.
 const NEWS_OF_LEFT: u64 = 4;
 /// How often the log says that writes are refused.
 const SAID_INTERVAL_US: Time = 60_000_000;
@@ -116,7 +120,7 @@ impl Memories {
     pub fn own(&self) -> Memory {
         Memory { left: self.pool.left_for_writes(), owed: self.owed.get() }
     }
-    /// The same, if it has changed so much since it was told that others should hear of it now.
+    /// The same, if it has changed enough since the last report to be reported now.
     pub fn news(&self) -> Option<Memory> {
         let own = self.own();
         self.is_news(own, self.own_told.get()).then(|| {
@@ -124,8 +128,8 @@ impl Memories {
             own
         })
     }
-    /// What was told may have been lost, or overtaken by what another worker had told before: is it something else than others know who
-    /// have heard nothing since they heard this?
+    /// A report may be lost, or overtaken by an older report of another worker: whether the present
+    /// values differ from the ones that nodes have that received nothing since.
     pub fn has_news_since(&self, told: Memory) -> bool {
         self.is_news(self.own(), told)
     }
@@ -260,8 +264,8 @@ mod tests {
         assert_eq!(memories.own(), told(92, 0));
     }
 
-    /// A member is short when what the others owe it is more than it has left; what it owes itself it has taken already. Who is no member
-    /// does not matter.
+    /// A member is short when the others owe it more than it has free; its own debt it has taken already. Nodes that are no
+    /// members do not matter.
     #[test]
     fn members_are_short_of_what_they_are_owed() {
         let (pool, memories) = memories();
@@ -297,7 +301,7 @@ mod tests {
         assert_eq!(memories.first_short(three()), Some(NodeId(2)));
     }
 
-    /// What is told as left is never much more than there is: of the last page others hear that it is taken.
+    /// The reported free memory is never much more than the real one: the use of the last page is reported.
     #[test]
     fn the_last_pages_are_told() {
         let pool = PagePool::new(10_000 * PAGE);

@@ -25,7 +25,7 @@ use crate::limits::{
 use crate::node::NodeShared;
 use crate::worker::{Context, Time};
 
-/// A worker's word is worth nothing when it has not said it for so long: it may hang itself.
+/// A worker's report expires after this time: the worker may hang itself.
 const WORD_LASTS_US: Time = 10 * TICK_INTERVAL_US;
 
 /// What one worker found of a node, for all workers to see: until when that holds.
@@ -95,7 +95,7 @@ impl Paces {
         let worker = usize::from(context.address.worker.0);
         node.awake[worker].ticked_at.store(now, Ordering::Relaxed);
         if was_away {
-            // That long nobody could be seen to do anything; the time before it counts.
+            // For that time no peer could be observed; the time before it counts.
             for late in self.late.values_mut() {
                 late.since += away_us;
             }

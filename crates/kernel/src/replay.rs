@@ -1,8 +1,10 @@
-//! What was committed up to a timestamp, as a disk, or a copy of one, has it (rules.md#checkpoints; rule R9).
+//! The transactions up to a timestamp, read from a disk or a copy of one (rules.md#checkpoints;
+//! rule R9).
 //!
-//! A local checkpoint's rows come first, then the entries of the log behind it, in order. Of each transaction what was committed up to
-//! the timestamp is given on, and of lineages that a cluster restart has ended only what was left of them. Where a log says that its
-//! replica began with nothing, what came before is nobody's.
+//! A local checkpoint's rows come first, then the entries of the log behind it, in order. Of each
+//! transaction the replay passes on the changes committed up to the timestamp, and of lineages that
+//! a cluster restart has ended only the part that the restart kept. Where a log records that its
+//! replica began empty, everything before is dropped.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +44,7 @@ pub trait Rows {
         }
         Ok(())
     }
-    /// What the shard was given so far is nobody's.
+    /// Drops everything that the shard was given so far.
     fn clear(&mut self, shard: ShardId) -> Result<(), String>;
     /// This was committed, behind the timestamp.
     fn pass_over(&mut self, commit: PassedOver<'_>);

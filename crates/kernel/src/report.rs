@@ -33,7 +33,7 @@ struct Describing {
     asked_by: Address,
     request: u64,
     table: TableId,
-    /// Shards that are not done. In the first of them, the key behind which the sum goes on, and what it is so far.
+    /// Shards that are not done. In the first of them, the key behind which the sum continues, and its value so far.
     left: VecDeque<ShardId>,
     after: Option<Vec<u8>>,
     sum: u128,

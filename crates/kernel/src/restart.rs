@@ -1,16 +1,19 @@
 //! Starting again from the disk: what is found there when the process starts, and the rows that a cluster restart begins with
 //! (rules.md#checkpoints; rules R9, R18).
 //!
-//! A replica's log on the disk is what it was in memory, so loading it is being a backup once more: records in their order, and of
-//! each transaction only what was committed up to the restart's timestamp. What came behind, and what was not decided, is passed over:
-//! here, and in every restart after this one, because the control plane keeps how each lineage ended.
+//! A replica's log on the disk has the records of the log in memory, so loading it repeats the work
+//! of a backup: records in their order, and of each transaction only changes committed up to the
+//! restart's timestamp. Later and undecided records are passed over: here, and in every restart
+//! after this one, because the control plane keeps the end of each lineage.
 //!
-//! What is passed over is counted: a COMMIT behind that timestamp in the lineage that ends may have been told to a client. Of what no
-//! disk has nobody knows; only where all nodes have said, as the last they wrote, that they ended as planned, nothing is lost for certain.
+//! Records passed over are counted: a COMMIT behind that timestamp in the lineage that ends may
+//! have been acknowledged. Commits that no disk has are unknown; nothing is certainly lost only
+//! where all nodes have written, as their last entry, that they ended as planned.
 //!
-//! A log can be begun with at a timestamp that it is closed at, if every COMMIT before that place has its own timestamp on the disk, and
-//! if what was copied into it, when its replica was filled, is no newer. Whether a global checkpoint was done there is another question,
-//! which only a lossy restart asks: the node marks it on its disk when it hears of it.
+//! A restart can begin with a log at a timestamp at which the log is closed, if every COMMIT before
+//! that place has its own timestamp on the disk, and if the rows copied into it, when its replica
+//! was filled, are no newer. Whether a global checkpoint was done there matters only to a lossy
+//! restart: the node marks it on its disk when it learns of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;

@@ -1,9 +1,12 @@
-//! What a node's disk is loaded for, and the rows of one that comes back while its cluster goes on (rules.md#rejoin; rule R6).
+//! The purposes for which a node loads its disk, and the rows of a node that comes back to a
+//! running cluster (rules.md#rejoin; rule R6).
 //!
-//! In a cluster restart the rows go into the node's replicas, and are what the cluster goes on with. A node that comes back loads before it
-//! is let in, and has no replicas yet: it holds *candidates*, rows as they were committed up to a timestamp that its logs are closed at.
-//! When it is let in as a learner they are what its replicas begin with, and the primaries say what of them is so still
-//! ([`participant::offer`](crate::participant)). Nothing rests on them until then: they may be dropped at any time, for more work.
+//! In a cluster restart the rows go into the node's replicas, and the cluster continues with them.
+//! A node that comes back loads before it is admitted, and has no replicas yet: it holds
+//! *candidates*, rows as committed up to a timestamp at which its logs are closed. When it is
+//! admitted as a learner its replicas begin with them, and the primaries report which of them are
+//! still valid ([`participant::offer`](crate::participant)). Nothing depends on candidates until
+//! then: they may be dropped at any time, for more work.
 //!
 //! ```text
 //!   RegisterNode(NotYet) -> LoadRows -> RegisterNode(Loading) ... -> RegisterNode(Rows | Nothing) -> let in
@@ -27,7 +30,8 @@ pub(crate) struct ToLoad {
     pub state: Arc<ControlState>,
     /// What was committed up to this.
     pub at: Timestamp,
-    /// In a cluster restart: the lineage that ends with it, of which what is passed over is lost.
+    /// In a cluster restart: the lineage that ends with it. Its records that are passed over are
+    /// lost.
     pub ended: Option<Lineage>,
     /// Of a node that comes back.
     candidates: BTreeMap<ShardId, Mutex<Option<Shard>>>,
@@ -84,7 +88,7 @@ impl NodeShared {
         true
     }
 
-    /// What this boot has made of its disk before it was let in.
+    /// The rows of its disk that this boot loaded before it was admitted.
     pub(crate) fn candidates(&self) -> message::Loaded {
         match &*self.to_load.lock() {
             None => message::Loaded::NotYet,
@@ -120,7 +124,8 @@ impl NodeShared {
         true
     }
 
-    /// The node is let in: what its replicas begin with. None of it is of use if a cluster restart has cut off rows since.
+    /// The node is admitted: the rows with which its replicas begin. None of them is of use if a
+    /// cluster restart has cut off rows since.
     pub(crate) fn take_candidates(&self, state: &ControlState) -> Option<Arc<ToLoad>> {
         let mut to_load = self.to_load.lock();
         if to_load.as_ref()?.is_restart() {

@@ -1,11 +1,12 @@
 //! The sequencer block: timestamps for snapshots and commits (rules.md#timestamps), and the horizon below which versions may
 //! go. Its only state is the epoch: a takeover copies nothing (rule R23).
 //!
-//! One node is the sequencer: its counter, with its epoch in the high bits, orders all commits. Its own workers take from
-//! the counter directly (but what one had asked of another node before a takeover is asked for again); workers of other
-//! nodes ask, one request under way at a time, so that the cost is shared by all who wait. A snapshot must be granted after
-//! it was asked for (else it could miss a commit the asker has been told of), so whoever comes while a request is under way
-//! goes with the next.
+//! One node is the sequencer: its counter, with its epoch in the high bits, orders all commits. Its
+//! own workers take from the counter directly (but a request that one had sent to another node
+//! before a takeover is sent again); workers of other nodes send requests, one under way at a time,
+//! so that all waiting sessions share the cost. A snapshot must be granted after its session needed
+//! it (otherwise it could miss a commit that the session knows of), so a session that comes while a
+//! request is under way uses the next one.
 //!
 //! The horizon (rule R14): each worker reports its oldest snapshot. Grants that a report cannot know of yet are remembered here
 //! until a report says that they arrived, so the horizon never passes a snapshot on its way.
@@ -28,9 +29,9 @@ use crate::worker::{Context, Time, Wanted};
 
 #[derive(Default)]
 pub struct SequencerBlock {
-    // As one who asks.
+    // As a worker that requests.
     request_last: u64,
-    /// Who goes with the request under way, and who with the next.
+    /// Sessions of the request under way, and those of the next.
     snapshots_asked: Vec<(SessionId, u64)>,
     snapshots_waiting: Vec<(SessionId, u64)>,
     snapshot_granted_last: u64,
@@ -39,7 +40,7 @@ pub struct SequencerBlock {
 
     // On the sequencer's worker 0.
     reporters: BTreeMap<Address, Reporter>,
-    /// Snapshots that are asked for while there is no lease: they might be older than what was committed elsewhere (rule R3).
+    /// Requests for snapshots without a lease: a snapshot might be older than commits elsewhere (rule R3).
     unleased: Vec<(Address, SnapshotRequest)>,
     horizon_next: Time,
 }
@@ -74,15 +75,15 @@ impl SequencerBlock {
         }
     }
 
-    /// Sends in the view of the sequencer's group: who has not heard of its office yet does so first.
+    /// Sends in the view of the sequencer's group: a node that has not adopted its office yet does so first.
     fn send(&self, message: Message, context: &mut Context<'_>) {
         let sequencer = sequencer_address(context).expect("asked for only when views are formed");
         let group = context.state.group_of_node(sequencer.node).expect("a data node");
         context.send_in(group, sequencer, message);
     }
 
-    /// Another sequencer has taken over: what the one before, if it died, was asked for and did not grant is asked for again, and what it
-    /// knew of open snapshots its successor hears from their nodes.
+    /// Another sequencer has taken over: requests that the earlier one, if it died, did not grant
+    /// are sent again, and the new one learns the open snapshots from their nodes.
     pub(crate) fn on_takeover(&mut self, context: &mut Context<'_>) {
         self.unleased.clear();
         self.snapshots_waiting.splice(0..0, self.snapshots_asked.drain(..));
@@ -197,7 +198,7 @@ impl SequencerBlock {
         if let Some(horizon) = self.oldest_snapshot(context) {
             context.node.advance_horizon(horizon);
         }
-        // The first sequencer's clock is the cluster's; one that comes after it goes on from what it was told.
+        // The first sequencer's clock is the cluster's; a later one continues from the last time it received.
         let time = context.node.cluster_time(context.now).unwrap_or(context.now);
         context.node.learn_cluster_time(time, context.now);
         let horizon = context.node.horizon();

@@ -62,7 +62,7 @@ pub trait Store: Send + Sync {
         number: u64,
         visit: &mut VisitBlock<'_>,
     ) -> Result<(), String>;
-    /// The log began here when the process started: what was before has gone for a checkpoint.
+    /// The place at which the log began when the process started: a checkpoint replaced the log before.
     fn begin(&self, part: WorkerId) -> u64;
     /// How many parts there are, those of a former boot that had more workers among them.
     fn parts(&self) -> u16;
@@ -121,7 +121,7 @@ impl MemoryStore {
         memory.parts.values_mut().for_each(MemoryPart::write_all);
     }
 
-    /// The process has ended; what it gave stays.
+    /// The process has ended; the entries that it gave stay.
     pub fn close(&self) {
         let mut memory = self.lock();
         for part in memory.parts.values_mut() {
@@ -130,7 +130,7 @@ impl MemoryStore {
         }
     }
 
-    /// The power fails: what is not durable is lost.
+    /// The power fails: entries that are not durable are lost.
     pub fn lose_power(&self) {
         let mut memory = self.lock();
         memory.parts.values_mut().for_each(MemoryPart::close);
@@ -212,7 +212,7 @@ impl MemoryPart {
         // Another thread writes it: the log that it begins behind may come later.
         self.checkpoints.extend(self.ended.take());
     }
-    /// The process has ended: what is not durable is lost.
+    /// The process has ended: entries that are not durable are lost.
     fn close(&mut self) {
         let left = usize::try_from(self.durable - self.begin).expect("a count of entries");
         self.entries.truncate(left);

@@ -63,8 +63,8 @@ pub enum Input<'a> {
     /// More of what the node has given its host to keep is durable: for the worker whose part of the store it is, and worker 0, whose
     /// the journal is.
     Durable,
-    /// The node is to stop, and its clients are gone: it hands over what it leads, then [`Outbox::has_left`] says that it may
-    /// end. False takes it back. For worker 0.
+    /// The node is to stop, and its clients are gone: it hands over its shards, then
+    /// [`Outbox::has_left`] allows the host to end it. False cancels that. For worker 0.
     Leave(bool),
     /// The whole cluster is to stop, and this node's clients are gone: when the disks hold what they have committed,
     /// [`Outbox::has_rested`] says so. For worker 0.
@@ -164,7 +164,7 @@ impl Context<'_> {
         }
     }
 
-    /// This boot is out of the cluster, as somebody `says`: it has handed over, or was taken for dead.
+    /// This boot is out of the cluster, for the reason `says`: it has handed over, or was taken for dead.
     pub(crate) fn end(&mut self, says: &str) {
         if self.node.is_leaving() {
             self.outbox.has_left = true;
@@ -211,8 +211,8 @@ impl Context<'_> {
         self.outbox.local.push((to.worker, LocalMessage { arrived, content }));
     }
 
-    /// Has the owner of a shard of this node go on with its long transactions and its housekeeping, behind the work that
-    /// waits for it now.
+    /// Has the owner of a shard of this node continue its long transactions and its housekeeping, behind the work that waits
+    /// for it now.
     pub(crate) fn go_on_later(&mut self, shard: ShardId) {
         let owner = self.state.owner(shard, self.address.node);
         let message =
@@ -220,14 +220,14 @@ impl Context<'_> {
         self.outbox.local.push((owner.worker, message));
     }
 
-    /// Has this worker go on with its local checkpoint, behind the work that waits for it now.
+    /// Has this worker continue its local checkpoint, behind the work that waits for it now.
     pub(crate) fn checkpoint_later(&mut self) {
         let message =
             LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Checkpoint };
         self.outbox.local.push((self.address.worker, message));
     }
 
-    /// Has this worker go on with the sums that others wait for, behind the work that waits for it now.
+    /// Has this worker continue the sums that others wait for, behind the work that waits for it now.
     pub(crate) fn describe_later(&mut self) {
         let message = LocalMessage { arrived: self.own(NO_GROUP), content: LocalContent::Describe };
         self.outbox.local.push((self.address.worker, message));
@@ -253,7 +253,7 @@ impl Context<'_> {
         }
     }
 
-    /// Has half as much piled up as may, for whom such a message is?
+    /// Whether half of the allowed data has piled up for the receiver of such a message.
     pub(crate) fn is_half_full(&self, to: Address, strangers_too: bool) -> bool {
         let boot = self.boot_to_reach(to, strangers_too);
         boot.is_some_and(|boot| self.channels.is_half_full(to, boot))
@@ -293,7 +293,7 @@ macro_rules! context {
     };
 }
 
-/// What a boot that has not been let in may say and be told.
+/// Messages that a boot may send and receive before it is admitted.
 fn is_for_strangers(message: &Message) -> bool {
     message.is_unnumbered()
         || matches!(
@@ -302,12 +302,12 @@ fn is_for_strangers(message: &Message) -> bool {
                 | Message::RegisterNode(_)
                 | Message::ControlCopy(_)
                 | Message::LoadRows(_)
-                // The leader may itself be one that is let in when the restart is done.
+                // The leader may itself be a node that is admitted after the restart.
                 | Message::RowsLoaded(_)
         )
 }
 
-/// The transaction that its coordinator is told of.
+/// The transaction of a message to its coordinator.
 fn coordinated(message: &Message) -> Option<TransactionId> {
     match message {
         Message::ExecuteOk(m) => Some(m.transaction),
@@ -399,15 +399,15 @@ impl Kernel {
     pub fn is_control_leader(&self) -> bool {
         self.control.as_ref().is_some_and(Control::is_leader)
     }
-    /// Does it take another for dead that is not excluded yet? The simulator asks, who may fail next.
+    /// Whether it takes a node for dead that is not excluded yet. For the simulator, which chooses the next failure.
     pub fn condemns(&self) -> bool {
         self.control.as_ref().is_some_and(Control::condemns)
     }
-    /// Does it lead, and not let a node in yet that was slow again and again? The simulator asks, who waits for it.
+    /// Whether it leads, and does not admit a repeatedly slow node yet. For the simulator, which waits for that node.
     pub fn puts_off(&self, now: Time) -> bool {
         self.control.as_ref().is_some_and(|control| !control.puts_off(now).is_empty())
     }
-    /// Does it lead, and find some node slow? The simulator asks, whom it may still exclude.
+    /// Whether it leads, and finds some node slow. For the simulator: the leader may still exclude that node.
     pub fn finds_slow(&self) -> bool {
         self.control.as_ref().is_some_and(Control::finds_slow)
     }
@@ -416,7 +416,7 @@ impl Kernel {
         self.state.is_formed() && self.state.is_active(self.address.node, self.node.incarnation)
     }
 
-    /// Something has come from this worker that the host has not handed out yet: nobody there is missed until the next tick.
+    /// The host has frames of this worker that it has not handed out yet: the worker is not missed until the next tick.
     pub fn note_unread(&mut self, now: Time, peer: Address) {
         let Some(boot) = self.channels.linked(peer) else { return };
         if self.is_stranger(Origin { address: peer, boot }) {
@@ -434,7 +434,7 @@ impl Kernel {
         self.catch_up(now, outbox);
         match input {
             Input::Frame(frame) => self.on_frame(now, frame, outbox),
-            // A boot that is over takes nobody's channel.
+            // A boot that is over takes no channel.
             Input::LinkUp { incarnation, .. } if self.state.is_over(incarnation) => {}
             Input::LinkUp { peer, incarnation } => {
                 if self.control.is_some() && peer.worker == WorkerId(0) {
@@ -530,7 +530,7 @@ impl Kernel {
             let Some((arrived, message)) = self.queue.pop_front() else { return };
             self.catch_up(now, outbox);
             if self.is_refused(arrived.from) {
-                // Its boot is over since this came, and what it was asked is asked of others by now.
+                // Its boot is over since this came, and its requests have gone to other nodes by now.
                 continue;
             }
             self.on_message(now, arrived, message, outbox);
@@ -641,7 +641,7 @@ impl Kernel {
         from.address.node != self.address.node && self.state.is_over(from.boot)
     }
 
-    /// Of a node that was here before, and a boot of it that is not let in as far as this worker knows?
+    /// Whether it is of an earlier node's boot that is not admitted, as far as this worker knows.
     fn is_stranger(&self, from: Origin) -> bool {
         let node = from.address.node;
         match self.state.incarnations.get(&node) {
@@ -651,7 +651,7 @@ impl Kernel {
     }
 
     fn hear(&self, now: Time, from: Origin) {
-        // Most frames come so soon behind another that there is nothing to say, and nobody to look up.
+        // Most frames come soon behind another one: then there is nothing to note, and no node to look up.
         let node = from.address.node;
         if self.node.heard_at(node) + HEARD_STEP_US <= now && !self.is_stranger(from) {
             self.node.hear(node, from.boot, now);
@@ -675,9 +675,10 @@ impl Kernel {
             || self.held.iter().any(is_held) && self.node.mutation != Mutation::GrantOvertakes
     }
 
-    /// A message of a live boot. What has left the views is refused by its boot, and who stays a primary stays it: so one of an
-    /// older view than this worker's is as good as one of this, but for what a coordinator asks for that has not heard of the
-    /// exclusion (its transaction may have lost locks): the shard refuses that.
+    /// A message of a live boot. A node that has left the views is refused by its boot, and a
+    /// primary that stays remains one: so a message of an older view than this worker's is as good
+    /// as one of this view, except requests of a coordinator that has not adopted the exclusion
+    /// (its transaction may have lost locks): the shard refuses those.
     fn on_arrived(&mut self, arrived: Arrived, message: Message) {
         let waits = self.must_wait(&arrived, &message);
         let queue = if waits { &mut self.held } else { &mut self.queue };
@@ -750,7 +751,7 @@ impl Kernel {
         state.shards().filter(moved).collect()
     }
 
-    /// Worker 0 is told something about the control plane.
+    /// Worker 0 gets a message about the control plane.
     fn on_control(
         &mut self,
         now: Time,

@@ -14,7 +14,7 @@ const LINES_MAX: &[(&str, usize)] = &[
     ("crates/client", 35),
     ("crates/disk", 85),
     ("crates/io", 173),
-    ("crates/kernel", 501),
+    ("crates/kernel", 144),
     ("crates/models", 68),
     ("crates/mysql", 34),
     ("crates/protocol", 58),

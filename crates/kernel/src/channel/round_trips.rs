@@ -1,8 +1,10 @@
-//! How long a message to a peer and its acknowledgement take, where that tells of the peer and not of what is queued.
+//! The round-trip time of a message to a peer and its acknowledgement, where it measures the peer
+//! and not the queues.
 //!
-//! A probe is sent at times of its own, whatever else is to be said: who can only ask again when he was answered would ask just when
-//! the peer works. It counts if little was under way before it when the host got it, and little has come from the peer since: the
-//! acknowledgement may have waited behind that. (If it is back soon all the same, the peer is near.)
+//! A probe is sent by the clock, whatever else is sent: a probe sent upon the last acknowledgement
+//! would meet a peer just when it works. It counts if little was under way before it when the host
+//! got it, and little has come from the peer since: the acknowledgement may have waited behind
+//! that. (If it is back soon all the same, the peer is near.)
 
 use std::collections::VecDeque;
 
@@ -39,7 +41,7 @@ impl RoundTrips {
         (self.asked_at, self.sequence, self.handed) = (now, Some(sequence), None);
     }
 
-    /// The host was given everything up to a message, behind so many bytes that are not acknowledged.
+    /// The host was given everything up to a message, behind `queued` unacknowledged bytes.
     pub fn on_handed(&mut self, now: Time, sequence: u64, queued: usize, received_bytes: u64) {
         if self.handed.is_none() && self.sequence.is_some_and(|probe| probe <= sequence) {
             let is_queued = queued > PROBE_QUIET_BYTES;
@@ -62,7 +64,7 @@ impl RoundTrips {
         }
     }
 
-    /// The link has come anew: what is under way may be lost.
+    /// The link is new: messages under way may be lost.
     pub fn on_link_up(&mut self) {
         (self.sequence, self.handed) = (None, None);
     }

@@ -1,4 +1,5 @@
-//! The leader's part in planned changes: who may hand over, when, and for how long others wait for it ([`crate::handover`]).
+//! The leader's part in planned changes: which node may hand over, when, and for how long others
+//! wait for it ([`crate::handover`]).
 
 use protocol::Message;
 use protocol::control::{ControlEntry, ControlState, Group, Handover, HandoverPurpose};
@@ -33,7 +34,7 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// One is made now; the pause behind it is twice the one before, and at most so long.
+    /// A handover begins now; the pause after it is twice the one before, `pause_max` at most.
     fn begin(&mut self, now: Time, pause_max: Time) {
         let pause = HANDOVER_PAUSE_US << self.failed.min(16);
         self.next = now + pause.min(pause_max);
@@ -56,7 +57,7 @@ impl Handovers {
         }
     }
 
-    /// The leader is asked to relieve a node. What it is to propose.
+    /// A node asks the leader to relieve it. Returns the entries to propose.
     pub fn on_ask_leave(
         &mut self,
         node: NodeId,
@@ -145,7 +146,7 @@ impl Handovers {
         Some((ControlEntry::BeginHandover { node, incarnation, purpose }, why))
     }
 
-    /// The views are others than before: who has come back has a moment to settle, and what came to nothing may succeed now.
+    /// The views have changed: a node that came back has a moment to settle, and a handover that failed may succeed now.
     pub fn on_views(&mut self, now: Time) {
         self.leaves = Attempts::default();
         self.shares = Attempts { next: now + SHARE_AFTER_US, failed: 0 };
@@ -181,7 +182,7 @@ fn why_not_lose_copy(node: NodeId, state: &ControlState) -> Option<String> {
              (ALL STATUS shows how far it is)"
         )),
         _ => {
-            // Its records do not end, so nobody hands over meanwhile.
+            // Its records do not end, so no node hands over meanwhile.
             let learner = state.groups.values().find_map(Group::learner)?;
             Some(format!(
                 "node {learner} is being filled: wait until that is done (ALL STATUS shows how far it is)"
@@ -260,7 +261,7 @@ mod tests {
         assert!(given_up(&mut handovers, late + RESEND_INTERVAL_US - 1).is_none(), "just done");
         assert!(is_end(given_up(&mut handovers, late + RESEND_INTERVAL_US), false));
 
-        // Another one leads for a while, and this one again: it begins to wait anew, and does what it is told at once.
+        // Another leader in between: this one begins to wait anew, and serves requests at once.
         handovers.follow();
         let again = late + RESEND_INTERVAL_US + 1;
         assert!(given_up(&mut handovers, again).is_none());

@@ -1,8 +1,9 @@
-//! Who is alive, and who may answer: heartbeats, read leases, and the exclusion of nodes that are silent or cut off (rule R3).
+//! Heartbeats, read leases, and the exclusion of nodes that are silent or cut off (rule R3).
 //!
-//! Every node tells all others at each heartbeat that it lives, and whom it does not hear. The leader answers with a lease:
-//! until four heartbeats after the node *sent* that, by its own clock, it may answer what is read there. Whoever has no lease
-//! holds its answers back ([`crate::participant`]), and so does the sequencer with snapshots.
+//! Every node sends all others a heartbeat, with the nodes that it does not hear. The leader
+//! answers with a lease: until four heartbeats after the node *sent* its own, by its own clock, the
+//! node may answer reads. A node without a lease holds its answers back ([`crate::participant`]),
+//! and a sequencer without one its snapshots.
 //!
 //! ```text
 //!   node      Alive{at}                                    answers reads until at + 4 heartbeats
@@ -10,21 +11,28 @@
 //!   leader          granted now: excludes the node not before now + 4.5 heartbeats
 //! ```
 //!
-//! So when the entry that excludes a node is proposed, the node's last lease is over, whatever became of its messages, and
-//! however long the node or the leader was frozen in between. Half a heartbeat is for clocks that run at different speeds.
-//! A leader answers for those before it, too: it excludes nobody before so long after its election, and it grants nothing unless
-//! it knows that nobody else can have been elected: a quorum has answered heartbeats that it sent less than an election timeout
-//! ago ([`Raft::round_of_quorum`]). Of what a leader before it has committed it knows when an entry of its own term is applied.
+//! So when the entry that excludes a node is proposed, the node's last lease has ended, whatever
+//! happened to its messages, and however long the node or the leader was frozen in between. Half a
+//! heartbeat covers clocks of different speeds. A leader answers for earlier leaders, too: it
+//! excludes no node before that time has passed since its election, and grants no lease unless no
+//! other leader can have been elected: a quorum has answered heartbeats that it sent less than an
+//! election timeout ago ([`Raft::round_of_quorum`]). It knows the entries that an earlier leader
+//! has committed when an entry of its own term is applied.
 //!
-//! A node is *condemned*, and gets no more leases, when the leader has heard nothing of it for four heartbeats, or when it and
-//! another data node, or the leader, do not hear each other: then one of the two must go. The leader never condemns the last active
-//! member of a group, nor one whose heirs it does not hear; and it excludes nobody whose heirs have not said since that they live.
+//! A node is *condemned*, and gets no more leases, when the leader has heard nothing of it for four
+//! heartbeats, or when it and another data node, or the leader, do not hear each other: then one of
+//! the two is excluded. The leader never condemns the last active member of a group, nor a node
+//! whose heirs it does not hear; and it excludes no node whose heirs have not sent a heartbeat
+//! since.
 //!
-//! So is a node that is heard and hangs, as those say that wait for it ([`crate::pace`]); if it says the same of them their link is broken.
-//! And one that is slow for long ([`super::slow`]), if it comes back slow it is let in again only after a pause. A learner counts when it
-//! and all that count have said that they hear each other ([`Leases::is_connected`]).
+//! A node that sends heartbeats and hangs, as its waiting peers report ([`crate::pace`]), is
+//! condemned, too; if it reports the same of them, their link is broken. So is a node that has been
+//! slow for long ([`super::slow`]); if it comes back slow it is admitted only after a pause. A
+//! learner counts when it and all active nodes have reported that they hear each other
+//! ([`Leases::is_connected`]).
 //!
-//! Silence counts only while this node was awake itself: who was frozen has not heard others because of that.
+//! Silence counts only while this node was awake itself: a frozen node has heard no other because
+//! of its own fault.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -59,7 +67,7 @@ pub(super) struct Leases {
     started_at: Time,
     /// Since when this node has no lease that it needs.
     unleased_since: Option<Time>,
-    /// When boots were let in, since this node runs.
+    /// Times at which boots were admitted, since this node runs.
     let_in: BTreeMap<Incarnation, Time>,
     /// When something had come from a node that was not handed out.
     unread: BTreeMap<NodeId, Time>,
@@ -80,11 +88,11 @@ pub(super) struct Leases {
     slow: SlowNodes,
     /// Why each of them gets no lease.
     condemned: BTreeMap<NodeId, String>,
-    /// Of these, who is slow and nothing else.
+    /// Those of them that are only slow.
     condemned_slow: BTreeSet<NodeId>,
 }
 
-/// Which boot said when of whom it has heard nothing.
+/// A boot's last report: its time, and the nodes that the boot does not hear.
 struct Said {
     boot: Incarnation,
     at: Time,
@@ -115,7 +123,7 @@ impl Leases {
         }
         self.ticked_at = context.now;
         let node = context.node;
-        // From when it is missed, not from when it ended: nobody could ask for one who was frozen, or needed none.
+        // From when the lease is missed, not from when it ended: a node that was frozen, or needed none, could not ask.
         self.unleased_since = match node.has_lease(context.now) {
             true => None,
             false => Some(self.unleased_since.unwrap_or(context.now)),
@@ -196,8 +204,8 @@ impl Leases {
         node == here || said.is_some_and(|said| !said.unheard.contains(&here))
     }
 
-    /// The leader's part of a tick, behind Raft's own: who gets no leases, and this node's own one. Returns who is to be excluded
-    /// now, and why.
+    /// The leader's part of a tick, behind Raft's own: the nodes that get no leases, and this
+    /// node's own lease. Returns the nodes to exclude now, with the reasons.
     pub fn lead(
         &mut self,
         raft: &Raft,
@@ -271,15 +279,17 @@ impl Leases {
         &self.slow
     }
 
-    /// Another boot of the node is let in. It has as much time as if it had a lease.
+    /// Another boot of the node is admitted. It has as much time as if it had a lease.
     pub fn on_registered(&mut self, node: NodeId, incarnation: Incarnation, now: Time) {
         self.granted.insert(incarnation, now);
         self.let_in.insert(incarnation, now);
         self.slow.on_registered(node, now);
     }
-    /// Have it and all that count said that they hear each other, since it was let in? Until then a learner does not count: it would be
-    /// excluded soon after, and with a node that counts transactions are lost; again and again, as long as a link is broken. Of who is
-    /// silent altogether nothing is expected: the last of its group is not excluded, and may not come back for long.
+    /// Whether the node and all active nodes have reported, since it was admitted, that they hear
+    /// each other. Until then a learner does not count: it would be excluded soon after, and the
+    /// exclusion of an active node costs transactions; again and again, until a broken link is
+    /// mended. No report is expected of a node that is silent altogether: the last of its group is
+    /// not excluded, and may not come back for long.
     pub fn is_connected(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
         let (here, let_in) = (context.address.node, self.let_in_at(node, state));
         let says_so = |said: &Said, to| let_in <= said.at && !said.unheard.contains(&to);
@@ -292,11 +302,11 @@ impl Leases {
         let mut others = heard.chain([here]).filter(|other| *other != node);
         others.all(|other| hears(other, node) && hears(node, other))
     }
-    /// Does this leader take somebody for dead?
+    /// Whether this leader has condemned a node.
     pub fn condemns(&self) -> bool {
         !self.condemned.is_empty()
     }
-    /// Returns how long the node is not let in again, in microseconds.
+    /// Returns the time for which the node is not admitted again, in microseconds.
     pub fn on_proposed(
         &mut self,
         node: NodeId,
@@ -378,8 +388,9 @@ impl Leases {
         self.said.get(&node).filter(|said| state.incarnations.get(&node) == Some(&said.boot))
     }
 
-    /// Has the leader heard nothing of it, or not how it is, for too long? Who was let in a while ago, or has not been looked for
-    /// for long, may still be on its way to connect.
+    /// Whether the leader has received no heartbeat of the node, or no report of its state, for too
+    /// long. A node that was admitted a while ago, or that the leader has not watched for long, may
+    /// still be connecting.
     fn is_missing(&self, node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
         let is_new = self.is_new(node, state, context);
         match self.said_by(node, state) {
@@ -400,7 +411,7 @@ impl Leases {
         context.now < let_in.max(self.started_at) + CONNECTED_AFTER_US
     }
 
-    /// When the node was let in, or 0 for before this one began.
+    /// The time at which the node was admitted, or 0 for before this one began.
     fn let_in_at(&self, node: NodeId, state: &ControlState) -> Time {
         let boot = state.incarnations.get(&node);
         boot.and_then(|boot| self.let_in.get(boot)).copied().unwrap_or(0)
@@ -430,7 +441,7 @@ impl Leases {
         for node in heard.iter().copied().chain([here]) {
             let Some(said) = self.said_by(node, state) else { continue };
             for other in &said.unheard {
-                // What was said before one of them was let in is about the boot before, or was said as a stranger.
+                // A report from before one of them was admitted is about the boot before, or from a stranger.
                 let is_new = [node, *other].iter().any(|node| {
                     self.is_new(*node, state, context) || said.at < self.let_in_at(*node, state)
                 });
@@ -463,7 +474,7 @@ impl Leases {
         (condemned, slow_nodes)
     }
 
-    /// Looks who is slow, by what those say that are heard and have their connections.
+    /// Finds slow nodes, by the reports of nodes that are heard and connected.
     fn watch_slow(&mut self, state: &ControlState, context: &mut Context<'_>) {
         let (here, now, heartbeat) =
             (context.address.node, context.now, context.node.heartbeat_us());
@@ -520,7 +531,7 @@ impl Leases {
         let both = says.iter().filter(|pair| is_mutual(pair));
         let both = both.filter(|(a, b)| matters(a) && matters(b));
         let broken = both.map(|(a, b)| (*a.min(b), *a.max(b))).collect();
-        // Who says it of several that nobody else says it of speaks of itself. A learner, or a node without rows, waits for nobody.
+        // A node that alone reports several others reports its own fault. Learners, and nodes without rows, wait for no peer.
         let says_of = |node: NodeId| says.iter().filter(|(from, _)| *from == node).count();
         let said_of = |node: NodeId| says.iter().filter(|(_, late)| *late == node).count();
         let is_believed = |pair: &&(NodeId, NodeId)| {
@@ -544,7 +555,7 @@ fn heard_at(node: NodeId, context: &Context<'_>) -> Time {
     if is_another { 0 } else { context.node.heard_at(node) }
 }
 
-/// Has another boot of the node come, whatever the state says? So that one is over, and is nobody's heir.
+/// Whether another boot of the node has come, whatever the state has: the earlier boot is over, and is no heir.
 pub fn is_replaced(node: NodeId, state: &ControlState, context: &Context<'_>) -> bool {
     let first = Address { node, worker: WorkerId(0) };
     let there = match node == context.address.node {
@@ -563,7 +574,7 @@ struct Hanging {
     nodes: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// Condemns these nodes, one of a group at a time, if somebody takes its place who is fit for that.
+/// Condemns these nodes, one of a group at a time, if a fit member takes its place.
 fn condemn_one_of_a_group(
     reasons: BTreeMap<NodeId, String>,
     unfit: &[NodeId],
@@ -612,7 +623,7 @@ fn worst(
     going.max_by_key(weight)
 }
 
-/// May the data node be excluded, and is somebody heard who takes its place?
+/// Whether the data node may be excluded, and a node that takes its place is heard.
 fn may_go(
     node: NodeId,
     state: &ControlState,

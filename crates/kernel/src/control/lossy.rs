@@ -1,14 +1,18 @@
 //! A cluster restart that begins with less than the last members had, because the operator says so (`--lossy`).
 //!
-//! When the last member of a group is gone for good no restart is possible that loses nothing ([`super::restart`]). An earlier member,
-//! which was excluded before, may have come back with its older disk: with that the cluster can begin, whole transactions up to one
-//! timestamp, and what was committed later is lost. Nobody but the operator can know that there is nothing better to wait for, so a
-//! voter does it only where it was started with that option, once, and never where the strict way is possible.
+//! When the last member of a group is gone for good no restart without loss is possible
+//! ([`super::restart`]). An earlier member, which was excluded before, may have come back with its
+//! older disk: with that the cluster can begin, with whole transactions up to one timestamp, and
+//! later commits are lost. Only the operator can know that there is no better disk to wait for, so
+//! a voter does it only where it was started with that option, once, and never where the strict way
+//! is possible.
 //!
-//! What the disk of an earlier member may be begun with is less than what it is closed at. A node that was excluded and did not know it
-//! may have closed its logs for a checkpoint behind records of its own that were never decided; another node may have closed the others
-//! for the same one, and a disk on which a replica was being filled may have half of its rows. So only checkpoints count that the disk
-//! itself says were done while its node was a member ([`crate::checkpoint`]): to there it has what all others have.
+//! The disk of an earlier member may be closed at a timestamp that it must not begin with. A node
+//! that was excluded and did not know it may have closed its logs for a checkpoint behind records
+//! of its own that were never decided; another node may have closed the others for the same
+//! checkpoint, and a disk on which a replica was being filled may have half of its rows. So only
+//! checkpoints count that the disk itself marks as done while its node was a member
+//! ([`crate::checkpoint`]): up to there it has everything that the others have.
 //!
 //! The schema is the newest all the same, for the voters have it: tables that were made later are empty, and those that were dropped or
 //! emptied since stay so. A unique key that a table has got later would lack the entries of all its rows: then it is refused.
@@ -96,7 +100,7 @@ impl Restarts {
                 found.nodes_have(),
                 found.at
             ),
-            // Not at once: nobody is to lose what comes a moment later.
+            // Not at once: a disk with more may come a moment later.
             Ok(found) if RESTART_WAIT_US <= waited => format!(
                 "; or start the voters with --lossy to begin with what node {} up to {:?}, and lose what was committed later",
                 found.nodes_have(),

@@ -7,11 +7,13 @@
 //! Schema changes are paced by adoption (rule R27): the leader proposes the next one only when every data node has adopted the
 //! last, so at most two neighbouring versions of a table are ever in use.
 //!
-//! A voter writes its log to its host's [`Journal`](crate::Journal) before it says anything that rests on it (rule R24), and goes on
-//! from there when it starts again. One that has lost it has forgotten its votes: nobody listens to it as a voter (rule R5).
+//! A voter writes its log to its host's [`Journal`](crate::Journal) before it sends anything that
+//! rests on it (rule R24), and continues from there when it starts again. A voter that has lost its
+//! journal has forgotten its votes: no node counts it as a voter (rule R5).
 //!
-//! A node that starts again is another boot. Its directory tells that the boot before is over, since one process at a time
-//! has it; that is excluded first, then the new one is let in, as a learner if it is to hold rows.
+//! A node that starts again is another boot. Its directory proves that the boot before is over,
+//! since one process at a time has it; that boot is excluded first, then the new one is admitted,
+//! as a learner if it is to hold rows.
 
 mod handover;
 pub(crate) mod lease;
@@ -65,7 +67,7 @@ pub struct Control {
     dead_next: Time,
     /// How often they were told, of those that are there now.
     dead_told: u32,
-    /// What was said of whom, to be said once.
+    /// Messages logged of each node, so that each is logged once.
     told: BTreeSet<(NodeId, &'static str)>,
 
     // The leader's; others keep what they hear, in case they become it.
@@ -76,8 +78,8 @@ pub struct Control {
     proposed: u32,
     /// Answers owed: (requester, sequence) by the version that all must have adopted.
     answers: Vec<(Address, u64, SchemaVersion)>,
-    /// Where the voters kept their votes by the log that this one had when it started: its state says so only when it hears what of
-    /// that is committed, and before that it may elect somebody.
+    /// The homes of the voters by the log that this one had when it started: the state names them
+    /// only when a leader reports which entries are committed, and before that this voter may vote.
     homes_known: BTreeMap<NodeId, Home>,
     /// The term in which the others have got the state of this leader.
     copied_in_term: u64,
@@ -145,7 +147,7 @@ impl Control {
         self.raft.as_ref().is_some_and(Raft::is_leader)
     }
 
-    /// And has it applied all that was decided before its term? Who has not does not know who is there, and what of.
+    /// And has applied every entry from before its term: before that it does not know the members and their states.
     fn is_current_leader(&self) -> bool {
         self.raft.as_ref().is_some_and(Raft::is_current_leader)
     }
@@ -155,7 +157,7 @@ impl Control {
         self.is_leader() && self.leases.condemns()
     }
 
-    /// The nodes that it does not let in yet, as the leader, because they were slow again and again; and for how long, in microseconds.
+    /// The nodes that the leader does not admit yet because they were slow repeatedly; and the rest of the pause, in microseconds.
     pub(crate) fn puts_off(&self, now: Time) -> Vec<(NodeId, Time)> {
         let paused = self.leases.slow().paused(now);
         paused.filter(|_| self.is_leader()).collect()
@@ -303,8 +305,9 @@ impl Control {
         }
     }
 
-    /// If the dead led the control plane, nobody need wait for an election's timeout. The first of the voters that are left stands
-    /// for it, again and again at longer intervals: the others may hear of the death later.
+    /// If the dead node led the control plane, the election need not wait for a timeout. The first
+    /// of the remaining voters campaigns at once, and repeatedly at longer intervals: the others
+    /// may learn of the death later.
     fn succeed_dead_leader(&mut self, context: &Context<'_>) {
         let Some(raft) = &mut self.raft else { return };
         let voters = context.node.config.voters();
@@ -407,13 +410,13 @@ impl Control {
             }
         }
         for (node, incarnation) in counting {
-            // Of others it is said again.
+            // The other reports are sent again.
             self.ready.clear();
             self.propose(&ControlEntry::PromoteNode { node, incarnation }, context);
         }
     }
 
-    /// Asks to be let in until this boot finds itself in the state.
+    /// Asks for admission until this boot finds itself in the state.
     fn register(&mut self, context: &mut Context<'_>) {
         let here = context.address.node;
         let is_in = self.state.incarnations.get(&here) == Some(&context.node.incarnation);
@@ -433,7 +436,7 @@ impl Control {
         }
         self.register_next = context.now + RESEND_INTERVAL_US;
         self.registered_as = loaded;
-        // That says whom this node hears: a leader that it does not hear does not let it in.
+        // It names the nodes that this one hears: a leader that it does not hear does not admit it.
         self.leases.send_alive(context);
         let message = RegisterNode {
             config_digest: self.config_digest,
@@ -523,7 +526,7 @@ impl Control {
         context.send(Address { node, worker: WorkerId(0) }, Message::LoadRows(message));
     }
 
-    /// The control state may be on its way: it is asked for again with the next registration.
+    /// The control state may be on its way: the next registration requests it again.
     fn on_load_rows(&mut self, message: &LoadRows, context: &mut Context<'_>) {
         let is_for_us = message.incarnation == context.node.incarnation;
         if is_for_us
@@ -534,7 +537,7 @@ impl Control {
         }
     }
 
-    /// Is somebody there who has the rows that the node had, if it had any?
+    /// Whether a live node has the rows that this node had, if it had any.
     fn has_heir(&self, node: NodeId, context: &Context<'_>) -> bool {
         let group = self.state.group_of_node(node).map(|group| self.state.group(group));
         let Some(group) = group.filter(|group| group.active().any(|active| active == node)) else {
@@ -635,7 +638,7 @@ impl Control {
             Ok(state) if state.applied > self.state.applied => {
                 let here = context.address.node;
                 if self.raft.is_some() && state.voter_homes.get(&here) == Some(&context.node.home) {
-                    // Meant for the one who was here with another directory: this one has its votes.
+                    // Meant for the voter of another directory: this one has its own votes.
                     return false;
                 }
                 (self.raft, self.writing) = (None, None);
@@ -650,7 +653,7 @@ impl Control {
         }
     }
 
-    /// What the leader does by itself: answer changes that are adopted, remove what was dropped, propose the next change.
+    /// The leader's own work: answer adopted changes, remove dropped objects, propose the next change.
     fn lead(&mut self, context: &mut Context<'_>) {
         if !self.is_leader() {
             self.queue.clear();
@@ -660,7 +663,7 @@ impl Control {
         }
         let is_new = self.raft.as_ref().map(Raft::term) != Some(self.copied_in_term);
         if is_new && self.state.applied > 0 {
-            // The leader before may have died with what it was about to send.
+            // The leader before may have died before it sent these.
             self.send_copies(context);
         }
         if !self.is_current_leader() {
@@ -684,7 +687,7 @@ impl Control {
             matches!(message.change, SchemaChange::Withdraw)
         };
         if let Some(place) = self.queue.iter().position(is_withdrawn) {
-            // That changes no definition: it waits for nobody.
+            // That changes no definition: it waits for no adoption.
             let (requester, message) = self.queue.remove(place).expect("just found");
             return self.propose_change(requester, message, context);
         }
@@ -762,7 +765,7 @@ impl Control {
         is_taken
     }
 
-    /// Sends what Raft wants sent and applies what it has committed. True when the state is newer.
+    /// Sends Raft's messages and applies its committed entries. True when the state is newer.
     fn drive_raft(&mut self, context: &mut Context<'_>) -> bool {
         let before = self.state.applied;
         while let Some(ready) = self.next_ready(context) {
@@ -903,7 +906,7 @@ impl Control {
         }
         for (node, boot) in before {
             if self.state.is_over(*boot) {
-                // What its next boot has adopted, and what it asks for, that will say.
+                // Its next boot will report what it has adopted, and repeat its requests.
                 self.leases.on_applied(*boot);
                 self.nodes_adopted.remove(node);
                 self.queue.retain(|(requester, _)| requester.node != *node);
@@ -946,7 +949,7 @@ fn send_raft(messages: Vec<(u64, Vec<u8>)>, context: &mut Context<'_>) {
         let node = NodeId(u16::try_from(to).expect("voters are node ids"));
         let address = Address { node, worker: WorkerId(0) };
         if context.is_half_full(address, true) {
-            // A voter that is away for days would hold up all who write in the end. Raft asks again when it is back.
+            // Messages for a voter that is away for days would hold up all writers in the end. Raft asks again when it is back.
             continue;
         }
         let message = RaftMessage { home: context.node.home, payload: Bytes(payload) };
@@ -965,7 +968,7 @@ fn restore(records: &[Vec<u8>]) -> RaftRestored {
     restored
 }
 
-/// The state in a snapshot. Its configuration is this node's: whoever has another one is not let in.
+/// The state in a snapshot. Its configuration is this node's: a node with another one is not admitted.
 fn state_of(snapshot: &RaftSnapshot, node: &NodeShared) -> ControlState {
     let state = ControlState::from_bytes(&snapshot.data).expect("a voter of this cluster made it");
     ControlState { config: node.config.clone(), ..state }

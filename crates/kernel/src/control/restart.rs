@@ -1,21 +1,25 @@
 //! Cluster restart, as the leader of the control plane decides it (rules.md#checkpoints; rule R9).
 //!
-//! When nobody is left of a group that had its rows, they are on disks only. The nodes that come back say what their disks could begin
-//! with: timestamps at which all their logs are closed. The cluster begins with the newest that, in each group, some member of the last
-//! view has. Only those can have it: without the disk of a member no checkpoint was done that anybody was told of.
+//! When no member of a group that had its rows is left, only disks have them. The nodes that come
+//! back report the timestamps that their disks could begin with: those at which all their logs are
+//! closed. The cluster begins with the newest one that, in each group, some member of the last view
+//! has. Only these can have it: no checkpoint that a client was acknowledged for was done without
+//! the disk of a member.
 //!
 //! | of a group's last members                      | then                                                              |
 //! |------------------------------------------------|-------------------------------------------------------------------|
 //! | some live                                      | it needs no restart; if another one does, they begin again too     |
-//! | all are gone, and none has come back           | it is waited for, and said for whom                                |
+//! | all are gone, and none has come back           | the leader waits for one, and logs for which                       |
 //! | some have come back, and their disks fit       | after a while for the others, they are the members of the restart  |
-//! | those that have come back hold nothing that fits | it is waited for the others, and said what is missing            |
-//! | a restart is begun, and all that it has of them have come back with nothing | another one, with all that there were before it |
+//! | those that have come back hold nothing that fits | the leader waits for the others, and logs which rows are missing |
+//! | a restart is begun, and all of its members have come back with nothing | another one begins, with all members before it |
 //!
-//! Disks may be found damaged while they are loaded. Those of members that the restart has begun without may have less of what was
-//! committed last, but a global checkpoint was done for nothing that they lack, and nobody has been served since.
+//! Disks may be found damaged while they are loaded. The disks of members that the restart has
+//! begun without may lack the last commits, but no global checkpoint was done for anything that
+//! they lack, and no client has been served since.
 //!
-//! Where it is waited for somebody who is gone for good, the operator may have it begin with less ([`super::lossy`]).
+//! Where the leader waits for a node that is gone for good, the operator may have the cluster begin
+//! with less ([`super::lossy`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +36,7 @@ use crate::node::Mutation;
 use crate::outbox::ProcessEnd;
 use crate::worker::{Context, Time};
 
-/// Who has not said for so long that it is there is not.
+/// A node that has not registered for this time is not there.
 const RETURNED_US: Time = 10 * RESEND_INTERVAL_US;
 
 #[derive(Default)]
@@ -41,7 +45,7 @@ pub struct Restarts {
     pub(super) returned: BTreeMap<NodeId, Returned>,
     /// Since when a restart could be begun.
     possible_since: Option<Time>,
-    /// Since when somebody has been back, and none could be begun that loses nothing.
+    /// Since when some node has been back, and no lossless restart could be begun.
     pub(super) waits_since: Option<Time>,
     /// Since when a member of a restart has been gone that has not come back.
     gone_since: Option<Time>,
@@ -55,7 +59,7 @@ pub struct Restarts {
     load_ended: Option<Time>,
     loaded_told_next: Time,
     live_told_next: Time,
-    /// What was said last of what it waits for.
+    /// The last logged reason of waiting.
     told: String,
 }
 
@@ -69,7 +73,7 @@ pub(super) struct Returned {
 /// Those whose disks a restart may begin with, of each group.
 struct LastMembers {
     of_groups: BTreeMap<GroupId, Vec<Member>>,
-    /// The restart that was begun cannot go on with its members: they are all that there were before it.
+    /// The restart under way cannot continue with its members: they are all members from before it.
     begins_again: bool,
 }
 
@@ -80,7 +84,7 @@ impl LastMembers {
 }
 
 impl Restarts {
-    /// A boot asks to be let in.
+    /// A boot asks for admission.
     pub fn on_register(
         &mut self,
         node: NodeId,
@@ -117,7 +121,7 @@ impl Restarts {
         returned.filter(|returned| returned.incarnation != member.incarnation)
     }
 
-    /// Is nobody left of some group, or of the members of a restart? Then nobody is let in who would have to be filled.
+    /// Whether no member of some group, or of a restart, is left. Then no node is admitted that would have to be filled.
     pub fn is_needed(&self, state: &ControlState, leases: &Leases, context: &Context<'_>) -> bool {
         let is_gone = |member: &Member| self.is_gone(member, state, leases, context);
         let mut groups = state.groups.values();
@@ -135,7 +139,7 @@ impl Restarts {
         context: &mut Context<'_>,
     ) -> Option<(ControlEntry, String)> {
         let now = context.now;
-        // One that has been let in since is none that a restart could begin with: it has its rows, or loads them.
+        // A restart cannot begin with a node that was admitted since: it has its rows, or loads them.
         let is_in = |boot: Incarnation| state.incarnations.values().any(|one| *one == boot);
         self.returned.retain(|_, returned| {
             now < returned.heard + RETURNED_US
@@ -171,7 +175,7 @@ impl Restarts {
         }
     }
 
-    /// Says what it waits for, once.
+    /// Logs the reason of waiting, once.
     pub(super) fn tell_waiting(&mut self, why_not: String, context: &mut Context<'_>) {
         if self.told != why_not {
             context.outbox.log.push(format!("the cluster cannot start again yet: {why_not}"));
@@ -333,7 +337,7 @@ impl Restarts {
         })
     }
 
-    /// The newest that each group has a disk for; or for what it is waited.
+    /// The newest timestamp that each group has a disk for; or the reason of waiting.
     fn newest_point(
         &self,
         last: &LastMembers,
@@ -341,7 +345,7 @@ impl Restarts {
         state: &ControlState,
         context: &Context<'_>,
     ) -> Result<Timestamp, String> {
-        // One that is only silent may be about to say that it lives: nobody who loads begins anew for it, for a while.
+        // A silent member may still report that it lives: for a while no loading node begins anew because of it.
         let is_live = |member: &Member| live.contains(member);
         let is_waited_for =
             self.gone_since.is_some_and(|gone| context.now < gone + LOADING_WAIT_US);
@@ -433,7 +437,7 @@ impl Restarts {
             let message = RowsLoaded { incarnation, begun: restart.begun, loaded, lost_first };
             for node in context.node.config.voters() {
                 let to = Address { node, worker: WorkerId(0) };
-                // The leader may be one that is let in when the restart is done; for one that is away it would pile up.
+                // The leader may be a node that is admitted after the restart; for one that is away messages would pile up.
                 if !context.is_half_full(to, true) {
                     context.send(to, Message::RowsLoaded(message.clone()));
                 }
@@ -451,7 +455,7 @@ pub(super) fn members_before(state: &ControlState) -> impl Iterator<Item = &Memb
     })
 }
 
-/// Is it the boot of the directory that the node had when it was let in first?
+/// Whether it is a boot of the directory that the node had at its first admission.
 pub(super) fn is_home(node: NodeId, returned: &Returned, state: &ControlState) -> bool {
     state.homes.get(&node) == Some(&returned.home)
 }

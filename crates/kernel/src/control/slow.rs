@@ -1,7 +1,8 @@
-//! Who is slow (rule R22): far from every other node, while others are near each other.
+//! Slow nodes (rule R22): far from every other node, while the others are near each other.
 //!
-//! A node is as far away as the nearest other one finds it, or finds that one: so who is busy himself, or behind a bad cable with one of
-//! them, does not make others slow. Where it is twice as far to everybody, nobody is.
+//! The distance of a node is the smaller one that it and its nearest node measure: a node that is
+//! busy itself, or behind a bad cable to one of the others, does not make others slow. Where all
+//! nodes are twice as far apart, none is slow.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ impl std::fmt::Display for Distance {
     }
 }
 
-/// The nodes that are slow. `said`: how far the second is away, as the first finds. Nobody is slow who is nearer than his `floor`.
+/// The slow nodes. `said`: the distance of the second node, as the first measures it. A node nearer than its `floor` is not slow.
 fn slow(
     said: &BTreeMap<(NodeId, NodeId), Time>,
     floor: impl Fn(NodeId) -> Time,
@@ -47,7 +48,7 @@ fn slow(
         let others = nearest.iter().filter(|(other, _)| **other != node);
         let mut others: Vec<Time> = others.map(|(_, takes)| *takes).collect();
         others.sort_unstable();
-        // Of two nodes nobody can say which is slow.
+        // Of two nodes either may be the slow one.
         let others = *others.get(others.len() / 2).filter(|_| others.len() >= 2)?;
         Some(Distance { own: nearest[&node], others })
     };
@@ -74,7 +75,7 @@ struct Slow {
 }
 
 impl SlowNodes {
-    /// Another leader said who is slow until now.
+    /// Another leader has judged until now.
     pub fn clear(&mut self) {
         self.slow.clear();
     }
@@ -106,7 +107,7 @@ impl SlowNodes {
             let since = since.unwrap_or(now).max(awake_since);
             self.slow.insert(node, Slow { since, seen: now, distance });
         }
-        // Those of whom nobody else says anything now: each of the others may have been busy a moment ago.
+        // Nodes of which no other node reports anything now: each of the others may have been busy a moment ago.
         let is_open = |node: NodeId, slow: &Slow| {
             let is_spoken_of = said.keys().any(|(_, to)| *to == node);
             !is_spoken_of && now < slow.seen + PROBES_COUNT_HEARTBEATS * heartbeat
@@ -129,17 +130,17 @@ impl SlowNodes {
         long.map(|(node, slow)| (*node, format!("it is slow: {}", slow.distance))).collect()
     }
 
-    /// Its exclusion is proposed, because it is slow. Returns how long it is not let in then, in microseconds.
+    /// Its exclusion is proposed, because it is slow. Returns the time before it is admitted again, in microseconds.
     pub fn on_proposed(&mut self, node: NodeId, heartbeat: Time, now: Time) -> Time {
         self.pauses.on_excluded(node, SLOW_AGAIN_US.max(4 * SLOW_HEARTBEATS * heartbeat), now)
     }
 
-    /// Another boot is let in: it has not been seen yet.
+    /// Another boot is admitted: it has not been measured yet.
     pub fn on_registered(&mut self, node: NodeId, now: Time) {
         self.slow.remove(&node);
         self.pauses.on_registered(node, now);
     }
-    /// How long the node is not to be let in yet.
+    /// The rest of the node's pause before its admission.
     pub fn pause(&self, node: NodeId, now: Time) -> Time {
         self.pauses.left(node, now)
     }
@@ -149,7 +150,7 @@ impl SlowNodes {
     }
 }
 
-/// Nodes that were excluded because they were slow: another boot may be no faster, and each time it is let in others wait for it.
+/// Nodes that were excluded because they were slow: another boot may be no faster, and others wait for it after each admission.
 #[derive(Default)]
 struct Pauses(BTreeMap<NodeId, Pause>);
 
@@ -160,7 +161,7 @@ struct Pause {
 }
 
 impl Pauses {
-    /// How long it has to wait: not at all the first time within so long.
+    /// The pause: none the first time within `again_us`.
     fn on_excluded(&mut self, node: NodeId, again_us: Time, now: Time) -> Time {
         let before = self.0.get(&node).filter(|before| now < before.until + again_us);
         let times = before.map_or(0, |before| before.times) + 1;
@@ -193,7 +194,7 @@ mod tests {
         slow(&said.collect(), |_| 50).into_keys().map(|node| node.0).collect()
     }
 
-    /// Far from everybody, while others are near: from one of them, or as far as all are, or with nobody to compare is not slow.
+    /// Far from all others, while these are near each other: far from one of them, as far as all are, or without others is not slow.
     #[test]
     fn far_from_everybody() {
         assert_eq!(slow_of(&[(1, 2, 1), (1, 3, 100), (2, 3, 90), (3, 1, 80), (3, 2, 120)]), [3]);
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(slow_of(&five), [4, 5], "two of five");
     }
 
-    /// Once is no reason to wait, again soon is one; whoever was let in does not wait any more.
+    /// One exclusion causes no pause, a second one soon after does; an admitted node has none left.
     #[test]
     fn pauses_double() {
         let mut pauses = Pauses::default();

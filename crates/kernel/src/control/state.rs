@@ -13,7 +13,7 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
         ControlEntry::RegisterNode { node, incarnation, home, has_rows } => {
             // A node that is there already keeps its boot: another one is not the member that the view names (rule R5).
             let is_free = !state.incarnations.contains_key(node) && !state.is_over(*incarnation);
-            // Rows come from its members' disks: others are let in when it is done.
+            // Rows come from its members' disks: other nodes are admitted when it is done.
             let is_restarting = state.restart.is_some();
             if let Some(config) = state.config.node(*node)
                 && is_free
@@ -62,7 +62,7 @@ pub(crate) fn apply(state: &mut ControlState, entry: &ControlEntry) -> Option<Co
             None
         }
         ControlEntry::ExcludeNode { node, incarnation } => {
-            // Two may have proposed it, or the view may have changed since: what is not so any more does nothing.
+            // Two nodes may have proposed it, or the view may have changed since: an outdated entry has no effect.
             if state.may_exclude(*node, *incarnation) {
                 exclude(state, *node, *incarnation);
             }
@@ -166,7 +166,7 @@ fn begin_restart(
             let last = state.groups.values().flat_map(super::restart::active).cloned().collect();
             (sequencer.epoch, state.lineage, is_clean, is_lossy, last)
         }
-        // One that was begun and not ended: nobody was served since, and what the first one knew stays true if it begins with the same.
+        // A restart that was begun and not ended: no client was served since, and its knowledge holds if the next begins the same way.
         (None, Some(restart)) => {
             let is_clean = restart.is_clean && restart.at == at;
             let is_lossy = is_lossy || restart.is_lossy;
@@ -216,7 +216,7 @@ pub(super) fn configured_group(state: &ControlState, node: NodeId) -> GroupId {
     GroupId(u16::try_from(index).expect("at most 4096 groups"))
 }
 
-/// The data node comes back: it is told what happens in its group, and counts for nothing yet.
+/// The data node comes back: it gets the records of its group, and counts for nothing yet.
 fn learn(state: &mut ControlState, node: NodeId, incarnation: Incarnation, has_rows: bool) {
     let id = configured_group(state, node);
     state.handover = None;
@@ -240,9 +240,10 @@ fn promote(state: &mut ControlState, node: NodeId) {
     });
 }
 
-/// Takes a node out of its group's view: every bucket keeps its shard, and the others lead what it led. The views of all
-/// groups are one higher: locks are gone with an active member, so what a coordinator that has not heard of it does next, wherever
-/// that is, must not be done. (After a handover that is nothing.)
+/// Takes a node out of its group's view: every bucket keeps its shard, and other members lead the
+/// node's shards. The views of all groups are one higher: locks are lost with an active member, so
+/// the next request of a coordinator that has not adopted this must not be done, on any shard.
+/// (After a handover no locks are lost.)
 fn exclude(state: &mut ControlState, node: NodeId, incarnation: Incarnation) {
     state.excluded.insert(incarnation, node);
     state.incarnations.remove(&node);

@@ -1,6 +1,6 @@
 //! Ending a transaction with COMMIT (rules.md#commit).
 //!
-//! | shards written  | what is sent                                                                             |
+//! | shards written  | messages                                                                                 |
 //! |-----------------|------------------------------------------------------------------------------------------|
 //! | none            | nothing                                                                                  |
 //! | one             | Commit to its primary                                                                    |
@@ -281,7 +281,7 @@ impl Coordinator {
     }
 }
 
-/// Must the disks hold what is written before its session hears that it is committed?
+/// Whether the disks must hold the writes before the commit is acknowledged.
 fn waits_for_disks(durability: Option<Durability>, context: &Context<'_>) -> bool {
     match durability.unwrap_or(context.node.config.durability) {
         Durability::Memory => false,

@@ -62,11 +62,11 @@ struct Session {
     pending: Option<Pending>,
     /// The session is gone; its transaction is rolled back when the request in flight is done.
     closing: bool,
-    /// Its transaction was lost with a node while nothing was asked; the next request is told.
+    /// Its transaction was lost with a node between two requests; the next request is refused for it.
     has_lost: bool,
     /// When its commits are told, if it has said so.
     durability: Option<Durability>,
-    /// It is none of a client's: a commit that goes on without the one who asked for it.
+    /// Not a client's session: a commit that continues without its client.
     goes_on_alone: Option<TransactionId>,
 }
 
@@ -145,13 +145,13 @@ enum Phase {
         min_commit: Timestamp,
         epoch_max: u16,
     },
-    /// The only shard written to, or the home of a prepared transaction, is asked to commit.
+    /// Waits for the commit of the only shard written to, or of the home of a prepared transaction.
     Committing {
         participants: Vec<ShardId>,
     },
     /// This node, the only backup, must hold the record.
     Held(LogPosition),
-    /// The new primary of the shard that was asked to commit is asked whether the old one did.
+    /// Waits for the new primary's answer whether the old one had committed.
     Asking {
         participants: Vec<ShardId>,
     },
@@ -405,7 +405,7 @@ impl Coordinator {
         let has_ended = self.sessions.values().all(|session| {
             let asks = session.pending.as_ref().map(|pending| &pending.phase);
             let has_begun = session.transaction.as_ref().is_some_and(|t| !t.shards.is_empty());
-            // What waits for disks has ended, but for who is to be told.
+            // A transaction that waits for disks has ended, but for the answer to its client.
             matches!(asks, None | Some(Phase::Schema | Phase::Durable(..))) && !has_begun
         });
         if has_ended {
@@ -439,7 +439,7 @@ impl Coordinator {
         self.request_last
     }
 
-    /// The session a shard's answer is for, unless nobody waits for that shard's answer any more.
+    /// The session that waits for a shard's answer, if one still does.
     fn session_of(&mut self, request: u64, shard: ShardId) -> Option<SessionId> {
         let session = *self.requests.get(&request)?;
         let pending = self.sessions.get_mut(&session)?.pending.as_mut()?;

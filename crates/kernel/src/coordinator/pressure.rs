@@ -1,10 +1,12 @@
 //! Back-pressure: no new writes while a peer, or the disk of an active node, does not keep up (rule R22), or no global
 //! checkpoint gets done; and no new transactions while shards are handed over.
 //!
-//! What a channel keeps for a peer that does not acknowledge is memory of this node, and what waits for a disk is memory of the
-//! disk's node; what no checkpoint holds is lost with the power. Transactions that begin to write or lock, at first or behind reads,
-//! would add to it, so they wait, in the order they came, until that has drained. What holds locks goes on, because its end frees
-//! them; that adds a transaction a session at most. Plain reads go on.
+//! Data that a channel keeps for a peer that does not acknowledge is memory of this node, and
+//! records that wait for a disk are memory of the disk's node; commits that no checkpoint holds are
+//! lost with the power. Transactions that begin to write or lock, at first or behind reads, would
+//! add to these, so they wait, in the order they came, until the backlog has drained. Transactions
+//! that hold locks continue, because their end frees the locks; that adds a transaction per session
+//! at most. Plain reads continue.
 
 use std::collections::VecDeque;
 
@@ -44,9 +46,10 @@ impl HeldBack {
 }
 
 impl Coordinator {
-    /// Would the batch begin what must not begin now? While shards are handed over, that is all but what goes on with locks or
-    /// writes: also reads, as who is to answer them changes. Else it would add to what piles up; who comes while others are held
-    /// back queues behind them.
+    /// Whether the batch would begin a transaction that must not begin now. While shards are handed
+    /// over, that is every batch but those of transactions with locks or writes: also reads,
+    /// because their replica changes. Otherwise it is a batch that would add to the backlog; while
+    /// others are held back it queues behind them.
     pub(super) fn must_wait(
         &self,
         session: SessionId,
@@ -93,7 +96,7 @@ impl Coordinator {
         waits
     }
 
-    /// Begins what was held back, as far as there is room again.
+    /// Begins batches that were held back, as far as there is room again.
     pub(super) fn begin_held_back(&mut self, context: &mut Context<'_>) {
         if is_handing_over(context) {
             return;

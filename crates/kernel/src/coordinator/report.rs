@@ -41,7 +41,7 @@ impl Coordinator {
         report
     }
 
-    /// Remembers who is being told that it was chosen to break a deadlock.
+    /// Remembers the session that gets the error of a deadlock victim.
     pub(super) fn note_victim(&mut self, session: SessionId, context: &Context<'_>) {
         let transaction = self.transaction(session).id;
         let Some(connection) = connection_of(session, context) else { return };

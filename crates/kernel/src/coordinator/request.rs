@@ -7,7 +7,7 @@ use types::{LogPosition, ShardId, Timestamp, TransactionId};
 use crate::node::Mutation;
 use crate::worker::Context;
 
-/// Does this node, the shard's only backup, hold the record? If not, it is told as a `CommitOk` when it does.
+/// Whether this node, the shard's only backup, holds the record. If not, a `CommitOk` follows when it does.
 pub(super) fn holds(
     shard: ShardId,
     position: LogPosition,
@@ -39,8 +39,9 @@ pub(super) fn send_decide(
     send_to_primary(shard, message, context);
 }
 
-/// Rolls the transaction back on a shard that may still have an operation of it before it: of this node's shards the owner may
-/// have been left one, so it is the owner who is told, behind that.
+/// Rolls the transaction back on a shard that may still have an operation of it to do: the
+/// operation may have been left to the shard's owner on this node, so the owner gets the decision,
+/// behind that.
 pub(super) fn send_decide_behind(
     shard: ShardId,
     transaction: TransactionId,

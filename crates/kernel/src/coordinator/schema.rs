@@ -1,13 +1,14 @@
 //! Schema changes as a session sees them, and this worker's adoption of new definitions.
 //!
-//! A change is asked of the control plane's leader, again and again until it answers, and is done when every node has
-//! adopted it. A worker has adopted a version when none of its transactions uses an older definition of a table that
-//! changed, and the shards it owns have filled every building index (rule R27), or given it up for want of memory.
+//! The worker sends a change to the control plane's leader until it answers; the change is done
+//! when every node has adopted it. A worker has adopted a version when none of its transactions
+//! uses an older definition of a table that changed, and its shards have filled every building
+//! index (rule R27), or given it up for want of memory.
 //!
-//! A change that is killed is withdrawn, and answered when it is known whether that came in time.
+//! A killed change is withdrawn, and answered when it is known whether the withdrawal came in time.
 //!
-//! A session that asks for an index is to fill and publish it. If it ends before that, or does not wait for an answer, this
-//! worker has the index dropped.
+//! A session that creates an index fills and publishes it. If the session ends before that, or does
+//! not wait for an answer, this worker has the index dropped.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +48,7 @@ impl SchemaRequests {
         self.waits_for_transactions = true;
     }
 
-    /// The session does not wait for an answer any more: what it was about to build is given up.
+    /// The session does not wait for an answer any more: the index that it was to build is given up.
     pub(super) fn forget(&mut self, session: SessionId, context: &mut Context<'_>) {
         let begun = self.builds.remove(&session);
         // Before its answer has come it may be in the log all the same.
@@ -64,8 +65,8 @@ impl SchemaRequests {
         }
     }
 
-    /// The session does not want any more what it waits for. True if it is to wait all the same, to hear whether that is done: it may
-    /// be in the log already.
+    /// The session gives up the change that it waits for. True if it must wait all the same, for
+    /// the answer whether the change is done: it may be in the log already.
     pub(super) fn withdraw(&mut self, session: SessionId, context: &mut Context<'_>) -> bool {
         // The others have not been sent.
         let Some(mut first) = self.asked.first_entry() else { return false };
@@ -155,7 +156,7 @@ impl Coordinator {
             ControlOutcome::Refused(_) => SchemaVersion(0),
         };
         if context.state.catalogue.version < version {
-            // This worker's copy of the schema is behind the answer: it is asked again in a moment.
+            // This worker's copy of the schema is behind the answer: the next tick tries again.
             return;
         }
         let Some((session, _)) = self.schema.asked.remove(&message.sequence) else { return };

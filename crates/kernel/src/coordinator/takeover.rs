@@ -5,11 +5,11 @@
 //!
 //! | the request in flight                    | and the shard that moved                   | then                                |
 //! |------------------------------------------|--------------------------------------------|-------------------------------------|
-//! | none                                     | had locks or writes                        | rolled back; the next one is told   |
-//! | commit of one shard, or of home          | is that one                                | its new primary is asked            |
-//! | the same, or waits for the record here   | is another: prepared, so it is not lost    | goes on                             |
+//! | none                                     | had locks or writes                        | rolled back; the next one fails     |
+//! | commit of one shard, or of home          | is that one                                | AskOutcome to its new primary       |
+//! | the same, or waits for the record here   | is another: prepared, so it is not lost    | continues                           |
 //! | waits for the record here (`Held`)       | is that one                                | committed if the record is here     |
-//! | any other                                | had locks or writes, or was to answer      | rolled back, told                   |
+//! | any other                                | had locks or writes, or was to answer      | rolled back, refused                |
 //!
 //! "Rolled back" is definite: the client may run the transaction again. A commit is never run again before its new primary
 //! has answered whether it was made (rule R16).
@@ -94,7 +94,7 @@ impl Coordinator {
         }
     }
 
-    /// Rolls back what is left of a transaction, and tells its session: now, or when it asks for something next.
+    /// Rolls back the rest of a transaction, and refuses its session's request: the present one, or the next.
     pub(super) fn lose(&mut self, session: SessionId, why: Refusal, context: &mut Context<'_>) {
         let was_asked = self.sessions[&session].pending.is_some();
         if was_asked {
@@ -152,7 +152,7 @@ impl Coordinator {
                 }
                 let pending = self.pending(session);
                 if pending.asked == Asked::Execute && !pending.has_results {
-                    // It is committed, and what it found and changed went down with the one who knew.
+                    // It is committed, and its result was lost with the dead node.
                     let refusal =
                         self.refuse_unknown(message, TransactionOutcome::Committed, context);
                     self.pending(session).refusal = Some(refusal);

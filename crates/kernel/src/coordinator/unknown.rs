@@ -1,8 +1,9 @@
-//! Commits of which a client is told that their outcome is not known (rules.md#answers).
+//! Commits whose clients get "outcome not known" (rules.md#answers).
 //!
-//! It is told so when it has waited for [`COMMIT_TIMEOUT_US`] and somebody has not been heard for about as long without whom there
-//! is no answer: this node is cut off, or one that takes part in the commit is. The commit goes on without its client, in a session of
-//! its own, because what is prepared must be decided; what became of it, whoever asks is told for [`OUTCOMES_KEPT_US`].
+//! A client gets that answer when it has waited for [`COMMIT_TIMEOUT_US`] and a node that the
+//! outcome depends on has been silent for about as long: this node is cut off, or one that takes
+//! part in the commit is. The commit continues without its client, in a session of its own, because
+//! prepared parts must be decided; its outcome is kept for [`OUTCOMES_KEPT_US`].
 
 use std::collections::BTreeMap;
 
@@ -20,9 +21,9 @@ use crate::worker::{Context, Time};
 pub(super) struct Unknown {
     /// What became of the transactions of clients that were told so.
     ended: BTreeMap<TransactionId, (Time, TransactionOutcome)>,
-    /// Sessions that go on alone are numbered from the end.
+    /// Sessions without clients are numbered from the end.
     session_count: u64,
-    /// A worker that was away for a while has heard nobody because of that.
+    /// The last tick: a worker that was away for a while has received nothing because of that.
     ticked_at: Time,
     awake_since: Time,
 }
@@ -53,7 +54,7 @@ fn asked_to_commit(pending: &Pending) -> Option<ShardId> {
 }
 
 impl Coordinator {
-    /// What a client is told that can ask later.
+    /// The refusal for a client that can ask later.
     pub(super) fn refuse_unknown(
         &mut self,
         message: &Outcome,
@@ -69,7 +70,7 @@ impl Coordinator {
         self.unknown.ended.insert(transaction, (now, TransactionOutcome::Committed));
     }
 
-    /// Tells those who have waited for too long for a commit.
+    /// Refuses sessions that have waited too long for a commit.
     pub(super) fn tell_unknown(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         if now > self.unknown.ticked_at + context.node.heartbeat_us() + TICK_INTERVAL_US {
@@ -106,7 +107,7 @@ impl Coordinator {
         }
     }
 
-    /// Lets a session's commit go on in a session of its own.
+    /// Moves a session's commit to a session of its own.
     fn leave_alone(&mut self, session: SessionId) -> TransactionId {
         let entry = self.sessions.get_mut(&session).expect("the session is open");
         let (transaction, pending) = (entry.transaction.take(), entry.pending.take());

@@ -1,7 +1,8 @@
-//! The last deadlocks, kept by the detector for whoever asks what happened.
+//! The last deadlocks, kept by the detector for reports.
 //!
-//! A circle is known by its transactions; whose they are and what statements they ran only their coordinators know, who
-//! are asked at once, while that is still so. A victim's coordinator remembers it until then.
+//! The detector knows the transactions of a circle; only their coordinators know the sessions and
+//! statements, and are asked at once, while they have them. A victim's coordinator remembers them
+//! until then.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,7 +38,7 @@ impl Records {
         for member in &members {
             asked.entry(member.transaction.coordinator).or_default().push(member.transaction);
         }
-        // A victim that is told again is still the same deadlock.
+        // A repeated message to a victim is still the same deadlock.
         self.kept.retain(|record| record.victim != victim);
         if self.kept.len() == DEADLOCKS_KEPT_MAX {
             self.kept.pop_front();

@@ -19,7 +19,7 @@ pub struct Running {
     pub log_from: u64,
     pub log_to: u64,
     pub pace: Pace,
-    /// A message that goes on is on its way to this worker.
+    /// The message to continue is on its way to this worker.
     pub is_going_on: bool,
     /// Sections of the last one that are written again, if their table has changed.
     chosen: BTreeSet<u64>,
@@ -31,7 +31,7 @@ pub struct Running {
 /// The shard that is being written.
 struct RunningShard {
     id: ShardId,
-    /// Entries of its log up to here are in what is copied from now on, and in what has not changed since.
+    /// Entries of its log up to here are in the rows copied from now on, and in rows unchanged since.
     from: u64,
     /// And up to here in all of it.
     begin: u64,
@@ -189,7 +189,7 @@ impl Running {
         if running.is_begun {
             self.contents.sections.push(section);
         } else if section.up_to.is_none()
-            // There is no row here, and what comes is in the log: the section before goes on to the end, like the one behind to that.
+            // There is no row here, and later changes are in the log: the section before extends to the end, like the one behind.
             && let Some(before) = self.contents.sections[table.first..].last_mut()
         {
             before.up_to = None;

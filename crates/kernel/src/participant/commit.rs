@@ -82,7 +82,7 @@ impl Shard {
         self.commit_rest(transaction, asked, context)
     }
 
-    /// The same, with what was not sent ahead.
+    /// The same, with the rows that were not sent ahead.
     pub(super) fn commit_rest(
         &mut self,
         transaction: TransactionId,
@@ -194,7 +194,7 @@ impl Shard {
         self.epoch_max = self.epoch_max.max(ts.epoch());
     }
 
-    /// Sets the markers. From here on readers wait, so what was read before bounds the timestamp from below.
+    /// Sets the markers. From here on readers wait, so earlier reads bound the timestamp from below.
     fn set_markers(
         &mut self,
         transaction: TransactionId,
@@ -207,7 +207,7 @@ impl Shard {
             entry.min_commit = floor;
         }
         entry.state = state;
-        // Without a timestamp yet: it will be above what was read, so older snapshots need not wait.
+        // Without a timestamp yet: it will be above every earlier read, so older snapshots need not wait.
         let lower_bound = ts.unwrap_or(Timestamp(entry.min_commit.0 + 1));
         let rest = entry.sent..entry.writes.len();
         self.mark(transaction, rest, lower_bound);
@@ -346,7 +346,7 @@ impl Shard {
         granted
     }
 
-    /// The transaction is committed: its pending versions become the newest, its locks go, readers that waited go on.
+    /// The transaction is committed: its pending versions become the newest, its locks are released, waiting readers continue.
     fn commit_rows(
         &mut self,
         transaction: TransactionId,
@@ -372,7 +372,7 @@ impl Shard {
         }
     }
 
-    /// Prepares with what was not sent ahead.
+    /// Prepares with the rows that were not sent ahead.
     pub(super) fn prepare_rest(&mut self, message: &Prepare, context: &mut Context<'_>) {
         self.set_markers(message.transaction, None, TransactionState::Prepared);
         let entry = self.transactions.get_mut(&message.transaction).expect("the caller looked");
@@ -412,7 +412,7 @@ impl Shard {
             }
             (TransactionState::Prepared, Some(ts)) => {
                 self.check_timestamp(transaction, ts);
-                // First in the log: readers that waited for this go on with its rows, and may commit on top of them.
+                // First in the log: waiting readers continue with its rows, and may commit on top of them.
                 let mut granted = self.append_decision(transaction, Some(ts), context);
                 granted.extend(self.commit_rows(transaction, ts, context));
                 granted
@@ -463,7 +463,7 @@ impl Shard {
         self.end_rows(transaction, rows, outcome, context)
     }
 
-    /// The transaction ends while an operation of it waits: nobody wants its answer any more.
+    /// The transaction ends while an operation of it waits: no session wants its answer any more.
     fn drop_parked(&mut self, transaction: TransactionId) {
         self.parked.retain(|_, parked| parked.execute.transaction != transaction);
     }

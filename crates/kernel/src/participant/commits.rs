@@ -1,16 +1,17 @@
 //! The commits of a shard's log whose outcome a coordinator, a participant or a client may still request (rule R8). Every
 //! member remembers them, because any member may become the primary.
 //!
-//! | who asks                                    | about a commit    | that is remembered for                              |
+//! | a question of                               | about a commit    | is answered for                                     |
 //! |---------------------------------------------|-------------------|-----------------------------------------------------|
 //! | a coordinator whose primary died            | of this shard     | [`COMMITS_KEPT_US`]                                 |
 //! | a participant whose coordinator died        | of several shards | [`DECISIONS_KEPT_US`]                               |
 //! | a client whose coordinator could not tell   | either            | [`OUTCOMES_KEPT_US`] from the coordinator's end on  |
 //!
-//! A commit that is not remembered was never made: what this shard had of the transaction is gone, so it never will be. Unless it
-//! was forgotten: that it was not, two things can prove. The first two who ask say for how long it may have been decided. And
-//! coordinators number their transactions: of each one the greatest number that was forgotten is kept, and whatever has a greater
-//! one, and is not there, was never committed.
+//! A commit that is not remembered was never made, and never will be: this shard's part of the
+//! transaction is gone. Unless the commit was forgotten. Two things prove that it was not. The
+//! first two kinds of question state for how long the commit may have been decided. And
+//! coordinators number their transactions: of each one the greatest forgotten number is kept, and a
+//! transaction with a greater one that is not there was never committed.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -53,7 +54,7 @@ impl Over {
     }
 }
 
-/// Is that less than so long ago? Clocks of two nodes run nearly as fast, and messages take a moment.
+/// Whether the age is within the time kept. Clocks of two nodes run nearly as fast, and messages take a moment.
 pub(crate) fn is_within(age_us: u64, kept_us: Time) -> bool {
     age_us < kept_us / 10 * 9
 }
@@ -84,7 +85,7 @@ impl Commits {
         self.decided.push_back((now, id));
     }
 
-    /// These boots are over: nothing is decided for them any more but what is in flight.
+    /// These boots are over: only their commits in flight are still decided.
     pub fn bury(&mut self, boots: &BTreeSet<Incarnation>, now: Time) {
         let new: BTreeSet<Incarnation> =
             boots.iter().copied().filter(|boot| !self.over.contains_key(boot)).collect();
@@ -220,7 +221,7 @@ impl Commits {
         Forgotten { up_to, over: self.over.keys().copied().collect() }
     }
 
-    /// As such a member. The last record tells of no decision, and again what is forgotten by then.
+    /// As such a member. The last record has no decision, and repeats the forgotten numbers.
     pub fn learn(
         &mut self,
         decided: Vec<(TransactionId, Timestamp)>,
@@ -262,7 +263,7 @@ mod tests {
         commits.bury(&BTreeSet::from([Incarnation(boot)]), now);
     }
 
-    /// A day after its end nothing is said of a coordinator's transactions any more, of none.
+    /// A day after its end no transaction of a coordinator has an answer any more.
     #[test]
     fn a_day_later_it_is_forgotten() {
         let mut commits = Commits::default();
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(commits.outcome(id(1, 6)), TransactionOutcome::Forgotten);
     }
 
-    /// A participant that was away for long asks for the decision: that is kept as long as what is vouched for.
+    /// A participant that was away for long asks for the decision: that is kept for the time that answers cover.
     #[test]
     fn decisions_of_a_coordinator_that_is_over_are_kept() {
         let mut commits = Commits::default();
@@ -308,7 +309,7 @@ mod tests {
         assert!(!second.remembers(id(1, 5), true) && !second.remembers(id(2, 3), false));
     }
 
-    /// Boots that end again and again do not pile up: the oldest are forgotten, and nothing is said of them.
+    /// Boots that end again and again do not pile up: the oldest are forgotten, and questions about them have no answer.
     #[test]
     fn the_oldest_go_when_there_are_too_many() {
         let mut commits = Commits::default();
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(commits.outcome(id(3, 1)), TransactionOutcome::Forgotten);
     }
 
-    /// What a member that came later knows: what it was told, what it has seen since, and what it cannot know.
+    /// The knowledge of a later member: what it received, what it has seen since, and what it cannot know.
     #[test]
     fn a_later_member_knows_what_it_does_not() {
         let mut first = Commits::default();

@@ -1,10 +1,14 @@
-//! What a replica gives its disk, and where its log is closed for a global checkpoint (rules.md#checkpoints; rule R9).
+//! The records that a replica gives its disk, and the place at which its log is closed for a global
+//! checkpoint (rules.md#checkpoints; rule R9).
 //!
-//! Every replica gives its disk each record when it has it, the primary as the others, in the order of the log. What the primary gives
-//! before others hold it may never be decided; a checkpoint that comes behind it in the log is not done before it is.
+//! Every replica gives its disk each record when it has it, the primary as the others, in the order
+//! of the log. Records that the primary gives before others hold them may never be decided; a
+//! checkpoint behind them in the log is not done before they are.
 //!
-//! A log is closed at a timestamp when everything that has one up to it has ended before that place. Whoever sets its markers from
-//! then on gets a later one (`read_floor`), whoever had set them before is waited for, and nobody waits for the checkpoint.
+//! A log is closed at a timestamp when every transaction with a timestamp up to it has ended before
+//! that place. A transaction that sets its markers from then on gets a later timestamp
+//! (`read_floor`), the closing waits for those that had set them before, and no transaction waits
+//! for the checkpoint.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -93,9 +97,10 @@ impl Shard {
         }
     }
 
-    /// As a learner: is its disk far behind what it is filled with, or are the indexes of a table to be verified? It acknowledges no more
-    /// of that then. So it is filled no faster than its disk takes it, and counts when that is nearly up to date: from then on commits
-    /// may wait for it.
+    /// As a learner: whether its disk is far behind its filling, or the indexes of a table are to
+    /// be verified. It acknowledges no more of the filling then. So it is filled no faster than its
+    /// disk takes the rows, and counts when the disk is nearly up to date: from then on commits may
+    /// wait for it.
     pub(super) fn must_catch_up(&mut self, record: &Record, context: &Context<'_>) -> bool {
         let table = match record.kind {
             RecordKind::Copy { table, .. }
@@ -131,7 +136,7 @@ impl Shard {
 
     fn note_open(&mut self, record: &Record, place: u64) {
         match &record.kind {
-            // The copies of its rows are all that the log has of what it did before.
+            // The copies of its rows are all that the log has of its earlier changes.
             RecordKind::Copy { rows, .. } => {
                 for row in rows {
                     if let CopiedVersion::Pending(pending) = &row.version {
@@ -195,7 +200,7 @@ impl Shard {
         place
     }
 
-    /// A place on the disk such that what is not in the rows now, as the log has them, is behind it.
+    /// A place on the disk such that every change that the rows lack now, as the log has them, is behind it.
     pub(crate) fn log_from(&self, context: &Context<'_>) -> u64 {
         // What a backup has of a transaction is in the log, so a checkpoint without it must have that log.
         let is_open = |id: &TransactionId| self.is_primary || self.disk.open.contains_key(id);
@@ -217,7 +222,7 @@ impl Shard {
         self.tables.range((from, Bound::Unbounded)).next().map(|(id, _)| *id)
     }
 
-    /// Nothing that is decided up to this is in the log behind what is copied now and then, unless with its rows.
+    /// No decision up to this timestamp is in the log behind the rows copied now, unless with its rows.
     pub(crate) fn complete_from(&self) -> Timestamp {
         self.complete_from
     }
@@ -298,7 +303,7 @@ impl Shard {
         if !self.is_primary || self.is_sealed(context) {
             return;
         }
-        // One that is being sent gets its bound when that is done; what is committing is in the log.
+        // A transaction being sent gets its bound when that is done; a committing one is in the log.
         let may_be_below = self.transactions.values().any(|entry| {
             let is_marked = matches!(
                 entry.state,
@@ -320,10 +325,10 @@ impl Shard {
 
     /// All members hold the log to where it is closed, or on a backup: this one does.
     pub(super) fn on_closed(&mut self, at: Timestamp, context: &mut Context<'_>) {
-        // Should it lead: nobody is to get a timestamp below that any more.
+        // Should it lead: no transaction may get a timestamp below that any more.
         self.read_floor = self.read_floor.max(at);
         self.disk.written = self.disk.written.max(at);
-        // Of one that was written in another lineage nothing is known, and nothing is said.
+        // A record of another lineage is unknown, and is not reported.
         let record = self.disk.written_at.remove(&at).unwrap_or(0);
         self.disk.written_at.retain(|written, _| at < *written);
         self.disk.closed = Some(Closed { at, record, end: self.disk.end });
@@ -348,12 +353,12 @@ impl Shard {
         self.disk.closed.filter(|closed| place < closed.record).map(|closed| closed.at)
     }
 
-    /// Without whom nothing is decided here, this node among them.
+    /// The nodes without which nothing is decided here, this node among them.
     pub(super) fn deciders(&self, context: &Context<'_>) -> impl Iterator<Item = NodeId> {
         self.backups.iter().copied().chain([context.address.node])
     }
 
-    /// The primary gives its office up, or takes it over: who makes the checkpoint asks again.
+    /// The primary gives its office up, or takes it over: the sequencer asks again for its checkpoint.
     pub(super) fn give_up_closing(&mut self) {
         self.disk.closing = None;
     }

@@ -1,16 +1,18 @@
-//! Joined commits: a crowd that writes one row.
+//! Joined commits: many sessions that write one row.
 //!
-//! A row's lock lasts until every member holds the record of its writer, so a crowd would get one commit a round trip. But
-//! those whose whole work is one write of a row need not wait for the round trip: who is about to commit takes them in.
+//! A row's lock lasts until every member holds the record of its writer, so such sessions would get
+//! one commit per round trip. But a transaction whose whole work is one write of a row need not
+//! wait for the round trip: a transaction that is about to commit takes it in.
 //!
 //! ```text
 //!   lock of a row:  A commits | B, C, D wait, each with one write and its commit | E waits, with more to do
-//!   A's record:     COMMIT of A, joined by B, C, D: the row as D left it         | E goes on when it is decided
+//!   A's record:     COMMIT of A, joined by B, C, D: the row as D left it         | E continues when it is decided
 //! ```
-//! They write as later statements of A, in the order of the queue, and are decided with it: all or none, at one timestamp.
-//! In between nobody can have seen the row, so it is as if they had followed each other at once. What cannot join ends the
-//! row's turn and waits as before: who has more to do or holds something already, and who would fail, because it must be
-//! told of rows that are committed.
+//! They write as later statements of A, in the order of the queue, and are decided with it: all or
+//! none, at one timestamp. In between no session can have seen the row, so it is as if they had
+//! followed each other at once. A transaction that cannot join ends the row's turn and waits as
+//! before: one that has more to do or holds locks already, and one that would fail, because its
+//! error must refer to committed rows.
 
 use protocol::op::OpKind;
 use types::TransactionId;

@@ -12,13 +12,15 @@
 //! learner that differs would lose what others rely on, so it ends itself. One that has loaded rows from its disk is not copied all:
 //! [`offer`](super::offer).
 //!
-//! What a row is *in the log* is what the records so far have made of it: its newest committed version, and, when its
-//! transaction is prepared or parts of it were sent, the pending one. A transaction that is decided and whose rows do not all
-//! show it yet (`endings`) counts as what it will be.
+//! The state of a row *in the log* is the result of the records so far: its newest committed
+//! version, and, when its transaction is prepared or parts of it were sent, the pending one. A
+//! transaction that is decided and whose rows do not all show it yet (`endings`) counts as its
+//! result.
 //!
-//! The learner has no versions from before its time: a snapshot from then is refused here. How transactions over several shards
-//! have ended that this shard has decided, it is told, because their participants may ask it, and so with those of coordinators that
-//! are over, whose clients may ask; what became of others from before its time, it does not know, and knows that it does not.
+//! The learner has no versions from before its time, and refuses a snapshot from then. It receives
+//! the outcomes of transactions over several shards that this shard has decided, because their
+//! participants may ask it, and those of coordinators that are over, whose clients may ask. It does
+//! not know the outcomes of other transactions from before its time, and answers so.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -62,7 +64,7 @@ pub(super) struct Filling {
     pub(super) after: Option<Vec<u8>>,
     /// Records of the copy that the learner has not acknowledged.
     under_way: VecDeque<LogPosition>,
-    /// Records that may be sent until the next tick; none is counted while nobody else asks for much.
+    /// Records that may be sent until the next tick; not counted while other sessions ask for little.
     pub(super) left: Option<u32>,
     asked_before: u64,
     acknowledged: LogPosition,
@@ -165,7 +167,7 @@ impl Shard {
                 Some(0) => 0,
                 Some(_) => 1,
             };
-            // What was on its way to other members at the marker must be decided, before it is told how that was.
+            // Records on their way to other members at the marker must be decided before the learner gets their outcomes.
             let may_go_on = match filling.stage {
                 Stage::Deciding => self.commit_index >= filling.marker,
                 Stage::Offering => !filling.offering.awaits_answers(),

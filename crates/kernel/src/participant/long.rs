@@ -7,7 +7,7 @@
 //! ```text
 //!   primary   Active --Commit, Prepare--> Sending --Part, Part, ...--> the rest goes as if it were all
 //!             decided or rolled back --> ending: its rows some at a time, then its locks
-//!             Undo, a statement refused --> undoing: its rows some at a time, then its coordinator is told
+//!             Undo, a statement refused --> undoing: its rows some at a time, then UndoOk to its coordinator
 //!   backup    Part --> pending rows, like those of a PREPARE
 //!             decided --> ending, likewise
 //! ```
@@ -27,7 +27,7 @@ use crate::limits::{PARTS_IN_FLIGHT_MAX, RECORD_BYTES_MAX};
 use crate::outbox::ProcessEnd;
 use crate::worker::Context;
 
-/// What a transaction was asked for, to go on with when its parts are sent, or its timestamp is here.
+/// The request for the end of a transaction, to continue when its parts are sent, or its timestamp is here.
 pub(super) enum End {
     Commit(CommitAsked),
     Prepare(Prepare),
@@ -105,8 +105,9 @@ impl Shard {
         self.go_on_later(context);
     }
 
-    /// The same of one that waits for its timestamp; when its parts are sent it asks for another. The markers of what was not
-    /// sent are taken back until it is: a row that has one is in the log.
+    /// The same for a transaction that waits for its timestamp; when its parts are sent it requests
+    /// another. The markers of unsent rows are removed until they are sent: a row with a marker is
+    /// in the log.
     pub(super) fn send_rest_ahead(
         &mut self,
         transaction: TransactionId,
@@ -334,7 +335,7 @@ impl Shard {
         self.end_unless_it_fits(context);
     }
 
-    /// A learner is given all that its group has, and refuses none of it. But who has less memory than that need not become a member.
+    /// A learner receives all rows of its group, and refuses none. But a node with less memory than that need not become a member.
     pub(super) fn end_unless_it_fits(&self, context: &mut Context<'_>) {
         let pool = &context.node.pool;
         if self.is_learner && (self.lacks_memory || pool.limit() < pool.used()) {

@@ -8,13 +8,15 @@
 //!   primary   JoinMarker | Decisions ... | Offer  Copy (pending) ... Offer ... | Copy of what differs ... | Verify ...
 //!   learner                                | compares, piece by piece: OfferAnswer
 //!                    a piece is equal      its rows are kept, and go to the learner's disk as a copy
-//!                    it is not             all of them that nobody has written to since go; the primary copies these keys
+//!                    it is not             those without a later write are dropped; the primary copies these keys
 //! ```
 //!
-//! A row is *unconfirmed* when its key is behind what has been offered and its newest version is no newer than the timestamp that the rows
-//! were loaded up to. That needs no mark in the row: what was committed by then had ended in the log before this learner's part of it. An
-//! heir of a primary that nobody had heard close its log may decide something below that. Then a row that the log has brought is taken for
-//! one of the disk, and is compared like those: that costs a copy, no more.
+//! A row is *unconfirmed* when its key is behind the offered keys and its newest version is no
+//! newer than the timestamp up to which the rows were loaded. That needs no mark in the row:
+//! transactions committed by then had ended in the log before this learner's part of it. An heir of
+//! a primary that had closed its log without reporting it may decide a transaction below that
+//! timestamp. Then a row that the log has brought is taken for one of the disk, and is compared
+//! like those: that costs a copy, no more.
 //!
 //! Where the learner differs it is as empty as one that has loaded nothing, so the copies that follow are ordinary ones, and may come at
 //! any place. At the end sums over everything are compared, as for every learner.

@@ -1,8 +1,9 @@
 //! Groups of three and more: the heir of a dead primary makes the members' logs equal before it leads (rules.md#views).
 //!
-//! A record that was told to anybody is held by every member. Behind those, each survivor may hold more or fewer of the records
-//! that the dead primary was sending. Nothing of that is taken back: the heir fetches what it lacks, sends the others what they lack,
-//! and when all hold the same, all of it is decided.
+//! Every member holds every acknowledged record. Behind those, each survivor may hold more or fewer
+//! of the records that the dead primary was sending. No member undoes any of them: the heir fetches
+//! the records it lacks, sends the others the records they lack, and when all hold the same, all
+//! records are decided.
 //!
 //! ```text
 //!   heir                                   another member
@@ -12,10 +13,11 @@
 //!                                     <--  ReplicateOk
 //!   every member holds it: leads, CommitIndex -->
 //! ```
-//! So the log of every member is always a beginning of one and the same log, also when the heir dies in the middle of this and
-//! the next one begins anew. It rests on the members' answering in the heir's view only: what comes of a boot that is over after
-//! that is refused, so no log grows behind the heir's back. Until it leads, the heir answers nothing and decides nothing, or what it
-//! shows might be gone with it; what it is asked waits.
+//! So the log of every member is always a prefix of one and the same log, also when the heir dies
+//! in the middle of this and the next one begins anew. This requires that members answer only in
+//! the heir's view: later frames of the dead boot are refused, so no log grows without the heir's
+//! knowledge. Until it leads, the heir answers nothing and decides nothing, because its records
+//! might be lost with it; requests wait.
 //!
 //! Each backup of such a group keeps the records behind its commit index. Whoever lacks some lacks none that is not kept: a member
 //! holds all records up to anybody's commit index.
@@ -102,8 +104,8 @@ impl Shard {
         }
     }
 
-    /// Another member acknowledges what it was sent, be it by this one when it led before: that does not say that it has adopted
-    /// this view, as its tail does.
+    /// Another member acknowledges records, perhaps ones that this node sent when it led before:
+    /// unlike the member's tail, that does not prove that the member has adopted this view.
     pub(super) fn on_member_holds(
         &mut self,
         member: NodeId,

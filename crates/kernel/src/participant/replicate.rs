@@ -43,8 +43,8 @@ impl Shard {
         context: &mut Context<'_>,
     ) {
         if self.is_primary {
-            // Promoted meanwhile: the sender is dead, and nobody has been told that this member holds it. (One that has handed over
-            // had nothing on its way.)
+            // Promoted meanwhile: the sender is dead, and this member never acknowledged the record. (A primary that has handed
+            // over had no record on its way.)
             return;
         }
         if self.is_reconciling() && message.position <= self.received {
@@ -151,7 +151,7 @@ impl Shard {
                             self.rows_committed += 1;
                         }
                     }
-                    // Last: it lets readers go on, who must find the rows above too.
+                    // Last: it wakes readers, which must find the rows above, too.
                     if let Some(prepared) = self.prepared.remove(&transaction) {
                         self.end_applied(transaction, prepared.rows, Some(ts), context);
                     }

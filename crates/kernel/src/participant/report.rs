@@ -27,7 +27,7 @@ impl Shard {
         let next = match *budget {
             0 => Some(from),
             _ => self.locks.visit(from, LOCK_PLACES_PER_REPORT, &mut |view| {
-                // Whom a wait waits for is told with the holdings.
+                // The blockers of a wait are listed with the holdings.
                 locks.push(self.lock_report(&view, now, 0));
                 *budget = budget.saturating_sub(1);
                 0 < *budget

@@ -1,7 +1,8 @@
 //! A cluster of real kernels in one thread, with every message between them in plain sight.
 //!
-//! What a kernel sends lies on its link until somebody delivers it; time stands still until somebody moves it. Nothing
-//! here knows what a message means: links carry frames, and say what they carry.
+//! Frames of a kernel lie on their link until the script delivers them; time stands still until the
+//! script moves it. Nothing here knows the meaning of a message: links carry frames, and print
+//! their content.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub struct Setup {
     pub clocks: BTreeMap<NodeId, Time>,
     /// Data nodes keep their rows on disks, too.
     pub has_disks: bool,
-    /// A local checkpoint is begun when the log of a part has grown by so many entries.
+    /// Entries by which the log of a part grows until a local checkpoint is begun.
     pub log_growth_max: Option<u16>,
 }
 
@@ -148,7 +149,7 @@ pub struct Cluster {
     homes: BTreeMap<NodeId, Home>,
     links: BTreeMap<Link, VecDeque<Flight>>,
     locals: BTreeMap<Link, VecDeque<LocalFlight>>,
-    /// Nodes, or single workers of them, that do nothing; what is for them waits.
+    /// Nodes, or single workers of them, that do nothing; their messages wait.
     pub frozen: BTreeSet<(NodeId, Option<WorkerId>)>,
     /// What `deliver_all` leaves where it is.
     pub held: Vec<Pattern>,
@@ -294,7 +295,7 @@ impl Cluster {
         self.links.clear();
     }
 
-    /// A node's process ends. What it has sent is on its way, what it was sent arrives nowhere.
+    /// A node's process ends. Its sent frames are on their way, frames to it arrive nowhere.
     pub fn die(&mut self, id: NodeId) {
         let node = self.nodes.remove(&id).expect("it lives");
         self.dead.insert(id, node.incarnation);
@@ -360,7 +361,7 @@ impl Cluster {
         }
     }
 
-    /// A node's host has it hand over what it leads, or not.
+    /// A node's host has it hand over its shards, or not.
     pub fn set_leaving(&mut self, id: NodeId, leaves: bool) {
         self.step(Address { node: id, worker: WorkerId(0) }, Input::Leave(leaves), 0);
     }
@@ -420,8 +421,8 @@ impl Cluster {
         }
     }
 
-    /// Delivers what is on its way and what comes of it, until only held messages are left. In rounds: what leaves in one
-    /// arrives in the next, as on links of the same length.
+    /// Delivers the frames under way and their consequences, until only held messages are left. In
+    /// rounds: frames that leave in one arrive in the next, as on links of the same length.
     pub fn deliver_all(&mut self) {
         for _ in 0..ROUNDS_MAX {
             let mut moved = false;
@@ -538,7 +539,7 @@ impl Cluster {
             }
         }
         let ends = outbox.ends.take();
-        // What a step answers does not wait for what it sends.
+        // The replies of a step do not wait for its messages.
         for (session, reply) in outbox.replies {
             let name = self.sessions.get(&session).expect("answers go to sessions of the script");
             self.said.push(format!("{name} <- {}", self.names.reply(&reply)));

@@ -1,4 +1,4 @@
-//! Reading a script, playing it, and comparing what happened with what it says.
+//! Reads a script, plays it, and compares the output with the script.
 
 use std::fs;
 use std::path::{Path, PathBuf};
