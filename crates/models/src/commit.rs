@@ -11,9 +11,9 @@
 //! "Not there" is an answer too, once nothing of the transaction is left at home: then no Commit is obeyed any more, which
 //! is all that a tombstone would say, and home keeps none (decision 8). While its part is there, home says nothing.
 //!
-//! Each shard has one backup and may change hands once, each when its new primary comes to adopt the view; the coordinator may be
-//! excluded, is heard of by one shard after the other, and goes on for as long as it likes. Messages overtake each other; those to
-//! a dead primary are lost; answers of one may still come.
+//! Each shard has one backup and may change hands once, each when its new primary adopts the view;
+//! the coordinator may be excluded, which one shard learns after the other, and continues at will.
+//! Messages overtake each other; those to a dead primary are lost; answers of one may still come.
 //!
 //! Left out: timestamps ([`crate::snapshots`]), transactions of one shard, how long home remembers, parts sent ahead, locks of rows that
 //! were only read, and what `lost_in` guards: there is nothing here that a coordinator does with a new primary but ask.
@@ -25,13 +25,13 @@ use stateright::{Model, Property};
 /// What must be done. Each can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Home is asked to commit when all others have voted.
+    /// The coordinator sends the commit to home when all others have voted.
     AllVote,
     /// A vote is given when all members hold PREPARE.
     VotedWhenHeld,
-    /// A commit is told when all members hold it.
+    /// A commit is acknowledged when all members hold it.
     ToldWhenHeld,
-    /// A heir finds what was prepared in its log, and arms it again; broken: rolls it back.
+    /// An heir finds prepared transactions in its log, and arms them again; broken: rolls them back.
     PreparedRearmed,
     /// What is prepared waits for home's answer when its coordinator is over; broken: it is rolled back.
     DoubtWaits,
@@ -41,7 +41,7 @@ pub enum Rule {
     AbsentWhenAborted,
     /// A coordinator that has asked home to commit says "aborted" only when home has said so; broken: when home has changed.
     AbortedWhenSaid,
-    /// Home commits what it has a part of. (The part is what a late Commit does not find.)
+    /// Home commits only transactions of which it has a part. (A late Commit finds none.)
     CommitsOwnPart,
     /// Nothing is taken from a coordinator that is known to be over.
     OverRefused,
@@ -120,7 +120,7 @@ struct Replicas {
     backup: BTreeSet<Record>,
     knows_over: bool,
     is_in_doubt: bool,
-    /// Home: what it will say of a transaction that is not there.
+    /// Home: its answer for a transaction that is not there.
     remembers: bool,
 }
 
@@ -173,7 +173,7 @@ pub enum Action {
     /// The control plane excludes the coordinator, and a shard hears of it.
     Exclude,
     HearOver(Shard),
-    /// Home is asked, and says what it can. The answer is on its way.
+    /// A participant asks home, which answers what it knows. The answer is on its way.
     AskDecision,
     AskOutcome,
 }

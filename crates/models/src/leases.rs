@@ -1,4 +1,4 @@
-//! Read leases: who was deposed and does not know it tells nobody what it reads.
+//! Read leases: a deposed node that does not know it answers no reads.
 //!
 //! A node asks the control plane's leader for a lease at each heartbeat. The leader notes when it granted one, and excludes the node
 //! only when that is long enough ago; the node counts from when it *asked*, by its own clock. So the lease is over first, whatever
@@ -10,19 +10,21 @@
 //!   leader               grants at 5: excludes the node not before 5 + LEASE
 //! ```
 //!
-//! Leaders change. One that leads knows that nobody else does for a while after a quorum has answered it; voters elect nobody else for
-//! as long after they have heard of it. A new one does not know what was granted before it, and waits for a lease's length.
+//! Leaders change. A leader knows that no other one leads for a while after a quorum has answered
+//! it; voters elect no other leader for as long after they have heard of it. A new leader does not
+//! know the grants before it, and waits for a lease's length.
 //!
-//! Time is one small number that goes on whenever it pleases: all clocks run at one speed, and a node that is frozen is one that does
-//! nothing meanwhile. What is lost is what comes never. The node is a primary or a sequencer: what it reads is a row, or the last
-//! timestamp. Its partner leads when it is excluded and takes a write; a read that begins later must show it.
+//! Time is one small number that advances at any moment: all clocks run at one speed, and a frozen
+//! node does nothing meanwhile. A lost message is one that never arrives. The node is a primary or
+//! a sequencer: it reads a row, or the last timestamp. Its partner leads when it is excluded and
+//! takes a write; a later read must show it.
 //!
-//! Whether the row is read before the lease is looked at or after is all one for what is modelled here: what matters is that the clock is
-//! read when the question is there.
+//! The order of reading the row and checking the lease does not matter in this model: the clock
+//! must be read when the question is there.
 //!
-//! Left out: deaths that somebody has seen, which no lease need run out for; Raft (one voter stands for a quorum, two leaders come
-//! one after the other), clocks of different speeds (the half heartbeat of decision 10), who is condemned and why, and heirs that
-//! die.
+//! Left out: reported deaths, for which no lease need run out; Raft (one voter stands for a quorum,
+//! two leaders come one after the other), clocks of different speeds (the half heartbeat of
+//! decision 10), the reasons for condemning a node, and heirs that die.
 
 use stateright::{Model, Property};
 
@@ -37,13 +39,13 @@ pub enum Rule {
     ClockAfterQuestion,
     /// A leader that proposes to exclude a node grants it nothing more.
     NoneAfterProposal,
-    /// A leader grants only as long as nobody else can have been elected.
+    /// A leader grants only while no other leader can have been elected.
     GrantsWhileLeading,
     /// A new leader waits for a lease's length; broken: it goes by its own grants.
     NewLeaderWaits,
     /// A new leader grants when it knows what those before it have decided.
     KnowsBeforeGranting,
-    /// A voter elects nobody else for a while after it has heard of a leader.
+    /// A voter elects no other leader for a while after it has heard of one.
     VoterWaits,
 }
 
@@ -72,7 +74,7 @@ pub struct Leases {
     pub broken: Option<Rule>,
 }
 
-/// A question that the node answers with what it holds, which is the old row.
+/// A question that the node answers with its row, which is the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Read {
     None,
@@ -98,7 +100,7 @@ struct Leader {
     /// When the sign of it was sent that is on its way to the voter, and the answer to one.
     sign: Option<u8>,
     answer: Option<u8>,
-    /// When the node asked for the lease that it is asked for.
+    /// When the node sent the request for a lease that the leader has.
     asked: Option<u8>,
 }
 
@@ -112,7 +114,7 @@ pub struct State {
     /// The grant on its way to the node, by when it was asked for.
     granted: Option<u8>,
     leaders: [Leader; 2],
-    /// The voter elects nobody else before that.
+    /// The voter elects no other leader before that.
     voter_waits_until: u8,
     is_excluded: bool,
     /// The partner leads, and has acknowledged a newer row.
@@ -126,7 +128,7 @@ pub enum Action {
     Ask(usize),
     Grant(usize),
     Lease,
-    /// The first leader tells the voter that it lives, is heard, and is answered.
+    /// The first leader sends the voter a heartbeat, which arrives and is answered.
     Sign,
     Hear,
     Lead,

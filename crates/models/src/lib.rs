@@ -9,14 +9,14 @@
 //! |-----------------|-------------------------------------------------------------|-----------------------------------------------|
 //! | [`view_change`] | of two members one is excluded, comes back, is filled, leads | acknowledged writes are with all members       |
 //! | [`tail`]        | of three or four the primary goes, and the next one          | the same, and logs are made equal              |
-//! | [`commit`]      | coordinator and primaries go while a transaction ends        | all or nothing, and what was told is so        |
-//! | [`leases`]      | the node that is excluded is frozen, and goes on             | it answers nothing old                         |
+//! | [`commit`]      | coordinator and primaries fail while a transaction ends      | all or nothing, and every answer is true       |
+//! | [`leases`]      | the node that is excluded is frozen, and runs again          | it answers nothing old                         |
 //! | [`restart`]     | the power fails, twice                                       | one point of time is found, all or nothing     |
-//! | [`snapshots`]   | a sequencer takes over from another, which goes on           | a snapshot is all transactions up to its time  |
+//! | [`snapshots`]   | a sequencer takes over from another, which continues         | a snapshot is all transactions up to its time  |
 //!
-//! A model is a [`Model`]: its state, what may happen next, what must always hold, and what must be reachable, or it shows nothing.
-//! Nothing is said of what happens in the end, but for [`commit`], where it is asked of states in which nothing more can happen: the
-//! checker would miss some paths.
+//! A model is a [`Model`]: its state, its actions, the invariants, and the states that must be
+//! reachable, or it shows nothing. No model states what happens in the end, except [`commit`], for
+//! states without further actions: the checker would miss some paths.
 
 #![forbid(unsafe_code)]
 

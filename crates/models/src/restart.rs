@@ -3,16 +3,16 @@
 //! ```text
 //!   checkpoint     G is the last timestamp given out        log: CLOSED(G), when nothing that has its markers may still get one up to G
 //!                  G is committed when every log is durable up to its CLOSED(G)
-//!   restart        by the last G that was committed: of each log what has a timestamp up to G        log: RESTARTED(G)
-//!                  or, where every log was durable before anything was told: all of it, and home says how what is in doubt has ended
+//!   restart        by the last G that was committed: of each log the records with a timestamp up to G log: RESTARTED(G)
+//!                  or, where every log was durable before any acknowledgement: all of it, and home decides transactions in doubt
 //! ```
 //!
-//! One transaction writes in two shards, another one begins when it was told of. After a crash there is at least what was durable of
-//! each log, and as much more as the disk pleases; what is read then may still be lost in the next crash, until it is synced. What is not
-//! in a log is gone.
+//! One transaction writes in two shards, another one begins when the first is acknowledged. After a
+//! crash each log has at least its durable records, and any number of the others; records read then
+//! may still be lost in the next crash, until they are synced. Everything else is lost.
 //!
-//! The sequencer may be taken over; the one before may still give out a timestamp that somebody asks it for, and that is below those of
-//! its successor. (It has no lease, so nobody reads by it.)
+//! The sequencer may be taken over; the old one may still give out a timestamp on request, below
+//! those of its successor. (It has no lease, so no one reads by it.)
 //!
 //! That the cut is durable before anybody is served is no rule: whatever is written then stands behind it.
 //!
@@ -27,7 +27,7 @@ use stateright::{Model, Property};
 /// What must be done. Each can be broken alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A shard closes when what has its markers has ended, or will get a timestamp above.
+    /// A shard closes when every transaction with markers has ended, or will get a timestamp above.
     ClosedWhenEnded,
     /// What gets its markers once a shard is to close gets a timestamp above.
     FloorRaised,
@@ -37,9 +37,9 @@ pub enum Rule {
     TailCut,
     /// `always`: a vote is given when PREPARE is durable.
     VotedWhenDurable,
-    /// `always`: a commit is told, and passed on, when it is durable.
+    /// `always`: a commit is acknowledged, and passed on, when it is durable.
     ToldWhenDurable,
-    /// `always`: home says how what is in doubt has ended; broken: it is rolled back.
+    /// `always`: home decides transactions in doubt; broken: they are rolled back.
     HomeIsAsked,
     /// `always`: what a log is read to hold is durable before anything follows from it.
     ReadWhenDurable,
@@ -59,7 +59,7 @@ impl Rule {
     ];
 }
 
-/// When a client is told that its transaction is committed.
+/// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// When it is in the log; or, if it asks for that, when a checkpoint has it.
@@ -102,7 +102,7 @@ enum Record {
     /// At home, or in the only shard, or the decision in the other one.
     Commit(Transaction, u8),
     Closed(u8),
-    /// What is above this, and what was prepared, is cut off.
+    /// Records above this, and prepared ones, are cut off.
     Restarted(u8),
 }
 
@@ -205,7 +205,7 @@ pub enum Action {
     Commit(Transaction),
     Decide,
     Tell(Transaction),
-    /// A client that has waited for a checkpoint is told.
+    /// The acknowledgement to a client that has waited for a checkpoint.
     Promise(Transaction),
     Sync(Shard),
     BeginCheckpoint,
@@ -328,7 +328,7 @@ impl Restart {
         }
     }
 
-    /// What the logs are read to hold, with what is in doubt ended as home says. Looks whether it is as it must be.
+    /// Reads the logs, with transactions in doubt ended by home. Checks the result.
     fn restart(&self, state: &mut State) {
         let cut = if self.is_always() { u8::MAX } else { state.committed };
         let (at_home, _) = state.home.contents();
@@ -493,7 +493,7 @@ impl Model for Restart {
                 let running = state.running_mut(transaction);
                 let ts = running.ts?;
                 if running.markers.values().any(|floor| ts <= *floor) {
-                    // Of the sequencer before: another one is asked for.
+                    // Of the sequencer before: the transaction requests another one.
                     running.ts = None;
                 } else {
                     running.is_committed = true;

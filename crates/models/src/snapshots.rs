@@ -1,4 +1,4 @@
-//! Commit timestamps and snapshots, while one sequencer takes over from another and the one before goes on.
+//! Commit timestamps and snapshots, while one sequencer takes over from another that continues.
 //!
 //! A writer locks its rows, marks each as *committing* (PREPARE, or at home), and asks the sequencer for a timestamp when all are
 //! marked. A reader gets a snapshot, the last timestamp given out, and reads row after row. Why that is exact:
@@ -10,9 +10,10 @@
 //! | marked, and it is not            | it waits                                                                      |
 //! | committed                        | it compares                                                                   |
 //!
-//! Two sequencers may be alive: timestamps begin with the epoch, and who has seen a later epoch takes none of an earlier one. So a
-//! transaction may be stamped by one that is deposed; only *snapshots* of it would be old, and it grants none without its lease
-//! ([`crate::leases`]), which is over when the next one begins.
+//! Two sequencers may be alive: timestamps begin with the epoch, and a shard that has seen a later
+//! epoch takes no timestamp of an earlier one. So a deposed sequencer may stamp a transaction; only
+//! its *snapshots* would be old, and it grants none without its lease ([`crate::leases`]), which
+//! has ended when the next one begins.
 //!
 //! Left out: replication (a row is a primary's), several rows in a shard, snapshots read on backups, the horizon, and stamps given
 //! twice (decision 8).
@@ -22,9 +23,9 @@ use stateright::{Model, Property};
 /// What must be done. Each can be broken alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A timestamp is asked for when all rows are marked; broken: when it pleases.
+    /// A transaction requests its timestamp when all rows are marked; broken: at any time.
     StampedAfterMarks,
-    /// A timestamp is above what was read in the rows before they were marked.
+    /// A timestamp is above every read of the rows before they were marked.
     AboveReads,
     /// A timestamp is of no earlier epoch than those the rows have seen.
     EpochFenced,
@@ -260,7 +261,7 @@ impl Model for Snapshots {
             Action::Decide(writer) => {
                 let locks = self.locks(before, writer);
                 let above = locks.iter().filter_map(|lock| (*lock)?.above).max();
-                // One of an earlier epoch is asked for again.
+                // A timestamp of an earlier epoch is requested again.
                 state.writers[writer].is_decided = before.writers[writer].stamp > above;
                 if !state.writers[writer].is_decided {
                     state.writers[writer].stamp = None;

@@ -12,20 +12,23 @@
 //!
 //!   heir      | adopts the view: sends its log behind its commit index, and NEW-VIEW at its end | all hold that: it serves
 //!                      \                                                                        / acknowledged
-//!   follower             keeps what has the same (view, position), cuts the rest, appends
+//!   follower             keeps records with the same (view, position), cuts the rest, appends
 //! ```
 //!
-//! Both are right. With the first nobody ever has to undo a record, and a record needs no view to be known by.
+//! Both are right. With the first no member ever undoes a record, and a record needs no view to be
+//! known by.
 //!
-//! Who was excluded is refused by its boot, not by the view of its message: whoever leads and lives leads on in the next view, and
-//! what it has sent before is as good as before. A node that is excluded and does not know it goes on: it may be frozen and wake.
+//! An excluded node is refused by its boot, not by the view of its message: a live primary leads on
+//! in the next view, and its earlier messages are as good as before. An excluded node that does not
+//! know it continues: it may be frozen and wake.
 //!
 //! Backups show a record when the commit index that comes with later records has passed it; in a view of two, as soon as the
 //! primary has sent it.
 //!
-//! The control plane is one register: the list of views so far, which nodes adopt one after the other, each when it happens
-//! to. Links are FIFO and what is on its way from a dead node may come or not; that it never comes stands for its loss. The sequencer
-//! is the primary, its epoch the view in which it began to lead.
+//! The control plane is one register: the list of views so far, which nodes adopt one after the
+//! other, at any time. Links are FIFO, and messages of a dead node may arrive or not; one that
+//! never arrives stands for a loss. The sequencer is the primary, its epoch the view in which it
+//! began to lead.
 //!
 //! Left out: learners and returns (views only shrink), rows (a record is a number), commit indexes in messages of their own, records
 //! of several shards, channels that are not FIFO because several workers send.
@@ -35,17 +38,17 @@ use stateright::{Model, Property};
 /// What a replica must do. Each can be broken alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A record is told when all members of the view hold it; broken: a majority.
+    /// A record is acknowledged when all members of the view hold it; broken: a majority.
     AllMembersHold,
     /// Nothing is taken from a boot that the receiver knows to be excluded.
     ExcludedRefused,
     /// The heir sends its log behind its commit index before NEW-VIEW; broken: NEW-VIEW alone.
     TailFirst,
-    /// A follower cuts its log where the heir's has a record of another view; broken: keeps what it has there.
+    /// A follower cuts its log where the heir's has a record of another view; broken: keeps its records there.
     DifferentCut,
     /// A follower acknowledges the position up to which its log is the sender's; broken: how long its log is.
     MatchedAcknowledged,
-    /// The heir tells nobody what is committed or undone before all members hold its log; broken: it does so at once.
+    /// The heir reports no commit or undo before all members hold its log; broken: it does so at once.
     LogHeld,
     /// A follower in a view of two shows what *this* primary has sent; broken: all it has when it adopts the view.
     SentShown,
@@ -89,11 +92,11 @@ pub const STAMPED: &str = "timestamps increase in every log";
 /// How a dead primary's heir is found, and whose tail wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heir {
-    /// The first member; followers cut what it has not. (Protocol, 3.1.)
+    /// The first member; followers cut the records it lacks.
     Fixed,
-    /// The first member, which takes the longest tail of those who have adopted its view before it begins. Then all logs are
-    /// prefixes of one, nothing is ever cut, and NEW-VIEW would say nothing: the heir serves when all hold its log, and what was
-    /// fetched counts as acknowledged.
+    /// The first member, which takes the longest tail of those that have adopted its view before it
+    /// begins. Then all logs are prefixes of one, nothing is ever cut, and NEW-VIEW would add
+    /// nothing: the heir serves when all hold its log, and fetched records count as acknowledged.
     Fetches,
     /// The member whose log is the longest at the moment of the exclusion.
     Longest,
@@ -133,7 +136,7 @@ struct View {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Replicate {
-    /// The sender's view: who has not adopted it does so first.
+    /// The sender's view: a receiver that has not adopted it does so first.
     view: u8,
     position: usize,
     record: Record,
@@ -175,7 +178,7 @@ pub struct State {
     acks: Vec<Vec<Option<usize>>>,
     /// For each write, since which view its primary led.
     written: Vec<u8>,
-    /// Writes that somebody was told, or shown, to be committed; and undone. As bits.
+    /// Writes that were reported, or shown, as committed; and as undone. As bits.
     committed: u8,
     undone: u8,
     has_cut: bool,
@@ -311,7 +314,7 @@ impl Tail {
         state.nodes[id].view += 1;
         let View { members, primary } = state.adopted(id).clone();
         if !members.contains(&id) {
-            // It is told that it is over, and ends itself.
+            // It learns that it is over, and ends itself.
             state.end(id);
             return;
         }
@@ -419,7 +422,7 @@ impl Tail {
         self.decide(state, to);
     }
 
-    /// The longer log wins. Nothing is known of what is more in it, so it may as well be committed.
+    /// The longer log wins. Its further records are undecided, so they may as well be committed.
     fn on_fetch(&self, state: &mut State, from: usize, to: usize) {
         let own = state.nodes[to].log.len();
         let more: Vec<Record> = state.nodes[from].log.iter().skip(own).copied().collect();

@@ -1,9 +1,10 @@
-//! A group of two: who leads, who counts, and how a node that was away comes back.
+//! A group of two: the leader, the members that count, and the return of a node that was away.
 //!
-//! The control plane is one register, the list of views so far; each entry is made only if it still fits the last view, which is
-//! the compare-and-set. Nodes adopt views one after the other, each when it happens to. A process that dies comes back as
-//! another *boot* of the node, with nothing. One that freezes is one that does nothing for a while, and then goes on by what it
-//! believes: so exclusions may hit the living, from both sides at once.
+//! The control plane is one register, the list of views so far; each entry is made only if it still
+//! fits the last view, which is the compare-and-set. Nodes adopt views one after the other, at any
+//! time. A process that dies comes back as another *boot* of the node, with nothing. A frozen node
+//! does nothing for a while, and then continues by its old knowledge: so exclusions may hit the
+//! living, from both sides at once.
 //!
 //! ```text
 //!   boot ends -> excluded -> the next boot joins: learner -> filled through the log -> promoted -> may lead next
@@ -28,7 +29,7 @@ pub enum Rule {
     ViewFirst,
     /// A view's member is one boot of a node; broken: any.
     BootIsMember,
-    /// A message is for one boot, and from one that the receiver's view does not exclude; broken: nobody looks.
+    /// A message is for one boot, and from one that the receiver's view does not exclude; broken: neither is checked.
     BootIsAddressed,
     /// When all rows are copied, nothing is decided that the learner does not hold; broken: when it is promoted.
     LearnerCounts,
@@ -209,7 +210,7 @@ impl ViewChange {
             let mut boots = [node.boot; 2];
             boots[to] = receiver.boot;
             let message = Message { boots, view: node.view, body };
-            // Nobody gets what is for a boot that is over.
+            // Messages for a boot that is over reach no other boot.
             if receiver.boot == state.nodes[to].boot || !self.keeps(Rule::BootIsAddressed) {
                 state.messages[to].insert(message);
             }
@@ -228,7 +229,7 @@ impl ViewChange {
         self.decide(state, id);
     }
 
-    /// What all who count hold is acknowledged to its client.
+    /// Acknowledges the writes that all counting members hold.
     fn decide(&self, state: &mut State, id: usize) {
         let other = state.member(state.nodes[id].view, 1 - id);
         let node = &mut state.nodes[id];
@@ -258,7 +259,7 @@ impl ViewChange {
         };
         let view = state.views[usize::from(node.view) - 1].clone();
         if !self.is(view.members[id], node.boot) {
-            // It is told that it is over, and begins anew.
+            // It learns that it is over, and begins anew.
             self.restart(state, id);
             return;
         }

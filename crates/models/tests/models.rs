@@ -1,4 +1,5 @@
-//! All rules hold in every state that can be reached, and what is to happen does; without any one of them, something is lost.
+//! All invariants hold in every reachable state, and every state that must be reached is; without
+//! any one rule, some invariant breaks.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -28,7 +29,7 @@ where
     verdict
 }
 
-/// Nothing is violated, and nothing of what is to happen is out of reach: else the model shows nothing.
+/// No invariant is violated, and every state that must be reached is: otherwise the model shows nothing.
 fn holds<M>(model: M)
 where
     M: Model + Clone + Debug + Send + Sync + 'static,
@@ -77,7 +78,7 @@ fn no_rule_of_tails_can_be_left_out() {
     }
 }
 
-/// An heir that fetches first does without cutting: so no backup ever has to undo what it has applied.
+/// An heir that fetches first does without cutting: so no backup ever has to undo an applied record.
 #[test]
 fn who_fetches_needs_not_cut() {
     for rule in tail::Rule::NOT_WHEN_FETCHED {

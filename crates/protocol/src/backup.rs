@@ -1,7 +1,8 @@
-//! Backups: what nodes are asked to copy, how far they are, and what the copies say of themselves.
+//! Backups: requests to copy, progress, and the description that a copy has of itself.
 //!
-//! A backup is what a cluster restart would begin with, somewhere else: of each shard one replica's local checkpoint and the log behind
-//! it, up to a global checkpoint. An archive is such a log that goes on.
+//! A backup is a copy of the data that a cluster restart would begin with: of each shard one
+//! replica's local checkpoint and the log behind it, up to a global checkpoint. An archive is such
+//! a log that continues.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub struct BackupContents {
     pub id: u32,
     /// Drawn for this one: files of different ones are not mixed up.
     pub run: u64,
-    /// It has what was committed up to this, and nothing else.
+    /// It has exactly the transactions committed up to this.
     pub at: Timestamp,
     /// Unix time in microseconds when that was so, by the clock of the node that began it.
     pub unix_micros: i64,

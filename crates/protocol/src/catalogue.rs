@@ -2,7 +2,7 @@
 
 use crate::Message;
 
-/// One kind of message: who sends it to whom, in which exchange, and what it says.
+/// One kind of message: its sender, its receiver, its exchange and its content.
 pub struct Entry {
     pub name: &'static str,
     pub from: &'static str,

@@ -20,12 +20,12 @@ use crate::schema::{SchemaChange, SchemaError};
 pub struct ClusterConfig {
     pub cluster: ClusterId,
     pub nodes: Vec<NodeConfig>,
-    /// Copies of every row, 1 to 4: data nodes are grouped in the order of their ids, so many to a group.
+    /// Copies of every row, 1 to 4: groups of that many data nodes, in the order of their ids.
     pub replicas: u16,
     /// Shards a group's rows are split into; a multiple of `replicas`, so that every member is primary of as many.
     pub shards_per_group: u16,
-    /// Nodes tell each other so often that they live, in milliseconds. One that has said nothing for four times as long is
-    /// excluded soon; so long a node may answer reads after it was heard.
+    /// Interval of heartbeats, in milliseconds. A node that is silent for four times as long is
+    /// excluded soon; a lease lasts as long.
     pub heartbeat_ms: u32,
     /// Of sessions that ask for nothing else.
     pub durability: Durability,
@@ -39,8 +39,8 @@ wire_struct!(ClusterConfig {
     durability
 });
 
-/// When a client is told that its transaction is committed. Always all members of its groups have it in memory, and half a second later
-/// on their disks.
+/// When a commit is acknowledged. At every level all members of its groups hold it in memory, and
+/// half a second later on their disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// At once.
@@ -159,12 +159,12 @@ pub struct ControlState {
     pub handover: Option<Handover>,
     /// The cluster starts again from its disks: views are formed when all members have loaded their rows.
     pub restart: Option<Restart>,
-    /// How each lineage before this one ended: what was committed in it up to then is left, and the rest is as if it had never been.
+    /// The end of each lineage before this one: its commits up to then are kept, and later ones never existed.
     pub restarts: BTreeMap<Lineage, Timestamp>,
     /// `buckets[b]` keeps bucket b. Empty until the first views are formed.
     pub buckets: Vec<ShardId>,
     pub catalogue: Catalogue,
-    /// Who fills the indexes that are not public yet. Those of nobody are dropped.
+    /// The requests whose sessions fill the indexes that are not public yet. Indexes without one are dropped.
     pub index_builds: BTreeMap<(TableId, IndexId), SchemaRequest>,
     /// The newest request of each requester and its outcome, so that one sent again is not done again.
     pub requests: BTreeMap<Address, RequestRecord>,
@@ -299,7 +299,7 @@ pub enum HandoverPurpose {
 }
 wire_enum!(HandoverPurpose { 0 => Leave, 1 => Share });
 
-/// A cluster restart: the members of the groups load what was committed up to `at` from their disks.
+/// A cluster restart: the members of the groups load the commits up to `at` from their disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// The place in the log of the entry that began it.
@@ -360,18 +360,19 @@ pub enum ControlEntry {
         sequence: u64,
         change: SchemaChange,
     },
-    /// Every node has stopped using the tables that were dropped: they go, as do the indexes that nobody fills any more.
+    /// Every node has stopped using the dropped tables: they are removed, and so are indexes that no session fills any more.
     RemoveDropped,
-    /// This boot of a node is over: it leaves its group's view, and others take up what it was.
+    /// This boot of a node is over: it leaves its group's view, and other members take over its roles.
     ExcludeNode { node: NodeId, incarnation: Incarnation },
     /// The learner holds what the active members hold, and every acknowledgement waits for it: it is active.
     PromoteNode { node: NodeId, incarnation: Incarnation },
-    /// This boot of a node is to hand over what it leads: transactions that have not begun wait.
+    /// This boot of a node hands over its shards: transactions that have not begun wait.
     BeginHandover { node: NodeId, incarnation: Incarnation, purpose: HandoverPurpose },
     /// The handover that was begun so is done, or given up.
     EndHandover { begun: u64, done: bool },
-    /// Nobody is left of some group: all begin again with what was committed up to `at`, as these disks hold it. Only if nothing was
-    /// applied behind the entry of number `after`. A lossy one may be led by nodes that were no members to the last.
+    /// No member of some group is left: all groups begin again with the commits up to `at`, as
+    /// these disks hold them. Only if no entry behind number `after` was applied. A lossy one may
+    /// be led by nodes that were no members at the end.
     BeginRestart {
         after: u64,
         at: Timestamp,
@@ -422,7 +423,7 @@ impl ControlState {
         self.sequencer.is_some()
     }
 
-    /// Is the node's last boot over, and no other one let in since?
+    /// Whether the node's last boot is over, and no other one was admitted since.
     pub fn is_excluded(&self, node: NodeId) -> bool {
         !self.incarnations.contains_key(&node)
             && self.excluded.values().any(|excluded| *excluded == node)
@@ -443,7 +444,7 @@ impl ControlState {
         nodes.retain(|node| !self.is_excluded(*node));
         nodes
     }
-    /// May this boot be excluded, by what is known now? The last active member of its group may not: nobody else has its rows.
+    /// Whether this boot may be excluded in this state. The last active member of its group may not: no other node has its rows.
     pub fn may_exclude(&self, node: NodeId, incarnation: Incarnation) -> bool {
         let is_there = self.incarnations.get(&node) == Some(&incarnation);
         let may_lose = |id: GroupId| {
@@ -454,7 +455,7 @@ impl ControlState {
         };
         is_there && self.group_of_node(node).is_none_or(may_lose)
     }
-    /// May this boot hand over? Another member is active too, and nobody is being filled, whose records would not end.
+    /// Whether this boot may hand over: another member is active, too, and no node is being filled, whose records would not end.
     pub fn may_hand_over(
         &self,
         node: NodeId,

@@ -14,15 +14,16 @@ pub enum DiskEntry {
     Record { shard: ShardId, lineage: Lineage, position: LogPosition, record: Record },
     /// The COMMIT at this place of the log, which was given without, has got its timestamp.
     Stamped { shard: ShardId, lineage: Lineage, position: LogPosition, ts: Timestamp },
-    /// The replica begins with nothing: its log goes on behind `position`, and what the disk has of the shard is of another one.
+    /// The replica begins empty: its log continues behind `position`, and the disk's earlier content of the shard is obsolete.
     Begun { shard: ShardId, lineage: Lineage, position: LogPosition },
     /// This boot of the node has opened the disk: in its first part.
     Booted { incarnation: Incarnation },
     /// This boot has ended as planned, with its cluster: nothing comes behind that, and the disks have all that it has committed.
     Rested { incarnation: Incarnation },
-    /// A global checkpoint is done, of which this disk is one: in its first part, some time behind where the logs are closed for it.
-    /// Only a lossy restart asks for that: the disk of who is no member any more may be closed at timestamps that no checkpoint was
-    /// done for, behind records that were never decided.
+    /// A global checkpoint is done in which this disk takes part: in its first part, some time
+    /// behind the place at which the logs are closed for it. Only a lossy restart reads it: the
+    /// disk of a former member may be closed at timestamps for which no checkpoint was done, behind
+    /// records that were never decided.
     Checkpointed { mark: CheckpointMark },
 }
 wire_enum!(DiskEntry {

@@ -115,7 +115,7 @@ impl Message {
     }
 }
 
-/// A node that started asks the control plane's leader to be let in; sent again until the node finds itself there.
+/// A node that started asks the control plane's leader for admission; sent again until the node finds itself in the state.
 #[derive(Clone, Debug)]
 pub struct RegisterNode {
     /// A digest of the sender's configuration: nodes that were configured differently refuse each other.
@@ -128,7 +128,7 @@ pub struct RegisterNode {
 }
 wire_struct!(RegisterNode { config_digest, home, disk, loaded });
 
-/// What a boot that asks to be let in has made of its disk.
+/// The state of the disk of a boot that asks for admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// It was not asked to load anything yet.
@@ -239,8 +239,8 @@ pub struct NodeDead {
 }
 wire_struct!(NodeDead { node, incarnation });
 
-/// A primary says that the learner of its group holds this shard, and that it tells nobody of a commit without it; sent again
-/// until the control state says that it is promoted.
+/// A primary reports that the learner of its group holds this shard, and that it acknowledges no commit without it; sent again
+/// until the control state has the promotion.
 #[derive(Clone, Debug)]
 pub struct LearnerReady {
     pub shard: ShardId,
@@ -257,7 +257,7 @@ pub struct StopNode {
 }
 wire_struct!(StopNode { restart });
 
-/// A data node is to stop, and asks for somebody to take over what it leads; sent again until it is out of its group.
+/// A data node is to stop, and asks for other members to take over its shards; sent again until it is out of its group.
 #[derive(Clone, Debug)]
 pub struct AskLeave {
     pub incarnation: Incarnation,
@@ -299,9 +299,9 @@ wire_struct!(Excluded { incarnation });
 pub struct Alive {
     /// The sender's clock when it was sent, in microseconds.
     pub at: u64,
-    /// Of whom the sender has heard nothing for too long.
+    /// Nodes from which the sender has received nothing for too long.
     pub unheard: Vec<NodeId>,
-    /// From whom only heartbeats come, though there is something to acknowledge.
+    /// Nodes that send only heartbeats, though they have something to acknowledge.
     pub stalled: Vec<NodeId>,
     pub round_trips: Vec<RoundTrip>,
     /// The sender was asked to stop, and is about to.
@@ -325,7 +325,7 @@ wire_struct!(Alive {
 /// What a node has of memory for rows (rule R20).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Writes may take so much more, those into room that other rows have left among them.
+    /// Room for further writes, including those into room between other rows.
     pub left: Space,
     /// What its transactions have taken there, and not at all other members of its group yet.
     pub owed: Space,
@@ -337,9 +337,9 @@ wire_struct!(Memory { left, owed });
 pub enum Room {
     #[default]
     Ample,
-    /// There is none but what was kept back for what is under way, and for deletions.
+    /// Only the reserve is left, for transactions under way and deletions.
     Reserve,
-    /// That is used up, too: what is given to it waits in memory.
+    /// The reserve is used up, too: further records wait in memory.
     Nothing,
     /// A write or a sync of it has failed, so nothing is written any more (rule R17).
     Failed,
@@ -371,8 +371,8 @@ wire_struct!(RoundTrip { node, microseconds });
 pub struct Probe {}
 wire_struct!(Probe {});
 
-/// The leader's answer to [`Alive`]: that boot may answer what is read, until a lease's length after the time that its message
-/// was sent at. Not numbered.
+/// The leader's answer to [`Alive`]: that boot may answer reads, until a lease's length after the time at which its message was
+/// sent. Not numbered.
 #[derive(Clone, Debug)]
 pub struct LeaseGranted {
     pub incarnation: Incarnation,
@@ -593,8 +593,8 @@ pub enum KnownOutcome {
 }
 wire_enum!(KnownOutcome { 0 => Committed(ts), 1 => Aborted, 2 => Forgotten, 3 => NotFound });
 
-/// A participant with a prepared transaction that nobody else will decide asks home; the answer is a `Decide`, or nothing
-/// while home does not know. Asked again until then.
+/// A participant asks home about a prepared transaction without a coordinator; the answer is a `Decide`, or nothing while home
+/// does not know. Sent again until then.
 #[derive(Clone, Debug)]
 pub struct AskDecision {
     pub transaction: TransactionId,
@@ -606,7 +606,7 @@ pub struct AskDecision {
 }
 wire_struct!(AskDecision { transaction, shard, participant, age_us });
 
-/// The shard does not know the transaction it was asked to go on with: it is gone here.
+/// The shard does not know the transaction of the request: it is gone here.
 #[derive(Clone, Debug)]
 pub struct TransactionUnknown {
     pub transaction: TransactionId,
@@ -645,13 +645,14 @@ pub enum RecordKind {
     Decision { commit: Option<Timestamp> },
     /// Some writes of a transaction whose COMMIT or PREPARE follows, at `lower_bound` or later.
     Part { lower_bound: Timestamp },
-    /// For the learner: how some transactions ended that this shard has decided, and what it has forgotten. Of no transaction.
+    /// For the learner: outcomes of transactions that this shard has decided, and the forgotten numbers. Of no transaction.
     Decisions { decided: Vec<(TransactionId, Timestamp)>, forgotten: Forgotten },
     /// For the learner: some rows as they are at this place in the log; what a snapshot below `complete_from` should see of them
     /// is not there. Of no transaction.
     Copy { table: TableId, rows: Vec<CopiedRow>, complete_from: Timestamp },
-    /// For a learner that has loaded rows from its disk: those of these keys, at this place in the log, it is to compare, piece by piece;
-    /// it keeps those of equal pieces, and what is pending of them follows as a copy. The rest it answers. Of no transaction.
+    /// For a learner that has loaded rows from its disk: it compares those of these keys, at this
+    /// place in the log, piece by piece; it keeps the rows of equal pieces, and their pending
+    /// versions follow as a copy. It answers with the other pieces. Of no transaction.
     Offer {
         table: TableId,
         after: Option<Bytes>,
@@ -869,7 +870,7 @@ wire_struct!(CloseLogs { at, applied });
 pub struct LogsClosed {
     pub at: Timestamp,
     pub shards: Vec<ShardId>,
-    /// Whose disks are to hold that before the checkpoint is done: everybody without whom nothing is decided there.
+    /// The nodes whose disks must hold the log before the checkpoint is done: all without which nothing is decided there.
     pub members: Vec<NodeId>,
 }
 wire_struct!(LogsClosed { at, shards, members });
@@ -897,7 +898,7 @@ pub struct CheckpointDone {
 }
 wire_struct!(CheckpointDone { at, request });
 
-/// Who waits for whom on the sender's shards, to the deadlock detector beside the sequencer.
+/// The waits between transactions on the sender's shards, to the deadlock detector beside the sequencer.
 #[derive(Clone, Debug)]
 pub struct WaitEdges {
     pub edges: Vec<WaitEdge>,

@@ -6,11 +6,11 @@ use types::{CommitId, IndexId, NodeId, TableId, wire_enum};
 
 #[derive(Clone, Debug)]
 pub enum Refusal {
-    /// The key is taken. The statement is undone; the transaction goes on. `index` is the unique key as its table has it.
+    /// The key is taken. The statement is undone; the transaction continues. `index` is the unique key as its table has it.
     DuplicateKey { table: TableId, index: IndexId },
-    /// The lock was not granted in time. The statement is undone; the transaction goes on.
+    /// The lock was not granted in time. The statement is undone; the transaction continues.
     LockWaitTimeout,
-    /// The row is locked, and the request said NOWAIT. The statement is undone; the transaction goes on.
+    /// The row is locked, and the request has NOWAIT. The statement is undone; the transaction continues.
     LockNotAvailable,
     /// This transaction was chosen to break a deadlock: it is rolled back; run it again.
     Deadlock,
@@ -78,7 +78,7 @@ wire_enum!(Refusal {
 });
 
 impl Refusal {
-    /// Of a transaction that the client has not asked for, and that is done again or undone: nobody is to ask what became of it.
+    /// Of a transaction of the node's own, which is repeated or undone: its outcome is of no interest to a client.
     pub fn of_own_work(self) -> Refusal {
         match self {
             Refusal::OutcomeUnknown(_) | Refusal::NotDurable(_) => Refusal::RolledBack,

@@ -161,7 +161,7 @@ pub struct NodeStatus {
     pub messages_sent: u64,
     /// What it sends to a node of its group that came back.
     pub fills: Option<FillReport>,
-    /// Nodes that acknowledge late what it sends them.
+    /// Nodes that acknowledge its messages late.
     pub late: Vec<NodeId>,
     /// What its disk has for its log.
     pub room: Room,
@@ -390,8 +390,8 @@ wire_enum!(LockedKey { 0 => Values(values), 1 => Unknown, 2 => OpenEnd });
 #[derive(Clone, Debug)]
 pub struct LockWait {
     pub age_us: u64,
-    /// Locks of the same table on the same shard: held, or waited for by somebody ahead. The first ones, if there are many;
-    /// told with what a transaction holds, and with a piece of all locks none.
+    /// Locks of the same table on the same shard: held, or requested earlier. The first ones, if
+    /// there are many; listed with the holdings of a transaction, and not in a piece of all locks.
     pub blocked_by: Vec<BlockingLock>,
 }
 wire_struct!(LockWait { age_us, blocked_by });
@@ -439,7 +439,7 @@ wire_struct!(DeadlockReport { age_us, victim, members });
 #[derive(Clone, Debug)]
 pub struct DeadlockMember {
     pub transaction: TransactionId,
-    /// What it waited for, unless there were so many waits that not all were told.
+    /// The lock it waited for, unless there were too many waits to list them all.
     pub lock: Option<LockedThing>,
     /// Whose transaction it is, as soon as its coordinator has told.
     pub connection: Option<Connection>,

@@ -22,8 +22,8 @@ pub enum Request {
     Execute(Batch),
     /// Undoes the writes of statements from this number on. Answered by `Done` or `Refused`.
     Undo { statement: u32 },
-    /// Answered by `Done` or `Refused`; either way the transaction is over. When, the level says that is asked for with it, not that
-    /// of its batches.
+    /// Answered by `Done` or `Refused`; either way the transaction is over. The level of this
+    /// request says when, not that of the batches.
     Commit { durability: Option<Durability> },
     /// Answered by `Done`.
     Rollback,
@@ -55,8 +55,8 @@ pub enum Reply {
     Checkpointed(Timestamp),
 }
 
-/// A node's own replicas, for plain reads of one row as it is committed now: the one question that a session does not put to
-/// its coordinator, because nothing is remembered of it and nobody else has to be asked.
+/// A node's own replicas, for plain reads of one row as it is committed now: the one request that a session does not send to
+/// its coordinator, because it leaves no state and needs no other node.
 pub trait LocalRows: Send + Sync {
     /// Calls `visit` once, with the stored row or none if there is no such row. False, and no call, if this node cannot
     /// tell at once: the row is elsewhere, its shard is busy, a commit of it is being decided, or the table has
@@ -84,6 +84,6 @@ pub trait Connections: Send + Sync {
 
 /// Who copies a node's rows.
 pub trait Backups: Send + Sync {
-    /// Begins what is asked for, and answers at once how far it is.
+    /// Begins the request, and returns the progress at once.
     fn answer(&self, request: &BackupRequest) -> BackupReport;
 }

@@ -1,4 +1,5 @@
-//! What a cluster restart began with, how long it took, and what it lost: for `skarv.restart_info` and the log.
+//! The checkpoint, the durations and the losses of a cluster restart: for `skarv.restart_info` and
+//! the log.
 
 use types::{CommitId, Lineage, NodeId, Timestamp, wire_struct};
 
@@ -13,7 +14,7 @@ pub struct RestartReport {
     pub at: Timestamp,
     /// All data nodes had been stopped as planned, when the disks had everything: nothing was lost, and that is known.
     pub is_clean: bool,
-    /// The operator has allowed it to begin with less than the last members had: what only they had is lost, and nobody can count it.
+    /// The operator has allowed it to begin with less than the last members had: commits that only they had are lost, uncounted.
     pub is_lossy: bool,
     /// Commits behind `at` that the disks have, each counted once.
     pub lost: LostRange,

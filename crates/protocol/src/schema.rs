@@ -40,7 +40,7 @@ pub enum SchemaChange {
         index: IndexId,
         asked: u64,
     },
-    /// An ordinary index goes at once; a unique one goes on existing, without its name, until no node uses it. Its name, because its
+    /// An ordinary index is removed at once; a unique one stays, without its name, until no node uses it. By name, because its
     /// number may have been another's.
     DropIndex {
         table: TableId,
@@ -57,8 +57,7 @@ pub enum SchemaChange {
     GiveUpIndex {
         asked: u64,
     },
-    /// Nothing: who asked for something else in its request of this number does not want it any more. If that is not in the log by
-    /// then it never will be.
+    /// Nothing: the sender withdraws its earlier request of this number. If that is not in the log by then it never will be.
     Withdraw,
 }
 wire_enum!(SchemaChange {
