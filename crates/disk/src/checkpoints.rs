@@ -210,13 +210,14 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Those before it go, but for those up to one that somebody may read.
+    /// Removes the checkpoints before it, except those up to `held_to`, which a reader may use.
     pub fn accept(&mut self, number: u64, held_to: Option<u64>) -> std::io::Result<()> {
         self.keep(|entry| number <= entry.number || Some(entry.number) <= held_to)
     }
 
-    /// The log was found to end here. A checkpoint may be durable before the log behind which it begins, and when that is lost others come
-    /// to its places: to it they would be what it has already.
+    /// The log ends here. A checkpoint may be durable before the log behind which it begins; when
+    /// that log is lost, other records take its places, and the checkpoint would count them as its
+    /// own.
     pub fn on_log_end(&mut self, log_end: u64) -> std::io::Result<()> {
         let is_left = |entry: &Entry| entry.log.end <= log_end;
         match self.manifest.checkpoints.iter().all(is_left) {

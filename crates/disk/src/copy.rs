@@ -6,10 +6,12 @@
 //!   for each block:  raw length u32 | length u32 | crc32c u32 | bytes (zstd, and then, if there is a lock, AES-256-GCM)
 //!                    the checksum is of the file's number, the place in the file, lengths and bytes
 //! ```
-//! Each file has a key of its own, made of the backup's and the file's salt (HKDF-SHA-256); a block's nonce is its place in the file,
-//! so no two blocks share one, and none can be moved. What a password is worth is up to who chose it: it is stretched (PBKDF2).
+//! Each file has a key of its own, made of the backup's and the file's salt (HKDF-SHA-256); a
+//! block's nonce is its place in the file, so no two blocks share one, and none can be moved. The
+//! strength of a password is its owner's choice: it is stretched (PBKDF2).
 //!
-//! A block is whole or it is damage; where the file ends without the block that says so is for the reader to judge.
+//! A block is whole or it is damage; a file that ends without its last block is for the reader to
+//! judge.
 
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ const MAGIC: &[u8; 8] = b"skarv-cp";
 const VERSION: u32 = 2;
 const SALT_SIZE: usize = 16;
 const HEADER_SIZE: usize = 8 + 4 + 8 + 1 + 4 + 2 * SALT_SIZE + 4;
-/// What is asked of somebody who tries passwords: OWASP's figure for PBKDF2 with SHA-256.
+/// The work of trying one password: OWASP's figure for PBKDF2 with SHA-256.
 pub const PASSWORD_ITERATIONS: u32 = 600_000;
 /// No file asks for more.
 const PASSWORD_ITERATIONS_MAX: u32 = 100_000_000;
@@ -79,7 +81,7 @@ pub struct CopyWriter {
 }
 
 impl CopyWriter {
-    /// One that has its name only when it is whole, and nobody else's has it then. `random` is drawn anew for each file.
+    /// A file that gets its name only when it is whole, and if no other file has it then. `random` is drawn anew for each file.
     pub fn create(
         path: &Path,
         lock: Option<&Lock>,

@@ -16,7 +16,7 @@ use crate::format::{BLOCK, DEVICE_BLOCK};
 /// The files of one part.
 pub trait Files: Send + Sync {
     fn list(&self) -> Result<Vec<String>>;
-    /// A new file of so many zeros, that have their places on the device. Gone again if there is no room for them.
+    /// A new file of this many zeros, allocated on the device. Removed again if there is no room for them.
     fn create(&self, name: &str, zeros: u64) -> Result<()>;
     /// The same for a file that may never be used: nothing is written where the system can keep the places otherwise.
     fn keep_places(&self, name: &str, zeros: u64) -> Result<()>;
@@ -25,16 +25,16 @@ pub trait Files: Send + Sync {
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> Result<()>;
     /// What is behind this place goes, with its place on the device. That need not be durable.
     fn cut(&self, name: &str, length: u64) -> Result<()>;
-    /// An error of a sync is never one of room: nobody knows what is there then.
+    /// An error of a sync is never one of room: the content of the file is unknown then.
     fn sync(&self, name: &str) -> Result<()>;
     /// The file is not used again soon.
     fn close(&self, name: &str);
-    /// Makes what was created, renamed and removed durable.
+    /// Makes created, renamed and removed files durable.
     fn sync_directory(&self) -> Result<()>;
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     fn remove(&self, name: &str) -> Result<()>;
     fn length(&self, name: &str) -> Result<u64>;
-    /// As many bytes as there are, at most `length`, instead of what is in `bytes`.
+    /// Replaces `bytes` by the bytes that there are, at most `length`.
     fn read_into(&self, name: &str, at: u64, length: usize, bytes: &mut Vec<u8>) -> Result<()>;
     fn read_at(&self, name: &str, at: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -75,8 +75,9 @@ pub fn make_dir(path: &Path, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// In a directory of the system. What fills whole blocks goes to the device past the system's cache: nobody reads a log while the node
-/// runs, and to copy it there would take those caches of the processor that the workers need.
+/// A directory of the system. Whole blocks go to the device past the system's cache: no thread
+/// reads a log while the node runs, and a copy of it there would take the processor's caches from
+/// the workers.
 pub struct Directory {
     path: PathBuf,
     open: Mutex<BTreeMap<String, Arc<OpenFile>>>,
@@ -90,7 +91,7 @@ struct OpenFile {
     direct: OnceLock<File>,
 }
 
-/// Zeros are written so many at a time. They are in the program: to take memory for them would be to clear it.
+/// Zeros are written in pieces of this size. They are in the program: allocated memory would have to be cleared.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 impl Directory {
@@ -226,7 +227,7 @@ impl Files for Directory {
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.forget(to);
         std::fs::rename(self.path.join(from), self.path.join(to))?;
-        // Behind it: who reads a log that is not kept for it may have opened the file a moment ago.
+        // Behind it: a reader for which the log is not kept may have opened the file a moment ago.
         self.forget(from);
         self.forget(to);
         Ok(())

@@ -27,7 +27,7 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 pub fn crc(pieces: &[&[u8]]) -> u32 {
     pieces.iter().fold(0, |crc, piece| crc_behind(crc, piece))
 }
-/// The checksum of what has this one, and of more behind it. Fuzz targets have none: they look for what is behind it.
+/// Continues a checksum with further bytes. Fuzz targets have none: they test the code behind it.
 pub fn crc_behind(crc: u32, piece: &[u8]) -> u32 {
     if cfg!(fuzzing) { 0 } else { crc32c::crc32c_append(crc, piece) }
 }
@@ -51,7 +51,7 @@ pub fn io_error(file: &str) -> impl Fn(std::io::Error) -> DiskError + use<'_> {
     }
 }
 
-/// Is what was there not there any more, or not to be had from the device? Else something is wrong that may be put right.
+/// Whether the data is gone, or unreadable on the device. Any other error may be repaired.
 pub fn is_loss(error: &std::io::Error) -> bool {
     let errno = rustix::io::Errno::from_io_error(error);
     let of_device = [Errno::IO, Errno::BADMSG, Errno::UCLEAN];

@@ -1,8 +1,9 @@
-//! Compression while nobody else wants the core.
+//! Compression while no other thread wants the core.
 //!
-//! It is most of the work of a checkpoint, and nobody waits for it. A thread that the system runs only while no other wants the core does
-//! it for the one that writes: that one waits, and no lock that anybody else takes is held by a thread that may not get a core for long.
-//! What it has not got after a while it compresses itself.
+//! Compression is most of the work of a checkpoint, and no session waits for it. A thread that the
+//! system runs only while no other wants the core compresses for the thread that writes: that
+//! thread waits, and no lock that another thread takes is held by one that may get no core for
+//! long. Blocks that it has not received after a while it compresses itself.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -48,7 +49,7 @@ impl IdleCompressor {
         Ok(IdleCompressor { shared, thread: Some(thread) })
     }
 
-    /// Returns the buffer, too, if nobody else has it any more.
+    /// Returns the buffer, too, if no other thread has it any more.
     pub fn pack(&self, raw: Vec<u8>) -> std::io::Result<(Packed, Option<Vec<u8>>)> {
         let raw = Arc::new(raw);
         let until = Instant::now() + WAIT_MAX;
@@ -109,7 +110,7 @@ mod tests {
     /// Whoever has it keeps a thread from its core.
     static CORE: Mutex<()> = Mutex::new(());
 
-    /// What the thread has compressed is what was given last, and where it does not get a core the caller does it. The buffer comes back.
+    /// The thread compresses the last given block, and where it gets no core the caller does. The buffer comes back.
     #[test]
     fn blocks_are_compressed() {
         let check = |idle: &IdleCompressor, number: u8| {

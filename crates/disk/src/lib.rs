@@ -8,9 +8,10 @@
 //!                 manifest-0, manifest-1                 which checkpoints there are, and the log from where on       [`manifest`]
 //!   DIR/part-1/   ...
 //! ```
-//! A *part* belongs to one worker of the node. A thread of its own writes its log: what was given while it wrote before goes with one
-//! sync (group commit). Another one writes its checkpoints, at a bounded rate, compressed while nobody else wants the core ([`idle`]). A
-//! *place* counts the bytes of records since the log began.
+//! A *part* belongs to one worker of the node. A thread of its own writes its log: records that
+//! came while it wrote go with the next sync (group commit). Another thread writes its checkpoints,
+//! at a bounded rate, compressed while no other thread wants the core ([`idle`]). A *place* counts
+//! the bytes of records since the log began.
 //!
 //! No write or sync is tried again after an error (rule R17): the store fails for good, and says so. Only for room it waits, and says so
 //! before there is none ([`Room`], rule R21). What is read
@@ -39,11 +40,11 @@ pub use store::{Disk, Follower, Held, Options};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Room {
     Ample,
-    /// There was none for another file: the log goes on in the one that was kept for that.
+    /// There was none for another file: the log continues in the reserve.
     Reserve,
-    /// That is full, too: what is given waits in memory.
+    /// The reserve is full, too: further records wait in memory.
     Nothing,
-    /// Something failed, and nothing is written any more: what is given is dropped.
+    /// A write or sync failed, and nothing is written any more: further records are dropped.
     Failed,
 }
 
@@ -55,7 +56,7 @@ pub type VisitRecord<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
 pub enum DiskError {
     /// The system refused something.
     Io { file: String, reason: String },
-    /// What is there is not what was written.
+    /// The content is not the one that was written.
     Damaged { file: String, what: String },
     /// The caller's own words.
     Visitor(String),

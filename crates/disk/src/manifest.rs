@@ -32,8 +32,9 @@ fn name(sequence: u64) -> String {
 }
 
 impl Manifest {
-    /// Is there one checkpoint, of which nobody has said that it can be begun with? The log has all since its beginning then, and what
-    /// the others have may end before what is in this checkpoint: it would be in the way, and the log before it must stay. (The sequence
+    /// Whether there is one checkpoint, and no restart is known to be possible with it. The log has
+    /// everything since its beginning then, and the logs of other disks may end before the
+    /// checkpoint's content: it would be in the way, and the log before it must stay. (The sequence
     /// is its number until the manifest is written again, which accepting it does.)
     pub fn is_first_not_accepted(&self) -> bool {
         matches!(&self.checkpoints[..], [only] if only.number == self.sequence)
@@ -74,8 +75,9 @@ impl Manifest {
         settle(files, &name, &bytes)
     }
 
-    /// It was read, and nobody knows whether it is durable: whoever wrote it may have been killed before its sync, or have died of that.
-    /// It must be before anything goes that the one before it names.
+    /// The manifest was read, and may not be durable: its writer may have been killed before the
+    /// sync, or have died of it. It must be durable before any file is removed that the manifest
+    /// before it names.
     pub fn write_again(&self, files: &dyn Files) -> std::io::Result<()> {
         settle(files, &name(self.sequence), &self.encode())
     }
@@ -137,8 +139,8 @@ impl Manifest {
     }
 }
 
-/// Writes it where it has its place. Like a sync that fails, a device that does not have it then is not asked again: nobody would know
-/// which manifest is there (rule R17).
+/// Writes the manifest in its place. As with a failed sync, a device that does not have it then is
+/// not asked again: the manifest on it would be unknown (rule R17).
 fn settle(files: &dyn Files, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     files.write_at(name, 0, bytes)?;
     files.sync(name)?;

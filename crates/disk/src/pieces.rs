@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use crate::format::BLOCK;
 use crate::redo::{PIECE_HEADER_SIZE, RECORD_HEADER_SIZE};
 
-/// A piece that has so many bytes is given no more records. A write of 128 KiB takes 28 us of a core, one of 1 MiB 65 us; and what does not
-/// fit into a file any more begins another one. Tests have some that are full, and some that are not.
+/// A piece of this size gets no more records. A write of 128 KiB takes 28 us of a core, one of 1
+/// MiB 65 us; a record that does not fit into a file begins another one. Tests have full pieces and
+/// others.
 const PIECE_BYTES: usize = if cfg!(test) { 300 } else { 512 << 10 };
 /// What its last record may add, and its buffer need not be another one. A record of half of it is a long one.
 const RECORD_BYTES: usize = 64 << 10;
@@ -88,7 +89,7 @@ impl Pieces {
         self.waiting.push_back(Piece::begin(bytes));
     }
 
-    /// A record of about so many bytes is added next. A long one that does not fit begins a piece, of no more memory than it needs: a
+    /// A record of about `size` bytes is added next. A long one that does not fit begins a piece, of no more memory than it needs: a
     /// buffer that grows is twice as long.
     pub fn expect(&mut self, size: usize) {
         let room = |piece: &Piece| piece.bytes.capacity() - piece.bytes.len();
@@ -134,7 +135,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// Records that are too long to share a piece do not pile up: the first that another one comes behind is said to be ready.
+    /// Records that are too long to share a piece do not pile up: one is ready as soon as another comes behind it.
     #[test]
     fn pieces_of_long_records_are_ready() {
         let mut pieces = Pieces::default();

@@ -6,10 +6,11 @@
 //!             from byte 8,192 on pieces, each at the next multiple of 8 bytes, or of 4,096 if it is a full one:
 //!             length u32 | crc32c u32 of salt and the rest | place u64 | durable u64 | records, each: length u32 | bytes
 //! ```
-//! A *piece* is a write: what was given since the one before. It says where in the log it is, and up to where the log was durable when it
-//! was written. It does not cross files; the next file begins at the place where the one before ends. A file's places are made when it
-//! is, with zeros, or it was used before: its salt is another one after each start, so nothing that it held then fits, not even what was
-//! meant for the same place before a crash.
+//! A *piece* is a write: the records given since the one before. It has its place in the log, and
+//! the place up to which the log was durable when it was written. It does not cross files; the next
+//! file begins at the place where the one before ends. The blocks of a file are allocated with it,
+//! as zeros, or come from earlier use: its salt is another one after each start, so no earlier
+//! content fits, not even a piece meant for the same place before a crash.
 //!
 //! Where a file begins with a piece that says that all before it was durable, the log does not end before that file: only what comes then
 //! is looked through to find its end. What is damaged before that is found when it is read.
@@ -183,11 +184,11 @@ pub struct RedoOptions {
     /// So many files are kept for when there is no room for another.
     pub reserve: usize,
     pub seed: u64,
-    /// The log before this is needed by nobody.
+    /// The log before this is not needed any more.
     pub needed: u64,
     /// But what there is of it from here on is kept.
     pub kept_from: Option<u64>,
-    /// It was durable up to here: a checkpoint was accepted behind that, and what was before is gone.
+    /// It was durable up to here: a checkpoint was accepted behind that, and the log before is gone.
     pub accepted: u64,
     pub mutation: Mutation,
 }
@@ -303,7 +304,7 @@ impl Redo {
                 return damaged(&numbered(KIND, header.number), what);
             }
             self.write_again(&bytes[..offset.min(bytes.len())], &header)?;
-            // The log goes on in another file: however often a node starts, that takes little of its device.
+            // The log continues in another file: many starts of a node take little of its device.
             let length = offset.next_multiple_of(BLOCK);
             if length < bytes.len() {
                 let name = numbered(KIND, header.number);
@@ -343,8 +344,9 @@ impl Redo {
         Ok(0)
     }
 
-    /// The newest file was read, and nobody knows how much of it is durable: whoever wrote it may have been killed before its sync, or have
-    /// died of that. It must be before anything is written behind it. What a piece says to be durable is.
+    /// The newest file was read, and its durable part is unknown: its writer may have been killed
+    /// before the sync, or have died of it. It must be durable before anything is written behind
+    /// it. The part that a piece records as durable is.
     fn write_again(&self, bytes: &[u8], header: &FileHeader) -> Result<(), DiskError> {
         if self.mutation == Mutation::NotWrittenAgain {
             return Ok(());
@@ -591,7 +593,7 @@ impl Redo {
                 self.spares.extend(spare);
                 self.length = self.file_bytes.max(least);
                 let mut created = self.create(&name);
-                // A record that is longer than any of them: they give it their places, since what is behind it waits for it.
+                // A record longer than any of these files gets their room, because the log behind it waits for it.
                 while self.file_bytes < least
                     && created.as_ref().is_err_and(is_no_room)
                     && self.give_up_one()?
@@ -707,7 +709,7 @@ impl Redo {
     }
 }
 
-/// Reads what is durable of a log, in order. Whoever has one keeps the files from being used again.
+/// Reads the durable part of a log, in order. While it exists the files are not used again.
 pub struct LogReader {
     files: Arc<dyn Files>,
     store: u64,

@@ -25,12 +25,12 @@ pub const BLOCK_HEADER_SIZE: usize = 12;
 /// Of a block, before it is compressed. What is longer is damage.
 pub const BLOCK_SIZE_MAX: usize = 256 << 20;
 const ZSTD_LEVEL: i32 = 1;
-/// A section is read back so many bytes at a time.
+/// Bytes of a section that are read back at a time.
 const PROOF_BYTES: usize = 1 << 20;
-/// A table of 16 KiB for what was seen in a block: it drives little out of a core's own cache, and finds nothing less in rows.
+/// A hash table of 16 KiB: it takes little of a core's own cache, and finds no fewer matches in rows.
 const ZSTD_HASH_LOG: u32 = 12;
-/// Where nothing repeats, no more than every so many bytes are looked at; the bytes themselves are coded all the same, which the library
-/// leaves out by itself.
+/// Where nothing repeats, only one position in this many bytes is examined; the bytes themselves
+/// are coded all the same, which the library skips by itself.
 const ZSTD_STEP: u32 = 4;
 
 pub fn header(store: u64, number: u64) -> Vec<u8> {
@@ -125,7 +125,7 @@ pub fn add_to_crc(sum: u32, block: &[u8]) -> u32 {
     crc_behind(sum, &block[..BLOCK_HEADER_SIZE])
 }
 
-/// Gives so many bytes from a place on, or as many as there are.
+/// Returns the bytes from a place on, as many as asked for or as there are.
 type ReadFile<'a> = dyn FnMut(u64, usize) -> Result<Vec<u8>, DiskError> + 'a;
 /// Sees a block, compressed: its place, and the length that it had before.
 type VisitPacked<'a> = dyn FnMut(u64, usize, &[u8]) -> Result<(), DiskError> + 'a;

@@ -31,13 +31,13 @@ pub struct Options {
     pub checkpoint_bytes_per_second: u64,
     /// Random, of this start.
     pub seed: u64,
-    /// From where on somebody has still to copy the log of a part, given the part and its store; None: nobody.
+    /// The place from which a copy of the log of a part is still to be made, given the part and its store; None: no copy.
     pub kept_from: Box<dyn Fn(u16, u64) -> Option<u64> + Sync>,
 }
 
 /// A file that says that all parts have been made, and how many.
 const MADE: &str = "made";
-/// So much of a log is written before it is synced though nobody waits for that: each sync costs what a few thousand commits do.
+/// Bytes of a log that are written before a sync that no session waits for: a sync costs as much as a few thousand commits.
 const UNSYNCED_MAX: u64 = 8 << 20;
 /// Blocks that wait to be written, in bytes.
 const BLOCKS_WAITING_MAX: usize = 4 << 20;
@@ -49,11 +49,11 @@ const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 /// Called when more of a part is durable, or there is room for blocks again.
 pub type OnProgress = dyn Fn(u16) + Send + Sync;
-/// Called first by threads that are to run only while nobody else wants the core.
+/// Called first by threads that run only while no other thread wants the core.
 pub type BecomeIdle = fn();
 /// Called once, when a write or a sync has failed: nothing is written any more.
 pub type OnFailure = dyn Fn(String) + Send + Sync;
-/// Called first by threads that write: without one of them nothing would become durable, and nobody would be told.
+/// Called first by threads that write: without one of them nothing would become durable, in silence.
 pub type OnThread = dyn Fn() + Send + Sync;
 
 pub struct Disk {
@@ -77,10 +77,10 @@ struct Part {
     kept: Mutex<Kept>,
 }
 
-/// What stays though the part itself needs it no more, because somebody copies it.
+/// Files that stay for a copy though the part itself needs them no more.
 #[derive(Default)]
 struct Kept {
-    /// The log from these places on, by who reads it; under [`AWAITED`], for who has still to come.
+    /// The log from these places on, by reader; under [`AWAITED`], for a reader that has still to come.
     logs: BTreeMap<u64, u64>,
     reader_last: u64,
     /// So many read checkpoints, of those up to this one.
@@ -92,7 +92,7 @@ struct Kept {
     needed: u64,
 }
 
-/// Whom the log of a part was kept for when it was opened: who follows it first.
+/// The reader for which the log of a part was kept when it was opened: the first that follows it.
 const AWAITED: u64 = 0;
 
 impl Kept {
@@ -144,7 +144,7 @@ enum Step {
 }
 
 impl Disk {
-    /// Opens the store, or makes it. Says what is damaged.
+    /// Opens the store, or makes it. Errors name damaged files.
     pub fn open(options: &Options) -> Result<Disk, DiskError> {
         let dir = options.dir.display().to_string();
         let io =
@@ -199,7 +199,7 @@ impl Disk {
         Ok(Disk { parts, checkpoint_bytes_per_second, threads: Mutex::default() })
     }
 
-    /// Ends the threads that write, when what was given is written, unless there is no room for it.
+    /// Ends the threads that write, when all given records are written, unless there is no room for them.
     pub fn close(&self) {
         for part in &self.parts {
             lock(&part.queue).is_closed = true;
@@ -259,12 +259,13 @@ impl Disk {
         &self.parts[usize::from(part)]
     }
 
-    /// Takes a record behind all others, which is what `write` appends to what it is given; waits for no disk. Returns the places before
-    /// and behind it. It is written with the next [`Disk::flush`], or when there is much.
+    /// Takes a record behind all others, which `write` appends to its argument; waits for no disk.
+    /// Returns the places before and behind it. The record is written with the next
+    /// [`Disk::flush`], or when there are many.
     pub fn append(&self, part: u16, write: impl FnOnce(&mut Vec<u8>)) -> Range<u64> {
         self.append_expected(part, 0, write)
     }
-    /// The same for a record of about so many bytes: a long one takes no more memory than it needs.
+    /// The same for a record of about `size` bytes: a long one takes no more memory than it needs.
     pub fn append_expected(
         &self,
         part: u16,
@@ -359,7 +360,7 @@ impl Disk {
         visit: &mut dyn FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), DiskError> {
         let part = self.part(part);
-        // Others may go on meanwhile.
+        // Other threads may continue meanwhile.
         let reader = lock(&part.checkpoints).reader(number);
         let read = reader.and_then(|reader| reader.read(visit));
         read.map_err(|error| error.within(&part.name))
@@ -386,7 +387,7 @@ impl Disk {
     pub fn store(&self, part: u16) -> u64 {
         lock(&self.part(part).checkpoints).manifest.store
     }
-    /// Reads the log from behind `from` while it grows; what it has not read yet is kept.
+    /// Reads the log from behind `from` while it grows; the unread part is kept.
     pub fn follow(&self, part: u16, from: u64) -> Follower {
         let mut follower = self.follow_held(part, from);
         let mut kept = lock(&follower.part.kept);
@@ -398,7 +399,7 @@ impl Disk {
         follower.id = Some(id);
         follower
     }
-    /// The same of a log that a [`Held`] keeps: when that is dropped, what was not read yet may be gone, and reading it an error.
+    /// The same of a log that a [`Held`] keeps: when that is dropped, the unread part may be gone, and reading it an error.
     pub fn follow_held(&self, part: u16, from: u64) -> Follower {
         let part = Arc::clone(&self.parts[usize::from(part)]);
         let reader = lock(&part.redo).reader(from);
@@ -423,13 +424,14 @@ impl Disk {
 /// Reads a log while it grows.
 pub struct Follower {
     part: Arc<Part>,
-    /// Of what is kept for it.
+    /// The number under which the log is kept for it.
     id: Option<u64>,
     reader: LogReader,
 }
 
 impl Follower {
-    /// Visits the records that are durable and were not visited before, of at most about so many bytes. Returns whether there may be more.
+    /// Visits durable records that were not visited before, of about `bytes_max` bytes at most.
+    /// Returns whether there may be more.
     pub fn read(&mut self, bytes_max: u64, visit: &mut VisitRecord<'_>) -> Result<bool, DiskError> {
         let up_to = self.part.durable.load(Ordering::Acquire);
         let list = lock(&self.part.redo).list();
@@ -532,7 +534,7 @@ impl Part {
         })
     }
 
-    /// The log that nobody needs goes.
+    /// Removes the log that is not needed any more.
     fn release(&self) {
         let before = lock(&self.kept).release();
         lock(&self.queue).release = Some(before);
@@ -772,7 +774,7 @@ impl Part {
     fn accept(&self, number: u64, checkpoints: &mut Checkpoints) -> std::io::Result<()> {
         let mut kept = lock(&self.kept);
         if kept.checkpoint_readers > 0 {
-            // What came since those that somebody may read goes all the same; the log stays. Who lets go of them does not wait for that.
+            // Checkpoints after those that a reader may use are removed all the same; the log stays. A reader that ends does not wait.
             kept.accept = Some(number);
             let held_to = kept.held_to;
             drop(kept);
@@ -785,8 +787,8 @@ impl Part {
         Ok(())
     }
 
-    /// So much at a time, and then a pause: the log's syncs wait for what is written and read beside them. Where there is no room for more
-    /// log nothing is more urgent than what gives some back.
+    /// Writes a piece, and then pauses: the log's syncs wait for the reads and writes beside them.
+    /// Where there is no room for more log nothing is more urgent than to free some.
     fn pause_for(&self, bytes: u64, rate: u64, next_at: &mut Instant) {
         if self.room.load(Ordering::Relaxed) != Room::Ample as u8 {
             return;

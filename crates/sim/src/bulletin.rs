@@ -1,5 +1,6 @@
-//! News that travels faster than any message: clients of different nodes talk to each other, and hear of what has happened
-//! at the very moment. Whoever acts on news finds a cluster that has not: the shortest way to a stale read.
+//! News that travels faster than any message: clients of different nodes talk to each other, and
+//! learn of an event at its very moment. A client that acts on news finds a cluster that does not
+//! have it yet: the shortest way to a stale read.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Poll, Waker};

@@ -1,8 +1,9 @@
 //! Does a history of transactions keep what their isolation levels promise? A checker of dependency cycles over lists.
 //!
-//! The objects are lists, and the only write is to append an element that nobody else appends. So every read of a list
-//! tells the order of all writes before it (Kingsbury, Alvaro: "Elle: Inferring Isolation Anomalies from Experimental
-//! Observations", 2020), and what depends on what is known, not guessed:
+//! The objects are lists, and the only write is to append an element that no other transaction
+//! appends. So every read of a list shows the order of all writes before it (Kingsbury, Alvaro:
+//! "Elle: Inferring Isolation Anomalies from Experimental Observations", 2020), and the
+//! dependencies are known, not guessed:
 //!
 //! ```text
 //!   write-write  A's element stands right before B's in a list      A is before B
@@ -69,14 +70,14 @@ pub enum Outcome {
     Committed,
     /// Rolled back, or never asked to commit.
     Aborted,
-    /// Nobody heard: it has happened if somebody sees it.
+    /// No answer: it has happened if some read shows it.
     Unknown,
 }
 
 /// How a read looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// At the latest version, which nobody changes before the transaction ends.
+    /// At the latest version, which does not change before the transaction ends.
     Locked,
     /// At the latest version of one moment.
     Latest,
@@ -96,7 +97,7 @@ pub struct Statement {
     pub called: u64,
     /// None: the answer was not heard, and what reads saw is not known.
     pub returned: Option<u64>,
-    /// Refused or undone, while its transaction went on: its elements must never be seen, what it read is not known.
+    /// Refused or undone, while its transaction continued: its elements must never be seen, its reads are not known.
     pub undone: bool,
     pub operations: Vec<Operation>,
 }

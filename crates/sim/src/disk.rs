@@ -1,6 +1,7 @@
-//! What a simulated node keeps while it is down.
+//! The content that a simulated node keeps while it is down.
 //!
-//! A disk takes its time: what was given to it is durable later, in order, and after a crash as much of the rest is there as chance has it.
+//! A disk takes its time: given records become durable later, in order, and after a crash a random
+//! part of the others is there.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -33,7 +34,7 @@ impl Disk {
         Disk { home, journal, store, stores, writes: None }
     }
 
-    /// The process has ended: what it has not yet given to the system is lost.
+    /// The process has ended: records that it has not yet given to the system are lost.
     pub fn crash(&mut self, random: &mut Random) {
         self.writes = None;
         let mut state = self.journal.lock();

@@ -1,10 +1,10 @@
 //! The simulated world: whole clusters in one thread, each from one seed, exactly reproducible.
 //!
-//! - [`options`]: what a seed decides before its world begins.
+//! - [`options`]: the choices of a seed before its world begins.
 //! - [`world`]: the events, the links, the workers; [`clock`]: that of a node.
-//! - [`stage`]: what the tasks of a world share; [`bulletin`]: what they tell each other.
-//! - [`workload`]: what sessions do, and what they may see.
-//! - [`contents`]: what is left, and what must be true of it.
+//! - [`stage`]: state shared by the tasks of a world; [`bulletin`]: news between them.
+//! - [`workload`]: the work of sessions, and the results they may see.
+//! - [`contents`]: the rows at the end, and the conditions on them.
 //! - [`linearizability`]: the checker for histories of single rows; [`dependency`]: the one for transactions.
 //! - [`run`]: one world from beginning to judgement; [`cli`]: many of them.
 //!

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::random::Random;
 
-/// What was asked of the register, and what was answered. None is an absent row.
+/// An operation on the register, and its answer. None is an absent row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Read {
@@ -104,7 +104,7 @@ impl List {
         let mut events: Vec<(u64, usize, bool)> = Vec::with_capacity(calls.len() * 2);
         for (index, call) in calls.iter().enumerate() {
             events.push((call.called, index, true));
-            // An operation that was never answered may take effect at the very end, where nobody sees it.
+            // An operation that was never answered may take effect at the very end, where no read sees it.
             events.push((call.returned.unwrap_or(u64::MAX), index, false));
         }
         events.sort_by_key(|(at, index, is_call)| (*at, !*is_call, *index));
@@ -134,7 +134,7 @@ impl List {
         self.entries[before].after = after;
         self.entries[after].before = before;
     }
-    /// Puts back what was unlinked last.
+    /// Links the call again that was unlinked last.
     fn link(&mut self, place: usize) {
         let Entry { before, after, .. } = self.entries[place];
         self.entries[before].after = place;
@@ -148,7 +148,7 @@ const STEPS_MAX: u64 = 50_000_000;
 
 /// Says which call cannot be explained, if one cannot. `initial` is the register before the history.
 pub fn check(initial: Option<i64>, calls: &[Call]) -> Result<(), String> {
-    // A read that nobody heard of says nothing.
+    // A read without an answer proves nothing.
     let tells =
         |call: &&Call| call.returned.is_some() || !matches!(call.operation, Operation::Read { .. });
     let calls: Vec<Call> = calls.iter().filter(tells).copied().collect();

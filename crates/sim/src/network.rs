@@ -1,9 +1,10 @@
 //! Links between the workers of different nodes: one connection a pair, which delays, loses, doubles and reorders frames as
 //! the world's faults say, is cut and comes back.
 //!
-//! A connection has a generation: frames of an older one are gone with it. While it is down, what is sent is lost; the
-//! kernels' channels send it again when it is up. When the node at one side dies, its connections end: what was under way
-//! arrives or is lost, and they open again only with its next boot.
+//! A connection has a generation: frames of an older one are lost with it. While it is down, sent
+//! frames are lost; the kernels' channels send them again when it is up. When the node at one side
+//! dies, its connections end: frames under way arrive or are lost, and the connections open again
+//! only with its next boot.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ pub struct Network {
     connections: BTreeMap<(Address, Address), Connection>,
     /// Nothing passes from one node to another.
     blocks: BTreeMap<(NodeId, NodeId), Block>,
-    /// What goes to these nodes or comes from them takes so much longer, until then.
+    /// The delay added to frames to and from these nodes, and its end.
     slow: BTreeMap<NodeId, (Time, Time)>,
 }
 
@@ -42,7 +43,7 @@ struct Connection {
 enum ConnectionState {
     Down,
     Up,
-    /// A side has died: nothing is sent any more, and what was under way may still arrive, until that side is back.
+    /// A side has died: nothing is sent any more, and frames under way may still arrive, until that side is back.
     Ended,
 }
 
@@ -107,7 +108,7 @@ impl Network {
         self.slow.remove(&node);
     }
 
-    /// Closes a connection; what is under way on it is lost. The id to open it with.
+    /// Closes a connection; frames under way on it are lost. Returns the id to open it with.
     pub fn cut(&mut self, id: ConnectionId) -> ConnectionId {
         let connection = self.connections.get_mut(&(id.low, id.high)).expect("ids are of pairs");
         assert_ne!(connection.state, ConnectionState::Ended);
@@ -202,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// An ended connection takes nothing any more and never opens; what was under way arrives if it is to, and only then.
+    /// An ended connection takes nothing any more and never opens; frames under way arrive, or are lost.
     #[test]
     fn ended_connections() {
         let [low, high] = [1, 2].map(|node| Address { node: NodeId(node), worker: WorkerId(0) });

@@ -49,29 +49,30 @@ pub struct Options {
     pub turn_bytes_max: Option<usize>,
     /// A voter with more bytes of applied entries keeps a snapshot instead.
     pub control_log_bytes_max: u64,
-    /// A disk takes so long at most to make something durable.
+    /// The longest time in which a disk makes records durable.
     pub write_max: Time,
     pub faults: Faults,
     /// A node that is lost while the sessions work.
     pub crash: Option<Crash>,
     /// Data nodes keep their rows on disks, though the power does not fail.
     pub has_disks: bool,
-    /// A learner is offered and copied so many rows at a time.
+    /// Rows that a learner is offered and copied at a time.
     pub fill_rows_max: Option<usize>,
     /// Entries of its log that may wait for a learner's disk while it is filled.
     pub fill_backlog_max: Option<u64>,
-    /// A part's log may grow by so many entries until a local checkpoint is begun.
+    /// Entries by which a part's log grows until a local checkpoint is begun.
     pub log_growth_max: Option<u64>,
     /// When all nodes lose their power at once, in simulated time since the sessions began to work.
     pub power_failures: Vec<Time>,
-    /// One of a node group is back only when the others have begun without it, if they can, in so many of a thousand cases.
+    /// The cases of a thousand in which one node of a group is back only when the others have begun
+    /// without it, if they can.
     pub late_per_mille: u32,
     /// Instead of writing rows when the power fails, delete them.
     pub only_deletes: bool,
     /// When the disk of a node has no room for its rows, counted as above.
     pub full_disks: Vec<FullDisk>,
-    /// When a node comes back its disk is damaged, in so many of a thousand cases. When the power fails, that of one node of a group, if
-    /// another of the group is whole.
+    /// The cases of a thousand in which the disk of a node that comes back is damaged. After a
+    /// failure of the power, that of one node of a group, if another of the group is whole.
     pub disks_lost_per_mille: u32,
     /// When the next local checkpoint of a node cannot be read back as it was written, counted as above.
     pub checkpoints_spoiled: Vec<(NodeId, Time)>,
@@ -93,27 +94,27 @@ pub struct Faults {
     pub duplicate_per_mille: u32,
     /// Frames of one link may pass each other.
     pub reorder_within_link: bool,
-    /// A link is cut about so often; it comes back after at most `cut_max`.
+    /// The mean interval at which a link is cut; it comes back after at most `cut_max`.
     pub cut_interval: Option<Time>,
     pub cut_max: Time,
-    /// A worker finds another worker's shard busy so often.
+    /// The cases of a thousand in which a worker finds another worker's shard busy.
     pub contention_per_mille: u32,
 }
 
 /// What befalls a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The end of its process: what it had in memory is gone.
+    /// The end of its process: its memory is lost.
     Dies,
-    /// It does nothing for so long, and then goes on.
+    /// It does nothing for this time, and then continues.
     Freezes { lasts: Time },
-    /// One of its workers does nothing for so long; the others go on, and say that the node lives.
+    /// One of its workers does nothing for this time; the others continue, and send heartbeats.
     Hangs { lasts: Time },
-    /// For so long everything takes so much longer to come to it, and from it.
+    /// For a time, every message to it and from it takes longer.
     Crawls { takes: Time, lasts: Time },
-    /// It is stopped as planned: it hands over what it leads, and then its process ends.
+    /// It is stopped as planned: it hands over its shards, and then its process ends.
     Leaves,
-    /// For so long nothing comes to it from these others, or from it to them, or both.
+    /// For a time nothing comes to it from these others, or from it to them, or both.
     CutOff { from: Vec<NodeId>, hears: bool, is_heard: bool, lasts: Time, waits: bool },
 }
 
@@ -126,9 +127,9 @@ pub struct Crash {
     pub at: Time,
     /// So much later the first of the others may hear of it. Never, when it is later than it comes back: that says it.
     pub told_after: Time,
-    /// It does not come back; or so much later, with what it had on its disk.
+    /// None: it does not come back; else the time after which it does, with its disk.
     pub restart_after: Option<Time>,
-    /// Those that fail next, each so long after the one before is back: so that what only that one still holds is asked for.
+    /// The next failures, each with the time after the node before is back: short enough that only that node holds some commits.
     pub then: Vec<(NodeId, Time, Failure)>,
     /// The next one fails while others are away or are being filled, if its group has another node that serves. Else each waits
     /// until all is well again.
@@ -140,13 +141,13 @@ pub struct Crash {
 /// Nodes hear of a crash at different moments, so far apart at most.
 pub const CRASH_TOLD_SPREAD: Time = 20 * MILLISECOND;
 
-/// Where nobody is told of a failure: by then the others have found out, and have done what there is to do.
+/// Where no supervisor reports a failure: the time by which the others have detected and handled it.
 pub const FOUND_OUT_MAX: Time = 1_500 * MILLISECOND;
 
 /// The same where a worker hangs: twenty heartbeats, and its node's lease.
 pub const STALL_FOUND_OUT_MAX: Time = 3_500 * MILLISECOND;
 
-/// Clocks are off by so much at most: quartz is by a tenth of it.
+/// The greatest drift of clocks: ten times that of quartz.
 const DRIFT_MAX_PPM: u32 = 10_000;
 
 /// How many failures a world of failures has. Each is over in some three seconds.
@@ -245,7 +246,7 @@ pub struct FullDisk {
     pub lasts: Time,
 }
 
-/// A node that is away may be told so much, for whom half as much is kept at most of what is said again and again.
+/// Bytes kept for a node that is away; of repeated messages half as much at most.
 const CHANNEL_BYTES_MIN: usize = 64 << 10;
 
 impl Options {
@@ -313,7 +314,7 @@ impl Options {
         }
         options.draw_sessions(&mut random);
         if random.chance(300) {
-            // So little that statements wait for it, and enough for what is said at every tick over the slowest links.
+            // So small that statements wait for it, and large enough for the messages of every tick over the slowest links.
             options.channel.window_bytes = random.logarithmic(1 << 14, 1 << 17) as usize;
             options.channel.unacked_bytes_max =
                 options.channel.window_bytes / random.between(1, 16) as usize;
@@ -414,9 +415,11 @@ impl Options {
         options
     }
 
-    /// The same, but nodes also freeze, are cut off and are stopped as planned, one after the other as long as the world lasts, and
-    /// nobody is told of a death: the others find out. Links lose little, since only then can one say how long that may take;
-    /// clocks run at different speeds. Sessions take their time: what is looked for is in the failures, and there are to be many.
+    /// The same, but nodes also freeze, are cut off and are stopped as planned, one after the other
+    /// as long as the world lasts, and no supervisor reports a death: the others detect it. Links
+    /// lose little, since only then the time for that is bounded; clocks run at different speeds.
+    /// Sessions take their time: these worlds look for faults in the failures, and need many of
+    /// them.
     pub fn with_failures(self) -> Options {
         let mut options = self.with_returns();
         let data = options.cluster_config().data_nodes();
@@ -443,8 +446,9 @@ impl Options {
         options
     }
 
-    /// The same with nothing but failures of power: all nodes end at once, now and then, and come back with what is on their disks. What
-    /// was acknowledged last may be gone then, so only such work is done that knows.
+    /// The same with nothing but failures of power: all nodes end at once, now and then, and come
+    /// back with their disks. The last acknowledged commits may be lost then, so only workloads run
+    /// that know.
     pub fn with_power_failures(mut self) -> Options {
         let mut random = Random::new(self.seed ^ 0x0ff_0ff);
         self.faults = Faults {
@@ -453,7 +457,7 @@ impl Options {
         };
         self.heartbeat_ms = HEARTBEAT_MS_DEFAULT;
         self.late_per_mille = 200;
-        // What a restart has lost is told in one message.
+        // The losses of a restart are one message.
         let channel = &mut self.channel;
         channel.unacked_bytes_max = channel.unacked_bytes_max.max(CHANNEL_BYTES_MIN);
         self.write_max = random.logarithmic(MILLISECOND / 10, 30 * MILLISECOND);
@@ -479,7 +483,7 @@ impl Options {
     /// The same, but once the rows are written nothing is done but that they are deleted, beside many local checkpoints.
     pub fn with_deletions(mut self) -> Options {
         self.only_deletes = true;
-        // Nobody waits for a disk: what it lacks when the power fails is what these worlds are about.
+        // No commit waits for a disk: these worlds are about commits that a disk lacks when the power fails.
         (self.fill_backlog_max, self.durability) = (None, Durability::WhenAlone);
         self.late_per_mille = 0;
         self.log_growth_max = Some(Random::new(self.seed ^ 0xde1e7e).logarithmic(1, 60));

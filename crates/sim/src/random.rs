@@ -47,7 +47,7 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// True so many times in a thousand.
+    /// True in `per_mille` of a thousand cases.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1_000) < u64::from(per_mille)
     }

@@ -1,8 +1,9 @@
 //! One world from its beginning to the judgement.
 //!
-//! The cluster forms, tables are made and filled, the sessions work under the seed's faults; then the faults are healed
-//! and everything must come to rest within seconds. A node may be lost meanwhile: then all this is asked of the others.
-//! What is left is looked at on every replica and read once more by sessions on every worker.
+//! The cluster forms, tables are made and filled, the sessions work under the seed's faults; then
+//! the faults are healed and everything must come to rest within seconds. A node may be lost
+//! meanwhile: then all this is required of the others. At the end every replica is compared, and
+//! sessions on every worker read all rows once more.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +35,7 @@ const REST_MAX: Time = SECOND;
 /// Over links that lost much, what piled up for it in 20 s of work comes first; and where it is given one row at a time of the fifty
 /// thousand that sequences wrote, it is compared one by one for half a minute.
 const RETURN_MAX: Time = 60 * SECOND;
-/// A node that was slow is let in by then.
+/// A node that was slow is admitted by then.
 const PAUSE_MAX: Time = 300 * SECOND;
 /// Old versions go as the horizon follows.
 const PRUNE_MAX: Time = 500 * MILLISECOND;
@@ -47,7 +48,7 @@ pub struct Outcome {
     pub simulated: Time,
     pub transactions: u64,
     pub refusals: u64,
-    /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
+    /// Answers about commits of unknown outcome: forgotten, in progress, rolled back, committed.
     pub outcomes: [u64; 5],
     pub counts: Counts,
     /// The last lines of the nodes' logs.
@@ -190,7 +191,7 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
         return Err(format!("the sessions have ended, but {restless}"));
     }
     world.run_for(PRUNE_MAX);
-    // The heir of what was handed over just now may still be making logs equal.
+    // The heir of shards that were handed over just now may still be making logs equal.
     let is_settled = |world: &World| world.is_settled() && contents::is_quiescent(world);
     if !world.run_until(REST_MAX, is_settled) {
         return Err("shards are being handed over all the time".into());

@@ -22,7 +22,7 @@ use crate::random::Random;
 use crate::tables;
 use crate::world::{Lost, World};
 
-/// After the loss of a node has been told, work that it was in the way of goes on within this.
+/// After the loss of a node has been reported, work that it blocked continues within this time.
 pub const AVAILABLE_MAX: Time = 2 * SECOND;
 
 pub struct Stage {
@@ -30,7 +30,7 @@ pub struct Stage {
     stopping: Cell<bool>,
     lost: Rc<Cell<Option<Lost>>>,
     troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
-    /// When each actor last had what it asked for, and where it is.
+    /// The time of each actor's last answer, and its place.
     served: RefCell<BTreeMap<u64, (Address, Time)>>,
     /// Those that went with their nodes; and those that have ended by themselves, and ask for nothing.
     actors_lost: RefCell<BTreeSet<u64>>,
@@ -43,7 +43,7 @@ pub struct Stage {
     /// Transactions that ended with an acknowledgement, and requests that were refused.
     pub transactions: Cell<u64>,
     pub refusals: Cell<u64>,
-    /// What was said of commits whose outcome nobody knew: forgotten, in progress, rolled back, committed.
+    /// Answers about commits of unknown outcome: forgotten, in progress, rolled back, committed.
     pub outcomes: Cell<[u64; 5]>,
     pub is_mild: bool,
     /// The world loses a node some time.
@@ -104,7 +104,7 @@ impl Stage {
     pub fn failures(&self) -> Vec<String> {
         self.failures.borrow().clone()
     }
-    /// Is what is told while the cluster is so on the disks of all members?
+    /// Whether commits acknowledged in this state of the cluster are on the disks of all members.
     pub fn is_durable_when_told(&self, state: &ControlState) -> bool {
         match self.durability {
             Durability::Always => true,
@@ -135,7 +135,7 @@ impl Stage {
     fn available_at(&self) -> Option<Time> {
         self.lost.get().map(|lost| lost.told_at + AVAILABLE_MAX)
     }
-    /// How long somebody has waited who asked then, without the time in which a lost node may be the reason.
+    /// The wait of a request from then, without the time in which a lost node may be the reason.
     pub fn waited_since(&self, asked: Time) -> Time {
         let from = self.available_at().map_or(asked, |available_at| asked.max(available_at));
         self.now().saturating_sub(from)
@@ -197,9 +197,9 @@ pub struct Actor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     None,
-    /// KILL after so many milliseconds.
+    /// KILL after this many milliseconds.
     Kill(u64),
-    /// The session's connection breaks after so many milliseconds.
+    /// The session's connection breaks after this many milliseconds.
     Drop(u64),
 }
 
@@ -217,7 +217,7 @@ impl Actor {
         actor
     }
 
-    /// It has what it asked for, or asks for nothing.
+    /// The actor has its answer, or asks for nothing.
     pub fn served(&self) {
         self.stage.served.borrow_mut().insert(self.id, (self.host, self.stage.now()));
     }
@@ -258,13 +258,13 @@ impl Actor {
         }
     }
 
-    /// A number that nobody else in this world has.
+    /// A number that no other actor of this world has.
     pub fn unique_value(&mut self) -> i64 {
         self.values_made += 1;
         ((self.id as i64) << 32) | self.values_made as i64
     }
 
-    /// Waits for news, so many milliseconds at most.
+    /// Waits for news, `ms` milliseconds at most.
     pub async fn news_within(&self, news: &Bulletin, ms: u64) -> Option<u64> {
         let mut news = pin!(news.next());
         let mut timer = pin!(self.client.sleep_ms(ms));
@@ -344,12 +344,12 @@ pub async fn disturbed<T>(
     .await
 }
 
-/// Does nobody know what became of the work? Its session was dropped, or its answer was lost with a node.
+/// Whether the outcome of the work is unknown: its session was dropped, or its answer was lost with a node.
 pub fn is_unheard<T>(outcome: &Option<Result<T, Refusal>>) -> bool {
     matches!(outcome, None | Some(Err(Refusal::OutcomeUnknown(_))))
 }
 
-/// A session to go on with: the same one, rolled back, or a new one when it was dropped in the middle.
+/// The session for further work: the same one, rolled back, or a new one when it was dropped in the middle.
 pub async fn next_session<T>(client: &Client, session: Session, outcome: &Option<T>) -> Session {
     match outcome {
         Some(_) => {

@@ -1,16 +1,18 @@
 //! The simulated world: a whole cluster in one thread, from one seed.
 //!
-//! Everything that happens is an event with a time and a number; the earliest is taken, handed to the worker it is for,
-//! and what the worker asks for becomes new events. Time passes only between events. The world owns the only clock and the
-//! only generator of random numbers, so a seed is a history: the trace hash over all events says whether two are equal.
+//! Everything that happens is an event with a time and a number; the world takes the earliest,
+//! hands it to its worker, and makes new events of the worker's output. Time passes only between
+//! events. The world owns the only clock and the only generator of random numbers, so a seed is a
+//! history: the trace hash over all events shows whether two are equal.
 //!
-//! A worker is what it is in the real program: a kernel, and on data nodes a client with the tasks of its sessions. The
-//! world does what the worker's loop does there, and nothing a kernel could not meet there: links lose frames only
-//! because they say so, workers of one node hear each other in order.
+//! A worker is the same as in the real program: a kernel, and on data nodes a client with the tasks
+//! of its sessions. The world does the work of the worker's loop there, and nothing that a kernel
+//! could not meet there: links lose frames only when they report it, workers of one node receive
+//! each other's messages in order.
 //!
-//! A node may be lost ([`crate::options::Crash`]): from one event to the next its workers and their tasks are gone, frames
-//! it has sent may still arrive, and some time later each of the other nodes is told. It may come back, as another boot that
-//! has nothing but what it had on its disk.
+//! A node may be lost ([`crate::options::Crash`]): from one event to the next its workers and their
+//! tasks are gone, its sent frames may still arrive, and some time later each of the other nodes
+//! gets the report. It may come back, as another boot with nothing but its disk.
 
 mod failures;
 
@@ -60,7 +62,7 @@ pub struct World {
     /// Nodes that are frozen or cut off, or were: and since when they serve again.
     troubled: Rc<RefCell<BTreeMap<NodeId, Option<Time>>>>,
     event_last: u64,
-    /// By when they happen, and then in the order they were planned. Boxed: a map moves what it holds.
+    /// By their times, and then in the order of planning. Boxed: a map moves its values.
     events: BTreeMap<(Time, u64), Box<Event>>,
     random: Random,
     network: Network,
@@ -78,7 +80,7 @@ pub struct World {
     down: BTreeSet<NodeId>,
     /// Nodes that do nothing until then.
     frozen: BTreeMap<NodeId, Time>,
-    /// Workers that do nothing until then, while the others of their nodes go on.
+    /// Workers that do nothing until then, while the others of their nodes continue.
     hung: BTreeMap<Address, Time>,
     /// Freezes, cuts and the like that are not over.
     failing: u32,
@@ -122,10 +124,10 @@ struct SessionHost {
     executor: Executor,
 }
 
-/// A failure that must not be yet is tried again after so long.
+/// The delay after which a failure that must not happen yet is tried again.
 const HASTY_PAUSE: Time = 20 * MILLISECOND;
 
-/// A node that is to stop ends after so long, whether it has handed over or not.
+/// The time after which a node that is to stop ends, whether it has handed over or not.
 const LEAVE_MAX: Time = 5 * SECOND;
 
 /// The last node has its power again by then, or, if it is late, by then; and what a cluster restart may take, with its wait for nodes that
@@ -169,7 +171,7 @@ pub struct Counts {
     /// Nodes that lived and were excluded.
     pub exclusions: u64,
     pub returns: u64,
-    /// Nodes that loaded what their disks had before they were let in, and rows of those that had not to be copied.
+    /// Nodes that loaded their disks before they were admitted, and rows of those that had not to be copied.
     pub loads: u64,
     pub rows_kept: u64,
 }
@@ -245,7 +247,7 @@ enum Event {
     FailureEnds(Crash),
     /// The node that is to stop has had its time.
     LeaveEnds(Crash),
-    /// A worker is told of the crash.
+    /// A worker gets the report of the crash.
     NodeDied {
         to: Address,
         node: NodeId,
@@ -410,7 +412,7 @@ impl World {
     pub fn is_ready(&self) -> bool {
         self.down.is_empty() && self.workers.values().all(|worker| self.serves(worker))
     }
-    /// Do all act by the same views, and does nobody hand over?
+    /// Whether all act by the same views, and no node hands over.
     pub fn is_settled(&self) -> bool {
         let mut states = self.workers.values().map(|worker| worker.kernel.state());
         let first = states.next().expect("a cluster has workers");
@@ -542,7 +544,7 @@ impl World {
             Event::Timer(address) => {
                 self.trace.add(2 << 32 | key_of(address));
                 let worker = self.workers.get_mut(&address).expect("known");
-                // One that an earlier deadline has overtaken wakes nobody: if it planned a next one, there would be more and more.
+                // A timer overtaken by an earlier deadline wakes no worker: if it planned the next one, there would be more and more.
                 if worker.timer_at.is_some_and(|at| at <= worker.clock.read(self.now)) {
                     worker.timer_at = None;
                     self.settle(address);
@@ -701,7 +703,7 @@ impl World {
         self.schedule(self.now + delay, Event::Tick(address));
     }
 
-    /// One step of a worker's kernel, and what it asks for.
+    /// One step of a worker's kernel, and its output.
     fn step(&mut self, address: Address, input: Input<'_>) {
         let mut outbox = std::mem::take(&mut self.outbox);
         let worker = self.workers.get_mut(&address).expect("a worker of this cluster");
@@ -777,7 +779,7 @@ impl World {
     fn end_excluded(&mut self, node: NodeId, reason: &str) {
         // Whoever is being filled begins anew when a member dies that could have gone on filling it.
         let is_filled = self.returning.contains(&node) && self.options.shape.replicas() > 2;
-        // One that comes back with nothing may be let in before a cluster restart begins, with which all boots of before are over.
+        // A node that comes back empty may be admitted before a cluster restart begins, which ends all earlier boots.
         let lineage = |shared: &NodeShared| shared.state().lineage;
         let newest = self.nodes.values().map(|shared| lineage(shared)).max();
         let own = Some(lineage(&self.nodes[&node]));

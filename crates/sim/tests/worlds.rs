@@ -310,7 +310,7 @@ fn seeds_to_find(mutation: Mutation) -> Option<u64> {
     };
     let failed = (0..seeds_max).find(|seed| {
         let options = match mutation {
-            // Only those who make tables and write to them at once meet it.
+            // Only sessions that make tables and write to them at once meet it.
             Mutation::NewTablesSkipped | Mutation::IndexNotGivenUp => {
                 Options::of_seed(*seed, 3).with_work(&["schema"], 4)
             }
@@ -416,8 +416,8 @@ fn once(seed: u64, failure: Failure) -> Options {
     options
 }
 
-/// Rule R22: others do not wait for who is far away, once that has gone on for a while; nor again and again, when it comes back and is
-/// no nearer.
+/// Rule R22: other nodes stop waiting for a node that has been far away for a while, and do not wait again and again when it comes
+/// back no nearer.
 #[test]
 fn nodes_that_crawl() {
     for seed in 0..4 {
@@ -429,7 +429,7 @@ fn nodes_that_crawl() {
     }
 }
 
-/// Each is deaf for longer than anybody waits for a commit, while what it asks for is done.
+/// Each is deaf for longer than any client waits for a commit, while its requests are done.
 fn unanswered_in_turns(seed: u64) -> Options {
     let mut options = in_turns(seed, |node| {
         let from = (1..=3).map(NodeId).filter(|other| *other != node).collect();

@@ -12,13 +12,13 @@ use tree::{fail_if_any, files};
 /// Lines with an idiom, at most. Lower a number when the test says so; never raise one.
 const LINES_MAX: &[(&str, usize)] = &[
     ("crates/client", 35),
-    ("crates/disk", 85),
+    ("crates/disk", 15),
     ("crates/io", 173),
     ("crates/kernel", 144),
     ("crates/models", 2),
     ("crates/mysql", 34),
     ("crates/protocol", 9),
-    ("crates/sim", 124),
+    ("crates/sim", 11),
     ("crates/skarv", 59),
     ("crates/sql", 72),
     ("crates/storage", 65),

@@ -34,7 +34,7 @@ fn read(
     }
 }
 
-/// Two that write a file of the same name do not disturb each other: one gets it, the other one is told, and takes nothing away.
+/// Two writers of a file of the same name do not disturb each other: one gets the name, the other an error, and removes nothing.
 #[test]
 fn nobody_replaces_a_copy() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A part's history, cut off behind every one of its operations: what is left is opened, and must be what was durable.
+//! A part's history, cut off behind every one of its operations: the rest is opened, and must have every durable record.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn record(number: usize) -> Vec<u8> {
     (0..length).map(|at| (number * 31 + at) as u8).collect()
 }
 
-/// Writes records, some at a time, with checkpoints in between; what was durable when.
+/// Writes records, some at a time, with checkpoints in between; returns the durable ones at each step.
 fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promised> {
     let mut part = open(files, 1, mutation).expect("an empty directory");
     let mut promised = vec![Promised::default()];
@@ -130,7 +130,7 @@ fn history(files: &MemoryFiles, mutation: Mutation, hasty: Hasty) -> Vec<Promise
             part.redo.release(part.checkpoints.log_needed()).unwrap();
         }
         if round % 20 == 4 {
-            // Killed before the sync of what it has written.
+            // Killed before the sync of its writes.
             let mut pieces = Pieces::default();
             pieces.add(|out| out.extend(record(count)));
             if mutation != Mutation::SyncSkipped {
@@ -223,7 +223,7 @@ fn check(state: &MemoryFiles, promised: &Promised, mutation: Mutation) -> Result
     }
 }
 
-/// Goes on with what a crash has left, and crashes again: what was cut off does not come back.
+/// Continues with the files after a crash, and crashes again: records that were cut off do not come back.
 fn go_on(state: &MemoryFiles, left: usize, mutation: Mutation) -> Result<(), String> {
     let mut part = open(state, START.fetch_add(1, Ordering::Relaxed), mutation)
         .map_err(|error| error.to_string())?;
@@ -363,7 +363,7 @@ fn an_accepted_checkpoint_is_not_removed_with_its_log() {
     assert_eq!(open(&files, 2, Mutation::None).unwrap().checkpoints.found().len(), 1);
 }
 
-/// Each start goes on in another file. What the one before has not filled is given back, so that many starts take little of the device.
+/// Each start continues in another file. The unfilled rest of the one before is freed, so that many starts take little room.
 #[test]
 fn starts_take_little_of_the_device() {
     const STARTS: usize = 20;

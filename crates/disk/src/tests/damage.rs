@@ -478,7 +478,7 @@ fn released_files_become_the_reserve() {
     assert_eq!(names.filter(|name| name.starts_with("reserve")).count(), 2);
 }
 
-/// A device that is gone: an error, and what was durable before is what there is.
+/// A device that is gone: an error, and the records durable before are kept.
 #[test]
 fn a_failed_write_is_told() {
     let files = MemoryFiles::default();

@@ -74,7 +74,7 @@ impl State {
                 self.contents.insert(*file, vec![0; *zeros as usize]);
             }
             Operation::Write { file, at, bytes } => {
-                // A file that a crash has taken is written for nobody.
+                // A write to a file that a crash has taken has no effect.
                 let Some(contents) = self.contents.get_mut(file) else { return };
                 let end = *at as usize + bytes.len();
                 if contents.len() < end {

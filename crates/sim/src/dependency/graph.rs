@@ -81,7 +81,7 @@ const CIRCLES: [(&str, Kinds, Kinds); 4] = [
     ("G2", READ_WRITE, WRITE_WRITE | WRITE_READ | READ_WRITE),
 ];
 
-/// A longer circle is as wrong as a short one, so the search for the shortest ends after so many tries.
+/// Tries of the search for the shortest circle: a longer one is as wrong.
 const TRIES_MAX: usize = 1_000;
 
 pub(super) struct Circle {

@@ -1,4 +1,5 @@
-//! The order of the elements of every list, inferred from what was read; and what is wrong without any circle.
+//! The order of the elements of every list, inferred from the reads; and anomalies without any
+//! circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ pub(super) struct Look {
 pub(super) struct Versions {
     pub orders: BTreeMap<Object, Vec<Element>>,
     pub writers: BTreeMap<Element, Writer>,
-    /// Elements that no read shows: they come after all that is in their list's order, nobody knows how.
+    /// Elements that no read shows: they come after all elements of their list's order, in unknown order.
     pub unseen: BTreeMap<Object, Vec<Element>>,
     /// Transactions that have taken effect.
     pub happened: Vec<bool>,
@@ -248,7 +249,7 @@ fn seen_by(transactions: &[Transaction]) -> Result<Vec<Seen<'_>>, String> {
     Ok(all)
 }
 
-/// Committed, or not known to be and seen by somebody else.
+/// Committed, or of unknown outcome and seen by another transaction.
 fn happened(
     transactions: &[Transaction],
     writers: &BTreeMap<Element, Writer>,

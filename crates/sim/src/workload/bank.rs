@@ -54,7 +54,7 @@ impl Work for Bank {
     }
 }
 
-/// One teller: its tables and what it was told to look at.
+/// One teller: its tables and its view.
 struct Teller {
     actor: Actor,
     tables: [Arc<Table>; 2],
@@ -217,7 +217,7 @@ impl Teller {
         }
     }
 
-    /// A statement in the middle is refused, and the transaction goes on without it.
+    /// A statement in the middle is refused, and the transaction continues without it.
     async fn transfer_with_refusal(
         &mut self,
         session: &mut Session,

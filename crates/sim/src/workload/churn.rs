@@ -75,7 +75,7 @@ async fn run(mut actor: Actor, rows: Rc<RefCell<Rows>>) {
     }
 }
 
-/// Takes over the rows that nobody else is left to delete.
+/// Takes over rows whose owner is gone.
 fn adopt_rows(actor: &Actor, owner: (NodeId, u64), rows: &RefCell<Rows>) {
     let mut rows = rows.borrow_mut();
     let orphans: Vec<i64> = rows
@@ -120,7 +120,7 @@ async fn turn(
     Ok(())
 }
 
-/// Deletes so many of the owner's rows, or of what may be rows: a refused insert is asked to be deleted too.
+/// Deletes some of the owner's rows, or of keys that may be rows: a refused insert is deleted, too.
 async fn delete_last(
     table: &Arc<Table>,
     session: &mut Session,

@@ -15,7 +15,7 @@ use crate::tables::{autocommit, batch, integers, matched, plus, put, read, row_r
 
 const NAME: &str = "counters";
 
-/// Increments that were acknowledged, and ones that were asked to commit and whose end nobody has heard.
+/// Acknowledged increments, and those with a COMMIT of unknown outcome.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     acknowledged: i64,
@@ -74,7 +74,7 @@ async fn run(actor: Actor, tallies: Rc<RefCell<Vec<Tally>>>) {
         }
         let stage = Rc::clone(&actor.stage);
         let is_asked = Cell::new(false);
-        // Noted before the commit is asked for: this task may end with its node.
+        // Noted before the commit is sent: this task may end with its node.
         let ask = || {
             is_asked.set(true);
             for id in &ids {
@@ -119,7 +119,7 @@ async fn increment(
         let result = session.execute(autocommit(ops, lock_wait_ms)).await?;
         return Ok((0..count).all(|position| matched(&result, position)));
     }
-    // Two who hold the shared lock and want the exclusive one are a deadlock.
+    // Two transactions that hold the shared lock and request the exclusive one are a deadlock.
     let lock = if actor.random.chance(700) { Lock::Exclusive } else { Lock::Shared };
     for id in ids {
         session.next_statement();

@@ -1,6 +1,7 @@
 //! Transactions that lock two rows of different shards in opposite order, and others that lock several in one order.
 //!
-//! Every circle is broken within a moment, by a `Deadlock` and nothing else; who keeps to the order never gets one.
+//! Every circle is broken within a moment, by a `Deadlock` and nothing else; a transaction that
+//! keeps to the order never gets one.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const NAME: &str = "deadlock";
 /// Rows that are locked in any order, and rows that are locked in ascending order only.
 const ANY_ORDER: i64 = 6;
 const IN_ORDER: std::ops::Range<i64> = 100..106;
-/// Nobody may come to wait so long: circles are broken.
+/// No transaction may wait for this time: circles are broken.
 const LOCK_WAIT_MS: u32 = 50_000;
 
 struct Deadlocks;

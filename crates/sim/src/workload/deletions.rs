@@ -1,7 +1,9 @@
-//! Rows that are deleted one after the other, and nothing else: what is on the disks has nothing newer than what is gone.
+//! Rows that are deleted one after the other, and no other changes: the disks have nothing newer
+//! than the deletions.
 //!
-//! Each session writes its rows into both tables, all at once, and deletes them from both in the order of their numbers, each in one
-//! transaction. It ends with its node, and others take over with rows of their own.
+//! Each session writes its rows into both tables, all at once, and deletes them from both in the
+//! order of their numbers, each in one transaction. It ends with its node, and other sessions take
+//! over with rows of their own.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

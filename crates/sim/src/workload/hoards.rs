@@ -1,7 +1,7 @@
 //! Long rows, and little memory for them: transactions that write until they are refused, at nodes that lead a part of their rows each.
 //!
-//! A statement that is refused is undone, and the transaction goes on. What is committed is there at the end, and no node ever has more
-//! than its memory is for, which the world itself looks at.
+//! A refused statement is undone, and the transaction continues. Committed rows are there at the
+//! end, and no node ever has more than its memory for rows, which the world itself checks.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! Entries that are written once or changed by their owner only, and remembered outside of the cluster: what was
-//! acknowledged is there at the end, what was refused or rolled back is not, and a transaction whose outcome nobody
-//! heard is there as a whole or not at all.
+//! Entries that are written once or changed by their owner only, and remembered outside of the
+//! cluster: acknowledged changes are there at the end, refused or rolled back ones are not, and a
+//! transaction of unknown outcome is there as a whole or not at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,8 +27,7 @@ type State = BTreeMap<i64, Option<i64>>;
 struct Remembered {
     /// What was acknowledged last of every entry.
     known: State,
-    /// Transactions that were asked to commit and nobody has heard the end of, by number; if nobody will, their entries are
-    /// not touched again.
+    /// Transactions with a COMMIT of unknown outcome, by number; if it stays unknown, their entries are not touched again.
     unheard: BTreeMap<u64, State>,
     number_last: u64,
 }
@@ -99,7 +98,7 @@ struct Writer {
     remembered: Rc<RefCell<Remembered>>,
     /// This writer's entries.
     own: State,
-    /// The transaction under way, once it is asked to commit.
+    /// The transaction under way, once its COMMIT is sent.
     asked: Option<u64>,
     lock_wait_ms: u32,
 }
@@ -210,7 +209,7 @@ impl Writer {
         self.asked = Some(self.remembered.borrow_mut().asked(changes));
     }
 
-    /// Nobody else changes these: what was acknowledged, or was there before what was refused, is what is read.
+    /// Only this actor changes these: it reads its acknowledged values, or those from before a refused change.
     async fn read_back(&mut self, session: &mut Session, changes: &State) -> Result<(), Refusal> {
         let ids: Vec<i64> = changes.keys().copied().collect();
         let ops = ids.iter().map(|id| read(&self.table, *id, Lock::None)).collect();

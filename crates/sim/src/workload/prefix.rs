@@ -1,8 +1,10 @@
-//! What is left when all nodes lose their power: whole transactions, everything up to some point in time and nothing behind it, and at
-//! least what a global checkpoint was done for, or what was told at `always`, or at the default level where a node group has one member.
+//! The state after all nodes lost their power: whole transactions, everything up to some point in
+//! time and nothing behind it, and at least everything up to the last global checkpoint, or
+//! acknowledged at `always`, or at the default level where a node group has one member.
 //!
-//! Each session writes its rows one after the other, each into both tables in one transaction, with the number of the event at which
-//! it began. A session ends with its node and others take over: what those find of it first must be what is found ever after.
+//! Each session writes its rows one after the other, each into both tables in one transaction, with
+//! the number of the event at which it began. A session ends with its node and others take over:
+//! the rows that those find first must stay for ever.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -60,7 +62,7 @@ impl Work for Prefix {
     }
     fn promise(&self, stage: &Stage, acknowledged_before: u64) {
         let mut history = self.history.borrow_mut();
-        // Who is lost has been promised what it has been promised.
+        // The promises to a lost actor stay as they are.
         let live = history.actors.iter_mut().filter(|(id, _)| !stage.is_lost(**id as u64));
         for (_, written) in live {
             let count = written.acknowledged.iter().filter(|at| **at < acknowledged_before).count();
@@ -168,7 +170,7 @@ async fn run(actor: Actor, history: Rc<RefCell<History>>) {
     }
 }
 
-/// Counts what is left of the actors that are lost.
+/// Counts the rows of lost actors.
 async fn look(
     actor: &Actor,
     session: &mut Session,

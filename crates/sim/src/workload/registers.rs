@@ -1,7 +1,7 @@
-//! A few hot rows that every session reads and writes by key, each write with a value of its own. The history of each row
-//! must be that of one register (linearizability): every acknowledged write is seen by all who ask later, on any node. So is one
-//! that nobody could acknowledge, when somebody asks what became of it and is told that it is committed; and one that is told to be
-//! rolled back is never seen.
+//! A few hot rows that every session reads and writes by key, each write with a value of its own.
+//! The history of each row must be that of one register (linearizability): every later read sees
+//! every acknowledged write, on any node. The same holds for a write of unknown outcome that
+//! `outcome` reports as committed; one that it reports as rolled back is never seen.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,8 +25,8 @@ use crate::tables::{
 const NAME: &str = "registers";
 const VALUE: u16 = 1;
 
-/// Sessions are dropped in the middle of a write so often only: a write that was never answered may take effect at any
-/// later time, and each doubles what the search for an explanation must look at.
+/// Sessions dropped in the middle of a write: a write that was never answered may take effect at
+/// any later time, and each doubles the search for an explanation.
 const DROPS_MAX: u32 = 6;
 /// The same where a crash leaves more such writes.
 const DROPS_MAX_WITH_CRASH: u32 = 1;
@@ -38,7 +38,7 @@ struct Registers {
     unknown: Unknowns,
 }
 
-/// Commits nobody knows the outcome of, and the calls they were for: (register, position in its history).
+/// Commits of unknown outcome, and their calls: (register, position in its history).
 type Unknowns = Rc<RefCell<Vec<(CommitId, Vec<(usize, usize)>)>>>;
 
 pub fn make(random: &mut Random) -> Box<dyn Work> {
@@ -132,8 +132,8 @@ async fn run(
     }
 }
 
-/// Reads what another session has just read, on another node mostly: it must not see less. Asks what became of commits that nobody
-/// knows the outcome of.
+/// Reads a row that another session has just read, on another node mostly: it must not see less.
+/// Asks for the outcomes of commits that are unknown.
 async fn listen(actor: Actor, histories: Rc<RefCell<Vec<Vec<Call>>>>, unknown: Unknowns) {
     let table = actor.table(NAME);
     let mut session = actor.client.session();
@@ -164,7 +164,7 @@ impl User {
         Ok(())
     }
 
-    /// Asks what became of these calls; where nobody can tell yet, somebody will ask again.
+    /// Asks for the outcome of these calls; an open one is asked for again later.
     async fn ask(
         &self,
         session: &mut Session,
@@ -203,7 +203,7 @@ impl User {
         self.open.borrow_mut().push((id, histories[id].len() - 1));
     }
 
-    /// The answers to what is open, in the order of the calls.
+    /// The answers to open calls, in their order.
     fn returned(&self, operations: &[Operation]) {
         let returned = Some(self.actor.stage.next_event());
         let open = std::mem::take(&mut *self.open.borrow_mut());

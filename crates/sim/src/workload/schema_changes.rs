@@ -25,8 +25,8 @@ use crate::tables::{
 const NAME: &str = "shifting";
 const ROWS: u64 = 40;
 const LOCK_WAIT_MS: u32 = 50_000;
-/// Tables that come and go: so many are there at once. What becomes of rows that were written while a table was new is seen
-/// only where it stays until the end.
+/// Tables that come and go at a time. The fate of rows that were written while a table was new
+/// shows only where the table stays until the end.
 const PASSING_MAX: usize = 8;
 
 struct SchemaChanges;
@@ -163,7 +163,7 @@ fn found(catalogue: &Catalogue, name: &str) -> Arc<Table> {
     Arc::clone(catalogue.table(DATABASE, name).expect("made just now"))
 }
 
-/// A session that uses what it knows of the schema.
+/// A session that uses the tables it knows.
 async fn use_tables(mut actor: Actor) {
     let mut session = actor.client.session();
     // Two of three mostly wait for a new table, and use it at once.

@@ -22,7 +22,7 @@ const MIXED: &str = "sequence_mixed";
 #[derive(Default)]
 struct Values {
     acknowledged: BTreeSet<i64>,
-    /// Asked for, and nobody has heard what became of it.
+    /// Requested, with unknown outcome.
     unheard: BTreeSet<i64>,
 }
 

@@ -1,8 +1,9 @@
 //! Snapshots that end at an age, while the rows they show change all the time.
 //!
-//! Writers move a unit from row to row; readers look at all rows again and again until their snapshot has been refused, each
-//! with an age of its own. Whatever is read is what was read first, however late a message is; a refusal never comes before
-//! the age, and always after it. A strict locking read, when it is granted, finds the row as the snapshot shows it.
+//! Writers move a unit from row to row; readers read all rows again and again until their snapshot
+//! is refused, each with an age of its own. Every read equals the first one, however late a message
+//! is; a refusal never comes before the age, and always after it. A strict locking read, when it is
+//! granted, finds the row as the snapshot shows it.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const NAME: &str = "snapshots";
 const ROWS: i64 = 8;
 const START: i64 = 100;
 const LOCK_WAIT_MS: u32 = 50_000;
-/// How long after its end a snapshot is let go of: a tick of its worker.
+/// The delay after its end until a snapshot is released: a tick of its worker.
 const TICK_MAX: Time = 20 * MILLISECOND;
 
 struct Snapshots;

@@ -106,7 +106,7 @@ impl World {
     pub(super) fn condemns(&self) -> bool {
         self.workers.values().any(|worker| worker.kernel.condemns())
     }
-    /// Is a node not let in yet that was slow?
+    /// Whether a node is not admitted yet because it was slow.
     pub fn puts_off(&self) -> bool {
         self.workers.values().any(|worker| worker.kernel.puts_off(worker.clock.read(self.now)))
     }
@@ -374,7 +374,7 @@ impl World {
         }
     }
 
-    /// The node's next boot. Its disk is what it was; the clock goes on from anywhere.
+    /// The node's next boot. Its disk is unchanged; its clock continues from anywhere.
     pub(super) fn restart(&mut self, crash: Crash) {
         let id = crash.node;
         self.trace.add(10 << 32 | u64::from(id.0));
