@@ -1,11 +1,13 @@
-//! The archive of a node's log: everything that its disk held, kept somewhere else, so that any moment behind a backup can be restored.
+//! The archive of a node's log: a copy of everything that its disk held, in another place, so that
+//! any moment behind a backup can be restored.
 //!
 //! ```text
 //!   DIR/node-{node}.part-{part}.{store}.{first place}-{number}.archive    blocks, as `protocol::backup` has them, in files of `disk::copy`
 //! ```
-//! A thread for each part reads what has become durable a few times a second, and writes it behind what it wrote before. Now and then it
-//! marks which global checkpoint was done at what time. What it has not got on the archive's disk yet is kept on the node's own: who
-//! fills the archive's disk fills that, too, and both are said. So it is when somebody takes the archive's file or directory away.
+//! A thread for each part reads newly durable records a few times a second, and writes them behind
+//! the earlier ones. From time to time it marks the time of a global checkpoint. Records that are
+//! not on the archive's disk yet stay on the node's own: a full archive disk fills that, too, and
+//! the log reports both. The same holds when an operator removes the archive's file or directory.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -59,7 +61,7 @@ impl Archive {
         prefix(self.node, part, store)
     }
 
-    /// Where the log goes on that is not in it yet; None: it has nothing of this part and store.
+    /// The place behind the last archived record; None: it has nothing of this part and store.
     pub fn place(&self, part: u16, store: u64) -> Option<u64> {
         let prefix = self.prefix(part, store);
         let files = std::fs::read_dir(&self.dir).ok()?.flatten().map(|file| file.path());
@@ -88,8 +90,8 @@ impl Archive {
     }
 }
 
-/// What is there becomes durable first: a process that was killed leaves to the system what it had not synced, and the log behind this
-/// place is not kept on the node's own disk any more.
+/// Its content becomes durable first: a killed process leaves unsynced writes to the system, and
+/// the log before this place is not kept on the node's own disk any more.
 fn place_behind(path: &Path) -> Option<u64> {
     File::open(path).and_then(|file| file.sync_all()).ok()?;
     sync_directory_of(path).ok()?;
@@ -114,7 +116,7 @@ pub struct ArchiveNote {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Noted {
-    /// There is one: who finds none there knows that it has gone.
+    /// There is an archive: a start that finds none there knows that it is gone.
     Here,
     /// The same, and nothing of the log behind this place is in it.
     NotSince(u64),
@@ -238,7 +240,7 @@ impl Writing<'_> {
             );
             return Err(failed(&archive.dir, &what));
         }
-        // It would be taken for what this log goes on with, also when that has grown.
+        // It would be taken for the continuation of this log, also when that has grown.
         if is_known_ahead || place.zip(log_ends).is_some_and(|(place, ends)| ends < place) {
             note.write(Noted::Ahead, &archive.dir)?;
             let what = format!(
@@ -285,10 +287,10 @@ impl Writing<'_> {
         loop {
             let Some(shared) = shared.upgrade() else { return Ok(()) };
             let state = shared.node.state();
-            // In this order: what was done by then was done before that time.
+            // In this order: a checkpoint done by then was done before that time.
             let at = shared.node.checkpointed();
             let unix_micros = clock::unix_micros();
-            // What the tables were then, nobody can tell while that changes: the next time.
+            // The tables of that moment are unknown while they change: the next time.
             let is_settled = version_of(&shared.node.state()) == version_of(&state);
             // One that was excluded and has not heard of it has no lease.
             let is_member = state.is_active(shared.node.node, shared.node.incarnation)
@@ -415,7 +417,7 @@ impl OpenFile {
         })
     }
 
-    /// Is what was written where somebody who restores it looks for it?
+    /// Whether the written records are where a restore looks for them.
     fn check_there(&self) -> Result<(), DiskError> {
         match identity(&self.path) {
             Ok(found) if found == self.identity => Ok(()),

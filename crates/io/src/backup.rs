@@ -3,12 +3,13 @@
 //! ```text
 //!   DIR/BACKUP-{id}/node-{node}.part-{part}.backup    blocks, as `protocol::backup` has them, in a file of `disk::copy`
 //! ```
-//! What is copied is durable already, so nothing of the rows in memory is touched, and no version of a row is kept for it. A file has its
-//! name when it is whole.
+//! The copied data is durable already, so no row in memory is touched, and no version of a row is
+//! kept for it. A file gets its name when it is whole.
 //!
-//! What is still to be copied stays on the node's disk, however long that takes: where that leaves the log no room the backup ends, not
-//! the cluster. And what it writes to may hang, with every thread that touches it: so none of the node's own does, a worker least of
-//! all, and a thread that does no more than that sees to it that the backup ends when it should, whatever the others wait for.
+//! Data that is still to be copied stays on the node's disk, however long that takes: where that
+//! leaves the log no room the backup ends, not the cluster. The backup's directory may hang, with
+//! every thread that touches it: so none of the node's own threads does, least of all a worker, and
+//! a thread with no other work ends the backup when it should end, whatever the others wait for.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,16 +35,17 @@ use crate::store::FileStore;
 
 /// What a part may read of the disk in a second, beside the load.
 const BYTES_PER_SECOND: u64 = 128 << 20;
-/// Entries of a log are put together to blocks of about so many bytes.
+/// Bytes of a block of log entries, about.
 pub const ENTRIES_BYTES: usize = 1 << 20;
 /// Of runs that are over: the last few are remembered.
 const RUNS_MAX: usize = 16;
 /// How often it is looked whether a run is to end.
 const WATCH: Duration = Duration::from_millis(200);
-/// So long it is waited for the threads of one that has ended: longer than one copies a block for, and shorter than who has asked for it
-/// waits.
+/// Time to wait for the threads of an ended backup: longer than a thread copies a block, and
+/// shorter than the wait of the requester.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A node that asks how far a run is does so five times a second. When nobody has for so long it is gone.
+/// A node that follows a run asks for its progress five times a second. Without a question for this
+/// time it is gone.
 const FORSAKEN_US: u64 = 30_000_000;
 const ABORTED: &str = "it was aborted";
 const SHORT_OF_ROOM: &str = "the disk of this node is short of room";
@@ -65,7 +67,7 @@ struct Run {
     state: Mutex<BackupState>,
     bytes_read: AtomicU64,
     bytes_written: AtomicU64,
-    /// When somebody asked last how far it is.
+    /// The time of the last question for the progress.
     asked: AtomicU64,
     /// A thread of its own writes to the directory, or removes what is there, be it that nobody waits for it any more.
     works: AtomicBool,
@@ -247,7 +249,7 @@ impl Run {
     fn release(&self) {
         drop(std::mem::take(&mut *lock(&self.held)));
     }
-    /// It is to end, and what it has not copied by now need not stay.
+    /// It ends, and data that it has not copied by now need not stay.
     fn end(&self, why: &str) {
         self.ended.get_or_init(|| (Instant::now(), why.to_string()));
         self.release();
@@ -264,7 +266,7 @@ impl Run {
         })
     }
 
-    /// Ends it, if that is better than to go on.
+    /// Ends it, if that is better than to continue.
     fn look(&self, room: Room, now: u64) {
         let asked = self.asked.load(Ordering::Relaxed);
         match room {
@@ -354,7 +356,7 @@ fn copy_all(
             let copy = move || {
                 let copied = copy_part(store, plan, index, part, run);
                 if let Err(CopyError::Failed(why)) = &copied {
-                    // The others need not go on either.
+                    // The others need not continue either.
                     run.end(why);
                 }
                 copied
@@ -382,7 +384,7 @@ fn make_dir(node: NodeId, dir: &Path) -> Result<(), String> {
     disk::make_dir(dir, 0o700)
         .map_err(|error| format!("cannot make the directory {shown}: {error}"))?;
     let there = files_of(node, dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    // What is not finished is in nobody's way: a process has died over it, or another cluster is about to write its own.
+    // Unfinished files are no obstacle: a process has died over them, or another cluster is about to write its own.
     match there.iter().all(|path| path.extension().is_some_and(|ending| ending == "unfinished")) {
         true => Ok(()),
         false => Err(format!(
@@ -528,7 +530,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// What was left unfinished by a process that died is in nobody's way; what is whole is.
+    /// Unfinished files of a dead process are no obstacle; whole ones are.
     #[test]
     fn what_is_whole_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
@@ -543,7 +545,7 @@ mod tests {
         assert_eq!(make_dir(NodeId(3), &dir), Ok(()), "others are others");
     }
 
-    /// A run ends when the node that made it is gone, or the disk of rows is short of room; what was first counts.
+    /// A run ends when the node that made it is gone, or the disk of rows is short of room; the first reason counts.
     #[test]
     fn what_ends_a_run() {
         let begun = || Run::new(1, Path::new("/nowhere"), 5);

@@ -42,7 +42,7 @@ pub struct MysqlSockets {
     pub unix: Option<OwnedFd>,
 }
 
-/// Somebody who wants to be handed on.
+/// A connection to hand on.
 pub enum Arrival {
     Client(Stream, Transport),
     Management(Stream),
@@ -182,7 +182,7 @@ impl Door {
         }
     }
 
-    /// Accepts what waits, and turns away strangers who are silent for too long.
+    /// Accepts waiting connections, and closes those of strangers that are silent for too long.
     pub fn on_time(
         &mut self,
         now: Time,
@@ -352,7 +352,7 @@ impl Door {
     }
 }
 
-/// Does what has arrived begin a TLS handshake? None if nothing has.
+/// Whether the received bytes begin a TLS handshake; None without any.
 fn begins_tls(socket: &TcpStream) -> Option<bool> {
     const HANDSHAKE: u8 = 0x16;
     let mut first = [0];
@@ -394,7 +394,7 @@ impl Kind {
 }
 
 fn refuse(mut stranger: Stranger, reason: &str, log: &NodeLog) {
-    // The address without the port, so that one who keeps coming back is one line.
+    // The address without the port, so that repeated attempts are one line.
     let from = stranger.from.map_or("a local process".into(), |from| from.ip().to_string());
     log.warn_limited(&format!("connection of {from} to the node port refused: {reason}"));
     // Best effort: a node of another version can at least show it. Who waits to be spoken to, in plain text, may be a MySQL client.

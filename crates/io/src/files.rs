@@ -79,7 +79,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     let written = written.and_then(|()| fs::rename(&unfinished, path));
     if written.is_err() {
-        // On a full disk, what is there of it would be in the way of others.
+        // On a full disk, the part of it that is there would be in the way of others.
         let _ = fs::remove_file(&unfinished);
     }
     written
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// One process a node; a second is told who has it; the lock goes with the file.
+    /// One process per node; a second one gets an error that names the first; the lock ends with the file.
     #[test]
     fn a_node_runs_once() {
         let dir = tempfile::tempdir().unwrap();

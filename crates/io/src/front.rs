@@ -1,8 +1,9 @@
 //! MySQL connections of a worker: their sockets, deadlines, and when their answers are sent.
 //!
-//! The protocol itself is crate `mysql`'s, as a task on the worker's executor. Which connections have something to send
-//! after the tasks ran? Looking at all of them would cost 1,000 connections a cache miss each in every turn; instead each
-//! task is wrapped so that it notes its connection when it is polled, and only those are looked at.
+//! The protocol itself is crate `mysql`'s, as a task on the worker's executor. After the tasks ran,
+//! some connections have something to send. To check all of them would cost 1,000 connections a
+//! cache miss each in every turn; instead each task is wrapped so that it notes its connection when
+//! it is polled, and only those are checked.
 //!
 //! Readiness is edge-triggered. Writability is asked for only while a socket is full: a unix socket announces it each
 //! time the client reads, which would wake the worker once more for every answer.
@@ -45,7 +46,7 @@ pub struct Front {
     check_at: Time,
 }
 
-/// Noted by [`Noted`] tasks. An index may come twice, or be somebody else's by now: looking in vain does no harm.
+/// Noted by [`Noted`] tasks. An index may come twice, or belong to another connection by now: a check in vain does no harm.
 pub type Polled = Rc<RefCell<Vec<usize>>>;
 
 struct Client {

@@ -29,8 +29,8 @@ const PREFIX_SIZE: usize = 4 + 8 + 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     pub cluster: ClusterId,
-    /// As far as the sender knows. No reason to refuse it: who was away in a cluster restart hears of that over this link, and boots that
-    /// were before it are refused as such.
+    /// As far as the sender knows. No reason to refuse it: a node that was away in a cluster
+    /// restart learns of that over this link, and boots from before it are refused as such.
     pub lineage: Lineage,
     /// A hash of the configuration, which must be equal on all nodes.
     pub config: u64,
@@ -49,7 +49,7 @@ pub enum First {
     Hello(Hello, usize),
     /// The peer says why it does not want us.
     Refusal(String),
-    /// Not somebody to talk to; the text says what it looks like.
+    /// Not a node; the text describes the received bytes.
     Stranger(String),
 }
 
@@ -126,7 +126,7 @@ pub fn missing(received: &[u8]) -> usize {
     }
 }
 
-/// What somebody who is no node looks like, by its first bytes.
+/// A description of a peer that is no node, by its first bytes.
 fn stranger(received: &[u8]) -> String {
     let starts = |prefix: &[u8]| received.starts_with(prefix);
     let guess = if [&b"GET "[..], b"POST", b"HEAD", b"PUT "].iter().any(|prefix| starts(prefix)) {

@@ -65,7 +65,7 @@ impl Inbox {
         self.push_all(std::iter::once(item));
     }
 
-    /// Makes the owner look at what it shares with others.
+    /// Makes the owner check the state that it shares with others.
     pub fn notify(&self) {
         self.filled.store(true, Ordering::SeqCst);
         if self.sleeping.swap(false, Ordering::SeqCst) {
@@ -77,7 +77,7 @@ impl Inbox {
     pub fn is_filled(&self) -> bool {
         self.filled.load(Ordering::SeqCst)
     }
-    /// The owner: moves all items into the empty `taken`. False if nobody notified since the last time.
+    /// The owner: moves all items into the empty `taken`. False if no thread notified since the last time.
     pub fn take(&self, taken: &mut Vec<Item>) -> bool {
         assert!(taken.is_empty());
         if !self.filled.swap(false, Ordering::SeqCst) {

@@ -1,5 +1,6 @@
-//! Work of the management socket that goes on behind the request that began it: backups and restores. It belongs to worker 0, on whose
-//! executor it runs; who wants to know how far it is asks again.
+//! Work of the management socket that continues behind the request that began it: backups and
+//! restores. It belongs to worker 0, on whose executor it runs; later requests ask for its
+//! progress.
 
 mod restore;
 
@@ -29,11 +30,11 @@ type Job = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Backups that are over: the last few are remembered.
 const BACKUPS_MAX: usize = 32;
-/// How often somebody who waits for a thread looks again.
+/// Interval at which a task that waits for a thread checks it.
 const POLL_MS: u64 = 1;
-/// A directory that has not said by then what is in it hangs: whoever asks waits a little longer.
+/// Time after which a directory that cannot be listed counts as hanging: the requester waits a little longer.
 const ID_WAIT_US: u64 = 2_000_000;
-/// How often tables are looked for that nobody fills any more.
+/// Interval of the search for tables that no restore fills any more.
 const UNFINISHED_INTERVAL_MS: u64 = 5_000;
 
 pub struct Jobs {
@@ -50,7 +51,7 @@ struct Backup {
     id: u32,
     began: i64,
     run: BackupRun,
-    /// None: it goes on.
+    /// None: it continues.
     outcome: RefCell<Option<Result<(), String>>>,
 }
 
@@ -65,7 +66,7 @@ impl Jobs {
         }
     }
 
-    /// Looks for work that nobody asks for.
+    /// Begins the work that no request asks for.
     pub fn begin(&self, client: &Client) {
         let (shared, client) = (Arc::clone(&self.shared), client.clone());
         self.spawned.borrow_mut().push(Box::pin(drop_unfinished(shared, client)));
@@ -300,7 +301,7 @@ async fn on_thread<T: Send + 'static>(
     Ok(done.expect("it is waited for as long as it takes"))
 }
 
-/// None if it takes longer than so many microseconds: then nobody waits for it any more.
+/// Returns `None` after `wait_us` microseconds; the thread still finishes and its result is dropped.
 async fn on_thread_within<T: Send + 'static>(
     client: &Client,
     name: &str,
@@ -311,7 +312,7 @@ async fn on_thread_within<T: Send + 'static>(
     on_thread_until(client, name, || wait_us <= clock::now() - began, work).await
 }
 
-/// None if it is not done by when that is so: then nobody waits for it any more.
+/// Returns `None` once `is_over` is true; the thread still finishes and its result is dropped.
 async fn on_thread_until<T: Send + 'static>(
     client: &Client,
     name: &str,

@@ -1,15 +1,16 @@
-//! What a node keeps on disk to know itself again: the identity of its directory and, if it is a voter, the log of the control
-//! plane (rules R5, R24).
+//! The identity of a node's directory and, if the node is a voter, the log of the control plane, on
+//! disk (rules R5, R24).
 //!
 //! ```text
 //!   node{N}.control:  "skarv-cp" | version u32 | node u16 | home u64 | crc32c u32 of these
 //!                     then for each record: length u32 | crc32c u32 of it | crc32c u32 of the bytes | bytes
 //! ```
-//! A record is on disk before the next one is begun, so only the last can be torn: it is cut off, since nothing rested on it. One that
-//! replaces all others is written into a new file, which takes the place of the old one when it is durable.
-//! Anything else that does not fit its checksum is damage, and the node does not start: a voter that has forgotten something
-//! must not vote. Nothing is synced twice: a write or sync that fails ends the process (rule R17). Only a disk without room is waited for:
-//! what was written of the record is cut off again, so nothing of it is there.
+//! A record is on disk before the next one is begun, so only the last can be torn: it is cut off,
+//! since nothing depended on it. A record that replaces all others is written into a new file,
+//! which takes the place of the old one when it is durable. Anything else that does not match its
+//! checksum is damage, and the node does not start: a voter that has forgotten a record must not
+//! vote. Nothing is synced twice: a write or sync that fails ends the process (rule R17). Only for
+//! room on a full disk the thread waits: the written part of the record is cut off again.
 //!
 //! A thread of its own writes, so that no worker waits for the disk.
 
@@ -34,7 +35,7 @@ const VERSION: u32 = 2;
 const HEADER_SIZE: usize = 8 + 4 + 2 + 8 + 4;
 const RECORD_HEADER_SIZE: usize = 12;
 
-/// How long a full disk is left alone before the record is tried again: a moment beside what it takes somebody to make room.
+/// Pause before a record is tried again on a full disk: short beside the time in which an operator makes room.
 const ROOM_WAIT: Duration = Duration::from_millis(100);
 
 pub struct FileJournal {
@@ -114,8 +115,9 @@ impl FileJournal {
         })
     }
 
-    /// Starts the thread that writes. `on_durable` is called whenever one more record is durable. A voter whose record cannot be written
-    /// must not go on (rule R17): the log is told, and the process ends.
+    /// Starts the thread that writes. `on_durable` is called whenever one more record is durable. A
+    /// voter whose record cannot be written must not continue (rule R17): the log gets the reason,
+    /// and the process ends.
     pub fn start(
         &self,
         log: Arc<NodeLog>,
@@ -188,7 +190,7 @@ impl JournalFile {
         }
     }
 
-    /// Whether it is durable: what a full disk holds up when the node ends never is, and nobody was told that it were.
+    /// Whether the record is durable: one that a full disk holds up when the node ends never is, and was never reported as durable.
     fn write_when_there_is_room(&mut self, given: &Given, queue: &Queue, log: &NodeLog) -> bool {
         let mut has_waited = false;
         loop {
@@ -389,7 +391,7 @@ mod tests {
         assert_eq!(journal.durable(), lock(&journal.queue.state).given);
     }
 
-    /// A journal gives back what it was given, and its identity stays; a directory without one is another.
+    /// A journal returns the given records, and its identity stays; a directory without one is another.
     #[test]
     fn what_was_appended_is_there_again() {
         let dir = tempfile::tempdir().unwrap();

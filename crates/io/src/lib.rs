@@ -12,9 +12,9 @@
 //! ```
 //!
 //! - [`worker`](self): the loop; `spin` decides whether it sleeps; `inbox` is how the others reach it.
-//! - `link`, `secure` and `hello`: the connections between nodes, and what is checked before a frame is looked at.
+//! - `link`, `secure` and `hello`: the connections between nodes, and the checks before a frame is read.
 //! - `front`: MySQL connections. `management`: the socket for tools. `door`: what listens, on worker 0.
-//! - `backup`, `archive`, `restore`: what leaves the node's own disk, and how it comes back; `jobs`: what goes on behind a request.
+//! - `backup`, `archive`, `restore`: copies of the node's own disk, and their way back; `jobs`: work behind a request.
 //! - `server` and `options`: start and end of a node. `files`, `log`, `clock`, `random`, `signals`, `panic`: the rest.
 //!
 //! What does not belong here: any decision about data. A bug in this crate may lose a connection, never a row.

@@ -1,8 +1,9 @@
 //! The node's log: a file of dated lines that never grows without bound.
 //!
-//! One line an event: start, ready, links, refused peers, stop. A line that repeats (a peer that keeps coming back with
-//! the wrong version) is written once, then counted and summed up. Text from outside is cut and its control characters
-//! are shown, not obeyed. A log that cannot be written stops nobody.
+//! One line per event: start, ready, links, refused peers, stop. A line that repeats (a peer that
+//! reconnects with the wrong version) is written once, then counted and summed up. Text from
+//! outside is cut and its control characters are shown, not obeyed. A log that cannot be written
+//! stops no thread.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -143,7 +144,7 @@ impl NodeLog {
 
 /// Adds a line to the log of a node that another process is: that one looks after its size.
 pub fn append_to(path: &Path, text: &str) {
-    // Who cannot write there is told of it where he asked.
+    // A failure to write there is reported to the requester.
     let _ = open_append(path).and_then(|mut file| file.write_all(line("WARN", text).as_bytes()));
 }
 
@@ -151,8 +152,9 @@ fn line(level: &str, text: &str) -> String {
     format!("{} {level:<5} {text}\n", clock::format_unix_micros(clock::unix_micros()))
 }
 
-/// Writes to standard error what whoever reads it has room for: a pipe that nobody empties must not hold a worker, and the file has
-/// it all. A pipe that is ready takes this much at least without waiting (POSIX PIPE_BUF).
+/// Writes to standard error as much as its reader has room for: a pipe that no process empties must
+/// not hold a worker, and the file has all of it. A pipe that is ready takes this much at least
+/// without waiting (POSIX PIPE_BUF).
 pub fn say(text: &[u8]) {
     const PIPE_BUF: usize = 4096;
     let stderr = std::io::stderr();

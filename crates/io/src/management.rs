@@ -1,8 +1,9 @@
 //! The management socket: one JSON request a line, one JSON answer a line. For `skarv mgm`, `skarv desc` and scripts.
 //!
-//! Only the node's owner may connect (mode 0600), so nobody is asked who he is. What other nodes know is asked for through
-//! a session of worker 0 like any other, as a task on its executor; a node that does not answer within 2 s is listed as
-//! unreachable, and the others' answers are given all the same.
+//! Only the node's owner may connect (mode 0600), so there is no authentication. Requests for the
+//! state of other nodes go through a session of worker 0 like any other, as a task on its executor;
+//! a node that does not answer within 2 s is listed as unreachable, beside the answers of the
+//! others.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -30,7 +30,7 @@ pub struct NodeOptions {
     pub max_connections: u32,
     /// The node's log is copied there, for ever: any moment behind a backup can be restored.
     pub archive: Option<PathBuf>,
-    /// The cluster begins anew: what is left of the one before in the node's directory goes.
+    /// The cluster begins anew: files of the one before in the node's directory are removed.
     pub initial: bool,
     /// If it is a voter: a cluster restart may begin with less than the last members had, where that is not to be had.
     pub lossy: bool,
@@ -80,7 +80,7 @@ impl NodeOptions {
         dir.join(format!("node{node}.log"))
     }
 
-    /// Says what is missing or contradictory.
+    /// Errors name missing or contradictory options.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         let wrong = |text: String| Err(StartError::Config(text));
         self.cluster.check().map_err(StartError::Config)?;
@@ -103,7 +103,7 @@ impl NodeOptions {
     }
 }
 
-/// Why a node did not start. The text says what is wrong and what to do about it.
+/// The reason why a node did not start, with the remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StartError {
     Config(String),

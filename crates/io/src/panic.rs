@@ -16,7 +16,7 @@ pub const EXIT_CODE_EXCLUDED: i32 = 71;
 /// What the process ends with when it has found damage in its rows on disk: started again it puts them aside and is filled.
 pub const EXIT_CODE_DAMAGED: i32 = 72;
 
-/// What the process ends with when its disk has not taken rows: started again it uses what it finds there.
+/// The exit code of a process whose disk has not taken rows: the next start uses the rows that it finds there.
 pub const EXIT_CODE_DISK: i32 = 73;
 
 /// What the process ends with when its rows need more than its memory: started again it comes back if it has more, or they need less.

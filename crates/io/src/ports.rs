@@ -1,7 +1,9 @@
-//! Binding ports and socket paths at the start, long before anybody may connect, and saying who has them if they are taken.
+//! Binds ports and socket paths at the start, long before a client may connect, and names the
+//! process that has them if they are taken.
 //!
-//! The MySQL port is bound at the start, so that a conflict is told at once, but listens only when the node can serve:
-//! until then clients get "connection refused", which every driver understands as "not yet".
+//! The MySQL port is bound at the start, so that a conflict is reported at once, but listens only
+//! when the node can serve: until then clients get "connection refused", which every driver
+//! understands as "not yet".
 
 use std::fs;
 use std::net::SocketAddr;
@@ -53,7 +55,7 @@ pub fn bind_tcp(address: SocketAddr) -> Result<(OwnedFd, SocketAddr), StartError
     Ok((socket, bound))
 }
 
-/// A unix socket bound to `path` with these permissions, not listening yet. A socket that nobody listens on is replaced.
+/// A unix socket bound to `path` with these permissions, not listening yet. A socket without a listener is replaced.
 pub fn bind_unix(path: &Path, mode: u32) -> Result<OwnedFd, StartError> {
     let refused = |reason: String| StartError::PathTaken { path: path.into(), reason };
     let address = SocketAddrUnix::new(path).map_err(|_| {
@@ -77,7 +79,7 @@ pub fn bind_unix(path: &Path, mode: u32) -> Result<OwnedFd, StartError> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)
         .map_err(|error| refused(error.to_string()))?;
     bind(&socket, &address).map_err(|error| refused(error.to_string()))?;
-    // Nobody can connect before it listens, so nobody slips in while the permissions are those of the umask.
+    // No client can connect before it listens, so none does while the permissions are those of the umask.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
         .map_err(|error| refused(error.to_string()))?;
     Ok(socket)

@@ -1,9 +1,12 @@
-//! Reading backups and archives back: what they hold, and what was committed up to a moment, as rows for tables of this cluster.
+//! Reads backups and archives back: their content, and the transactions up to a moment, as rows for
+//! tables of this cluster.
 //!
-//! A file of a backup is read twice. First without rows: where the log of each shard is closed at the timestamp, and from where on it
-//! counts. Then the rows themselves, as a cluster restart would load them ([`kernel::Replay`]), but into a cluster of any shape: each goes
-//! to the lane of the shard that has its key here, and a task of a worker writes what is in a lane, one transaction of a few rows after
-//! the other. Where an archive is given the log goes on in its files.
+//! A file of a backup is read twice. First without rows: for the place where the log of each shard
+//! is closed at the timestamp, and the place from which it counts. Then the rows themselves, as a
+//! cluster restart would load them ([`kernel::Replay`]), but into a cluster of any shape: each goes
+//! to the lane of the shard that has its key here, and a task of a worker writes the rows of a
+//! lane, one transaction of a few rows after the other. With an archive the log continues in its
+//! files.
 
 mod pipeline;
 mod survey;
@@ -236,7 +239,7 @@ fn read_part(
     pipeline: &Pipeline,
 ) -> Result<(), String> {
     let mut replay = Replay::new(found.at, found.history.restarts.clone());
-    // Where the replica began with nothing, the checkpoint is of what was before.
+    // Where the replica began empty, the checkpoint is of its earlier content.
     let mut begun_anew: BTreeSet<ShardId> = BTreeSet::new();
     for (shard, Span { from, to, .. }) in &part.spans {
         if *from > 0 {

@@ -1,11 +1,13 @@
 //! Links that only the cluster's nodes can open: mutual TLS 1.3 on TCP.
 //!
-//! A cluster has a certificate authority of its own, made by `skarv keys` and used for nothing else. It signs one
-//! certificate a node, which names node and cluster (`node3.6b1f0c7d9a2e4458.skarv`). Both ends show theirs before anything
-//! else is read. The connecting end insists on the node it wants; the accepting end learns from the hello who it is said to
-//! be, and insists that the certificate says so too.
+//! A cluster has a certificate authority of its own, made by `skarv keys` and used for nothing
+//! else. It signs one certificate per node, which names node and cluster
+//! (`node3.6b1f0c7d9a2e4458.skarv`). Both ends show theirs before anything else is read. The
+//! connecting end requires the node that it wants; the accepting end learns the node from the
+//! hello, and requires a certificate of that node.
 //!
-//! Unix sockets between the nodes of one directory go without: the file system says who may open them.
+//! Unix sockets between the nodes of one directory need no TLS: the permissions of the files decide
+//! which processes may open them.
 //!
 //! rustls does the cryptography and knows no socket; a [`Secured`] moves its bytes and looks like any other stream. Sessions
 //! are not resumed: links last, and every one proves itself anew.
@@ -84,9 +86,9 @@ fn wrong(path: &Path) -> impl Fn(String) -> StartError + '_ {
     |reason| StartError::LinkKeys { path: path.into(), reason }
 }
 
-/// Makes what is missing of a cluster's keys in `dir`: the authority, and a pair for each node; for all nodes if the authority is
-/// new. The files made. With an authority's certificate but not its key nothing can be signed: an error if a node's
-/// pair is missing.
+/// Makes the missing keys of a cluster in `dir`: the authority, and a pair for each node; for all
+/// nodes if the authority is new. Returns the new files. With an authority's certificate but not
+/// its key nothing can be signed: an error if a node's pair is missing.
 pub fn make_keys(
     dir: &Path,
     cluster: ClusterId,
@@ -372,7 +374,7 @@ pub struct Secured {
     tls: rustls::Connection,
 }
 
-/// A socket that remembers its first bytes: they tell who it is that does not speak TLS.
+/// A socket that remembers its first bytes: they identify a peer without TLS.
 #[derive(Debug)]
 pub struct Wire {
     pub socket: TcpStream,
@@ -472,7 +474,7 @@ impl Secured {
         self.tls.wants_write()
     }
 
-    /// Sends what is pending.
+    /// Sends pending bytes.
     pub fn flush(&mut self) -> Transfer {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut self.wire.socket) {

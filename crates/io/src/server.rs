@@ -4,9 +4,10 @@
 //! caller's thread and reported as a [`StartError`]; then the workers' threads begin and nothing fails any more. The node
 //! is ready when every worker's kernel is and the MySQL side listens.
 //!
-//! End: no new clients; connections close as soon as no statement of theirs runs; after a grace statements are cancelled;
-//! when the last worker has no connection left all of them stop, because until then one may need another's partitions. A node that
-//! is stopped while its cluster goes on hands over before that ([`Departure`]).
+//! End: no new clients; connections close as soon as no statement of theirs runs; after a grace
+//! statements are cancelled; when the last worker has no connection left all of them stop, because
+//! until then one may need another's partitions. A node that is stopped while its cluster continues
+//! hands over before that ([`Departure`]).
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -42,7 +43,7 @@ const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
 const REST_POLL: Duration = Duration::from_millis(20);
 /// File descriptors that clients get none of: files of the rows and those that are made, links, sockets, logs.
 const FILES_KEPT: u64 = 512;
-/// Of the threads that take memory: where somebody else wants the core they have next to nothing of it.
+/// Niceness of the threads that take memory: other threads that want the core get nearly all of it.
 const FILL_NICENESS: i32 = 19;
 
 /// What the workers of a node share, besides the kernels' own.
@@ -68,7 +69,7 @@ pub struct Shared {
     /// Workers without connections after the end has begun.
     pub workers_drained: AtomicUsize,
     is_stopping: AtomicBool,
-    /// The whole cluster is to stop: this node closes, and ends when it is told to.
+    /// The whole cluster is to stop: this node closes its connections, and ends upon a later request.
     is_resting: AtomicBool,
     has_rested: AtomicBool,
     /// The node may end: it has nothing to hand over, or has done so.
@@ -87,7 +88,7 @@ struct Life {
     departure: Option<Departure>,
 }
 
-/// A node ends while its cluster goes on.
+/// A node ends while its cluster continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
     Stop,
@@ -389,7 +390,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         options,
     });
     shared.node.set_connections(Arc::<sql::Server>::clone(&shared.sql));
-    // The registry of connections belongs to the node and is not told who serves it: a weak reference breaks the ring.
+    // The registry of connections belongs to the node and does not know its server: a weak reference breaks the ring.
     let weak = Arc::downgrade(&shared);
     shared.sql.set_notify(Box::new(move |worker| {
         if let Some(shared) = weak.upgrade() {
@@ -465,9 +466,9 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
     Ok(NodeServer { shared })
 }
 
-/// A node that serves, or rests, rests to its end: where all nodes of a box, or of a cluster, are signalled at once, and who looks after
-/// them with them, the disks have what was committed, and others stay for those that rest last. One that hands over is not to do so any
-/// more.
+/// A node that serves, or rests, rests to its end: where all nodes of a box, or of a cluster, are
+/// signalled at once, their supervisor with them, the disks get every commit, and others stay for
+/// those that rest last. A node that hands over stops doing so.
 fn stop_by_signal(shared: &Shared, signals: &signals::Signals) {
     shared.log.info("stop: asked for by a signal");
     if shared.is_ready() && (shared.is_resting() || !shared.is_stopping()) {

@@ -41,7 +41,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
 }
 
 impl Signals {
-    /// Waits for another one, at most so long; false if none has come.
+    /// Waits for another one, `timeout` at most; false if none has come.
     pub fn wait(&self, timeout: Duration) -> bool {
         let timeout = Timespec::try_from(timeout).expect("seconds, not centuries");
         self.poll(Some(&timeout))
@@ -78,7 +78,7 @@ pub fn on_stop_signal(stop: impl FnOnce(&Signals) + Send + 'static) -> Result<()
     let event = event().map_err(|error| system(error.to_string()))?;
     EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
     let watch = move || {
-        // Dropping it would leave the handler a descriptor that may be somebody else's by then.
+        // Dropping it would leave the handler a descriptor that may be another file's by then.
         let signals = std::mem::ManuallyDrop::new(Signals { event });
         if signals.poll(None) {
             stop(&signals);

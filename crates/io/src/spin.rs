@@ -30,15 +30,15 @@
 
 use kernel::Time;
 
-/// A spin lasts at most so long: about what a sleep and its wake-up cost.
+/// The longest spin: about the cost of a sleep and its wake-up.
 pub const SPIN_TIME: Time = 50;
-/// A yield that took longer than this gave the core to somebody (an empty one takes below 1 us).
+/// A yield that took longer than this gave the core to another thread (an empty one takes below 1 us).
 const YIELD_BUSY: Time = 3;
 /// Gaps below this are worth a probe: the spin plus a slow wake-up.
 const PROBE_GAP_MAX: Time = 200;
 const PROBE_INTERVAL: u32 = 24;
 const CREDIT_MAX: u32 = 16;
-/// A spin in vain takes away what so many good ones have earned.
+/// Good spins whose credit one spin in vain takes away.
 const CREDIT_LOSS: u32 = 3;
 const CREDIT_PROBE: u32 = 4;
 

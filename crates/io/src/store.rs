@@ -41,7 +41,7 @@ const SHAPE: &str = "cluster";
 /// So many directories with damage are kept: they may hold the last copy of something, so none is removed.
 const ASIDE_MAX: usize = 3;
 
-/// An archive that has not said by then what it has may hang.
+/// Time after which an archive that cannot be listed may hang.
 const ARCHIVE_WAIT: Duration = Duration::from_secs(10);
 
 pub struct FileStore {
@@ -51,7 +51,7 @@ pub struct FileStore {
     shape: Option<String>,
     /// Where the log of each part ended when it was opened.
     began_at: Vec<u64>,
-    /// The archive has not said in time what it has, so all of the log is kept until it does.
+    /// The archive could not be listed in time, so all of the log is kept until it can.
     pub archive_is_late: bool,
     /// What was found since it was opened.
     damage: Mutex<Option<String>>,
@@ -59,7 +59,7 @@ pub struct FileStore {
 
 /// Why a store cannot be used.
 pub enum NoStore {
-    /// What is there is not what was written.
+    /// The content is not the one that was written.
     Damaged(String),
     Error(StartError),
 }
@@ -91,7 +91,7 @@ impl FileStore {
         }
     }
 
-    /// Opens what is there, or makes it. The caller holds the node's lock.
+    /// Opens the store, or makes it. The caller holds the node's lock.
     pub fn open(
         dir: &Path,
         node: NodeId,
@@ -206,7 +206,7 @@ impl FileStore {
         mark_damaged(&self.path, what)
     }
 
-    /// Puts aside what a node has on disk, for somebody to rescue something from, and says where. The caller holds the node's lock.
+    /// Moves a node's files aside, for a rescue, and returns their new place. The caller holds the node's lock.
     pub fn put_aside(dir: &Path, node: NodeId, what: &str) -> Result<PathBuf, StartError> {
         let path = path_of(dir, node);
         let refused = |reason: String| StartError::Directory { path: path.clone(), reason };
@@ -260,7 +260,7 @@ impl FileStore {
     }
 }
 
-/// Is it a directory that a file system has made in its root, not the node? Most are not to be moved or looked into by who uses the rest.
+/// Whether a file system has made the directory in its root, not the node. Most of these must not be moved or read by users of the rest.
 pub fn is_of_file_system(name: &OsStr) -> bool {
     name == "lost+found"
 }
@@ -292,7 +292,7 @@ pub fn shape_of(cluster: &ClusterConfig, node: NodeId) -> String {
     )
 }
 
-/// Moves what is in a directory into one within it. A node that ends meanwhile goes on with that the next time.
+/// Moves the content of a directory into one within it. A node that ends meanwhile continues with that at its next start.
 fn put_inside(path: &Path, to: &Path, what: &str) -> std::io::Result<()> {
     // What is moved in part must not be taken for whole.
     mark_damaged(path, what)?;

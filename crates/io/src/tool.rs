@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum ManagementError {
-    /// No socket, or nobody listens: start the node.
+    /// No socket, or no listener: start the node.
     NotRunning,
     /// The node is there but does not answer in time.
     Timeout,

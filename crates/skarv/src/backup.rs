@@ -1,6 +1,7 @@
 //! `skarv mgm`'s backups: START BACKUP, ABORT BACKUP, BACKUP STATUS; and ABORT RESTORE.
 //!
-//! A backup is begun by one node, which sees to the others; it goes on when this process ends, and that node is asked how it is.
+//! One node begins a backup and directs the others; the backup continues when this process ends,
+//! which only asks that node for its progress.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! Planned changes of single nodes: `skarv mgm`'s STOP, START and RESTART.
 //!
-//! A node is asked to stop through any other one, which says at once why it had better not; then this waits and says how far it
-//! is. Starting is the supervisor's work, on whose machine the node is.
+//! The request to stop a node goes to any other node, which refuses it at once with the reason
+//! where needed; then this waits and prints the progress. A start is the work of the supervisor on
+//! the node's machine.
 
 use std::time::{Duration, Instant};
 

@@ -35,13 +35,15 @@ pub enum Command {
     /// configuration file.
     #[command(after_long_help = SERVER_HELP)]
     Server(ServerOptions),
-    /// Makes the keys by which the nodes of a cluster know each other.
+    /// Makes the keys by which the nodes of a cluster authenticate each other.
     ///
-    /// With them links between nodes over TCP are encrypted, and only nodes with keys of the same cluster can open them. Makes
-    /// what is missing: a certificate authority for the cluster (link-ca-cert.pem, link-ca-key.pem) and a pair for
-    /// each node of the configuration (nodeN-link-cert.pem, nodeN-link-key.pem). Give each node, in its --dir,
-    /// link-ca-cert.pem and its own pair; keep link-ca-key.pem to yourself, for nodes added later. `skarv up` does all of
-    /// that for its own directory. A node with keys refuses one without, so give them to all nodes before they start.
+    /// With them links between nodes over TCP are encrypted, and only nodes with keys of the same
+    /// cluster can open them. Makes the missing files: a certificate authority for the cluster
+    /// (link-ca-cert.pem, link-ca-key.pem) and a pair for each node of the configuration
+    /// (nodeN-link-cert.pem, nodeN-link-key.pem). Give each node, in its --dir, link-ca-cert.pem
+    /// and its own pair; keep link-ca-key.pem to yourself, for nodes added later. `skarv up` does
+    /// all of that for its own directory. A node with keys refuses one without, so give them to all
+    /// nodes before they start.
     Keys(KeysOptions),
     /// The management client: what the nodes do and how they are.
     ///
@@ -99,7 +101,7 @@ pub struct UpOptions {
     /// nodes, but 256M to 1G each, and at most half of the machine's together]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// When a commit is told to its client: memory, durable_when_alone or always. [default: durable_when_alone]
+    /// When a commit is acknowledged: memory, durable_when_alone or always. [default: durable_when_alone]
     #[arg(long, value_name = "LEVEL", value_parser = durability)]
     pub durability: Option<Durability>,
     /// Every data node copies its log to this directory as it grows, for ever: with a backup, any later moment can be restored.
@@ -108,8 +110,8 @@ pub struct UpOptions {
     /// Begins anew, empty: the rows and tables that are in the directory go.
     #[arg(long)]
     pub initial: bool,
-    /// If the nodes that had the rows last are gone for good: begins with what the others' disks have up to one moment, and loses
-    /// what was committed later. Their processes must not run. Of no effect where the rows are all there, and for one start only.
+    /// If the nodes that had the rows last are gone for good: begins with the rows of the other disks as of one moment, and loses
+    /// later commits. The processes of those nodes must not run. Without effect where all rows are there, and for one start only.
     #[arg(long, conflicts_with = "initial")]
     pub lossy: bool,
     /// Does not start again a node that died. (One that finds damage before it serves begins again all the same, with an empty disk.)
@@ -118,7 +120,7 @@ pub struct UpOptions {
     /// Returns when the cluster is ready, and leaves it running; `skarv down` stops it.
     #[arg(long)]
     pub detach: bool,
-    /// Gives up when no node serves, and for so many seconds none has read much from its disk.
+    /// Gives up when no node serves, and none has read much from its disk for this time.
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
@@ -148,9 +150,9 @@ pub struct ServerOptions {
     /// node that was down comes back without it.
     #[arg(long)]
     pub initial: bool,
-    /// Given to the voters, if the nodes that had the rows last are gone for good: the cluster begins with what the others' disks
-    /// have up to one moment, and loses what was committed later. The processes of those nodes must not run. Of no effect where the
-    /// rows are all there, and for one start only.
+    /// For the voters, if the nodes that had the rows last are gone for good: the cluster begins with the rows of the other disks as
+    /// of one moment, and loses later commits. The processes of those nodes must not run. Without effect where all rows are there,
+    /// and for one start only.
     #[arg(long, conflicts_with = "initial")]
     pub lossy: bool,
     /// Started by `skarv up`: own session, no log lines on standard error.
@@ -211,7 +213,7 @@ pub struct RestoreOptions {
     /// Restores this table only; may be given again.
     #[arg(long = "table", value_name = "DB.TABLE")]
     pub tables: Vec<String>,
-    /// Restores what was there at this moment, in UTC: '2026-05-31 23:59:59', or @ and seconds of Unix time.
+    /// Restores the tables as of this moment, in UTC: '2026-05-31 23:59:59', or @ and seconds of Unix time.
     #[arg(long, value_name = "TIME", requires = "archive")]
     pub until: Option<String>,
     /// The directory that the nodes archived their logs in (`skarv up --archive`).
@@ -247,16 +249,16 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   replicas          copies of every row, 1 to 4; data nodes are grouped in the order of their ids
   shards_per_group  optional; a multiple of replicas [default: replicas * the most workers of a data node]. This, replicas and
                     which nodes have data cannot be changed while there are rows: nodes that have some refuse it
-  heartbeat_ms      optional; nodes tell each other so often that they live; one that is silent for four times as long is
+  heartbeat_ms      optional; interval of heartbeats; a node that is silent for four times as long is
                     excluded from the cluster, 20 to 600000; more than the longest round trip between nodes
                     [default: 100; `skarv up` writes 250]
-  durability        optional; when a commit is told to its client: memory, durable_when_alone or always
+  durability        optional; when a commit is acknowledged: memory, durable_when_alone or always
                     [default: durable_when_alone]
   archive           optional; a directory that each data node copies its log to, for `skarv restore --until`
   memory            optional; for the rows of each data node [default: half of what its machine or control group has, divided
                     over the data nodes at the same IP]
   id                1, 2, ...
-  roles             voter (1, 3 or 5 nodes keep the control plane: while most of them are away nobody is answered, so have 3
+  roles             voter (1, 3 or 5 nodes keep the control plane: while most are away no statement is served, so have 3
                     for rows in several copies), data, sql (on data nodes)
   workers           optional; threads; cannot be changed while the node's directory is kept [default: 1]
   address           IP:port for the other nodes; without keys keep it on a private network
@@ -264,7 +266,7 @@ const SERVER_HELP: &str = r#"The configuration file, the same on every machine:
   socket            optional, role sql; a path, relative to --dir
 
 Run on each machine: skarv server --config FILE --node N
-With keys made by `skarv keys` in their directories the nodes encrypt their links and let in nobody else."#;
+With keys made by `skarv keys` in their directories the nodes encrypt their links and admit no other peer."#;
 
 #[cfg(test)]
 mod tests {

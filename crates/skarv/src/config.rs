@@ -1,7 +1,8 @@
 //! `config.json`: the nodes of a cluster and where they are reached.
 //!
-//! `skarv up` writes one into its directory; for a cluster over several machines people write it. Both are the same
-//! format and are checked the same way, before anything is started: what is wrong is said with the node it is wrong for.
+//! `skarv up` writes one into its directory; for a cluster over several machines people write it.
+//! Both have the same format and the same checks, before anything is started: an error names the
+//! node that it is about.
 
 use protocol::control::Durability;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ pub struct Config {
     /// How often nodes tell each other that they live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_ms: Option<u32>,
-    /// When a commit is told: `memory`, `durable_when_alone` or `always`.
+    /// When a commit is acknowledged: `memory`, `durable_when_alone` or `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
     /// Where each data node copies its log to.
@@ -206,7 +207,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Says what is wrong with it.
+    /// Errors name the fault and the node.
     pub fn check(&self) -> Result<(), String> {
         self.cluster()?;
         if let Some(text) = &self.memory {

@@ -1,7 +1,8 @@
-//! Where `skarv up` says what it does: to the terminal, or through a pipe to the command that waits for a detached
-//! supervisor; and always to DIR/supervisor.log.
+//! The output of `skarv up`: to the terminal, or through a pipe to the command that waits for a
+//! detached supervisor; and always to DIR/supervisor.log.
 //!
-//! The waiting command goes away when the cluster is ready, so writing to it may fail, and that is no reason to stop.
+//! The waiting command ends when the cluster is ready, so writing to it may fail, and that is no
+//! reason to stop.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -23,7 +24,7 @@ pub enum Line {
     Say(String),
     Warn(String),
     Error(String),
-    /// Everything that is said at the start has been said.
+    /// The output of the start is complete.
     Ready,
 }
 
@@ -34,7 +35,7 @@ impl Console {
 
     /// Adds a line to the log of the supervisor that runs there: that one looks after its size.
     pub fn append_to_log(dir: &Path, line: &str) {
-        // Who cannot write there is told of it where he asked.
+        // A failure to write there is reported to the caller.
         if let Ok(file) = OpenOptions::new().append(true).open(log_path(dir)) {
             Console { log: Some(file), tagged: false }.record(line);
         }

@@ -1,7 +1,8 @@
 //! `skarv down`: the clean end of a cluster in a box.
 //!
-//! The supervisor ends its nodes itself when it is asked to; that is the usual way. If it is gone, the nodes are asked
-//! one by one. Whoever is signalled is first shown to be what `cluster.json` says.
+//! The supervisor ends its nodes itself upon a signal; that is the usual way. If it is gone, this
+//! command signals the nodes one by one. Before a signal, a process is checked against
+//! `cluster.json`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use crate::status_file::{NOT_RESTED, NodeStatus, State, Status};
 
 /// More than a supervisor gives its nodes.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(45);
-/// What the disks have to take what was committed last.
+/// The time that the disks have for the last commits.
 const REST_TIMEOUT: Duration = Duration::from_secs(10);
 const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,7 +81,7 @@ fn running<'a>(status: &'a Status, dir: &Path) -> Vec<(&'a NodeStatus, u32)> {
     nodes.filter(|(node, pid)| process::is_node(*pid, dir, node.id)).collect()
 }
 
-/// As a supervisor does: the nodes close their connections, and the disks take what was committed. True if they have.
+/// As a supervisor does: the nodes close their connections, and the disks take every commit. True if they have.
 fn rest(nodes: &[(&NodeStatus, u32)], dir: &Path) -> bool {
     let mut left = nodes.to_vec();
     left.retain(|(node, _)| node.roles.contains(&Role::Data));
@@ -114,7 +115,7 @@ fn stop_nodes(nodes: &[(&NodeStatus, u32)], dir: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Nothing to stop is said, wrong directories are refused, and no stranger is signalled.
+    /// An idle directory is reported, a wrong one is refused, and no other process is signalled.
     #[test]
     fn what_does_not_run_is_not_stopped() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -29,7 +29,7 @@ pub fn run(options: &KeysOptions) -> ExitCode {
     }
 }
 
-/// Makes what is missing in the directory; the files made.
+/// Makes the missing files in the directory, and returns them.
 pub fn make(config: &Config, dir: &Path) -> Result<Vec<PathBuf>, String> {
     let cluster = config.cluster()?.cluster;
     let nodes = config.nodes.iter().map(|node| NodeId(node.id));

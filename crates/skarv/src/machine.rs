@@ -13,7 +13,7 @@ pub fn memory_available() -> Option<u64> {
     memory("MemAvailable:", read)
 }
 
-/// Bytes that this process could have if nobody else had any. None where the system does not tell.
+/// Bytes that this process could have if no other had any. None where the system does not report them.
 pub fn memory_total() -> Option<u64> {
     memory("MemTotal:", read)
 }

@@ -26,7 +26,7 @@ pub fn request_at_once(socket: &Path, request: &Value) -> Result<Value, Manageme
     management_request(socket, request, TIMEOUT_AT_ONCE)
 }
 
-/// Asks a data node to close its connections and to wait for the disks; or, asked again, whether they have what was committed.
+/// Asks a data node to close its connections and to wait for the disks; asked again, returns whether they have every commit.
 pub fn has_rested(socket: &Path) -> bool {
     let answer = request_at_once(socket, &json!({"command": "rest"}));
     answer.is_ok_and(|answer| answer["rested"] == json!(true))
@@ -122,7 +122,7 @@ impl Nodes {
     }
 }
 
-/// A node that is asked again and again how far something is.
+/// A node that is asked for progress repeatedly.
 pub struct Asked<'a> {
     cluster: &'a Nodes,
     pub node: u16,

@@ -1,11 +1,12 @@
-//! How much memory a data node takes for its rows when nobody says.
+//! The default memory of a data node for its rows.
 //!
-//! A node takes all of it from the system when it starts and keeps it, so the default must leave the machine usable for
-//! whatever else is there. `skarv up` starts several nodes on a machine that is somebody's for other work, too: they get an
-//! eighth of its memory between them, but 256 MiB each, that there is something to try, and a gigabyte each at most. Where
-//! even 256 MiB each would be more than half of the machine, half of it is divided. A configuration that people wrote is for
-//! machines that are there for the cluster: half of the memory is for rows, divided over the data nodes at that machine's
-//! IP; the rest is for the buffers of sessions and links, and the system.
+//! A node takes all of it from the system when it starts and keeps it, so the default must leave
+//! the machine usable for other programs. `skarv up` starts several nodes on a machine that has
+//! other work, too: they get an eighth of its memory between them, but 256 MiB each at least, and a
+//! gigabyte each at most. Where even 256 MiB each would be more than half of the machine, half of
+//! it is divided. A configuration that people wrote is for machines that are there for the cluster:
+//! half of the memory is for rows, divided over the data nodes at that machine's IP; the rest is
+//! for the buffers of sessions and links, and the system.
 //!
 //! ```text
 //!   the machine and its groups allow      1 GiB     4 GiB     8 GiB    24 GiB    64 GiB

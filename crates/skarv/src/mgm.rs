@@ -1,8 +1,9 @@
 //! `skarv mgm`: the management client.
 //!
-//! A command is a line of words; letters' case does not matter. Each is answered from what the nodes say: at once, but for those that
-//! change something, which wait until it is done. Nothing is kept between commands. What NDB's client can do and this release
-//! cannot is named as such, so that nobody looks for a typing mistake.
+//! A command is a line of words; letters' case does not matter. Each is answered from the nodes'
+//! reports: at once, except commands that change something, which wait until it is done. No state
+//! is kept between commands. A command of NDB's client that this release lacks is named as such, so
+//! that it is not taken for a typing mistake.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -138,7 +139,7 @@ fn execute_all(commands: &str, cluster: &Nodes, json: bool) -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Reads commands until the end of input; a failed one is said and forgotten.
+/// Reads commands until the end of input; a failed one is reported and forgotten.
 fn interact(cluster: &Nodes, json: bool) -> ExitCode {
     let input = std::io::stdin();
     let prompted = input.is_terminal();

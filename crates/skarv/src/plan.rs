@@ -232,7 +232,7 @@ fn check_memory(shape: &Shape) -> Result<(), String> {
     }
 }
 
-/// How many of so many nodes are voters: the largest odd number up to five.
+/// The number of voters among `nodes` nodes: the largest odd number up to five.
 fn voter_count(nodes: u16) -> u16 {
     match nodes {
         0..=2 => 1,
@@ -382,9 +382,9 @@ mod tests {
         let error = make(&options("--data-nodes 2"), dir.path()).expect_err("another shape");
         assert!(error.contains("was made with 4"), "{error}");
 
-        // A link port that somebody took is replaced, and that is said.
+        // A link port that another process took is replaced, and the output has that.
         let taken = first.config.nodes[0].link_address().expect("an address").port();
-        // Or it cannot be bound: nobody kept it for this test, and then somebody else took it.
+        // Or it cannot be bound: this test did not keep it, and another process took it.
         let held = ports::bind(taken);
         let moved = make(&options(""), dir.path()).expect("made");
         assert!(moved.notes.iter().any(|note| note.contains("the ports between the nodes")));

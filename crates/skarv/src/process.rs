@@ -43,7 +43,7 @@ pub fn is_supervisor(pid: u32, dir: &Path) -> bool {
     files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|target| target == lock))
 }
 
-/// Empty for a process that has ended, also when nobody has fetched its exit code yet.
+/// Empty for a process that has ended, also before its exit code is fetched.
 fn arguments(pid: u32) -> Vec<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
@@ -69,7 +69,7 @@ impl Watched {
         rustix::process::pidfd_open(raw(pid)?, PidfdFlags::empty()).ok().map(Watched)
     }
 
-    /// Has it ended, at the latest after so long? Then nothing of it runs any more, though nobody may have fetched its exit code.
+    /// Whether it ends within `timeout`. Then nothing of it runs any more, though its exit code may not be fetched yet.
     pub fn ends_within(&self, timeout: Duration) -> Result<bool, String> {
         let deadline = Instant::now() + timeout;
         loop {

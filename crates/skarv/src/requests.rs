@@ -25,7 +25,7 @@ pub fn path_in(dir: &Path) -> PathBuf {
 pub fn listen(dir: &Path, events: Sender<Event>) -> Result<(), String> {
     let path = path_in(dir);
     let wrong = |error: std::io::Error| format!("cannot use {}: {error}", path.display());
-    // One supervisor a directory: what is there is of one that has ended.
+    // One supervisor per directory: the file is of one that has ended.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(wrong(error)),
         _ => {}
@@ -34,7 +34,7 @@ pub fn listen(dir: &Path, events: Sender<Event>) -> Result<(), String> {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(wrong)?;
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // One at a time; who is silent is not waited for, and who has gone need not hear the answer.
+            // One at a time; a silent client is not waited for, and a client that has gone needs no answer.
             let _ = answer(stream, &events);
         }
     });

@@ -50,7 +50,7 @@ pub fn run(options: &RestoreOptions) -> ExitCode {
     }
 }
 
-/// Says whether somebody has asked for the end; the second time this process ends at once.
+/// Returns the flag of a first signal; a second one ends this process at once.
 fn watch_signals() -> std::io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -15,12 +15,12 @@ use crate::{memory, up};
 /// The exit code of a node whose port for other nodes is taken: its supervisor can choose another one.
 pub const EXIT_CODE_LINK_PORT_TAKEN: u8 = 75;
 
-/// A node that was stopped while its cluster goes on: it is not to be started until somebody says so.
+/// A node that was stopped while its cluster continues: it must not be started until an operator does so.
 pub const EXIT_CODE_STOPPED: u8 = 17;
 /// A node that is to be started again, as MySQL's RESTART says it to whoever looks after the process.
 pub const EXIT_CODE_RESTART: u8 = 16;
 
-/// How often the node is asked whether it is ready, and at the same time whether it has ended.
+/// Interval at which the node is checked: whether it is ready, and whether it has ended.
 const READY_POLL: Duration = Duration::from_millis(100);
 
 pub fn run(options: &ServerOptions) -> ExitCode {

@@ -1,8 +1,9 @@
-//! What the nodes are and how they are, put together for `skarv mgm`.
+//! The nodes and their states, put together for `skarv mgm`.
 //!
-//! One node is asked about all. It sees the others as cluster members: one that runs but is not in (a node that was
-//! started again, or is still starting) is `unreachable` to it. So such a node is asked itself, where its management
-//! socket is at hand; only one that does not answer either is `down`.
+//! One node reports about all. It sees the others as cluster members: one that runs but is not
+//! admitted (a node that was started again, or is still starting) is `unreachable` to it. Such a
+//! node is asked itself, where its management socket is at hand; only one that does not answer
+//! either is `down`.
 
 use serde_json::{Map, Value, json};
 
@@ -10,8 +11,9 @@ use crate::manage::Nodes;
 use crate::size::human;
 use crate::status_file::{NodeStatus, Status};
 
-/// Facts about every node, in the order of ids: what the nodes say, with `group`, `port`, `socket` and `pid` of
-/// `cluster.json`. `state` is "started", "starting", "joining", "stopping", "down", or "stopped" when somebody wanted it so.
+/// Facts about every node, in the order of ids: the nodes' reports, with `group`, `port`, `socket`
+/// and `pid` of `cluster.json`. `state` is "started", "starting", "joining", "stopping", "down", or
+/// "stopped" upon an operator's request.
 pub fn nodes(cluster: &Nodes) -> Vec<Map<String, Value>> {
     let answer = cluster.ask_any(&json!({"command": "status"})).unwrap_or(Value::Null);
     let mut nodes: Vec<Map<String, Value>> = match answer["nodes"].as_array() {

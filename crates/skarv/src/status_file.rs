@@ -35,7 +35,7 @@ pub const NOT_RESTED: &str = "stopped before all disks held what was committed l
 #[serde(rename_all = "lowercase")]
 pub enum State {
     Starting,
-    /// SQL answered on every node; what is so now, `skarv mgm -e SHOW` says.
+    /// SQL answered on every node; `skarv mgm -e SHOW` has the present state.
     Ready,
     Stopping,
     Stopped,
@@ -59,7 +59,7 @@ pub struct NodeStatus {
     pub log: PathBuf,
     /// How often the supervisor started it again.
     pub restarts: u32,
-    /// Somebody has stopped it, and it is not started again before somebody says so.
+    /// An operator has stopped it, and it is not started again before an operator starts it.
     pub stopped: bool,
 }
 

@@ -33,15 +33,15 @@ use crate::{manage, plan, requests, up};
 
 /// How often nodes that start are asked whether they are ready.
 const READY_POLL: Duration = Duration::from_millis(20);
-/// How often a node that was started again is asked whether it is back.
+/// Interval at which a node that was started again is asked whether it is back.
 const RETURN_POLL: Duration = Duration::from_millis(100);
 /// Between two lines about a start that takes long.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// With less than so many bytes in all that time nodes do not read their disks: wakeups are reads of a few bytes.
+/// Bytes below which, in all that time, nodes do not read their disks: wakeups are reads of a few bytes.
 const READ_MIN: u64 = 16 << 20;
-/// In the log of who leads the control plane.
+/// In the log of the control plane's leader.
 const CANNOT_START: &str = "the cluster cannot start again yet: ";
-/// A start is tried again with other ports between the nodes, if somebody took one in the moment between.
+/// Attempts of a start with other ports between the nodes, if another process took one in the moment between.
 const START_ATTEMPTS_MAX: u32 = 5;
 /// A node that ends before it serves, and is to begin again, does so while it was not started again as often, for whatever reason.
 const STARTS_AGAIN_MAX: u32 = 5;
@@ -480,7 +480,7 @@ impl<'a> Supervisor<'a> {
         self.console.say(&format!("node {id} ended, {how}"));
     }
 
-    /// Starts a node that somebody has stopped, or that has ended and is not started again by itself.
+    /// Starts a node that an operator has stopped, or that has ended and is not started again by itself.
     fn start_on_request(&mut self, id: u16, reply: &Sender<Result<(), String>>) {
         let found = self.nodes.iter_mut().find(|node| node.id == id);
         let answer = match found {
@@ -516,8 +516,9 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Tells the other nodes that this one's process is over: they need not wait until they find out by its silence, nor for a
-    /// lease that it might still act by. Each is told by a thread of its own, as one of them may not answer.
+    /// Reports to the other nodes that this one's process is over: they need not wait for its
+    /// silence, nor for a lease by which it might still act. A thread of its own sends each report,
+    /// as one of the nodes may not answer.
     fn tell_death(&mut self, index: usize) {
         let Some(incarnation) = self.nodes[index].incarnation.take() else { return };
         let dead = self.nodes[index].id;
@@ -568,8 +569,9 @@ impl<'a> Supervisor<'a> {
         )
     }
 
-    /// Has the nodes close their connections, and waits until the disks hold what was committed: of a cluster that is stopped as planned
-    /// nothing is lost. A second signal, or a node that does not get there, ends the wait.
+    /// Has the nodes close their connections, and waits until the disks hold every commit: a
+    /// planned stop of the cluster loses nothing. A second signal, or a node that does not get
+    /// there, ends the wait.
     fn rest(&mut self) {
         let deadline = Instant::now() + REST_TIMEOUT;
         // A voter has nothing to wait for.
@@ -597,7 +599,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Ends every node: asks, waits, and kills what has not ended by then or when a second signal comes.
+    /// Ends every node: signals it, waits, and kills it if it has not ended by then or when a second signal comes.
     fn stop(&mut self, timeout: Duration) {
         self.status.state = State::Stopping;
         self.write_status();
@@ -661,7 +663,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// A file that cannot be written is said, and the cluster goes on.
+    /// A file that cannot be written is reported, and the cluster continues.
     fn write_status(&mut self) {
         for (node, process) in self.status.nodes.iter_mut().zip(&self.nodes) {
             node.pid = process.pid();

@@ -26,7 +26,7 @@ pub fn run(options: &UpOptions) -> ExitCode {
         };
     }
     if options.supervisor {
-        // Refused only to one that leads a session already, and that is what is wanted.
+        // Refused only to a process that leads a session already, which is the goal.
         let _ = rustix::process::setsid();
     }
     let mut console = Console::new(options.supervisor);

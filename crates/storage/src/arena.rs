@@ -34,7 +34,7 @@ fn page_count_max(admission: Admission) -> usize {
     }
 }
 
-/// What is needed for one of many things is fetched into the cache so many of them before its turn: that takes about as long.
+/// Items by which data is fetched into the cache before its turn: the fetch takes about as long as their work.
 pub const PREFETCHED_AHEAD: usize = 16;
 
 /// No block, no record.
@@ -94,7 +94,7 @@ impl Arena {
         }
     }
 
-    /// A block with unspecified bytes. Never refused: past what was admitted it takes from the pool's reserve.
+    /// A block with unspecified bytes. Never refused: beyond the admitted blocks it takes from the pool's reserve.
     pub fn allocate(&mut self) -> u32 {
         loop {
             let Some(&page) = self.open.last() else {

@@ -1,20 +1,22 @@
 //! The row locks of a shard.
 //!
-//! A lock exists while somebody holds it or waits for it; a row that nobody locks costs nothing. Every write takes one, so the
-//! uncontended path is a probe of a hash table, a copy of the key into a buffer used before, and an entry in the
-//! owner's list.
+//! A lock exists while a transaction holds it or waits for it; a row without one costs nothing.
+//! Every write takes one, so the uncontended path is a probe of a hash table, a copy of the key
+//! into a buffer used before, and an entry in the owner's list.
 //!
-//! Waiters are served first come first served: a request that is compatible with the holders still queues behind one
-//! that is not, or a stream of readers would starve a writer. One exception: an owner of a shared lock that wants it exclusive
-//! goes to the head of the queue, because nobody behind it can be granted before it lets go of what it has.
+//! Waiters are served first come first served: a request that is compatible with the holders still
+//! queues behind one that is not, or a stream of readers would starve a writer. One exception: an
+//! owner of a shared lock that requests the exclusive one goes to the head of the queue, because no
+//! request behind it can be granted before it releases its lock.
 //!
-//! Two owners that upgrade the same row wait for each other; so do cycles over several rows. The table finds no
-//! deadlocks: [`LockTable::holders_blocking`] says whom a wait waits for, and the caller looks for the cycle.
+//! Two owners that upgrade the same row wait for each other; so do cycles over several rows. The
+//! table finds no deadlocks: [`LockTable::holders_blocking`] returns the owners that a wait waits
+//! for, and the caller looks for the cycle.
 //!
 //! Ranges of an index have locks of their own kind ([`ranges`]).
 //!
-//! The hash table is never iterated, and owners and waits are ordered, so the order of what is granted depends on the
-//! order of the calls only.
+//! The hash table is never iterated, and owners and waits are ordered, so the order of grants
+//! depends on the order of the calls only.
 
 mod ranges;
 mod view;
@@ -90,7 +92,7 @@ struct Lock {
     queue: VecDeque<Waiter>,
 }
 
-/// Who holds a lock, in the order in which they got it: nearly always one, who is kept here.
+/// The owners of a lock, in the order of their grants: nearly always one, which is kept here.
 #[derive(Default)]
 struct Holders {
     first: Option<(TransactionId, LockMode)>,
@@ -147,7 +149,7 @@ impl Holders {
             Some(_) => self.others.push((owner, mode)),
         }
     }
-    /// Removes one who is there.
+    /// Removes a present owner.
     fn remove(&mut self, owner: TransactionId) {
         let place = self.iter().position(|(holder, _)| holder == owner);
         match place.expect("a listed lock is held") {
@@ -234,7 +236,7 @@ impl LockTable {
         Acquired::Waiting
     }
 
-    /// Asks for a range of an index: until its owner's end nobody else puts a row into it.
+    /// Requests a range of an index: until its owner's end no other transaction puts a row into it.
     pub fn acquire_range(
         &mut self,
         table: TableId,
@@ -304,8 +306,9 @@ impl LockTable {
         granted
     }
 
-    /// Gives up all waits and ranges of an owner, and so many of its row locks, the last first. The tokens granted by it,
-    /// and whether that was all: if not, it is to be called again, and the owner asks for nothing any more.
+    /// Gives up all waits and ranges of an owner, and `count` of its row locks, the last first.
+    /// Returns the tokens granted by it, and whether that was all: if not, it must be called again,
+    /// and the owner requests nothing any more.
     pub fn release_some(&mut self, owner: TransactionId, count: usize) -> (Vec<u64>, bool) {
         if self.held_by(owner) <= count {
             return (self.release_all(owner), true);
@@ -404,9 +407,10 @@ impl LockTable {
         blocking
     }
 
-    /// The first waits, so many at most, of each row that `owner` has locked against everybody: in the order of its locks,
-    /// each row's in their order. None while there are ranges, which a writer of such a row may have to wait for, too, and
-    /// none behind an owner of more locks than that: looking at all of them would take too long.
+    /// The first waits, `count_max` at most, of each row that `owner` has locked exclusively: in
+    /// the order of its locks, each row's in their order. None while there are ranges, which a
+    /// writer of such a row may have to wait for, too, and none behind an owner of more locks than
+    /// that: to examine all of them would take too long.
     pub fn waiting_behind(&self, owner: TransactionId, count_max: usize) -> Vec<Vec<u64>> {
         if self.waits.is_empty() || !self.ranges.is_empty() {
             return Vec::new();
@@ -550,7 +554,7 @@ impl LockTable {
         self.locks[id as usize].holders.remove(owner);
         self.held_count -= 1;
     }
-    /// Grants from the head of the queue what can be granted; drops the lock when nobody is left.
+    /// Grants waits from the head of the queue as far as possible; drops the lock when no owner is left.
     fn grant_waiters(&mut self, id: u32, granted: &mut Vec<u64>) {
         while let Some(lock) = self.locks.get(id as usize)
             && let Some(&waiter) = lock.queue.front()
@@ -564,8 +568,9 @@ impl LockTable {
         }
         self.drop_lock_if_idle(id);
     }
-    /// An owner that waits several times for a row has become its holder: what is covered by that is granted with it, and
-    /// what is not is an upgrade now, or it would wait for those that wait for its owner.
+    /// An owner that waits several times for a row has become its holder: waits that its lock
+    /// covers are granted with it, and the others are upgrades now, or they would wait for those
+    /// that wait for their owner.
     fn grant_waiters_of_owner(&mut self, id: u32, holder: Waiter, granted: &mut Vec<u64>) {
         let queue = &mut self.locks[id as usize].queue;
         if queue.iter().all(|waiter| waiter.owner != holder.owner) {

@@ -4,10 +4,11 @@
 //! row's exclusive lock, so writers never meet here, and readers at any timestamp never wait but for a version whose commit is under
 //! way (rule R11). Committed timestamps of a row strictly increase.
 //!
-//! **Indexes.** An ordered index has an entry for the key of every version in the chain, so a scan at an old timestamp finds
-//! what was there then. Entries lead to the row, not to a version: the reader takes the version it may see and checks
-//! that this version has the entry's key. Versions remember whether the next older one has other keys
-//! ([`version::KEYS_DIFFER`]); where none do, garbage goes without a look at any index.
+//! **Indexes.** An ordered index has an entry for the key of every version in the chain, so a scan
+//! at an old timestamp finds the keys of that time. Entries lead to the row, not to a version: the
+//! reader takes the version it may see and checks that this version has the entry's key. Versions
+//! remember whether the next older one has other keys ([`version::KEYS_DIFFER`]); where none do,
+//! garbage is removed without reading any index.
 //!
 //! **Garbage.** The caller knows the horizon: no reader is below it. Of each row the newest version at or below the
 //! horizon stays, older ones go, and a deletion with nothing older goes with its row. What a commit leaves behind for a lower horizon is
@@ -216,7 +217,7 @@ enum Build {
     Done,
     /// Old rows are being added; the last one has this primary key.
     Behind(Vec<u8>),
-    /// It has only what was written since.
+    /// It has only the rows written since.
     GivenUp,
 }
 
@@ -327,7 +328,7 @@ impl Partition {
             }
         }
     }
-    /// [`Partition::read`] for those who need not know what they passed.
+    /// [`Partition::read`] for callers that need not know the versions they passed.
     #[inline]
     pub fn visible(
         &self,

@@ -1,7 +1,7 @@
 //! A list that grows to millions of entries without ever moving one.
 //!
-//! `Vec` copies all it has when it doubles: 36 MB at half a million of a transaction's writes, during which a worker
-//! serves nobody. Here growth takes one more piece.
+//! `Vec` copies all its entries when it doubles: 36 MB at half a million of a transaction's writes,
+//! during which a worker serves no session. Here growth takes one more piece.
 
 use std::ops::{Index, IndexMut, Range};
 

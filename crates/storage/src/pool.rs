@@ -1,16 +1,19 @@
 //! The node's memory for rows and indexes: one pool of pages that all partitions of all threads take from.
 //!
-//! A page is counted when it is taken and uncounted when it is dropped, and then serves the next taker, whatever table that
-//! is. A pool that was filled has all its pages and keeps them, but for what transactions keep beside them
-//! ([`Charge`]); another takes them from the allocator when they are wanted, and gives back all but a few. A tenth of the limit is
-//! kept back from ordinary writes (but for a quarter of it, if they fit into room that others have left). Deletions, the way out
-//! of a full memory, and what must not fail any more (commit, rollback, a replica's apply, clean-up) take from it, and pass the
-//! limit when even that is gone: refusing there would lose an admitted transaction. A deletion takes 24 bytes until nobody can
-//! see the row any more. The pool counts such pages, so that admission stops until they are back.
+//! A page is counted when it is taken and uncounted when it is dropped, and then serves the next
+//! taker, of any table. A filled pool has all its pages and keeps them, but for the memory that
+//! transactions keep beside them ([`Charge`]); another takes pages from the allocator on demand,
+//! and returns all but a few. A tenth of the limit is withheld from ordinary writes (but for a
+//! quarter of it, if they fit into room that others have left). Deletions, the way out of a full
+//! memory, and work that must not fail any more (commit, rollback, a replica's apply, clean-up)
+//! take from it, and pass the limit when even that is used up: refusing there would lose an
+//! admitted transaction. A deletion takes 24 bytes until no reader can see the row any more. The
+//! pool counts such pages, so that admission stops until they are back.
 //!
-//! A server fills its pool when it starts: memory that is taken from the system in the middle of a large change costs those
-//! beside it milliseconds, because the system finds and clears it 2 MiB at a time while the worker waits; and a machine that
-//! does not have what the node was promised shows it soon, not when it is full of rows.
+//! A server fills its pool when it starts: memory that is taken from the system in the middle of a
+//! large change costs other sessions milliseconds, because the system finds and clears it 2 MiB at
+//! a time while the worker waits; and a machine that lacks the memory that the node was promised
+//! shows it soon, not when it is full of rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,14 +76,14 @@ pub struct PagePool {
     spare: Mutex<Spare>,
 }
 
-/// Pages that nobody has.
+/// Free pages.
 struct Spare {
     pages: Vec<Box<PageBytes>>,
     /// More than these go back to the allocator.
     count_max: usize,
     /// The pool has had all its pages.
     is_filled: bool,
-    /// Pages that somebody has. With these there are no more than the limit.
+    /// Pages in use. With the free ones there are no more than the limit.
     taken: usize,
 }
 
@@ -103,13 +106,14 @@ impl PagePool {
             }),
         })
     }
-    /// Takes 2 MiB of the pool's memory from the system, for good; false once all of it has been taken. Threads do that again and again,
-    /// while pages are taken and come back: who wants one that is not there yet has it made himself. The system clears it in the
-    /// thread that asks: a gigabyte took 75 to 130 ms where it was measured (a virtual machine with huge pages), and 2.4 s when the
-    /// machine itself had to be given the memory first.
+    /// Takes 2 MiB of the pool's memory from the system, for good; false once all of it has been
+    /// taken. Threads call it repeatedly, while pages are taken and come back: a taker that finds
+    /// no free page makes one itself. The system clears the memory in the calling thread: a
+    /// gigabyte took 75 to 130 ms where it was measured (a virtual machine with huge pages), and
+    /// 2.4 s when the machine itself had to be given the memory first.
     pub fn fill(&self) -> bool {
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
-        // Pages that somebody has by now count as filled.
+        // Pages in use by now count as filled.
         let missing = |spare: &Spare| limit.saturating_sub(spare.taken + spare.pages.len());
         let count = {
             let mut spare = self.spare();
@@ -137,9 +141,9 @@ impl PagePool {
     pub fn left(&self) -> u64 {
         self.limit().saturating_sub(self.used())
     }
-    /// What writes may take of it yet, those into the room of others among them: pages, and the blocks of these and of those that
-    /// partitions have, whichever that is. Of the latter no more than half of what is kept back beside: what comes may be for other
-    /// partitions, and then takes pages.
+    /// Room for further writes, including those into the room of other rows: pages, and the blocks
+    /// of these and of those that partitions have, whichever these are. Of the latter no more than
+    /// half of the reserve counts: the next rows may be for other partitions, and then take pages.
     pub fn left_for_writes(&self) -> Space {
         let taken = self.page_count.load(Ordering::Relaxed);
         let in_pages = BLOCKS_PER_PAGE as u64;
@@ -204,7 +208,7 @@ impl PagePool {
             spare.pages.push(bytes);
         }
     }
-    /// Gives up the memory of promised pages: somebody has as much elsewhere.
+    /// Gives up the memory of promised pages: a transaction has as much elsewhere.
     fn trade_promised(&self, count: u64) {
         let given_up = {
             let mut spare = self.spare();
@@ -221,7 +225,7 @@ impl PagePool {
         let missing = {
             let mut spare = self.spare();
             spare.taken -= count as usize;
-            // Else those who fill it bring what is missing.
+            // Otherwise the threads that fill it bring the missing pages.
             let missing = limit.saturating_sub(spare.pages.len() + spare.taken);
             if spare.is_filled { missing.min(count as usize) } else { 0 }
         };
@@ -261,8 +265,8 @@ impl std::fmt::Debug for PagePool {
     }
 }
 
-/// Memory of the allocator that counts as the pool's: for each whole page of it the pool has one less. Less than a page is free, so that
-/// short transactions, who are many, need not ask.
+/// Memory of the allocator that counts as the pool's: for each whole page of it the pool has one less. Less than a page is not
+/// counted, so that short transactions, the common case, need not ask.
 #[derive(Default)]
 pub struct Charge {
     bytes: u64,
@@ -272,7 +276,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// So many bytes more. Refused, nothing has changed; what is not `refusable` passes the limit.
+    /// Adds bytes. Refused, nothing has changed; a request that is not `refusable` passes the limit.
     pub fn add(
         &mut self,
         pool: &Arc<PagePool>,
@@ -291,7 +295,7 @@ impl Charge {
         self.bytes += bytes as u64;
         Ok(())
     }
-    /// So many less. Pages go back when so much more is free that they are not asked for again at once.
+    /// Removes bytes. Pages are returned when enough more is free that they are not requested again at once.
     pub fn remove(&mut self, bytes: usize) {
         self.bytes -= bytes as u64;
         let needed = self.bytes / PAGE_SIZE as u64 + 1;
@@ -365,7 +369,7 @@ mod tests {
         assert_eq!(pool.used(), 0);
     }
 
-    /// A filled pool has every page it may give, keeps those that come back, and drops what was beyond its limit.
+    /// A filled pool has every page it may give, keeps returned ones, and drops pages beyond its limit.
     #[test]
     fn filled_pool_keeps_its_pages() {
         let pool = PagePool::new(20 * PAGE_SIZE as u64);

@@ -1,8 +1,9 @@
-//! The restore that a node makes for somebody: tables of a backup come into the cluster beside what goes on there.
+//! The restore that a node makes: tables of a backup come into the cluster beside its load.
 //!
-//! Tables are filled under names that nobody can use, as CREATE TABLE ... SELECT does it, and get their own when their rows are on the
-//! disks: nobody sees them in part, writes into them, or adds a key meanwhile. What fails leaves no table; what a node leaves that dies
-//! over it, another one drops.
+//! Tables are filled under names that no statement can use, as CREATE TABLE ... SELECT does, and
+//! get their own when their rows are on the disks: no session sees them in part, writes into them,
+//! or adds a key meanwhile. A restore that fails leaves no table; tables of a node that dies over
+//! it are dropped by another one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,7 @@ use crate::clock::{self, format_unix_micros};
 use crate::restore::{self, Change, Found, Pipeline, Source, Target};
 
 const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
-/// A batch that a node's failure has undone is tried again for so long.
+/// Time for which a batch that a node's failure has undone is tried again.
 const RETRY_US: u64 = 60_000_000;
 /// Who reads hears within milliseconds that it was ended.
 const HANGS_US: u64 = 5_000_000;
@@ -35,7 +36,7 @@ pub(super) struct Restore {
     /// What it is about now.
     phase: Cell<&'static str>,
     pipeline: Arc<Pipeline>,
-    /// When what is restored was so.
+    /// The moment that is restored.
     moment: Cell<i64>,
     tables: Cell<usize>,
     began: u64,
@@ -192,7 +193,7 @@ impl Jobs {
         Ok(rows.unwrap_or_else(|| pipeline.rows_written.load(Ordering::Relaxed)))
     }
 
-    /// Returns when nobody writes any more, and nobody reads but who hangs over it.
+    /// Returns when no task writes any more, and no thread reads except one that hangs.
     async fn restore_rows(
         &self,
         client: &Client,
@@ -274,7 +275,7 @@ impl Wanted {
         self.databases.is_empty() && self.tables.is_empty()
     }
 
-    /// In the order of their ids. What somebody was filling then is nobody's table.
+    /// In the order of their ids. Tables that a statement was filling then are left out.
     fn tables_of(&self, catalogue: &Catalogue) -> Result<Vec<Arc<Table>>, String> {
         for name in &self.databases {
             if catalogue.database(name).is_none() {
@@ -427,7 +428,7 @@ impl Made {
     }
 }
 
-/// As the members of the groups count them; None: of some group nobody answered.
+/// As the members of the groups count them; None: no member of some group answered.
 async fn row_count(client: &Client, tables: &BTreeSet<TableId>) -> Option<u64> {
     let reports = client.session().report(None, ReportRequest::Memory).await;
     let mut count = 0;
@@ -521,7 +522,7 @@ mod tests {
     use sql::bind::table::filler_of;
     use types::{Incarnation, NodeId};
 
-    /// The name of a table that is being filled says by whom.
+    /// The name of a table that is being filled has its filler.
     #[test]
     fn unfinished_tables_are_somebodys() {
         let (node, boot) = (NodeId(3), Incarnation(0xabc));

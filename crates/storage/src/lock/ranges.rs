@@ -1,11 +1,14 @@
-//! Range locks: they keep others from putting rows into a range of an index, so that who reads it again finds no phantom.
+//! Range locks: they keep other transactions from putting rows into a range of an index, so that a
+//! second read of it finds no phantom.
 //!
-//! Only transactions at SERIALIZABLE take them, and each for itself: a range is held by any number of owners at once. What it
-//! excludes is an *entry*: a row about to be written whose key in that index lies in the range. A writer asks for all
-//! entries of a row at once, after it has the row's lock; then its pending row tells.
+//! Only transactions at SERIALIZABLE take them, and each for itself: a range is held by any number
+//! of owners at once. It excludes *entries*: a row about to be written whose key in that index lies
+//! in the range. A writer requests all entries of a row at once, after it has the row's lock; then
+//! its pending row shows them.
 //!
-//! Requests wait in one queue and are granted in its order: an entry behind a range that was asked for before, a range
-//! behind an entry, unless its owner keeps that entry waiting already. So neither readers nor writers starve.
+//! Requests wait in one queue and are granted in its order: an entry behind an earlier range, a
+//! range behind an entry, unless its owner keeps that entry waiting already. So neither readers nor
+//! writers starve.
 //!
 //! Looking through the ranges of an index is linear in their number, which is that of the SERIALIZABLE transactions
 //! under way times the ranges each has read.
@@ -28,7 +31,7 @@ pub(super) struct RangeLocks {
     queue: VecDeque<Waiting>,
     /// Entries that waited and were granted: until their owners' end, ranges behind them wait.
     admitted: Vec<Waiting>,
-    /// Numbers the ranges held, for those who look at them.
+    /// The last number of a held range, for reports.
     number_last: u64,
 }
 
@@ -302,7 +305,7 @@ impl RangeLocks {
         LockView { owner: waiting.owner, name, table: waiting.table, locked, token }
     }
 
-    /// What stands in the way of a wait, the first so many; none if it is not here.
+    /// The blockers of a wait, the first `count_max`; none if it is not here.
     pub fn rivals(&self, token: u64, count_max: usize) -> Vec<Rival> {
         let Some(place) = self.queue.iter().position(|waiting| waiting.token == token) else {
             return Vec::new();

@@ -46,9 +46,10 @@ pub struct Rival {
 const RANGES_BEGIN: u64 = 1 << 32;
 
 impl LockTable {
-    /// Shows the locks from a position on (0 at first) until `visit` says that it has enough, or so many places were looked
-    /// at, of which most may be empty. Where to go on, or none at the end. A row's locks are shown all together. What
-    /// comes and goes between two calls may be missed; what stays is shown once.
+    /// Shows the locks from a position on (0 at first) until `visit` returns that it has enough, or
+    /// a number of places were examined, of which most may be empty. Returns the position to
+    /// continue from, or none at the end. A row's locks are shown all together. Locks that come or
+    /// end between two calls may be missed; others are shown once.
     pub fn visit(
         &self,
         from: u64,
@@ -107,7 +108,7 @@ impl LockTable {
         }
     }
 
-    /// What a wait waits for, the first so many: locks held, then requests ahead of it.
+    /// The blockers of a wait, the first `count_max`: locks held, then requests ahead of it.
     pub fn rivals(&self, token: u64, count_max: usize) -> Vec<Rival> {
         let Some(&(id, owner)) = self.waits.get(&token) else {
             return self.ranges.rivals(token, count_max);

@@ -63,7 +63,7 @@ impl Partition {
         &self.indexes[self.index_position(index)].build
     }
 
-    /// Builds an index no further, and gives back what it has taken so far. It stays until the definition is without it.
+    /// Builds an index no further, and frees its memory so far. It stays until the definition is without it.
     pub fn give_up_build(&mut self, index: IndexId) {
         let position = self.index_position(index);
         let index = &mut self.indexes[position];

@@ -5,8 +5,8 @@
 //! indexes come last, each out of its sorted keys: they go into the tree one behind the other, and leave full nodes. The rows of a
 //! checkpoint come in the order of the primary index, so for that only the others are sorted.
 //!
-//! What takes long here is to wait for memory. So rows are visited in the order in which they lie, the processor is asked for each some
-//! rows before its turn, and what is sorted uses the same memory again.
+//! Loading mostly waits for memory. So rows are visited in the order in which they lie, the
+//! processor fetches each some rows before its turn, and sorting uses the same memory again.
 
 use types::Timestamp;
 use types::hash::{first_word, hash64};
@@ -45,7 +45,7 @@ pub(super) struct Loading {
     rows: Vec<u32>,
     /// Each row that was removed, and how many rows had come by then: it may be another one's place since.
     removed: Vec<(u32, usize)>,
-    /// The first so many rows came in the order of their keys; the key of the last of them.
+    /// The number of first rows that came in the order of their keys; the key of the last of them.
     ordered: usize,
     last: Vec<u8>,
     is_hashed: bool,
