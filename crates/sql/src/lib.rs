@@ -14,6 +14,7 @@
 //! rows live (crates `client` and `kernel`). Nothing here reads a clock, starts a thread or draws unseeded randomness.
 
 pub mod bind;
+pub mod check;
 pub mod error;
 pub mod execute;
 pub mod information_schema;

@@ -17,6 +17,7 @@
 //! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
 
 pub mod access;
+mod bounds;
 mod change;
 mod create_select;
 mod expr;

@@ -2,74 +2,16 @@
 
 use std::sync::Arc;
 
-use types::{Catalogue, Collation, Database, IndexId, IndexKind, SchemaVersion, TableId, Value};
+use types::Catalogue;
 
-use super::{Binder, Environment, SessionValues};
-use crate::SqlError;
-use crate::parser::{ast, parse_one};
+use super::Binder;
+use crate::check::catalogue::{NoSession, environment};
+use crate::parser::parse_one;
 use crate::plan::{AccessPlan, ParamKind, PathKind, Plan, PlanKind, Slot, Source};
-use crate::session::variables::SqlMode;
+use crate::{SqlError, check};
 
-struct Nobody;
-
-impl SessionValues for Nobody {
-    fn user_variable(&self, _name: &str) -> Option<&Value> {
-        None
-    }
-    fn system_variable(&self, _: ast::VariableScope, name: &str) -> Result<Value, SqlError> {
-        Err(SqlError::unknown_system_variable(name))
-    }
-    fn user(&self) -> String {
-        "root@localhost".into()
-    }
-    fn current_user(&self) -> String {
-        "root@localhost".into()
-    }
-    fn version(&self) -> String {
-        "8.0.40".into()
-    }
-    fn connection_id(&self) -> u32 {
-        1
-    }
-}
-
-fn environment() -> Environment {
-    Environment {
-        database: Some("test".into()),
-        sql_mode: SqlMode::default(),
-        collation: Collation::default(),
-        group_concat_length_max: 1_024,
-    }
-}
-
-/// A catalogue of these CREATE TABLE statements, with the ids the control plane would give.
 fn catalogue(creates: &[&str]) -> Arc<Catalogue> {
-    let mut catalogue = Catalogue { version: SchemaVersion(7), ..Catalogue::default() };
-    let collation = Collation::default();
-    let database = Database { name: "test".into(), collation, tables: Default::default() };
-    catalogue.databases.insert("test".into(), database);
-    let mut id = 10;
-    for create in creates {
-        let environment = environment();
-        let (statement, _) = parse_one(create.as_bytes()).expect(create);
-        let ast::Statement::CreateTable(create) = statement else { panic!("{create}") };
-        let empty = Arc::new(Catalogue::default());
-        let mut binder = Binder::new(&empty, &environment, &Nobody, &[]);
-        let mut table = binder.table_definition(&create, "test", collation).expect("a good table");
-        table.id = TableId(id);
-        id += 1;
-        for (number, index) in (0..).zip(&mut table.indexes) {
-            index.id = IndexId(number);
-            if matches!(index.kind, IndexKind::Unique { .. }) {
-                index.kind = IndexKind::Unique { entries: TableId(id) };
-                id += 1;
-            }
-        }
-        let database = catalogue.databases.get_mut("test").expect("made above");
-        database.tables.insert(table.name.clone(), table.id);
-        catalogue.tables.insert(table.id, Arc::new(table));
-    }
-    Arc::new(catalogue)
+    check::catalogue::catalogue(creates).unwrap_or_else(|error| panic!("{error}: {creates:?}"))
 }
 
 fn tables() -> Arc<Catalogue> {
@@ -85,7 +27,7 @@ fn tables() -> Arc<Catalogue> {
 fn bind(catalogue: &Arc<Catalogue>, sql: &str, kinds: &[ParamKind]) -> Result<Plan, SqlError> {
     let (statement, _) = parse_one(sql.as_bytes()).map_err(SqlError::from)?;
     let environment = environment();
-    Binder::new(catalogue, &environment, &Nobody, kinds).plan(&statement)
+    Binder::new(catalogue, &environment, &NoSession, kinds).plan(&statement)
 }
 
 /// A path in a line: "index kind equal-parts [range] [reverse] [ordered] [filter]".
@@ -151,7 +93,11 @@ fn paths() {
             "PRIMARY range 0 bounded",
         ),
         ("select * from t where id > 7 or k < 3", "PRIMARY all 0 filter"),
-        ("select * from t where id > 7 or (id > 4 and k < 6)", "PRIMARY all 0 filter"),
+        ("select * from t where id > 7 or (id > 4 and k < 6)", "PRIMARY range 0 bounded filter"),
+        ("select * from t where id = 1 or (id = 4 and k in (7))", "PRIMARY keys 1 filter"),
+        ("select * from t where id = 1 or (id = 4 and id in (7))", "PRIMARY keys 1 filter"),
+        ("select * from t where (x = 1 and y = 2) or (x = 3 and y = 4)", "xy range 2 filter"),
+        ("select * from t where (k > 1 and k < 4) or k = 9 or k in (7, 8)", "k range 0 bounded"),
         ("select * from t where id not between 1 and 2", "PRIMARY all 0 filter"),
         ("select * from t where id <> 5", "PRIMARY all 0 filter"),
         ("select * from t where id + 0 = 5", "PRIMARY all 0 filter"),

@@ -1,0 +1,157 @@
+//! Tables with random columns, keys and rows.
+//!
+//! Values come from small domains, so that random predicates match rows and keys repeat. `id` identifies a row and is
+//! part of every key that must be unique.
+
+use super::random::Random;
+
+/// A kind of column: its type, and literals of its domain.
+#[derive(Debug)]
+pub struct Kind {
+    pub sql_type: &'static str,
+    /// A key needs a prefix of it: TEXT and BLOB.
+    pub needs_prefix: bool,
+    /// A key can have a prefix of it.
+    pub is_string: bool,
+    pub literals: &'static [&'static str],
+}
+
+const STRINGS: &[&str] = &[
+    "''", "'a'", "'A'", "'b'", "'B'", "'ab'", "'aB'", "'abc'", "'é'", "'e'", "'10'", "'9'", "'a '",
+];
+
+const fn kind(sql_type: &'static str, literals: &'static [&'static str]) -> Kind {
+    Kind { sql_type, needs_prefix: false, is_string: false, literals }
+}
+const fn string(sql_type: &'static str) -> Kind {
+    Kind { sql_type, needs_prefix: false, is_string: true, literals: STRINGS }
+}
+
+pub const KINDS: &[Kind] = &[
+    kind("INT", &["-1", "0", "1", "2", "3", "4", "5", "7", "8"]),
+    kind("TINYINT UNSIGNED", &["0", "1", "2", "3", "4", "5", "7", "255"]),
+    kind("BIGINT", &["-9223372036854775808", "-1", "0", "1", "3", "4", "9223372036854775807"]),
+    kind("BIGINT UNSIGNED", &["0", "1", "2", "4", "9223372036854775808", "18446744073709551615"]),
+    kind("DECIMAL(6,2)", &["-1.50", "0", "0.01", "1", "2.5", "2.50", "4", "9999.99"]),
+    kind("DOUBLE", &["-1e0", "0e0", "1", "2.5e0", "4", "1e300"]),
+    kind("FLOAT", &["-1", "0", "0.1", "1", "2.5", "4"]),
+    string("VARCHAR(6)"),
+    string("VARCHAR(6) COLLATE utf8mb4_bin"),
+    string("VARCHAR(6) COLLATE utf8mb4_general_ci"),
+    string("CHAR(4)"),
+    string("CHAR(4) COLLATE utf8mb4_bin"),
+    string("VARBINARY(6)"),
+    string("BINARY(3)"),
+    Kind { sql_type: "TEXT", needs_prefix: true, is_string: true, literals: STRINGS },
+    kind("DATE", &["'2000-01-01'", "'2000-01-02'", "'2001-12-31'", "'1999-02-28'"]),
+    kind(
+        "DATETIME",
+        &[
+            "'2000-01-01'",
+            "'2000-01-01 00:00:01'",
+            "'2001-12-31 23:59:59'",
+            "'1999-02-28 12:00:00'",
+        ],
+    ),
+    kind("DATETIME(3)", &["'2000-01-01'", "'2000-01-01 00:00:00.001'", "'2001-12-31 23:59:59.5'"]),
+    kind(
+        "TIMESTAMP NULL",
+        &["'2000-01-01 00:00:00'", "'2000-01-01 00:00:01'", "'2001-12-31 23:59:59'"],
+    ),
+    kind("TIME", &["'-01:00:00'", "'00:00:00'", "'00:00:01'", "'12:00:00'", "'100:00:00'"]),
+];
+
+#[derive(Debug)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: &'static Kind,
+    pub nullable: bool,
+}
+
+/// A table as SQL.
+#[derive(Debug)]
+pub struct RandomTable {
+    pub columns: Vec<Column>,
+    /// CREATE TABLE statements of tables that differ only in their keys: the first has the random keys and is called
+    /// `t`, the second has only the primary key `id` and is called `plain`.
+    pub creates: [String; 2],
+    /// Names of the secondary keys of `t`.
+    pub keys: Vec<String>,
+    /// Literals of each row, `id` first.
+    pub rows: Vec<Vec<String>>,
+}
+
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// A table of 3 to 5 random columns behind `id`, and `row_count` rows.
+pub fn table(random: &mut Random, row_count: usize) -> RandomTable {
+    let mut columns = Vec::new();
+    for name in &NAMES[..3 + random.below(3)] {
+        let kind = random.pick(KINDS);
+        columns.push(Column { name, kind, nullable: random.percent(65) });
+    }
+    let mut lines = vec!["id INT NOT NULL".to_string()];
+    for column in &columns {
+        let null = if column.nullable { "" } else { " NOT NULL" };
+        let sql_type = column.kind.sql_type.trim_end_matches(" NULL");
+        let null = if column.nullable && sql_type == "TIMESTAMP" { " NULL" } else { null };
+        let default = if sql_type == "TIMESTAMP" && !column.nullable {
+            " DEFAULT '2000-01-01 00:00:00'"
+        } else {
+            ""
+        };
+        lines.push(format!("{} {sql_type}{null}{default}", column.name));
+    }
+    let plain = format!("CREATE TABLE plain ({}, PRIMARY KEY (id))", lines.join(", "));
+    let mut primary: Vec<String> = Vec::new();
+    for column in columns.iter().filter(|column| !column.nullable && !column.kind.needs_prefix) {
+        if primary.len() < 2 && random.percent(40) {
+            primary.push(column.name.to_string());
+        }
+    }
+    primary.push("id".into());
+    lines.push(format!("PRIMARY KEY ({})", primary.join(", ")));
+    let mut keys = Vec::new();
+    for number in 0..3 + random.below(3) {
+        let mut parts: Vec<String> = Vec::new();
+        for _ in 0..1 + random.below(3) {
+            let column = random.pick(&columns);
+            if parts.iter().any(|part| part.split([' ', '(']).next() == Some(column.name)) {
+                continue;
+            }
+            let mut part = column.name.to_string();
+            if column.kind.needs_prefix || (column.kind.is_string && random.percent(25)) {
+                part.push_str(&format!("({})", 1 + random.below(2)));
+            }
+            if random.percent(25) {
+                part.push_str(" DESC");
+            }
+            parts.push(part);
+        }
+        let unique = random.percent(25);
+        if unique {
+            parts.push("id".into());
+        }
+        let name = format!("k{number}");
+        let word = if unique { "UNIQUE KEY" } else { "KEY" };
+        lines.push(format!("{word} {name} ({})", parts.join(", ")));
+        keys.push(name);
+    }
+    let keyed = format!("CREATE TABLE t ({})", lines.join(", "));
+    let rows = (0..row_count)
+        .map(|id| {
+            let mut row = vec![id.to_string()];
+            for column in &columns {
+                let is_null = column.nullable && random.percent(20);
+                row.push(if is_null { "NULL".into() } else { literal(random, column.kind) });
+            }
+            row
+        })
+        .collect();
+    RandomTable { columns, creates: [keyed, plain], keys, rows }
+}
+
+/// A literal that a column of this kind stores as it is, or as the closest value it has.
+pub fn literal(random: &mut Random, kind: &Kind) -> String {
+    (*random.pick(kind.literals)).to_string()
+}
