@@ -97,8 +97,8 @@ pub fn markdown() -> String {
         "# Messages between nodes\n\n\
          Generated from `crates/protocol/src/catalogue.rs`; a test fails when the two differ. Every message\n\
          travels in an envelope that names cluster, restart lineage, sender, receiver, the sender's boot, its\n\
-         place in the channel, node group and view (`crates/protocol/src/envelope.rs`), and is refused when one\n\
-         of them is wrong.\n\n\
+         place in the channel, node group and view (`crates/protocol/src/envelope.rs`), and is refused when\n\
+         one of them is wrong.\n\n\
          | message | from | to | exchange | says |\n|---|---|---|---|---|\n",
     );
     for entry in CATALOGUE {
