@@ -116,14 +116,14 @@ def test_into_other_shapes(environment):
         said = restore(other, directory)
         rows = check_prefix(other, 2, before, after)
         assert contents(other, max(node["id"] for node in other.sql_nodes())) == kinds
-        # What it gives out by itself goes on behind what there was.
+        # New AUTO_INCREMENT values continue behind the restored ones.
         assert other.sql(2, "INSERT INTO kinds.everything (word) VALUES ('next'); SELECT LAST_INSERT_ID() > 8") == [["1"]]
         assert "Duplicate entry" in other.sql(2, "INSERT INTO kinds.everything (word) VALUES ('STRASSE 😀')", expect_error=True)
         other.sql(2, "INSERT INTO kinds.without_key VALUES (2)")
         for table in ("d.a", "d.b", "kinds.everything"):
             other.desc(table)
         assert "there is a table" in restore(other, directory, fails=True)
-        # It is as durable as what was written by clients.
+        # Restored rows are as durable as rows that clients have written.
         other.note_pids()
         kill_all(other)
         other.up()
@@ -188,7 +188,7 @@ def test_parts_of_it(environment):
     cluster.sql(2, "DROP DATABASE bare")
     assert "0 tables" in restore(cluster, own, "--database", "bare")
     assert "bare" in str(cluster.sql(2, "SHOW DATABASES"))
-    # Ids are not used twice, and what was there stays.
+    # Ids are not used twice, and the earlier backup stays.
     again = cluster.mgm(f"START BACKUP 1 TO '{elsewhere}'")
     assert again.returncode != 0 and "there is a backup in" in again.stderr, again
     assert os.listdir(locked), "it stays"
@@ -339,7 +339,7 @@ def test_holes_of_the_archive(environment):
         fill(os.path.join(archive, "filled"))
         full = time.time()
         write(3)
-        # More than there is left of a page for what is small.
+        # More than the rest of a page takes.
         rows = ", ".join(f"({id}, '{os.urandom(8_000).hex()}')" for id in range(40))
         cluster.sql(2, f"INSERT INTO d.large VALUES {rows}")
         time.sleep(14)
@@ -370,7 +370,7 @@ def test_holes_of_the_archive(environment):
         write(6)
         assert ids() == [1, 2, 3, 4, 5, 6]
 
-        # One of the disks is put back to what it was.
+        # One of the disks is put back to an earlier state.
         cluster.mgm("3 STOP")
         rows = os.path.join(cluster.dir, "node3.rows")
         shutil.copytree(rows, rows + ".before")

@@ -17,7 +17,7 @@ from cluster import free_ports, wait_for
 from links import CLUSTER, PROTOCOL_VERSION, Machines, Wire, hello, tls_client
 
 OTHER_CLUSTER = "00000000000000cd"
-# Nobody who says nothing, or not all of it, is kept for longer, in seconds; and nobody else is answered later.
+# Seconds after which a silent or incomplete stranger is dropped; and the longest answer to other clients meanwhile.
 STRANGER_MAX, ANSWER_MAX = 3.0, 2.0
 # What is refused is refused by then, with its reason in the logs.
 REFUSED_AFTER = 5
@@ -205,7 +205,7 @@ def test_strangers_at_the_node_port(environment):
         (b"\xff" * 200_000, None, "something that is not a Skarv node", "first bytes are ffff"),
         (b"GET /x HTTP/1.1\r\n\r\n", None, "an HTTP client", "an HTTP client"),
         (login, None, NODE_PORT, NODE_PORT),
-        # Lengths that nobody should make room for.
+        # Lengths that no reader should allocate.
         (struct.pack("<I", 0xffff_fff0) + b"skarv-ln" + bytes(50), None, "not a Skarv node", "first bytes are f0ffffff736b"),
         (struct.pack("<I", 0x7fff_fff1) + b"skarv-ln" + bytes(50), trio.as_node(2), "not a Skarv node",
          "first bytes are f1ffff7f736b"),
@@ -403,7 +403,7 @@ def test_silent_strangers(environment):
     for (data, _, reason), (answer, took) in zip(cases, answers):
         assert took < STRANGER_MAX, f"{took:.1f} s: {data}"
         if not data:
-            # It may be a MySQL client, and is told so as one.
+            # It may be a MySQL client, and gets the error of that protocol.
             assert NODE_PORT.encode() in answer, answer
         else:
             assert reason is None or reason in refusal_text(answer), answer
@@ -563,7 +563,7 @@ def check_twice(environment, id, asks, is_copy):
     wait_for("the second one starts", lambda: f"node {id} starts" in text_of(log), 10)
     time.sleep(1)
     trio.check_serves()
-    # The one that was there stays, and who has refused the other one says so, as does that one.
+    # The first node stays; the refusing node and the refused one both log the refusal.
     wait_for(f"the second node {id} says why it is refused", lambda: re.search(why_not(id), text_of(log)), REFUSED_AFTER)
     for other in asks:
         trio.said_since(other, sizes[other], why_not(id))

@@ -85,7 +85,7 @@ class Cluster:
         """Starts it; flags given here come last, so they win over the defaults."""
         flags = ["--dir", self.dir, "--timeout", 120]
         if "--memory" not in arguments and not os.path.exists(os.path.join(self.dir, "config.json")):
-            # Whatever the machine has: many clusters run beside each other. One that is started again keeps what it had.
+            # Whatever the machine has: many clusters run beside each other. A cluster that is started again keeps its memory.
             flags += ["--memory", "256M"]
         if "--port" not in arguments:
             flags += ["--port", 0]

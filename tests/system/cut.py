@@ -15,7 +15,7 @@ from takeover import ROWS_PER_SESSION, SESSIONS
 
 # After a cut ends, all is well within this, in seconds.
 HEALED_MAX = 10.0
-# While it lasts, a side goes on within this.
+# Seconds within which one side continues while the cut lasts.
 GOES_ON_MAX = 2.0
 CUT_FOR = 3.0
 EXCLUDED = 71
@@ -177,7 +177,7 @@ class Outage:
 
 def cut_and_heal(load, network, ways):
     """(the longest wait on the side that goes on, until all is well after the cut), in seconds."""
-    # Links of nodes that have just been let in may take 1.5 s: so long none of them is missed.
+    # Links of nodes that were just admitted may take 1.5 s: meanwhile none of them is missed.
     connected_at = time.monotonic() + 2.0
     load.run(lambda: time.monotonic() > connected_at)
     outage = Outage(load)

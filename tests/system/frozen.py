@@ -14,7 +14,7 @@ from isolation_client import Session
 from rejoin import Load
 from takeover import CUT_OFF, ROWS_PER_SESSION, SESSIONS
 
-# What a client of a living node may wait for one statement, in seconds, where nobody tells the others.
+# The longest statement of a client of a live node, in seconds, where no supervisor reports the failure.
 WAIT_MAX = 2.0
 # By then a node that does nothing is excluded: 0.4 s of silence, the end of its lease, an election if it led the voters.
 EXCLUDED_AFTER = 1.6
@@ -121,7 +121,7 @@ def freeze(load, victim, seconds):
         written = probes.check(value)
         load.wait_back(victim)
         rows = load.cluster.sql(partner, "SELECT v FROM d.probe WHERE id = 2")
-        # Alone it can acknowledge nothing; and what it did not acknowledge was not done, because the others had gone on.
+        # Alone it can acknowledge nothing; and an unacknowledged write was not done, because the others had continued.
         assert written != None and rows == [["0"]], (written, rows)
     else:
         run_for(load, 0.5)
@@ -169,7 +169,7 @@ def test_one_worker(environment):
         hang = subprocess.Popen([sys.executable, "-c", HANG, str(thread)], stdout=subprocess.PIPE, text=True)
         assert hang.stdout.readline() == "hangs\n"
         load.died_at = time.monotonic()
-        # Who waits for it is told when it is excluded, not before.
+        # Sessions that wait for it get an error when it is excluded, not before.
         load.felt_at = load.died_at + HUNG_WAIT_MAX
         load.wait_back(victim)
         assert hang.wait(10) == 0

@@ -81,7 +81,7 @@ def test_disk(environment):
         for statement in ("START TRANSACTION", "INSERT INTO d.t VALUES (1000, 'never')"):
             assert holder.execute(statement).error is None
         written, refused = 0, None
-        # The log goes on in what it has, and then in what was kept back for deletions and what is under way.
+        # The log continues in its files, and then in the reserve for deletions and transactions under way.
         while refused is None:
             assert written * VALUE_BYTES < 3 * LOG_FILES, "it is never refused"
             answer = sessions[written % 2].execute(f"UPDATE d.t SET v = '{value(written + 1)}' WHERE id = 0")
@@ -97,11 +97,11 @@ def test_disk(environment):
                 answer = session.execute(statement)
                 assert answer.error == 1021, (statement, answer)
         assert holder.execute("ROLLBACK").error is None
-        # Who tries again is told that it is done, though the token cannot be written once more.
+        # A retry gets "already committed", though the token cannot be written once more.
         assert sessions[1].execute(token).error is None
         answer = sessions[1].execute("DELETE FROM d.t WHERE id = 1000")
         assert answer.error == 50808, answer
-        # A new one cannot be written: what it was to be committed with is rolled back, and nobody is told to try again at once.
+        # A new one cannot be written: its transaction is rolled back, and the error is none that drivers retry at once.
         assert sessions[1].execute("SET skarv_commit_token = 'order-4712'").error is None
         answer = sessions[1].execute("DELETE FROM d.t WHERE id = 1")
         assert answer.error == 1021 and "rolled back, because its commit token" in answer.message, answer
@@ -167,7 +167,7 @@ def test_memory_of_both(environment):
     assert count * 20_000 > 40 * MIB, count
     assert session.execute("COMMIT").error is None
     kill_all(cluster)
-    # With less they do not fit, and that is what is said.
+    # With less they do not fit, and the error has that reason.
     refused = environment.run("up", "--detach", "--dir", cluster.dir, "--port", 0, "--memory", "32M")
     assert refused.returncode == 1 and "its rows need more than the 32 MiB of memory" in refused.stderr, refused
     cluster.up("--memory", "64M")
@@ -187,7 +187,7 @@ def test_memory_of_the_other(environment):
     cluster.check_equal("d.t")
     sessions = [Session(os.path.join(cluster.dir(id), "mysql.sock"), f"writer {id}") for id in (2, 3)]
     row, count, refused = 0, 0, 0
-    # The smaller one refuses what it leads a little before the other one does: of twenty in a row each leads some.
+    # The smaller node refuses writes to its shards a little before the other one: of twenty in a row each leads some.
     while refused < 20:
         answer = sessions[row % 2].execute(f"INSERT INTO d.t VALUES ({row}, '{value(row)[:20_000]}')")
         assert answer.error in (None, 1114), answer

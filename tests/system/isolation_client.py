@@ -14,7 +14,7 @@ import time
 CAPABILITIES = 0x0000_0200 | 0x0000_2000 | 0x0000_8000 | 0x0008_0000 | 0x0100_0000
 UTF8MB4 = 45
 PACKET_SIZE_MAX = 1 << 24
-# Far above what a healthy server needs on a busy machine, far below the patience of who started the tests.
+# Far above the time that a healthy server needs on a busy machine, far below the patience of a person.
 ANSWER_TIMEOUT = 20
 
 
@@ -62,7 +62,7 @@ class Session:
         while (packet := self.wait_for_packet())[0] != 0:
             assert packet[0] in (0x01, 0xFE), f"login refused: {packet!r}"
             if packet[0] == 0xFE:
-                # Another method is asked for: the empty password is an empty packet in each.
+                # The server requests another method: the empty password is an empty packet in each.
                 self.socket.sendall(b"\0\0\0" + bytes([number]))
                 number += 2
 

@@ -10,7 +10,7 @@ from isolation import cluster_with
 from isolation_client import ANSWER_TIMEOUT, drive
 from isolation_script import BLOCKS_S, LEVELS, connect, keys_by_node
 
-# From the end of a session or statement to the answer of who waited for its lock on another node; the middle of some.
+# From the end of a session or statement to the answer of a waiter for its lock on another node; the median of some.
 FREED_S_MAX = 0.1
 FREED_S_WORST = 2.0
 
@@ -299,7 +299,7 @@ def test_kill(environment):
     freed("KILL CONNECTION", by_connection)
     assert {int(value) % 10 for [value] in admin.query("SELECT value FROM t")} == {0}
     for turn in range(rounds):
-        # The victim has the first row and waits for the second; who waits for the first goes on.
+        # The victim has the first row and waits for the second; the waiter for the first continues.
         rows = sorted((here, there)[turn % 2][:2])
         node = 2 + turn // 2 % 2
         holder, victim = connect(cluster, 2, "holder"), connect(cluster, node, "victim")
@@ -439,7 +439,7 @@ def test_deadlock_record(environment):
         younger.send(statements[younger])
         answers = {session: session.answer(ANSWER_TIMEOUT) for session in statements}
         assert sorted(str(answer.error) for answer in answers.values()) == ["1213", "None"], answers
-        # Whoever was chosen: clocks of two nodes say who is the younger.
+        # Either victim is right: the clocks of two nodes order the ages.
         expected = sorted([[thread_of(session), statements[session], "YES" if answers[session].error else "NO",
                             "t", "PRIMARY", "X,REC_NOT_GAP", str(key)]
                            for session, key in ((older, second), (younger, first))])

@@ -22,7 +22,7 @@ LEVELS = [
 # shards: of a and b, one or two. keys: of a, b, c and d. nodes: of session 1, 2 and 3. database: of the table t.
 Placement = namedtuple("Placement", "name shards keys nodes database")
 
-# A statement is said to block when it has no answer for so long. A slow answer is thus taken for a wait, which the step
+# A statement counts as blocked when it has no answer for this time. A slow answer is thus taken for a wait, which the step
 # that ends the wait does not mind; a wait is never taken for an answer.
 BLOCKS_S = 0.1
 # Finding a circle takes 100 ms; that is measured elsewhere. Here a busy machine must not matter.

@@ -204,7 +204,7 @@ def test_strangers_without_keys(environment):
         machines.wait_for_log(id, "TLS between the nodes fails: ")
     assert "invalid peer certificate" in machines.log(2) + machines.log(3)
     machines.stop()
-    # The other way round: who listens has none.
+    # The other way round: the listening node has none.
     for id in (1, 2, 3):
         shutil.rmtree(machines.dir(id))
     for id in (1, 2):

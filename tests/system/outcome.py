@@ -14,7 +14,7 @@ from isolation_client import Session
 
 SESSIONS = 8
 UNKNOWN, ALREADY_COMMITTED = 50807, 50808
-# A node that is cut off tells who waits for a commit after five seconds; clocks and ticks take a moment.
+# A node that is cut off answers a waiting commit after five seconds; clocks and ticks take a moment.
 TOLD_FROM, TOLD_BY = 4.9, 6.0
 NAMED = re.compile(r"skarv_transaction_outcome\('(skarv-[^']+)'\)")
 
@@ -136,7 +136,7 @@ def test_unknown(environment):
     id; the other side says what became of each, and that is what is there."""
     with cluster_with_cables(environment) as (cluster, network):
         cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY)")
-        # Links of nodes that have just been let in may take 1.5 s.
+        # Links of nodes that were just admitted may take 1.5 s.
         time.sleep(2)
         found = []
         for turn in range(5 if environment.full else 2):

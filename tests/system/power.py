@@ -15,7 +15,7 @@ SESSIONS = 8
 ROLLED_BACK = 1213
 # What may be gone at the default level: half a second between two global checkpoints, and the syncs, on a machine that is busy.
 WINDOW_SECONDS = 2.5
-# All write for longer than that before an end: what is older must be there.
+# All write for longer than that before an end: older commits must be there.
 WRITTEN_SECONDS = WINDOW_SECONDS + 1.5
 # The death of a node is known to all after that.
 KNOWN_SECONDS = 3.0
@@ -120,7 +120,7 @@ def check_left(writers, left, killed_at, level):
         next_rows[writer.number] = len(own)
         new, count = len(own) - writer.first, len(writer.acknowledged)
         assert new >= 0, f"{-new} rows of writer {writer.number} are gone that were there before"
-        # One more may have been committed that nobody heard of.
+        # One more may have been committed without an answer.
         assert new <= count + 1, (writer.number, new, count)
         gone = writer.acknowledged[new:]
         lost += [killed_at - at for _, at in gone]
@@ -335,7 +335,7 @@ def test_a_node_group_is_away(environment):
         os.kill(cluster.node(id)["pid"], signal.SIGKILL)
         killed_at = time.monotonic()
         if id == 4:
-            # Its partner has its rows, and all go on, but for those that were under way at its death.
+            # Its partner has its rows, and all sessions continue, except those with a statement under way at its death.
             goes_on = lambda counter: counter.acknowledged and counter.acknowledged[-1] > killed_at + 1
             wait_for("all count", lambda: all(counter.refused or goes_on(counter) for counter in counters))
             left = [counter for counter in counters if not counter.refused]
@@ -488,7 +488,7 @@ def test_lossy(environment):
     info = restart_info(cluster, took)
     assert (info["LOSSY"], info["NOTHING_LOST"], info["NODE_ID"]) == ("YES", "NO", "3"), info
     assert "the cluster starts again, as --lossy allows" in logs_of(cluster)
-    # The other node has been filled, and both go on.
+    # The other node has been filled, and both serve.
     for table in ("d.a", "d.b"):
         cluster.desc(table)
     cluster.sql(2, "INSERT INTO d.a VALUES (9000001, -1); INSERT INTO d.b VALUES (9000001, -1)")

@@ -14,7 +14,7 @@ from cluster import ByHand, wait_for
 from isolation_client import Session
 from takeover import ROWS_PER_SESSION, SESSIONS, Worker
 
-# A death may be noticed by a client for so long, in seconds; what comes after it must not.
+# Seconds for which clients may notice a death; later events must not be noticed.
 DEATH_FELT_MAX = 2.0
 # Until a node is back, with the few rows of this test: half a second of pause, a start, and the copy.
 BACK_MAX = 20.0
@@ -146,7 +146,7 @@ def in_turns(environment, count):
         # Now and then the next one dies as soon as this one is back.
         if victim == 2:
             load.check()
-    # The voter too, who led the control plane at the start.
+    # The voter, too, which led the control plane at the start.
     load.kill(1)
     load.check()
     load.close()

@@ -15,7 +15,7 @@ from takeover import ROWS_PER_SESSION, SESSIONS
 SHUTDOWN = 1053
 # What a client of another node may wait for one statement, in seconds.
 PAUSE_MAX = 1.0
-# A handover that waits for somebody's transaction lets others begin again after half a second.
+# A handover that waits for an open transaction lets others begin again after half a second.
 PAUSE_OF_AN_ATTEMPT_MAX = 0.8
 
 
@@ -29,7 +29,7 @@ class RollingLoad(Load):
             if answer is None:
                 return
             if answer.error in (SHUTDOWN, 2013):
-                # What came behind the end of the connection was not done; what was asked before may have been.
+                # Requests behind the end of the connection were not done; earlier ones may have been.
                 commits = answer.error == 2013 and not worker.script and bool(worker.changes)
                 worker.note(worker.unknown if commits else None)
                 return self.leave(worker)

@@ -126,7 +126,7 @@ def run_tests(names, binary, options):
             heard, to = context.Pipe(duplex=False)
             process = context.Process(target=run_test_beside_others, args=(name, binary, options, to))
             process.start()
-            # Only the process has this end now: what is heard ends with it.
+            # Only the process has this end now: its output ends with it.
             to.close()
             running[heard] = name, process
         for heard in multiprocessing.connection.wait(list(running)):

@@ -157,7 +157,7 @@ def kill_under_load(environment, name, victims, mark, arguments=()):
         for id in worker.ids:
             worker.check(id, rows[id])
         worker.session.close()
-    # The cluster says what has happened, and goes on.
+    # The cluster reports the failure, and continues.
     for victim in victims:
         wait_for("the supervisor notices", lambda: cluster.node(victim)["pid"] is None)
         shown = cluster.mgm("SHOW").stdout.splitlines()
@@ -210,7 +210,7 @@ def test_lost_with_a_wrong_statement(environment):
     for session, statement in zip(sessions, wrong):
         answer = session.execute(statement)
         if answer.error == 1054:
-            # Wrong by itself, whatever the rows: the transaction goes on, so its end says it.
+            # Wrong by itself, whatever the rows: the transaction continues, so its COMMIT gets the error.
             answer = session.execute("COMMIT")
         assert answer.error == ROLLED_BACK, (statement, answer)
         for end in ("UPDATE d.t SET v = 'alone' WHERE id = 3", "COMMIT"):

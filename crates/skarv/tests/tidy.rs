@@ -20,7 +20,7 @@ const LINES_MAX: &[(&str, usize)] = &[
     ("crates/protocol", 9),
     ("crates/sim", 11),
     ("crates/skarv", 11),
-    ("crates/sql", 72),
+    ("crates/sql", 73),
     ("crates/storage", 25),
     ("crates/types", 38),
     ("docs/decisions", 2),
@@ -30,7 +30,7 @@ const LINES_MAX: &[(&str, usize)] = &[
     ("docs/rules.md", 1),
     ("scripts", 4),
     ("tests/raft_reference", 1),
-    ("tests/system", 41),
+    ("tests/system", 1),
 ];
 
 /// A count may be this much below its number, so that two changes that each lower one need not meet in this table.
