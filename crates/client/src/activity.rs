@@ -1,7 +1,8 @@
-//! What goes on in the cluster: sessions, transactions, locks and deadlocks of all nodes, gathered from their reports.
+//! The activity of the cluster: sessions, transactions, locks and deadlocks of all nodes, gathered
+//! from their reports.
 //!
-//! Each answer is bounded, and so is what is gathered: what was left out is counted. Pieces are told at different moments,
-//! so a transaction that begins or ends meanwhile may be in one and not in another.
+//! Each answer is bounded, and so is their sum: items left out are counted. Pieces are of different
+//! moments, so a transaction that begins or ends meanwhile may be in one and not in another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +90,7 @@ impl Session {
         told
     }
 
-    /// What became of a transaction whose client was told that nobody knows (`Refusal::OutcomeUnknown`), or lost its connection.
+    /// The outcome of a transaction whose client got `Refusal::OutcomeUnknown`, or lost its connection.
     /// An answer that is not `InProgress` stays true, but may be forgotten after a day.
     pub async fn transaction_outcome(&mut self, commit: CommitId) -> TransactionOutcome {
         if !self.client().may_know(&commit) {

@@ -21,12 +21,12 @@ use crate::session::{Session, or_late};
 
 /// How often nodes are asked how far they are.
 const POLL_MS: u64 = 200;
-/// A node that did not answer so many times in a row, for two seconds each, is taken for dead.
+/// Consecutive questions without an answer, two seconds each, after which a node is taken for dead.
 const UNREACHABLE_MAX: u32 = 5;
-/// Disks that have gone on, or tables that were changed: so many checkpoints are tried.
+/// Checkpoints that are tried while disks have moved on, or tables have changed.
 const ATTEMPTS_MAX: u32 = 10;
 
-/// What is asked for.
+/// The requested backup.
 pub struct BackupWanted {
     pub id: u32,
     /// Where to, on every node; None: in each node's own directory.
@@ -76,7 +76,7 @@ impl Session {
     ) -> Result<Attempt, String> {
         let before = self.client().catalogue().version;
         let is_aborted = || progress.is_aborted.get();
-        // By a session of its own: nobody hears its answer when it is given up.
+        // By a session of its own: its answer is dropped when it is given up.
         let mut waiting = self.client().session();
         let at =
             waiting.await_checkpoint_unless(&or_late(&is_aborted)).await.map_err(|refusal| {

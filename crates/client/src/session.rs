@@ -23,9 +23,9 @@ const REST_FACTOR: u64 = 2;
 /// It rests no longer than this at a time, in microseconds.
 const REST_MAX: u64 = 2_000;
 
-/// How often somebody who waits looks whether it is given up, in milliseconds.
+/// Interval at which a waiting session checks whether it is given up, in milliseconds.
 const GIVEN_UP_POLL_MS: u64 = 100;
-/// The disks are waited for until that was looked at so often, for a minute: one that is full, or hangs, may be so for long.
+/// Checks until a wait for the disks ends, after a minute: a disk that is full, or hangs, may stay so for long.
 const LOOKS_MAX: u64 = 60_000 / GIVEN_UP_POLL_MS;
 
 pub struct Session {
@@ -85,14 +85,14 @@ impl Session {
     pub fn durability(&self) -> Option<Durability> {
         self.durability
     }
-    /// When the session hears of its commits from now on; None: as the cluster is configured. Returns what was said before.
+    /// When the session's commits are acknowledged from now on; None: as the cluster is configured. Returns the level before.
     pub fn set_durability(&mut self, level: Option<Durability>) -> Option<Durability> {
         std::mem::replace(&mut self.durability, level)
     }
 
     async fn request(&mut self, request: Request) -> Reply {
         if self.busy {
-            // The task that waited for the last reply was dropped: that reply is nobody's.
+            // The task that waited for the last reply was dropped: that reply is dropped, too.
             self.client.reply(self.id).await;
         }
         self.busy = true;
@@ -179,7 +179,7 @@ impl Session {
         assert!(self.statement != 0);
     }
 
-    /// Undoes what has been written since `next_statement`.
+    /// Undoes the writes since `next_statement`.
     pub async fn undo_statement(&mut self) -> Result<(), Refusal> {
         self.undo_to(self.statement).await
     }
@@ -190,7 +190,7 @@ impl Session {
         self.statement
     }
 
-    /// Undoes what has been written since that savepoint, which stays. Locks stay.
+    /// Undoes the writes since that savepoint, which stays. Locks stay.
     pub async fn undo_to(&mut self, statement: u32) -> Result<(), Refusal> {
         if !self.in_transaction {
             return Ok(());
@@ -272,10 +272,10 @@ impl Session {
         Ok(None)
     }
 
-    /// Waits until what was committed before is on the disks of all members: for a change of definitions, which is durable at once and must
+    /// Waits until earlier commits are on the disks of all members: for a change of definitions, which is durable at once and must
     /// not come before it. Nodes without disks have nothing to wait for. Refused after a minute, or when it is given up.
     pub async fn await_disks(&self, is_given_up: &dyn Fn() -> bool) -> Result<(), Refusal> {
-        // By a session of its own: nobody hears its answer when it is given up.
+        // By a session of its own: its answer is dropped when it is given up.
         let mut waiting = self.client.session();
         match waiting.await_checkpoint_unless(&or_late(is_given_up)).await {
             Ok(Some(_)) | Err(Refusal::Unavailable(_)) => Ok(()),
@@ -288,7 +288,7 @@ impl Session {
         }
     }
 
-    /// Has the host of a node stop it, in good order; returns when it is told.
+    /// Has the host of a node stop it, in good order; returns when the request is delivered.
     pub async fn stop_node(&mut self, node: NodeId, restart: bool) -> Result<(), Refusal> {
         match self.request(Request::StopNode { node, restart }).await {
             Reply::Done => Ok(()),

@@ -36,7 +36,7 @@ use crate::{clock, files, hello, panic, ports, random, signals};
 
 /// How long an end as planned waits for the disk to hold that it was one.
 const REST_NOTED_MAX: Duration = Duration::from_secs(2);
-/// A node that is signalled rests so long at least, for others that rest as soon as their statements have ended, and at most.
+/// The least and the longest rest of a node that is signalled: other nodes rest as soon as their statements have ended.
 const REST_SIGNALLED_MIN: Duration =
     Duration::from_micros(SHUTDOWN_GRACE + SHUTDOWN_ROLLBACK + 500_000);
 const REST_SIGNALLED_MAX: Duration = Duration::from_secs(12);
@@ -233,7 +233,7 @@ impl Shared {
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().expect("nobody panics while holding this lock")
     }
-    /// Nothing comes behind that: the next start is told that this end was as planned. If the disk has it, or will not take it soon.
+    /// The last entry: the next start learns from it that this end was as planned. Returns when the disk has it, or does not take it soon.
     fn note_rested(&self) {
         if !self.is_resting() || !self.has_rested.load(Ordering::Acquire) {
             return;

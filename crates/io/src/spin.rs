@@ -7,7 +7,7 @@
 //! The policy, in order:
 //! 1. It bets on what happened lately: `credit` grows when a spin ended with an event and shrinks when it did not.
 //!    Without credit the worker sleeps at once.
-//! 2. Between two looks it yields. A yield that took long means that somebody else ran: the cores are needed, so
+//! 2. Between two looks it yields. A yield that took long means that another thread ran: the cores are needed, so
 //!    spinning ends. (A thread that yields is not preferred when its event comes, one that sleeps is.) It costs no credit:
 //!    when the event would have come was not seen, and all that was wasted is one look.
 //! 3. A worker that sleeps cannot see how short the gaps would have been, because waking up is part of what it measures.

@@ -440,7 +440,7 @@ fn has_unfilled_keys(catalogue: &Catalogue) -> bool {
     catalogue.tables.values().any(|table| table.indexes.iter().any(is_unfilled))
 }
 
-/// Everybody is told, for restarts of their own disks rest on it.
+/// Reports the end to all workers: restarts from their disks rest on it.
 fn tell_done(at: Timestamp, waiting: &BTreeMap<Address, u64>, context: &mut Context<'_>) {
     for node in context.state.data_nodes() {
         for worker in context.workers_of(node) {

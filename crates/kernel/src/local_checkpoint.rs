@@ -4,14 +4,15 @@
 //! belongs the log from where its oldest rows were copied, and of that whatever is newer than the row that was copied. What had not
 //! ended then is in the log from its first record on.
 //!
-//! It is written in sections, a range of keys of a table in a shard each, and the next one keeps what it can:
+//! A checkpoint is written in sections, a range of keys of a table in a shard each, and the next
+//! one keeps as many as it can:
 //!
-//! - Sections whose table has not changed in the shard since they were begun are as good as new. A partition remembers the first of them,
-//!   until a row changes, be it by something that is pending; and what was pending while it was copied, and may not be in it, has it
-//!   forgotten too.
-//! - Of the others, those that were copied last, with the log that belongs with them. So checkpoints *take turns*: each writes the oldest
-//!   eighth of what has changed again, and gives the log back that only that needed. On the disk there are the rows, an eighth of them a
-//!   second time, and the log of one round.
+//! - Sections whose table has not changed in the shard since they were begun are as good as new. A partition remembers the first
+//!   of them until a row changes, also by a pending version; a version that was pending while the section was copied, and may be
+//!   missing in it, makes the partition forget it, too.
+//! - Of the others, those that were copied last, with the log that belongs with them. So checkpoints *take turns*: each writes the
+//!   oldest eighth of the changed sections again, and frees the log that only those needed. On the disk there are the rows, an
+//!   eighth of them a second time, and the log of one round.
 //!
 //! A restart can begin with a local checkpoint at the timestamp of its newest row or later. When a global checkpoint with that
 //! timestamp is done, and the log still has the checkpoint's place, the checkpoints and the log before it are removed
@@ -419,7 +420,7 @@ impl<'a> Choice<'a> {
         self.changed.extend(changed.filter(|section| section.begin < from));
     }
 
-    /// As much of them as the log has grown by of what it may in a round, the oldest first. With the rows that will be copied.
+    /// The share of them by which the log has grown of a round, the oldest first. With the rows that will be copied.
     fn choose(mut self, grown: u64, of_round: u64) -> (BTreeSet<u64>, u64) {
         let grown = u128::from(grown.min(of_round));
         let bytes = u128::from(self.bytes) * grown / u128::from(of_round.max(1));
@@ -474,11 +475,11 @@ mod tests {
         assert_eq!(chosen(&[changed()], (30, 100)), (vec![1, 2], 10));
         assert_eq!(chosen(&[changed()], (75, 100)), (vec![1, 2, 3], 15));
         assert_eq!(chosen(&[changed()], (900, 100)), (vec![1, 2, 3, 4], 20));
-        // Never nothing: what is large is written, too.
+        // Never nothing: a large section is written, too.
         assert_eq!(chosen(&[changed()], (1, 100)), (vec![1], 5));
     }
 
-    /// What has not changed is not written, and what has no section is in any case. A table that is no more written to is done in a round.
+    /// Unchanged sections are not written, tables without one always. A table without further writes is done in a round.
     #[test]
     fn what_has_changed_is_written() {
         let quiet = || table(&[(10, 1), (20, 2)], Some(1));
@@ -492,7 +493,7 @@ mod tests {
         assert_eq!(chosen(&[held], (100, 100)), (vec![2], 5));
     }
 
-    /// A turn is begun when the log has grown by an eighth of a round, or where more has piled up; it makes up for what was too much.
+    /// A turn begins when the log has grown by an eighth of a round, or with a backlog, which it makes up for.
     #[test]
     fn when_a_turn_is_due() {
         let growth =

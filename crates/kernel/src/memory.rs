@@ -42,11 +42,11 @@ const SAID_INTERVAL_US: Time = 60_000_000;
 pub struct Memories {
     pool: Arc<PagePool>,
     owed: Arc<SharedSpace>,
-    /// What this node has said last, but for what it says now and then.
+    /// The last report of this node, apart from the periodic ones.
     own_told: Told,
     /// What others have said last.
     others: BTreeMap<NodeId, Told>,
-    /// Whose memory this node has refused a write for since it has looked ([`Memories::to_say`]); 0: nobody's.
+    /// The node whose memory made this one refuse a write since the last look ([`Memories::to_say`]); 0: none.
     short: AtomicU16,
     say_next: AtomicU64,
 }
@@ -322,7 +322,7 @@ mod tests {
         assert!(times < 9_250 / (10_000 / 256) + 30, "{times}");
     }
 
-    /// News is a change by more than a 256th of the memory, in what is left or owed, of pages or of blocks, where much is left.
+    /// News is a change by more than a 256th of the memory, free or owed, in pages or in blocks, where much is free.
     #[test]
     fn changes_that_others_hear_of() {
         let (pool, memories) = memories();

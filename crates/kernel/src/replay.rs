@@ -314,7 +314,7 @@ mod tests {
             record(1, 4, 3, commit(Some(30)), 1),
             record(1, 5, 0, closed(30), 0),
             record(1, 6, 4, commit(Some(35)), 3),
-            // The cluster began again with what was committed up to 30.
+            // The cluster began again with the commits up to 30.
             record(2, 6, 5, commit(Some(50)), 4),
             record(2, 7, 0, closed(50), 0),
             DiskEntry::Begun { shard: SHARD, lineage: Lineage(2), position: LogPosition(9) },

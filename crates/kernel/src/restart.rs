@@ -1,4 +1,4 @@
-//! Starting again from the disk: what is found there when the process starts, and the rows that a cluster restart begins with
+//! Starting again from the disk: its state when the process starts, and the rows that a cluster restart begins with
 //! (rules.md#checkpoints; rules R9, R18).
 //!
 //! A replica's log on the disk has the records of the log in memory, so loading it repeats the work
@@ -41,8 +41,9 @@ use crate::worker::Time;
 
 /// So many points are told of, the newest: others' disks may lack the last ones. (16 and 24 bytes each.)
 const POINTS_TOLD_IN_FULL: usize = 512;
-/// And of those before them so many of which one in two is told of, one in four, and so on to one in 2 to this power: with --lossy those of
-/// some minutes may count, though checkpoints follow each other at once. So the older of two disks has 16,000 behind its last one.
+/// Further points before those, of which one in two is reported, then one in four, and so on to one
+/// in 2 to this power: with --lossy points of some minutes may count, though checkpoints follow
+/// each other at once. So the older of two disks has 16,000 behind its last one.
 const POINTS_TOLD_THINNED: usize = 64;
 const POINTS_ZEROS_MAX: u32 = 8;
 
@@ -234,7 +235,7 @@ impl Survey {
 /// Some of the log of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Entries behind this place. 0 unless the replica began with nothing there: then what came before, in a checkpoint too, is nobody's.
+    /// Entries behind this place. 0 unless the replica began empty there: then everything before, in a checkpoint too, is obsolete.
     pub from: u64,
     /// Up to this place.
     pub to: u64,
@@ -303,9 +304,10 @@ impl LogFound {
 }
 
 impl NodeShared {
-    /// Loads the rows that one part of the disk has, in a cluster restart or as a node that comes back; each part once, on any thread.
-    /// Errors name the part and what is wrong there: then this node must not serve, unless it can do without
-    /// ([`NodeShared::do_without`]). The host says how long it took ([`NodeShared::part_is_loaded`]).
+    /// Loads the rows that one part of the disk has, in a cluster restart or as a node that comes
+    /// back; each part once, on any thread. Errors name the part and the fault: then this node must
+    /// not serve, unless it can do without ([`NodeShared::do_without`]). The host reports the
+    /// duration ([`NodeShared::part_is_loaded`]).
     pub fn load_part(&self, part: u16) -> Result<PartLoaded, NotLoaded> {
         let to_load = self.to_load.lock().clone().expect("the host was asked to load");
         let loaded = PartLoaded::default();
@@ -428,7 +430,7 @@ impl NodeShared {
 pub enum NotLoaded {
     /// There are more rows than the node has memory for.
     NeedsMemory(String),
-    /// It cannot be read, or is not what was written.
+    /// It cannot be read, or differs from the written content.
     Unfit(String),
 }
 
@@ -495,7 +497,7 @@ impl Loaded {
         self.lost.extend(part.lost);
     }
 
-    /// What the leader is told of it, but for how long it took by the clock; with the first transactions that are lost.
+    /// The report to the leader, without the durations; with the first lost transactions.
     pub fn told(&self, node: NodeId, parts: u16) -> (NodeLoaded, Vec<LostTransaction>) {
         let lost = LostRange::of(self.lost.values().copied());
         let mut first: Vec<LostTransaction> = self
@@ -576,8 +578,8 @@ impl Rows for Loading<'_> {
 mod tests {
     use super::*;
 
-    /// Two disks of which one was left behind, while checkpoints followed each other at once: of what it had last they have some in common,
-    /// and each tells of no more than so many.
+    /// Two disks of which one was left behind, while checkpoints followed each other at once: they have some of its last points in
+    /// common, and each reports a bounded number.
     #[test]
     fn disks_have_points_in_common() {
         let points = |range: std::ops::Range<u64>| {

@@ -110,7 +110,7 @@ impl NodeShared {
         true
     }
 
-    /// A cluster restart begins with this node. False while it still loads for something else; what it has so far is not for this.
+    /// A cluster restart begins with this node. False while it still loads for another purpose; its rows so far are not for this.
     pub(crate) fn drop_candidates(&self) -> bool {
         let mut to_load = self.to_load.lock();
         if to_load.as_ref().is_none_or(|to_load| to_load.is_restart()) {

@@ -11,8 +11,8 @@ use protocol::message::Room;
 use types::WorkerId;
 
 pub trait Store: Send + Sync {
-    /// Takes an entry behind all others of the part: what `write` appends to what it is given. Returns the places before and behind it,
-    /// which only grow. That is about `size` bytes, where they are many. It may wait for [`Store::flush`].
+    /// Takes an entry behind all others of the part, which `write` appends to its argument. Returns the places before and behind it,
+    /// which only grow. The entry has about `size` bytes, where they are many. It may wait for [`Store::flush`].
     fn append(
         &self,
         part: WorkerId,
@@ -67,7 +67,7 @@ pub trait Store: Send + Sync {
     /// How many parts there are, those of a former boot that had more workers among them.
     fn parts(&self) -> u16;
     /// The entries that were durable when the process started, in order, from the first that ends behind this place, each with the place
-    /// behind it. Errors are those of the visitor, and what is wrong with the disk.
+    /// behind it. Errors are those of the visitor, and faults of the disk.
     fn read_log(&self, part: WorkerId, from: u64, visit: &mut Visit<'_>) -> Result<(), String>;
     /// Does this for each part, with threads of its own if there are some, and returns when all is done.
     fn for_each_part(&self, work: &(dyn Fn(WorkerId) + Sync)) {
@@ -109,7 +109,7 @@ impl MemoryStore {
         self.lock().parts.remove(&part);
     }
 
-    /// What is left of it. It takes what it is given all the same.
+    /// The room that is left. Further entries are taken all the same.
     pub fn set_room(&self, room: Room) {
         self.lock().room = room;
     }

@@ -11,16 +11,16 @@ use tree::{fail_if_any, files};
 
 /// Lines with an idiom, at most. Lower a number when the test says so; never raise one.
 const LINES_MAX: &[(&str, usize)] = &[
-    ("crates/client", 35),
+    ("crates/client", 19),
     ("crates/disk", 15),
-    ("crates/io", 74),
-    ("crates/kernel", 144),
+    ("crates/io", 62),
+    ("crates/kernel", 90),
     ("crates/models", 2),
     ("crates/mysql", 34),
     ("crates/protocol", 9),
     ("crates/sim", 11),
     ("crates/skarv", 11),
-    ("crates/sql", 73),
+    ("crates/sql", 65),
     ("crates/storage", 25),
     ("crates/types", 38),
     ("docs/decisions", 2),

@@ -1,4 +1,4 @@
-//! What all connections of a node share: who is connected, global variables, counters, accounts.
+//! State that all connections of a node share: the connections, global variables, counters, accounts.
 //!
 //! Workers are threads; this is the one structure of the SQL layer they share. Every method takes a lock for a few
 //! instructions and never waits inside it. What every statement touches is split by worker (counters, plan caches) or by

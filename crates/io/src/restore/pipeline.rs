@@ -62,7 +62,7 @@ impl Pipeline {
         }
     }
 
-    /// Somebody could not go on: everybody stops.
+    /// A thread failed: all stop.
     pub fn fail(&self, why: String) {
         lock(&self.failed).get_or_insert(why);
         self.taken.notify_all();
@@ -71,7 +71,7 @@ impl Pipeline {
         lock(&self.failed).clone()
     }
 
-    /// Err: somebody could not.
+    /// Err: a thread failed.
     pub fn go_on(&self) -> Result<(), String> {
         self.failure().map_or(Ok(()), Err)
     }
@@ -112,7 +112,7 @@ impl Pipeline {
             }
             drop(waiting);
             let guard = lock(&self.taken_lock);
-            // Who takes does not hold this lock: what it says in between is heard a moment later.
+            // The taker does not hold this lock: a notification in between is noticed a moment later.
             let waited = self.taken.wait_timeout(guard, std::time::Duration::from_millis(5));
             drop(waited.expect("nobody panics while holding this lock"));
         }

@@ -1,7 +1,9 @@
-//! What the log of a part has, in a backup and in the archive behind it; and the last moment that all parts have.
+//! The content of the log of a part, in a backup and in the archive behind it; and the last moment
+//! that all parts have.
 //!
-//! An archive may end, or have a hole, anywhere: its disk was full, a file is damaged, its node was away. So a moment is taken only of
-//! what the marks vouch for, and refused, with what is missing, where that is another moment than the one that was asked for.
+//! An archive may end, or have a hole, anywhere: its disk was full, a file is damaged, its node was
+//! away. So only moments that the marks prove are restored; another requested moment is refused,
+//! with the missing part.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,7 @@ use crate::clock::format_unix_micros;
 /// Marks follow each other in half a second under load, and in this while nothing is committed; and what a slow disk may take.
 const SILENCE_MAX_US: i64 = MARK_INTERVAL_US as i64 + 2_000_000;
 
-/// Newer commits may be there for so long before a checkpoint that has them is done: half a second as a rule, and what slow disks take.
+/// Longest time before a checkpoint with newer commits is done: half a second as a rule, and the delay of slow disks.
 const BEHIND_MAX_US: i64 = 3_000_000;
 
 /// An archive is read so far behind the moment that is wanted: marks of other nodes say the same a little later.
@@ -106,7 +108,7 @@ impl PartSurvey {
         }
     }
 
-    /// The files of the archive that go on where the backup ends, as far as they can be read, and are needed for this moment.
+    /// The files of the archive that continue where the backup ends, as far as they can be read, and are needed for this moment.
     pub fn read_archive(
         &mut self,
         dir: &Path,
@@ -114,7 +116,7 @@ impl PartSurvey {
         until: i64,
         pipeline: &Pipeline,
     ) -> Result<(), String> {
-        // By their names: what is of others may be unreadable.
+        // By their names: files of other parts may be unreadable.
         let prefix = archive::prefix(own.node, own.part.0, own.store);
         let all = files_below(dir, "archive")?.into_iter();
         let mut files: Vec<(u64, PathBuf)> =
@@ -135,7 +137,7 @@ impl PartSurvey {
                 self.damage.push(format!("what comes before {} is missing", path.display()));
                 return Ok(());
             }
-            // Nothing is missing, then: what is damaged was there a second time, as a file is that had got no further than its name.
+            // Nothing is missing, then: the damaged part was there a second time, like a file that had only its name.
             if begun < from {
                 self.damage.clear();
             }
@@ -462,7 +464,7 @@ mod tests {
     fn holes_are_named() {
         let backup = backup();
         let log = [(10, closed(10)), (20, closed(20)), (30, closed(30)), (40, closed(40))];
-        // The second node says nothing for a minute, in which the first goes on.
+        // The second node makes no mark for a minute, in which the first continues.
         let whole = [(100, 10), (105, 20), (130, 30), (165, 40), (170, 40)];
         let parts =
             [marked(&log, &whole), marked(&log[..2], &[(105, 20)]), marked(&log, &[(170, 40)])];

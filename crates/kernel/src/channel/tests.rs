@@ -101,7 +101,7 @@ impl Random {
 }
 
 /// Whatever a link loses, doubles, delays and overtakes in both directions: each end gets all messages of the other, once
-/// and in order, and what was acknowledged is forgotten.
+/// and in order, and acknowledged ones are forgotten.
 #[test]
 fn messages_arrive_once_and_in_order() {
     for seed in 0..200 {
@@ -182,8 +182,8 @@ fn messages_arrive_once_and_in_order() {
     }
 }
 
-/// A message acknowledges what came before it; without one, an acknowledgement of its own follows at the next tick, or
-/// after so many frames, whichever is first.
+/// A message acknowledges the messages before it; without one, a bare acknowledgement follows at the next tick, or after
+/// `ACK_FRAMES_MAX` frames, whichever is first.
 #[test]
 fn acknowledgements_ride_along_or_follow() {
     let (mut a, mut b) = (end(1, 11), end(2, 22));
@@ -216,7 +216,7 @@ fn acknowledgements_ride_along_or_follow() {
     assert_eq!(channel_to(&a, 2).unacked_bytes, 0);
 }
 
-/// A duplicate says that the acknowledgement was lost, so it is said again; nothing else is.
+/// A duplicate means that the acknowledgement was lost, so it is sent again; nothing else is.
 #[test]
 fn a_duplicate_is_acknowledged_again() {
     let (mut a, mut b) = (end(1, 11), end(2, 22));
@@ -252,7 +252,7 @@ fn unacknowledged_frames_leave_again() {
     );
 }
 
-/// A slow link is not buried: a resend is the oldest chunks, so many bytes; the rest follows as it is acknowledged.
+/// A slow link is not buried: a resend is a bounded number of bytes, the oldest chunks; the rest follows upon acknowledgement.
 #[test]
 fn a_resend_is_bounded() {
     let (mut a, mut b) = (end(1, 11), end(2, 22));
@@ -338,7 +338,7 @@ fn frames_ahead_are_bounded() {
     assert_eq!(rest, expected);
 }
 
-/// The host has a window of bytes at most, also when the link comes back; what is behind it follows in order as the peer
+/// The host has a window of bytes at most, also when the link comes back; later bytes follow in order as the peer
 /// acknowledges.
 #[test]
 fn the_window_bounds_what_the_host_has() {
@@ -369,7 +369,7 @@ fn the_window_bounds_what_the_host_has() {
     assert_eq!(arrived, (0..COUNT).collect::<Vec<_>>());
 }
 
-/// Both ends with full windows: acknowledgements are not held back behind what waits, or neither would ever go on.
+/// Both ends with full windows: acknowledgements do not queue behind waiting data, or neither end would ever continue.
 #[test]
 fn full_windows_do_not_hold_acknowledgements_back() {
     const COUNT: u64 = 50;
@@ -412,7 +412,7 @@ fn a_silent_peer_is_named() {
     let boot = a.linked(address(3));
     assert!(!a.is_half_full(address(3), boot));
     a.config.unacked_bytes_max = frames_size(&sent[..1]);
-    // Before it is too much, and of this boot only: what is kept for one that is over says nothing of the next.
+    // Before it is too much, and of this boot only: data kept for an ended boot does not count for the next.
     assert!(a.is_half_full(address(3), boot) && !a.is_piling_up());
     assert!(!a.is_half_full(address(3), Some(Incarnation(99))));
     send(&mut a, 3, 1);
@@ -441,7 +441,7 @@ fn an_idle_channel_is_silent() {
     for frame in flush(&mut a) {
         receive(&mut b, &frame);
     }
-    // From here on nobody sends a message.
+    // From here on neither end sends a message.
     let mut acknowledgements = 0;
     for round in 1..100 {
         let now = round * RESEND_AFTER;
@@ -480,8 +480,8 @@ fn another_boot_begins_anew() {
     }
 }
 
-/// Another boot takes the link for a moment, and says something: whose link it was goes on where it was, in both directions, when it
-/// is back. What was said to it meanwhile comes then.
+/// Another boot takes the link for a moment, and sends a message: the first boot's channel continues where it was, in both
+/// directions, when that boot is back. Messages to it from meanwhile arrive then.
 #[test]
 fn who_takes_the_link_does_not_take_the_channel() {
     let (mut a, mut b, mut twin) = (end(1, 11), end(2, 22), end(2, 33));

@@ -64,7 +64,7 @@ pub struct RaftConfig {
     pub seed: u64,
     /// Shortest election timeout in ticks; the ones drawn lie in [this, 2 * this). More than `heartbeat_ticks`.
     pub election_timeout_ticks: u32,
-    /// A leader sends heartbeats every so many ticks.
+    /// Ticks between a leader's heartbeats.
     pub heartbeat_ticks: u32,
 }
 
@@ -84,11 +84,11 @@ pub struct RaftSnapshot {
     pub data: Vec<u8>,
 }
 
-/// What must be durable before the messages of the same [`RaftReady`] may leave. To be applied to what is on disk in
+/// The changes that must be durable before the messages of the same [`RaftReady`] may leave. To be applied to the disk in
 /// this order, best in one atomic write:
 /// 1. `snapshot` replaces the snapshot on disk; entries at or below its index may go.
 /// 2. `truncate_from`: entries on disk with this or a higher index go.
-/// 3. `entries` are added; they follow what is left without a gap.
+/// 3. `entries` are added; they follow the remaining ones without a gap.
 /// 4. `term` and `vote` replace the ones on disk. They are filled in even when they did not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RaftPersist {
@@ -99,8 +99,8 @@ pub struct RaftPersist {
     pub snapshot: Option<RaftSnapshot>,
 }
 
-/// What was on disk when the voter stopped: the sum of all `RaftPersist`. The state machine must be restored from
-/// `snapshot` by the caller; [`RaftReady::committed`] goes on from there.
+/// The content of the disk when the voter stopped: the sum of all `RaftPersist`. The caller must restore the state machine
+/// from `snapshot`; [`RaftReady::committed`] continues from there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaftRestored {
     pub term: u64,
@@ -147,8 +147,8 @@ pub struct RaftReady {
 
 /// The proposal was not taken. It is in no log and will never be committed by this call.
 ///
-/// `leader` is whom to ask instead. If it is this very voter, its backlog is full (or its log was never compacted):
-/// ask again after it has made progress.
+/// `leader` is the voter to ask instead. If it is this very voter, its backlog is full (or its log was never compacted):
+/// propose again after it has made progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotLeader {
     pub leader: Option<u64>,
@@ -165,7 +165,7 @@ impl fmt::Display for NotLeader {
 
 impl std::error::Error for NotLeader {}
 
-/// Why a message was thrown away. The voter goes on undisturbed; the connection it came on deserves suspicion.
+/// Why a message was dropped. The voter continues undisturbed; the connection it came on deserves suspicion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaftError {
     /// The bytes are no message, or one beyond the bounds.
@@ -262,7 +262,7 @@ impl Raft {
         Raft::restore(config, RaftRestored::default())
     }
 
-    /// A voter that goes on from what it persisted. A group of one elects itself at once.
+    /// A voter that continues from its persisted state. A group of one elects itself at once.
     ///
     /// Panics if the configuration makes no sense or the entries have gaps: files are checked where they are read.
     pub fn restore(config: RaftConfig, state: RaftRestored) -> Raft {

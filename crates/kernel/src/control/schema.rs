@@ -114,7 +114,7 @@ fn forget_builds(state: &mut ControlState) {
     });
 }
 
-/// Is a table or an index on its way out, or an index on its way in that nobody fills any more?
+/// Whether a table or an index is being dropped, or an index is being created that no session fills any more.
 pub(super) fn has_dropped(state: &ControlState) -> bool {
     let is_dropped = |index: &Index| is_dropped(index.state);
     let mut tables = state.catalogue.tables.values();
@@ -131,8 +131,8 @@ fn abandoned(state: &ControlState) -> impl Iterator<Item = (TableId, IndexId)> {
     builds.filter(|(_, build)| state.is_over(build.incarnation)).map(|(index, _)| *index)
 }
 
-/// Removes the tables that every node has stopped using, takes dropped unique keys one step further, and drops the indexes that
-/// nobody fills any more.
+/// Removes the tables that every node has stopped using, takes dropped unique keys one step further, and drops indexes that no
+/// session fills any more.
 pub(super) fn remove_dropped(state: &mut ControlState) {
     let abandoned: Vec<(TableId, IndexId)> = abandoned(state).collect();
     let catalogue = &mut state.catalogue;
@@ -170,7 +170,7 @@ pub(super) fn remove_dropped(state: &mut ControlState) {
     forget_builds(state);
 }
 
-/// Nobody uses the schema, as in a cluster restart: what is on its way in or out is gone at once.
+/// No node uses the schema, as in a cluster restart: unfinished drops and indexes end at once.
 pub(super) fn settle(state: &mut ControlState) {
     let is_on_its_way = |index: &Index| index.state != IndexState::Public;
     let catalogue = &mut state.catalogue;

@@ -158,7 +158,7 @@ impl Rows {
         Ok(())
     }
 
-    /// P in the select list is what it is in WHERE; NOT P and P IS NULL follow from it.
+    /// P in the select list has its value in WHERE; NOT P and P IS NULL follow from it.
     fn check_parts(&self, predicate: &str, truths: &[Option<bool>]) -> Result<(), String> {
         let sql = format!("SELECT ({predicate}), NOT ({predicate}), ({predicate}) IS NULL FROM t");
         let PlanKind::Select(select) = self.plan(&sql)? else { return Err("no SELECT".into()) };

@@ -1,4 +1,4 @@
-//! The tables of what goes on: sessions, transactions, locks, waits and deadlocks of all nodes.
+//! The tables of activity: sessions, transactions, locks, waits and deadlocks of all nodes.
 //!
 //! Locks are told by the shards, sessions by their coordinators; the transaction's id joins them.
 

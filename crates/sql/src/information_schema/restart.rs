@@ -1,6 +1,7 @@
-//! skarv.restart_info and skarv.lost_transactions: what the last cluster restart began with, how long it took, and what it lost.
+//! skarv.restart_info and skarv.lost_transactions: the checkpoint, the durations and the losses of
+//! the last cluster restart.
 //!
-//! The control plane keeps it, so every node tells the same, those too that came later.
+//! The control plane keeps them, so every node answers the same, also nodes that came later.
 
 use client::{LostRange, LostTransaction, NodeLoaded, RestartReport};
 use types::convert::SqlWarning;
@@ -42,7 +43,7 @@ pub fn info(session: &Session) -> Vec<Vec<Value>> {
     report.nodes.iter().map(|node| info_row(&report, node)).collect()
 }
 
-/// The transactions, in the order of their timestamps; what is left out is warned of.
+/// The transactions, in the order of their timestamps; a warning counts those left out.
 pub fn lost(session: &Session, warnings: &mut Vec<SqlWarning>) -> Vec<Vec<Value>> {
     let Some(report) = session.client.client().restarted() else { return Vec::new() };
     let left_out = report.lost.count.saturating_sub(report.lost_first.len() as u64);
@@ -86,7 +87,7 @@ fn info_row(report: &RestartReport, node: &NodeLoaded) -> Vec<Value> {
     ]
 }
 
-/// What no disk has nobody can count.
+/// Commits that no disk has cannot be counted.
 fn nothing_lost(report: &RestartReport) -> &'static str {
     match (report.is_clean, report.lost.count) {
         _ if report.is_lossy => "NO",

@@ -276,7 +276,7 @@ impl Session {
         for table in tables {
             match self.change(SchemaChange::DropTable { id: table.id }).await {
                 Err(failure) if failure.error.code == code::ER_BAD_TABLE_ERROR => {
-                    // Dropped by somebody else in between.
+                    // Dropped by another session in between.
                     let error = SqlError::bad_table(&format!("{}.{}", table.database, table.name));
                     if !if_exists {
                         return Err(error.into());
@@ -352,7 +352,7 @@ impl Session {
         let index = index.id;
         let name = name.to_string();
         self.change(SchemaChange::DropIndex { table: table.id, index, name }).await?;
-        // A unique key goes in steps (see `IndexState`); for the user it is gone when nobody makes entries any more.
+        // A unique key goes in steps (see `IndexState`); for the user it is gone when no writer makes entries any more.
         for _ in 0..DROP_WAIT_COUNT_MAX {
             let catalogue = self.catalogue();
             let left = catalogue.table_by_id(table.id).and_then(|table| table.index(index));

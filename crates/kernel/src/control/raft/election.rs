@@ -15,7 +15,7 @@ enum Outcome {
 
 impl Raft {
     /// Starts an election now instead of at the timeout, for a node that starts up or knows that the leader is gone.
-    /// Voters that hear from a leader ignore it; a leader, or who hears one, does nothing.
+    /// Voters that hear from a leader ignore it; a leader, or a voter that hears one, does nothing.
     pub fn campaign(&mut self) {
         // A term that high can only come from a peer that lies; staying put keeps the arithmetic sound.
         if self.is_leader() || self.hears_leader() || TERM_MAX <= self.term {
@@ -85,8 +85,8 @@ impl Raft {
         self.election_deadline = self.election_timeout + drawn as u32;
     }
 
-    /// Within the shortest election timeout of a leader's last sign, nobody else can be elected by this voter: also when it has
-    /// heard of a higher term since, or does not remember whom it heard.
+    /// Within the shortest election timeout of a leader's last sign, this voter elects no other leader: also when it has seen a
+    /// higher term since, or does not remember the leader.
     pub(super) fn hears_leader(&self) -> bool {
         self.is_leader() || self.sign_elapsed < self.election_timeout
     }

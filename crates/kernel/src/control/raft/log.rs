@@ -36,7 +36,7 @@ pub(super) struct RaftLog {
     offered: u64,
     /// Highest index known persisted here. Moved by offered_is_stable, truncate, reset.
     stable: u64,
-    /// Lowest index cut from what was handed out since the last ready.
+    /// Lowest index cut from the entries handed out since the last ready.
     truncate_from: Option<u64>,
 }
 

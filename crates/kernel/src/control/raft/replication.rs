@@ -58,7 +58,7 @@ impl Raft {
         }
     }
 
-    /// Sends every peer what it lacks, as far as its window allows; and the news of the commit index.
+    /// Sends every peer the entries it lacks, as far as its window allows; and the commit index.
     pub(super) fn send_appends(&mut self) {
         let commit_untold = std::mem::take(&mut self.commit_untold);
         if !self.is_leader() {
@@ -256,7 +256,7 @@ impl Raft {
         peer.recently_active = true;
         peer.round = peer.round.max(round);
         peer.resume();
-        // An append at the end of what was sent is refused if something before it was lost.
+        // An append at the end of the sent entries is refused if an earlier one was lost.
         if peer.matched < self.log.last_index() {
             self.send_append(from, true);
         }

@@ -15,7 +15,7 @@ fn step(raft: &mut Raft, from: u64, term: u64, body: Body) -> Result<(), RaftErr
     raft.step(from, &Message { term, body }.encode())
 }
 
-/// A voter that goes on from there, some time after it heard from a leader.
+/// A voter that continues from there, some time after it heard from a leader.
 fn restored_long_ago(state: RaftRestored) -> Raft {
     let mut raft = Raft::restore(config(1, 3, 0), state);
     raft.sign_elapsed = ELECTION_TIMEOUT;
@@ -41,7 +41,7 @@ fn elect(raft: &mut Raft, peer: u64) {
     assert!(raft.is_leader());
 }
 
-/// A group of one leads from the start, and commits what it persisted, not before.
+/// A group of one leads from the start, and commits persisted entries, not before.
 #[test]
 fn one_voter_commits_alone() {
     let mut raft = Raft::new(config(1, 1, 0));
@@ -192,8 +192,8 @@ fn lease_holds_off_candidates() {
     assert_eq!(raft.term(), 7);
 }
 
-/// The lease outlives what the voter knows of its leader: a higher term it hears of, and its own restart. It ends when the
-/// leader is said to be gone.
+/// The lease outlives the voter's knowledge of its leader: a higher term that it sees, and its own restart. It ends with a report
+/// of the leader's death.
 #[test]
 fn lease_outlives_the_leaders_name() {
     let vote = Body::Vote { last_index: 5, last_term: 1 };
@@ -300,7 +300,7 @@ fn torn_write_raises_term() {
     assert_eq!((persist.term, persist.vote), (6, None));
 }
 
-/// Proposals that nobody acknowledges are refused before memory runs out.
+/// Proposals without acknowledgements are refused before memory runs out.
 #[test]
 fn backlog_is_bounded() {
     let mut raft = Raft::new(config(1, 3, 0));
@@ -315,7 +315,7 @@ fn backlog_is_bounded() {
     assert_eq!(raft.propose(vec![1; PROPOSAL_SIZE_MAX]), Err(NotLeader { leader: Some(1) }));
 }
 
-/// A leader sends a window of bytes ahead of the acknowledgements, and goes on as they come.
+/// A leader sends a window of bytes ahead of the acknowledgements, and continues as they come.
 #[test]
 fn window_limits_what_is_under_way() {
     let mut raft = Raft::new(config(1, 3, 0));
