@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use protocol::control::ControlState;
 use protocol::request::{LocalRows, Reply, Request, SessionId};
 use protocol::restart::RestartReport;
+use types::contain::{Panicked, contain, outside};
 use types::hash::{bucket_of, hash64};
 use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
 
@@ -129,7 +130,8 @@ impl Client {
     pub fn shard_of(&self, primary_key: &[u8]) -> ShardId {
         self.shared.state.borrow().shard_of(bucket_of(hash64(primary_key)))
     }
-    /// Shows the row with this primary key as it is committed now, if this node can tell at once; see [`LocalRows`].
+    /// Shows the row with this primary key as it is committed now, if this node can tell at once; see [`LocalRows`]. The
+    /// read holds a lock of the node, so it is outside of the statement's boundary, and `visit` inside again.
     pub fn read_latest(
         &self,
         table: &Table,
@@ -138,7 +140,15 @@ impl Client {
     ) -> bool {
         self.count_request();
         let state = self.shared.state.borrow();
-        self.shared.rows.read_latest(&state, table, primary_key, self.now(), visit)
+        let mut viewed = Ok(());
+        let mut visit_contained = |row: Option<&[u8]>| viewed = contain(|| visit(row));
+        let rows = &self.shared.rows;
+        let now = self.now();
+        let is_shown =
+            outside(|| rows.read_latest(&state, table, primary_key, now, &mut visit_contained));
+        drop(state);
+        viewed.unwrap_or_else(|panicked: Panicked| panicked.resume());
+        is_shown
     }
     pub fn shards(&self) -> Vec<ShardPlacement> {
         let state = self.shared.state.borrow();

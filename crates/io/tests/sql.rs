@@ -279,3 +279,81 @@ fn a_node_ends_gracefully() {
     nodes[1].wait();
     assert!(TcpStream::connect(address).is_err());
 }
+
+/// A panic in any layer ends its statement with error 1815 and its transaction with that, and nothing else: the row that
+/// the transaction had locked is free, the connection and both nodes serve on, and the replicas are equal.
+#[test]
+fn panics_end_their_statements() {
+    types::contain::let_tests_panic();
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let nodes = start_all(dir, 100);
+    let mut client = MysqlClient::tcp(nodes[1].mysql_tcp_address().unwrap());
+    let mut other = MysqlClient::tcp(nodes[2].mysql_tcp_address().unwrap());
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, v INT NOT NULL, u INT, UNIQUE (u), INDEX (v))",
+        "CREATE TABLE shop.copy (id INT PRIMARY KEY, v INT)",
+    ] {
+        assert_eq!(client.query(statement), Outcome::Ok, "{statement}");
+    }
+    for id in 0..40 {
+        let insert = format!("INSERT INTO shop.t VALUES ({id}, {}, {id})", id % 7);
+        assert_eq!(client.query(&insert), Outcome::Ok);
+    }
+    assert_eq!(other.query("SET innodb_lock_wait_timeout = 1"), Outcome::Ok);
+    let sum = "SELECT COUNT(*), SUM(v) FROM shop.t";
+    let before = client.query(sum);
+    let statements = [
+        // Parser, binder, an expression of the session.
+        "SELECT SKARV_PANIC_PARSER()",
+        "SELECT SKARV_PANIC_BINDER()",
+        "SELECT SKARV_PANIC(1)",
+        "SET @a = SKARV_PANIC(1)",
+        "DO SKARV_PANIC(1)",
+        "PREPARE s FROM 'SELECT SKARV_PANIC_BINDER()'",
+        // Rows on their way to the client, sorted and grouped there.
+        "SELECT SKARV_PANIC(v) FROM shop.t",
+        "SELECT SKARV_PANIC(v) FROM shop.t WHERE id = 3",
+        "SELECT id FROM shop.t ORDER BY SKARV_PANIC(v)",
+        "SELECT DISTINCT SKARV_PANIC(v) FROM shop.t",
+        "SELECT v, GROUP_CONCAT(id) FROM shop.t GROUP BY v HAVING SKARV_PANIC(v)",
+        // Where the rows are: filters of scans and of keys, aggregates, assignments.
+        "SELECT id FROM shop.t WHERE SKARV_PANIC(id)",
+        "SELECT id FROM shop.t WHERE id = 5 AND SKARV_PANIC(v)",
+        "SELECT id FROM shop.t WHERE u = 5 AND SKARV_PANIC(v)",
+        "SELECT id FROM shop.t WHERE v = 5 AND SKARV_PANIC(u) FOR UPDATE",
+        "SELECT SUM(SKARV_PANIC(v)) FROM shop.t",
+        "SELECT v, COUNT(SKARV_PANIC(id)) FROM shop.t GROUP BY v",
+        "SELECT COUNT(*) FROM shop.t GROUP BY SKARV_PANIC(id)",
+        "UPDATE shop.t SET v = SKARV_PANIC(v)",
+        "UPDATE shop.t SET v = SKARV_PANIC(v) WHERE id = 6",
+        "UPDATE shop.t SET u = 1000 + id, v = IF(id = 39, SKARV_PANIC(v), v + 1)",
+        "DELETE FROM shop.t WHERE id < 30 AND (id < 20 OR SKARV_PANIC(id))",
+        "DELETE FROM shop.t WHERE id = 7 AND SKARV_PANIC(id)",
+        "INSERT INTO shop.t VALUES (100, 1, 100), (101, SKARV_PANIC(1), 101)",
+        "INSERT INTO shop.t VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE v = SKARV_PANIC(v)",
+        "INSERT INTO shop.copy SELECT id, SKARV_PANIC(v) FROM shop.t",
+        "REPLACE INTO shop.t VALUES (1, SKARV_PANIC(1), 1)",
+    ];
+    for statement in statements {
+        // Alone, and as part of a transaction.
+        assert_eq!(client.query(statement), Outcome::Error(1815), "{statement}");
+        assert_eq!(client.query("BEGIN"), Outcome::Ok);
+        assert_eq!(client.query("UPDATE shop.t SET v = 1000 WHERE id = 39"), Outcome::Ok);
+        assert_eq!(client.query(statement), Outcome::Error(1815), "{statement}");
+        let free = other.query("UPDATE shop.t SET v = v WHERE id >= 0");
+        assert_eq!(free, Outcome::Ok, "{statement} has left locks");
+        assert_eq!(client.query(sum), before, "{statement}");
+        assert_eq!(client.query("SELECT COUNT(*) FROM shop.copy"), rows(&[&["0"]]));
+    }
+    let report = ask(dir, 3, json!({"command": "partitions", "database": "shop", "table": "t"}));
+    for pair in report["partitions"].as_array().unwrap().chunks(2) {
+        assert_eq!(pair[0]["checksum"], pair[1]["checksum"], "{report}");
+    }
+    let log = std::fs::read_to_string(dir.join("node2.log")).unwrap();
+    assert!(
+        log.contains("ended a statement") && log.contains("SKARV_PANIC was evaluated"),
+        "{log}"
+    );
+}

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sql::{ConnectionInfo, ResultSink, SqlError, StatusFlags, code};
+use types::contain::contained;
 use types::{Collation, Value};
 
 use crate::auth::Plugin;
@@ -101,7 +102,16 @@ impl<H: Host> Task<H> {
         }
     }
 
+    /// Serves the connection to its end. A panic ends it; those of statements end their statement before that.
     pub async fn run(mut self) {
+        if let Err(panicked) = contained(self.run_commands()).await {
+            self.put_error(code::ER_INTERNAL_ERROR, &panicked.message());
+        }
+        self.shared.kill.borrow_mut().take();
+        self.shared.pipe.borrow_mut().close();
+    }
+
+    async fn run_commands(&mut self) {
         let mut payload = Vec::new();
         if let Ok(info) = self.greet_and_log_in(&mut payload).await {
             match self.host.open(info) {
@@ -109,8 +119,6 @@ impl<H: Host> Task<H> {
                 Err(error) => self.put_sql_error(&error),
             }
         }
-        self.shared.kill.borrow_mut().take();
-        self.shared.pipe.borrow_mut().close();
     }
 
     pub fn put_packet(&self, write: impl FnOnce(&mut Vec<u8>)) {
@@ -273,8 +281,7 @@ impl<H: Host> Task<H> {
     ) -> Result<(), End> {
         let command =
             command::parse(payload, self.capabilities).map_err(|_| self.end_malformed())?;
-        sink.binary = false;
-        sink.flags = session.status_flags();
+        sink.begin(session.status_flags());
         match command {
             Command::Query { text } => session.query(text, sink).await,
             Command::StatementExecute { statement_id, body } => {

@@ -68,6 +68,21 @@ pub struct Pipe {
     writer: Option<Waker>,
 }
 
+/// A packet that is being written. If the writer panics nothing of it stays.
+struct Begun<'p> {
+    output: &'p mut Vec<u8>,
+    start: usize,
+    is_whole: bool,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.output.truncate(self.start);
+        }
+    }
+}
+
 impl Pipe {
     // The driver's side.
 
@@ -216,7 +231,10 @@ impl Pipe {
             return;
         }
         let start = packet::begin(&mut self.output);
-        write(&mut self.output);
+        let mut begun = Begun { output: &mut self.output, start, is_whole: false };
+        write(begun.output);
+        begun.is_whole = true;
+        drop(begun);
         packet::finish(&mut self.output, start, &mut self.assembler.sequence);
     }
     /// TLS from the next byte on. What came behind the request is the beginning of the client's handshake, or somebody's

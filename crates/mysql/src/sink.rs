@@ -25,8 +25,10 @@ pub struct Sink {
     /// How the columns of the current result set are written.
     encodings: Vec<Encoding>,
     scratch: String,
-    /// An error that asks for the end of the connection was sent.
+    /// The connection is to end: an error asked for that, or a statement has failed behind its answer.
     pub fatal: bool,
+    /// The statement's last answer was sent.
+    is_answered: bool,
 }
 
 impl Sink {
@@ -39,7 +41,14 @@ impl Sink {
             encodings: Vec::new(),
             scratch: String::new(),
             fatal: false,
+            is_answered: false,
         }
+    }
+    /// A command begins: its answer is to come.
+    pub fn begin(&mut self, flags: StatusFlags) {
+        self.binary = false;
+        self.flags = flags;
+        self.is_answered = false;
     }
     /// A plain OK: nothing affected, nothing to say.
     pub fn put_plain_ok(&mut self, flags: StatusFlags) {
@@ -124,6 +133,7 @@ impl ResultSink for Sink {
             }
         });
         self.flags = info.flags;
+        self.is_answered = !info.more_results;
     }
     fn ok(&mut self, info: &OkInfo) {
         let bits = status_bits(info.flags, info.more_results);
@@ -139,9 +149,16 @@ impl ResultSink for Sink {
             );
         });
         self.flags = info.flags;
+        self.is_answered = !info.more_results;
     }
     fn error(&mut self, error: &SqlError) {
+        if self.is_answered {
+            // The client would take a second answer for that of its next command.
+            self.fatal = true;
+            return;
+        }
         self.fatal |= error.fatal;
+        self.is_answered = true;
         self.put_error(error.code, &error.message);
     }
     fn is_full(&self) -> bool {

@@ -29,6 +29,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
                      it was written
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --memory           the memory for rows is little, and full now and then
+  --panics           statements panic where the rows are, now and then; with --crashes, --returns and the like, too
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -107,6 +108,7 @@ struct Arguments {
     power: bool,
     disks: bool,
     memory: bool,
+    panics: bool,
     jobs: usize,
     mutation: Mutation,
 }
@@ -142,6 +144,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         power: false,
         disks: false,
         memory: false,
+        panics: false,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -169,6 +172,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--power" => parsed.power = true,
             "--disks" => parsed.disks = true,
             "--memory" => parsed.memory = true,
+            "--panics" => parsed.panics = true,
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -311,6 +315,9 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     } else if arguments.crashes {
         options = options.with_crash();
     }
+    if arguments.panics {
+        options = options.with_panics();
+    }
     if arguments.one {
         println!("{options:#?}");
     }
@@ -376,10 +383,11 @@ fn print_failure(
         (arguments.crashes, " --crashes"),
     ];
     let crashes = kinds.iter().find(|(is_on, _)| *is_on).map_or("", |(_, flag)| flag);
+    let panics = if arguments.panics { " --panics" } else { "" };
     let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
     println!(
         "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \
-         --seed {seed} --seconds {}{mutation}{crashes} --trace",
+         --seed {seed} --seconds {}{mutation}{crashes}{panics} --trace",
         outcome.simulated, arguments.seconds
     );
 }

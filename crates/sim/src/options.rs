@@ -69,6 +69,8 @@ pub struct Options {
     pub late_per_mille: u32,
     /// Instead of writing rows when the power fails, delete them.
     pub only_deletes: bool,
+    /// Statements panic where the rows are, now and then.
+    pub statements_panic: bool,
     /// When the disk of a node has no room for its rows, counted as above.
     pub full_disks: Vec<FullDisk>,
     /// The cases of a thousand in which the disk of a node that comes back is damaged. After a
@@ -298,6 +300,7 @@ impl Options {
             power_failures: Vec::new(),
             late_per_mille: 0,
             only_deletes: false,
+            statements_panic: false,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
             checkpoints_spoiled: Vec::new(),
@@ -519,6 +522,12 @@ impl Options {
             options.checkpoints_spoiled.push((nodes[random.index(nodes.len())], at));
         }
         options
+    }
+
+    /// Statements that panic, beside what else the world does.
+    pub fn with_panics(mut self) -> Options {
+        self.statements_panic = true;
+        self
     }
 
     /// Little memory, another one for each data node, and nothing but work that fills it. What a node says reaches the others soon: what

@@ -19,7 +19,7 @@ use crate::contents::{self, Contents};
 use crate::options::{Faults, MILLISECOND, Options, SECOND};
 use crate::stage::{AVAILABLE_MAX, Actor, Stage};
 use crate::tables::{self, DATABASE};
-use crate::workload::{DELETIONS, HOARDS, KINDS, PREFIX, Work};
+use crate::workload::{DELETIONS, FAULTS, HOARDS, KINDS, PREFIX, Work};
 use crate::world::{Counts, World};
 
 /// How often crashes and returns are looked for.
@@ -136,6 +136,10 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     if !world.options.memories.is_empty() {
         let work = (HOARDS.make)(&mut world.random().fork());
         works.push((HOARDS.name, 1, Rc::from(work)));
+    }
+    if world.options.statements_panic {
+        let work = (FAULTS.make)(&mut world.random().fork());
+        works.push((FAULTS.name, 1, Rc::from(work)));
     }
     set_up(world, stage, &works)?;
     if !world.options.power_failures.is_empty() && !world.run_until(SETUP_MAX, is_checkpointed) {

@@ -487,3 +487,15 @@ fn lists_find_torn_transactions() {
         expect_success(&lists_alone(seed));
     }
 }
+
+/// Statements that panic where the rows are end alone, also while nodes are lost and come back: their transactions leave
+/// nothing, locks are free again, replicas are equal.
+#[test]
+fn statements_that_panic() {
+    for shape in WITH_PARTNERS.into_iter().chain([Shape::Single]) {
+        play(shape, 3, Options::with_panics, |_| 0);
+    }
+    for shape in WITH_PARTNERS {
+        play(shape, 2, |options| options.with_failures().with_panics(), |_| 0);
+    }
+}

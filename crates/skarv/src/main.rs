@@ -39,7 +39,13 @@ use clap::Parser;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Set, the process has SQL functions that panic ([`types::contain::let_tests_panic`]).
+const TEST_PANICS: &str = "SKARV_TEST_PANICS";
+
 fn main() -> ExitCode {
+    if std::env::var_os(TEST_PANICS).is_some() {
+        types::contain::let_tests_panic();
+    }
     match cli::Cli::parse().command {
         cli::Command::Up(options) => up::run(&options),
         cli::Command::Down(options) => down::run(&options),

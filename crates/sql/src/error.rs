@@ -150,6 +150,7 @@ pub mod code {
     pub const ER_TOO_LONG_FIELD_COMMENT: u16 = 1629;
     pub const ER_DATA_OUT_OF_RANGE: u16 = 1690;
     pub const ER_INVALID_CHARACTER_STRING: u16 = 1300;
+    pub const ER_INTERNAL_ERROR: u16 = 1815;
     pub const ER_DUP_INDEX: u16 = 1831;
     pub const ER_CANT_CHANGE_TX_CHARACTERISTICS: u16 = 1568;
     pub const ER_MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client::{Connection, Connections, SessionId};
 use types::{NodeId, WorkerId};
@@ -324,10 +324,17 @@ impl Server {
     }
     pub(crate) fn plan_cache(&self, worker: WorkerId) -> MutexGuard<'_, PlanCache> {
         let position = usize::from(worker.0) % PLAN_CACHE_COUNT;
-        self.plan_caches[position].lock().expect("no code panics while it holds this lock")
+        let cache = &self.plan_caches[position];
+        cache.lock().unwrap_or_else(|poisoned| {
+            // A statement has panicked in its digest: plans can be made again.
+            let mut emptied = poisoned.into_inner();
+            *emptied = PlanCache::new();
+            cache.clear_poison();
+            emptied
+        })
     }
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no code panics while it holds this lock")
+        whole(&self.state)
     }
 }
 
@@ -357,7 +364,12 @@ impl Connections for Server {
 }
 
 pub(crate) fn process_lock(process: &Process) -> MutexGuard<'_, ProcessInfo> {
-    process.lock().expect("no code panics while it holds this lock")
+    whole(process)
+}
+
+/// What is kept under these locks is assigned as whole values, so it can be used after a panic of the code that held one.
+fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

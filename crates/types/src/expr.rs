@@ -351,6 +351,9 @@ pub enum Function {
     /// (time or datetime, digits as a constant): its text with that many digits of fractional seconds. Values do not carry
     /// the precision they were declared with, so the binder says it where a text is made of them. Has no name in SQL.
     TemporalText,
+    /// SKARV_PANIC(value): panics where it is evaluated, for a value that is not NULL. Only in processes whose tests may
+    /// panic ([`crate::contain::may_tests_panic`]).
+    Panic,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -376,7 +379,7 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => TemporalText,
+    137 => TemporalText, 255 => Panic,
 });
 
 impl Expr {

@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 pub mod collation;
+pub mod contain;
 pub mod convert;
 pub mod decimal;
 pub mod expr;

@@ -16,8 +16,9 @@ use protocol::op::{
     Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
 };
 use storage::{Acquired, BLOCK_SIZE, Entries, LockMode, RowChange, RowHandle, Visible};
+use types::contain::contain;
 use types::convert::{StoreMode, store};
-use types::expr::{EvalContext, eval, eval_predicate};
+use types::expr::{EvalContext, EvalError, eval, eval_predicate};
 use types::key::index_entry_key;
 use types::wire::Bytes;
 use types::{
@@ -441,8 +442,9 @@ impl Shard {
         if !passes(filter, &view, evaluation)? {
             return Ok(none);
         }
-        let new =
-            assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)?;
+        let new = contained(|| {
+            assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)
+        })?;
         let Some(new) = new else {
             let row = returning.then(|| Bytes(old.to_vec()));
             return Ok(OpResult::Updated { matched: true, changed: false, row });
@@ -706,9 +708,16 @@ pub(super) fn passes(
 ) -> Result<bool, Stop> {
     match filter {
         None => Ok(true),
-        Some(filter) => eval_predicate(filter, row, evaluation)
-            .map_err(|error| Stop::Refused(Refusal::Eval(error))),
+        Some(filter) => {
+            contained(|| Ok(eval_predicate(filter, row, evaluation).map_err(Refusal::Eval)?))
+        }
     }
+}
+
+/// Runs code of a statement, which may have faults: a panic refuses the statement, and what `f` has changed is dropped
+/// with it. `f` reads rows and changes only what is the statement's own.
+pub(super) fn contained<T>(f: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
+    contain(f).unwrap_or_else(|panicked| Err(Refusal::Eval(EvalError::panicked(&panicked)).into()))
 }
 
 /// The asked-for columns of a row, encoded.

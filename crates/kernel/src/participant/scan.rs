@@ -15,7 +15,9 @@ use types::expr::{AggregateState, EvalContext, eval};
 use types::wire::{Bytes, Wire};
 use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
 
-use super::execute::{Stop, mode_of, passes, project_into, projected_layout, read_timestamp};
+use super::execute::{
+    Stop, contained, mode_of, passes, project_into, projected_layout, read_timestamp,
+};
 use super::shard::Shard;
 use crate::limits::{
     SCAN_BYTES_LOOKED_AT_MAX, SCAN_BYTES_MAX, SCAN_GROUPS_MAX, SCAN_ROWS_LOCKED_MAX,
@@ -405,25 +407,27 @@ impl ScanProgress {
                 Ok(())
             }
             (Output::Groups { groups, size }, ScanOutput::Groups { group_by, aggregates }) => {
-                let mut values = Vec::with_capacity(group_by.len());
-                let mut key = Vec::new();
-                for expr in group_by {
-                    let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
-                    value.encode(&mut key);
-                    values.push(value);
-                }
-                let key_size = key.len();
-                let (_, states) = groups.entry(key).or_insert_with(|| {
-                    // Once as the key and once as values.
-                    *size += 2 * key_size;
-                    (values, aggregates.iter().map(AggregateState::new).collect())
-                });
-                for (aggregate, state) in aggregates.iter().zip(states) {
-                    let before = state.size();
-                    aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
-                    *size += state.size().saturating_sub(before) as usize;
-                }
-                Ok(())
+                contained(|| {
+                    let mut values = Vec::with_capacity(group_by.len());
+                    let mut key = Vec::new();
+                    for expr in group_by {
+                        let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
+                        value.encode(&mut key);
+                        values.push(value);
+                    }
+                    let key_size = key.len();
+                    let (_, states) = groups.entry(key).or_insert_with(|| {
+                        // Once as the key and once as values.
+                        *size += 2 * key_size;
+                        (values, aggregates.iter().map(AggregateState::new).collect())
+                    });
+                    for (aggregate, state) in aggregates.iter().zip(states) {
+                        let before = state.size();
+                        aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
+                        *size += state.size().saturating_sub(before) as usize;
+                    }
+                    Ok(())
+                })
             }
             (Output::Rows(_), ScanOutput::Groups { .. })
             | (Output::Groups { .. }, ScanOutput::Rows { .. }) => {

@@ -6,6 +6,7 @@ mod churn;
 mod counters;
 mod deadlock;
 mod deletions;
+mod faults;
 mod hoards;
 mod ledger;
 mod lists;
@@ -68,5 +69,7 @@ pub const KINDS: &[Kind] = &[
 pub const PREFIX: Kind = Kind { name: "prefix", make: prefix::make };
 /// In those of them that do nothing else.
 pub const DELETIONS: Kind = Kind { name: "deletions", make: deletions::make };
+/// Where statements panic.
+pub const FAULTS: Kind = Kind { name: "faults", make: faults::make };
 /// Where there is little memory, and nothing else is done.
 pub const HOARDS: Kind = Kind { name: "hoards", make: hoards::make };

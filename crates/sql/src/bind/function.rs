@@ -1,5 +1,6 @@
 //! Function calls: which are computed where the rows are, which the session supplies, and which are refused.
 
+use types::contain;
 use types::expr::Function;
 use types::{Collation, ColumnType, Expr, IntWidth, Value};
 
@@ -226,6 +227,13 @@ impl Binder<'_> {
                     Some(database) => text(database),
                     None => Ok(Expr::Const(Value::Null)),
                 }
+            }
+            "SKARV_PANIC" if contain::may_tests_panic() => {
+                count(1, 1)?;
+                Ok(Expr::Function(Function::Panic, vec![self.expr(&arguments[0], scope)?]))
+            }
+            "SKARV_PANIC_BINDER" if contain::may_tests_panic() => {
+                panic!("SKARV_PANIC_BINDER was bound")
             }
             "USER"
             | "CURRENT_USER"

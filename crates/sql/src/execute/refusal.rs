@@ -37,10 +37,12 @@ impl Failure {
                 | Refusal::RolledBack
                 | Refusal::DefinitionChanged { .. }
         );
+        let error = error_of(refusal, catalogue);
         Failure {
-            error: error_of(refusal, catalogue),
+            // Of a fault where the rows are nobody can say what else of the transaction it has touched.
+            ends_transaction: ends_transaction || error.code == code::ER_INTERNAL_ERROR,
+            error,
             is_undone: true,
-            ends_transaction,
             replan,
             rerun,
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use types::contain::{contain, contained};
 use types::expr::ResultType;
 use types::{ColumnType, Value};
 
@@ -35,6 +36,13 @@ pub struct Prepared {
 
 impl Session {
     pub async fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+        match contain(|| self.prepare_contained(text)) {
+            Ok(result) => result,
+            Err(panicked) => Err(self.end_panicked(&panicked).await),
+        }
+    }
+
+    fn prepare_contained(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.begin_command();
         self.warnings.clear();
         let result = self.prepare_text(text);
@@ -135,6 +143,17 @@ impl Session {
 
     /// `params` already include long data; one a `?`.
     pub async fn execute(
+        &mut self,
+        statement_id: u32,
+        params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+    ) {
+        if let Err(panicked) = contained(self.run_prepared(statement_id, params, sink)).await {
+            sink.error(&self.end_panicked(&panicked).await);
+        }
+    }
+
+    async fn run_prepared(
         &mut self,
         statement_id: u32,
         params: Vec<Value>,

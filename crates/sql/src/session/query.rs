@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use types::Value;
+use types::contain::contained;
 
 use super::Session;
 use super::run::Outcome;
@@ -29,6 +30,12 @@ pub(super) const REPLAN_COUNT_MAX: u32 = 100;
 impl Session {
     /// Runs every statement of the text (several when CLIENT_MULTI_STATEMENTS is set). SQL errors go to `sink.error`.
     pub async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
+        if let Err(panicked) = contained(self.run_text(text, sink)).await {
+            sink.error(&self.end_panicked(&panicked).await);
+        }
+    }
+
+    async fn run_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
         self.begin_command();
         let converted = self.to_utf8(text);
         let mut rest = converted.as_deref().unwrap_or(text);

@@ -1,6 +1,7 @@
 //! Transactions of a session: BEGIN, COMMIT, ROLLBACK, autocommit, and how a statement ends.
 
 use client::{Batch, Lock, ReadAt};
+use types::contain::Panicked;
 
 use super::Session;
 use super::variables::Isolation;
@@ -131,6 +132,20 @@ impl Session {
     pub async fn rollback_transaction(&mut self) {
         self.client.rollback().await;
         self.end_transaction();
+    }
+
+    /// Ends the command whose statement has panicked: its transaction is rolled back, and what it left behind in the
+    /// session goes. The error that the client gets.
+    pub async fn end_panicked(&mut self, panicked: &Panicked) -> SqlError {
+        self.rollback_transaction().await;
+        self.random_sequences.clear();
+        self.statement_params.clear();
+        self.statement_insert_id = None;
+        let error = SqlError::new(code::ER_INTERNAL_ERROR, panicked.message());
+        self.note_error(&error);
+        self.show_rest();
+        self.end_command();
+        error
     }
 
     /// The next transaction has the session's characteristics again.

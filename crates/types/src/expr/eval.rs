@@ -10,6 +10,7 @@
 use std::cmp::Ordering;
 
 use super::{BinaryOp, Expr, Function, UnaryOp, arithmetic, functions, interval};
+use crate::contain::Panicked;
 use crate::convert::{self, ConvertContext, SqlWarning, compare, is_true, to_bytes, to_text};
 use crate::row::RowView;
 use crate::{Collation, Value, ValueRef, wire_enum};
@@ -103,6 +104,10 @@ impl EvalError {
             }
             EvalError::Raised(raised) => raised.message.clone(),
         }
+    }
+    /// 1815: evaluation has panicked.
+    pub fn panicked(panicked: &Panicked) -> EvalError {
+        EvalError::raised(1815, panicked.message())
     }
     pub(super) fn raised(code: u16, message: impl Into<String>) -> EvalError {
         let level = convert::WarningLevel::Error;

@@ -466,7 +466,9 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         }
         Year | Quarter | Month | Week | DayOfMonth | DayOfWeek | DayOfYear | Weekday | Hour
         | Minute | Second | Microsecond | DateDiff | ToDays | TimeToSec | TimestampDiff
-        | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds => integer(true),
+        | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | ToSeconds | Panic => {
+            integer(true)
+        }
     }
 }
 

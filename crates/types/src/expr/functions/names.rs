@@ -148,6 +148,7 @@ const TABLE: &[Entry] = &[
     (Function::Soundex, &["SOUNDEX"], 1, 1),
     (Function::RowKey, &["row_key"], 1, MANY),
     (Function::TemporalText, &["temporal_text"], 2, 2),
+    (Function::Panic, &["SKARV_PANIC"], 1, 1),
 ];
 
 impl Function {

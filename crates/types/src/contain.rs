@@ -1,0 +1,230 @@
+//! Boundaries that keep a panic of one statement away from the rest of the node.
+//!
+//! The problem: parser, binder, executor and expressions are large, and a fault in them is found by the first client
+//! that meets it. Such a panic must end that statement; a node that ended would be ended again by each retry. The idea:
+//! code that works on data of its own runs inside [`contain`] (or [`contained`], for a future), which catches the panic
+//! and drops what it worked on. Code that changes what others share runs [`outside`], even when a statement calls it: there
+//! a panic is a broken invariant and ends the process, because the state may be half changed.
+//!
+//! ```text
+//! worker ── step of the kernel ── evaluation of an expression on a row      contain
+//!        └─ poll of a session ─── statement                                 contained
+//!                                 └─ read of a row in the node's replica    outside
+//!                                    └─ the statement's view of the row     contain, resumed behind the read
+//! ```
+//!
+//! The process decides what a panic does before it unwinds: its panic hook asks [`is_contained`], writes the backtrace to
+//! its log, and names the entry by [`record`]. That name is what the client gets. Without a hook (in the simulator and in
+//! tests) the name is empty.
+//!
+//! docs/decisions/0020-a-panic-ends-its-statement.md says what is inside and why that is safe.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+thread_local! {
+    /// Boundaries around the code that runs now; 0 while it is outside.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// A panic has left [`outside`]: no boundary may stop it.
+    static IS_FATAL: Cell<bool> = const { Cell::new(false) };
+    /// The log's name of the panic that is unwinding.
+    static RECORD: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// A panic that a boundary has stopped.
+pub struct Panicked {
+    /// What the log of the process calls it; empty where no hook has recorded it.
+    pub id: String,
+    payload: Box<dyn Any + Send>,
+}
+
+impl std::fmt::Debug for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Panicked").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Panicked {
+    /// Unwinds on to the next boundary. The hook does not run again.
+    pub fn resume(self) -> ! {
+        RECORD.with(|record| *record.borrow_mut() = self.id);
+        resume_unwind(self.payload)
+    }
+    /// As a client sees it: error 1815.
+    pub fn message(&self) -> String {
+        let reference = match self.id.as_str() {
+            "" => String::new(),
+            id => format!(" The node's log has the cause under the id {id}."),
+        };
+        format!(
+            "Internal error: a fault of the server ended this statement and rolled back its transaction.{reference}"
+        )
+    }
+}
+
+/// Raises the depth for as long as it lives.
+struct Inside;
+
+impl Inside {
+    fn enter() -> Inside {
+        DEPTH.set(DEPTH.get() + 1);
+        Inside
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Runs `f` and stops a panic of it. `f` must leave nothing half changed that anybody uses after an `Err`.
+pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
+    let inside = Inside::enter();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    drop(inside);
+    result.map_err(|payload| {
+        if IS_FATAL.get() {
+            resume_unwind(payload);
+        }
+        Panicked { id: RECORD.take(), payload }
+    })
+}
+
+/// Contains every poll of `future`, and drops it at once when it panics.
+pub async fn contained<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    let mut slot = pin!(Some(future));
+    poll_fn(|context| {
+        let future = slot.as_mut().as_pin_mut().expect("not polled after its end");
+        match contain(|| future.poll(context)) {
+            Ok(poll) => poll.map(Ok),
+            Err(panicked) => {
+                // Destructors of what the statement held may panic as well: that is the same fault.
+                let _ = contain(|| slot.set(None));
+                Poll::Ready(Err(panicked))
+            }
+        }
+    })
+    .await
+}
+
+/// Runs `f` outside of all boundaries around it: a panic of it passes them.
+pub fn outside<T>(f: impl FnOnce() -> T) -> T {
+    struct Outside(u32);
+    impl Drop for Outside {
+        fn drop(&mut self) {
+            DEPTH.set(self.0);
+            if std::thread::panicking() {
+                IS_FATAL.set(true);
+            }
+        }
+    }
+    let _outside = Outside(DEPTH.replace(0));
+    f()
+}
+
+/// Whether a boundary will stop a panic of the code that runs now. For the panic hook.
+pub fn is_contained() -> bool {
+    DEPTH.get() > 0
+}
+
+/// Names the panic that is about to unwind. For the panic hook.
+pub fn record(id: String) {
+    RECORD.with(|record| *record.borrow_mut() = id);
+}
+
+static TESTS_MAY_PANIC: AtomicBool = AtomicBool::new(false);
+
+/// Lets statements panic on purpose: from now on this process has the SQL functions `SKARV_PANIC(value)`, which panics
+/// where it is evaluated, `SKARV_PANIC_BINDER()` and `SKARV_PANIC_PARSER()`.
+pub fn let_tests_panic() {
+    TESTS_MAY_PANIC.store(true, Ordering::Relaxed);
+}
+
+/// Does this process have functions that panic?
+pub fn may_tests_panic() -> bool {
+    TESTS_MAY_PANIC.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(panicked: &Panicked) -> &str {
+        panicked.payload.downcast_ref::<&str>().copied().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_panic_ends_at_the_innermost_boundary() {
+        let outer = contain(|| {
+            let inner = contain(|| -> u32 { panic!("inner") });
+            assert_eq!(message(&inner.unwrap_err()), "inner");
+            assert!(is_contained());
+            7
+        });
+        assert_eq!(outer.unwrap(), 7);
+        assert!(!is_contained());
+    }
+
+    #[test]
+    fn a_panic_outside_passes_every_boundary() {
+        let passed = catch_unwind(|| {
+            let _ = contain(|| {
+                let _ = contain(|| outside(|| -> u32 { panic!("shared state") }));
+                unreachable!("the boundary has stopped a fatal panic");
+            });
+        });
+        assert_eq!(passed.unwrap_err().downcast_ref::<&str>(), Some(&"shared state"));
+        assert!(!is_contained());
+        IS_FATAL.set(false);
+    }
+
+    #[test]
+    fn a_boundary_outside_contains_again_and_resumes_behind_it() {
+        let outer = contain(|| {
+            let view = outside(|| {
+                assert!(!is_contained());
+                contain(|| -> u32 {
+                    record("id 1".into());
+                    panic!("the view")
+                })
+            });
+            view.map_err(Panicked::resume)
+        });
+        let panicked = outer.unwrap_err();
+        assert_eq!((message(&panicked), panicked.id.as_str()), ("the view", "id 1"));
+        assert!(panicked.message().contains("id 1"));
+    }
+
+    #[test]
+    fn a_future_is_dropped_when_it_panics() {
+        struct Dropped<'a>(&'a Cell<bool>);
+        impl Drop for Dropped<'_> {
+            fn drop(&mut self) {
+                self.0.set(true);
+                panic!("in the destructor, too");
+            }
+        }
+        let is_dropped = Cell::new(false);
+        let guard = Dropped(&is_dropped);
+        let mut polls = 0;
+        let future = poll_fn(move |_| {
+            let _owned = &guard;
+            polls += 1;
+            assert!(polls < 2, "the second poll");
+            Poll::<()>::Pending
+        });
+        let mut future = pin!(contained(future));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending() && !is_dropped.get());
+        let Poll::Ready(Err(panicked)) = future.as_mut().poll(&mut context) else {
+            panic!("the panic was lost")
+        };
+        assert!(is_dropped.get() && panicked.id.is_empty());
+    }
+}
