@@ -115,17 +115,22 @@ pub async fn contained<F: Future>(future: F) -> Result<F::Output, Panicked> {
 
 /// Runs `f` outside of all boundaries around it: a panic of it passes them.
 pub fn outside<T>(f: impl FnOnce() -> T) -> T {
-    struct Outside(u32);
+    struct Outside {
+        depth: u32,
+        has_returned: bool,
+    }
     impl Drop for Outside {
         fn drop(&mut self) {
-            DEPTH.set(self.0);
-            if std::thread::panicking() {
+            DEPTH.set(self.depth);
+            if !self.has_returned {
                 IS_FATAL.set(true);
             }
         }
     }
-    let _outside = Outside(DEPTH.replace(0));
-    f()
+    let mut outside = Outside { depth: DEPTH.replace(0), has_returned: false };
+    let result = f();
+    outside.has_returned = true;
+    result
 }
 
 /// Whether a boundary will stop a panic of the code that runs now. For the panic hook.

@@ -379,7 +379,7 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => TemporalText, 255 => Panic,
+    137 => TemporalText, 138 => Panic,
 });
 
 impl Expr {
