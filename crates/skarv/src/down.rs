@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cli::DownOptions;
 use crate::config::Role;
@@ -93,22 +93,39 @@ fn rest(nodes: &[(&NodeStatus, u32)], dir: &Path) -> bool {
     })
 }
 
+/// Stops nodes, and waits until their processes have ended. A process that ends loses its arguments, by which [`process::is_node`]
+/// recognises it, before its files and their locks, which the next `skarv up` needs: so the wait is for the process itself.
 fn stop_nodes(nodes: &[(&NodeStatus, u32)], dir: &Path) -> Result<(), String> {
-    let left = || nodes.iter().filter(|(node, pid)| process::is_node(*pid, dir, node.id));
+    let watch = |(node, pid): &(&NodeStatus, u32)| Some((node.id, *pid, Watched::open(*pid)?));
+    let watched: Vec<(u16, u32, Watched)> = nodes.iter().filter_map(watch).collect();
+    let is_node = |(id, pid, _): &&(u16, u32, Watched)| process::is_node(*pid, dir, *id);
+    let mut left: Vec<&(u16, u32, Watched)> = watched.iter().filter(is_node).collect();
     let with_sockets: Vec<(u32, &Path)> =
         nodes.iter().map(|(node, pid)| (*pid, node.management_socket.as_path())).collect();
     process::end_nodes(&with_sockets)?;
-    if process::wait_while(NODE_TIMEOUT, || left().next().is_some()) {
-        return Ok(());
-    }
-    for (NodeStatus { id, .. }, pid) in left() {
+    wait_for_ends(&mut left, NODE_TIMEOUT)?;
+    for (id, pid, _) in &left {
         eprintln!("skarv: warning: node {id} (process {pid}) does not end: killed");
         process::signal(*pid, Signal::KILL)?;
     }
-    if process::wait_while(KILL_TIMEOUT, || left().next().is_some()) {
-        return Ok(());
+    wait_for_ends(&mut left, KILL_TIMEOUT)?;
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err("a process was killed and still runs: the system holds it".into()),
     }
-    Err("a process was killed and still runs: the system holds it".into())
+}
+
+/// Removes the processes that have ended, for which it waits up to `timeout`.
+fn wait_for_ends(left: &mut Vec<&(u16, u32, Watched)>, timeout: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + timeout;
+    let mut index = 0;
+    while let Some((_, _, watched)) = left.get(index) {
+        match watched.ends_within(deadline.saturating_duration_since(Instant::now()))? {
+            true => _ = left.remove(index),
+            false => index += 1,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
