@@ -10,7 +10,7 @@
 
 A checkpoint runs from when a file of it grows until the manifest names it: it is read back in between. Prints the 50th, 95th and 99th
 percentile of the updates that ended in such a time and of the others, with the ratio of the 99ths; and the most that a node's files of rows
-took, as a ratio of the rows.
+took, as a ratio of the rows. The ratios have bars, those of docs/durability.md: the exit code is 1 if one is missed, or if no checkpoint ran.
 """
 
 import argparse
@@ -26,12 +26,18 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "bench")]
+from cluster import keep_figure  # noqa: E402
 from isolation_client import Session  # noqa: E402
 from restart import check_count, client, fill, run, run_threads  # noqa: E402
 
 CLIENTS = 4
 ROW_BYTES = 200
 LOOK_SECONDS = 0.02
+# The most that the 99th percentile beside a checkpoint may be, in those alone.
+RATIO_99_MAX = 2.0
+# The most room that a node takes, in its rows: rows that compress as those of sysbench do, random ones, and random ones of a node that is
+# filled; at least MEGABYTES_LEAST whatever the rows.
+ROOM_MAX, ROOM_MAX_RANDOM, ROOM_MAX_FILLED, MEGABYTES_LEAST = 1.4, 2.2, 2.7, 230 * 1.048576
 KINDS = ("rows-", "redo-", "spare-", "reserve-")
 
 
@@ -100,11 +106,16 @@ def load(sockets, directories, count, seconds, is_random, meanwhile=None):
     return times, running, most
 
 
-def print_most(most, count):
+def judge_most(most, count, what, bar):
+    """Prints the most that each directory took. Returns whether the bar is met."""
+    are_met = []
     for directory, sizes in sorted(most.items()):
         size, rows, log, spares, reserve = (size / (count * ROW_BYTES) for size in sizes)
         print(f"{os.path.basename(directory)}: {sizes[0] / 1e6:.0f} MB at most, {size:.2f} times the rows: "
               f"checkpoints {rows:.2f}, log {log:.2f}, to be used again {spares:.2f}, reserve {reserve:.2f}")
+        most_size = max(bar, MEGABYTES_LEAST * 1e6 / (count * ROW_BYTES))
+        are_met.append(keep_figure(f"room on the disk, {os.path.basename(directory)}, {what}", size, "times the rows", most=most_size))
+    return all(are_met)
 
 
 def main():
@@ -139,9 +150,12 @@ def main():
         for name, of in (("beside a checkpoint", beside), ("alone", alone)):
             if of:
                 print(f"{name:20} 50 %: {percentiles(of)[0]:.2f} ms  95 %: {percentiles(of)[1]:.2f} ms  99 %: {percentiles(of)[2]:.2f} ms")
-        if beside and alone:
-            print(f"99th percentile beside a checkpoint to alone: {percentiles(beside)[2] / percentiles(alone)[2]:.2f}")
-        print_most(most, count)
+        if not (beside and alone):
+            sys.exit("no checkpoint ran, or one ran all the time: nothing can be compared")
+        kind = "random rows" if options.random else "text"
+        is_met = keep_figure(f"99th percentile of updates beside a checkpoint, of that alone, {kind}",
+                             percentiles(beside)[2] / percentiles(alone)[2], "times", most=RATIO_99_MAX)
+        is_met &= judge_most(most, count, kind, ROOM_MAX_RANDOM if options.random else ROOM_MAX)
         if options.fill:
             def operate(command):
                 return run(options.binary, "mgm", "--dir", data, "-e", command)
@@ -149,11 +163,12 @@ def main():
             load(sockets[:1], directories, count, 10, options.random)
             most = load(sockets[:1], directories, count, options.seconds, options.random, lambda: print(operate("3 START").splitlines()[-1]))[2]
             print("node 3 is filled:")
-            print_most(most, count)
+            is_met &= judge_most(most, count, f"{kind}, node 3 is filled", ROOM_MAX_FILLED)
+        return 0 if is_met else 1
     finally:
         subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
         shutil.rmtree(place, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,8 @@ Prints the time of `skarv up`, and for each node how long its part took and row 
 through its log, for what it may begin with: that is the first reading, at the speed of the device, and of what it has read the page
 cache has most when it is loaded. What may be slower than the node itself comes then: how long the system took to give the nodes their
 memory, which they take while they load, and the speed at which the same files are read alone, which is what the device, or the page
-cache, gives.
+cache, gives. Two of these have bars, and the exit code is 1 if one is missed: a node loads at the rate at which ten gigabytes take five
+minutes, or faster, and its files are no larger than docs/durability.md says.
 """
 
 import argparse
@@ -30,6 +31,12 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "system"))
+from cluster import keep_figure  # noqa: E402
+
+# Row data a second and core, in MB, and the size of a node's files, in that of its rows.
+LOAD_RATE_LEAST = 34
+FILES_MAX = 1.4
 ROWS_PER_STATEMENT = 500
 CLIENTS = 4
 
@@ -116,6 +123,8 @@ def main():
     data = os.path.join(place, "data")
     memory = max(256, options.megabytes * 3)
     rows = options.megabytes * 1_000_000 // options.row_bytes
+    how = "killed" if options.kill else "stopped"
+    is_met = True
     try:
         run(options.binary, "up", "--detach", "--dir", data, "--port", "0", "--workers", "1", "--memory", f"{memory}M")
         status = json.load(open(os.path.join(data, "cluster.json")))
@@ -156,6 +165,7 @@ def main():
             rate = rows * options.row_bytes / 1e6 / seconds
             print(f"node {id}: log looked through in {looked[id]:.2f} s, then part 0 after {seconds:.2f} s, {rate:.0f} MB of row data a "
                   "second and core", flush=True)
+            is_met &= keep_figure(f"row data a second and core, node {id} that was {how}", rate, "MB", least=LOAD_RATE_LEAST)
         print(f"all else: {took - slowest:.2f} s")
         seconds = " and ".join(f"{memory_taken(os.path.join(data, f'node{id}.log')):.1f}" for id in (2, 3))
         print(f"{memory} MiB of memory for each node, taken in {seconds} s")
@@ -167,6 +177,8 @@ def main():
                         size += len(part)
         print(f"the files of node 2, read alone: {size / 1e6:.0f} MB, {size / 1e6 / (time.monotonic() - began):.0f} MB/s; "
               f"{size / (rows * options.row_bytes):.2f} times the rows")
+        is_met &= keep_figure(f"files of a node that was {how}", size / (rows * options.row_bytes), "times the rows", most=FILES_MAX)
+        return 0 if is_met else 1
     finally:
         subprocess.run([options.binary, "down", "--dir", data], capture_output=True)
         if not options.dir:
@@ -174,4 +186,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

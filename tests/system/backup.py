@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 
-from cluster import wait_for
+from cluster import limit, wait_for
 from full import fill, log_of, small_device
 from power import SESSIONS, Writer, kill_all, rows_of
 
@@ -31,6 +31,8 @@ CREATE TABLE two_columns (a VARCHAR(10), b INT, PRIMARY KEY (b, a));
 INSERT INTO two_columns VALUES ('x', 2), ('x', 1), ('y', 1);
 CREATE TABLE empty_one (id INT PRIMARY KEY);
 """
+# What each writer has written before a backup begins.
+ROWS_LEAST = 20
 KINDS = ["everything", "without_key", "two_columns", "empty_one"]
 
 
@@ -102,13 +104,12 @@ def test_into_other_shapes(environment):
     cluster.sql(2, TYPES)
     kinds = contents(cluster, 3)
     writers = start_writers(cluster, first)
-    time.sleep(2)
+    wait_for("all write", lambda: min(counts(writers).values()) > ROWS_LEAST)
     before = counts(writers)
     made = backup(cluster, "3")
     assert made["id"] == 3 and made["state"] == "done", made
     after = {number: count + 1 for number, count in counts(writers).items()}
-    time.sleep(0.5)
-    assert all(counts(writers)[number] > before[number] for number in first), "it goes on beside the load"
+    wait_for("the load goes on", lambda: all(counts(writers)[number] > before[number] for number in first))
     assert len({node["node"] for node in made["nodes"]}) == 2, "both nodes take their share"
     directory = os.path.join(cluster.dir, "backups", "BACKUP-3")
     for name, shape in (("one", ["--data-nodes", 1, "--workers", 1]), ("four", ["--data-nodes", 4, "--workers", 1])):
@@ -138,14 +139,13 @@ def test_of_two_node_groups(environment):
     committed at one moment."""
     cluster, first = with_writers(environment, "--data-nodes", 4, "--workers", 1)
     writers = start_writers(cluster, first)
-    time.sleep(2)
+    wait_for("all write", lambda: min(counts(writers).values()) > ROWS_LEAST)
     before = counts(writers)
     elsewhere = environment.path("elsewhere")
     made = backup(cluster, f"1 TO '{elsewhere}'")
     after = {number: count + 1 for number, count in counts(writers).items()}
     assert len({node["node"] for node in made["nodes"]}) == 2, "one of each group"
-    time.sleep(0.5)
-    assert all(counts(writers)[number] > before[number] for number in first), "it goes on beside the load"
+    wait_for("the load goes on", lambda: all(counts(writers)[number] > before[number] for number in first))
     cluster.destroy()
     other = environment.cluster("one", "--data-nodes", 1, "--workers", 1)
     restore(other, os.path.join(elsewhere, "BACKUP-1"))
@@ -269,7 +269,7 @@ def test_unfinished(environment):
         return restoring
 
     def fails(restoring, code, *words):
-        said = restoring.communicate(timeout=60)[0]
+        said = restoring.communicate(timeout=limit(60))[0]
         assert restoring.returncode == code and all(word in said for word in words), (restoring.returncode, said)
 
     restoring = begin()
@@ -291,7 +291,7 @@ def test_unfinished(environment):
 
     restoring = begin()
     os.kill(cluster.node(2)["pid"], signal.SIGKILL)
-    restoring.communicate(timeout=90)
+    restoring.communicate(timeout=limit(90))
     assert restoring.returncode != 0
     wait_for("what its node has left goes", lambda: tables_of(cluster, 3, "d") == set(), 60)
     wait_for("it has come back", lambda: all("started" in line for line in cluster.mgm("SHOW").stdout.splitlines()), 60)
@@ -433,13 +433,13 @@ def test_to_a_moment(environment):
         note()
     kill_all(cluster)
     for writer in writers:
-        writer.join(30)
+        writer.join(limit(30))
     cluster.up()
     revive(cluster, writers)
     note()
     cluster.sql(2, "DROP TABLE d.a; DROP TABLE d.b")
     for writer in writers:
-        writer.join(30)
+        writer.join(limit(30))
     cluster.sql(2, "CREATE TABLE d.other (id INT PRIMARY KEY)")
     last = moments[-1][0]
     wait_for("the archive has gone on", lambda: "there was no table" in restore_or_say(cluster, directory, archive, time.time() - 3), 60)

@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from cluster import free_ports, wait_for
+from cluster import free_ports, limit, wait_for
 from links import CLUSTER, PROTOCOL_VERSION, Machines, Wire, hello, tls_client
 
 OTHER_CLUSTER = "00000000000000cd"
@@ -54,9 +54,9 @@ class Trio(Machines):
         dir = self.place.get(id, self.dir(id))
         client = ["mariadb", "--no-defaults", "--user=root", f"--socket={dir}/mysql.sock", "-NB"]
         try:
-            answer = subprocess.run(client, input=statement, capture_output=True, text=True, timeout=seconds)
+            answer = subprocess.run(client, input=statement, capture_output=True, text=True, timeout=limit(seconds))
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"node {id} does not answer within {seconds} s: {statement}") from None
+            raise AssertionError(f"node {id} does not answer within {limit(seconds)} s: {statement}") from None
         assert answer.returncode == 0, f"node {id}: {statement}: {answer.stderr}"
         return answer.stdout
 
@@ -83,8 +83,8 @@ class Trio(Machines):
     def say(self, data, context=None, port=None):
         """What is answered to this at a port for nodes, and after how many seconds the connection is closed."""
         begun = time.monotonic()
-        with socket.create_connection(("127.0.0.1", port or self.ports[3]), 5) as plain:
-            plain.settimeout(STRANGER_MAX + 2)
+        with socket.create_connection(("127.0.0.1", port or self.ports[3]), limit(5)) as plain:
+            plain.settimeout(limit(STRANGER_MAX) + 2)
             stream = context.wrap_socket(plain) if context else plain
             answer = b""
             try:
@@ -97,7 +97,7 @@ class Trio(Machines):
             return answer, time.monotonic() - begun
 
     def check_equal(self, table):
-        described = self.environment.run("desc", "--dir", self.dir(3), table, timeout=20)
+        described = self.environment.run("desc", "--dir", self.dir(3), table, timeout=limit(20))
         assert described.returncode == 0 and described.stdout.splitlines()[-1].startswith("replicas agree"), described
 
     def other(self, id, name, takes="link", **changed):
@@ -162,7 +162,7 @@ class Impostor:
             except OSError:
                 return
             try:
-                plain.settimeout(5)
+                plain.settimeout(limit(5))
                 with self.context.wrap_socket(plain, server_side=True) as stream:
                     self.heard.append(stream.recv(HELLO_SIZE))
                     stream.sendall(self.answer)
@@ -214,7 +214,7 @@ def test_strangers_at_the_node_port(environment):
     ]:
         size = len(trio.log(3))
         answer, took = trio.say(data, context)
-        assert took < ANSWER_MAX, f"{took:.1f} s: {data[:20]}"
+        assert took < limit(ANSWER_MAX), f"{took:.1f} s: {data[:20]}"
         if answered is None:
             # TLS has alerts for it: fatal.
             assert answer[:1] == b"\x15" and answer[5] == 2, answer
@@ -267,7 +267,7 @@ def test_hellos_of_others(environment):
         size = len(trio.log(3))
         context = trio.as_node(context) if isinstance(context, int) else context
         answer, took = trio.say(hello(**{"sender": (2, 0), **real, **changed}), context)
-        assert reason in refusal_text(answer) and took < ANSWER_MAX, (changed, answer, took)
+        assert reason in refusal_text(answer) and took < limit(ANSWER_MAX), (changed, answer, took)
         trio.said_since(3, size, f"refused: {re.escape(reason)}")
     # More than a hello, a refusal instead of one, and an unknown kind of message.
     kind = hello((2, 0), **real)
@@ -388,7 +388,7 @@ def test_silent_strangers(environment):
 
     def drip():
         begun = time.monotonic()
-        with socket.create_connection(("127.0.0.1", trio.ports[3]), 5) as dripping:
+        with socket.create_connection(("127.0.0.1", trio.ports[3]), limit(5)) as dripping:
             try:
                 for byte in hello((2, 0)):
                     dripping.sendall(bytes([byte]))
@@ -399,9 +399,9 @@ def test_silent_strangers(environment):
     with concurrent.futures.ThreadPoolExecutor(len(cases) + 1) as threads:
         dripping = threads.submit(drip)
         answers = list(threads.map(lambda case: trio.say(*case[:2]), cases))
-    assert dripping.result() < STRANGER_MAX, "it is listened to for as long as it says something"
+    assert dripping.result() < limit(STRANGER_MAX), "it is listened to for as long as it says something"
     for (data, _, reason), (answer, took) in zip(cases, answers):
-        assert took < STRANGER_MAX, f"{took:.1f} s: {data}"
+        assert took < limit(STRANGER_MAX), f"{took:.1f} s: {data}"
         if not data:
             # It may be a MySQL client, and gets the error of that protocol.
             assert NODE_PORT.encode() in answer, answer
@@ -426,7 +426,7 @@ def test_silent_crowd(environment):
         wait_for("node 1 starts again", lambda: trio.log(1).count("node 1 starts: ") == 2, 10)
         trio.said_since(3, size, f"link 3/0 - 1/0 up .incarnation {trio.boot(1):016x}")
         trio.check_serves()
-    assert silence.longest < STRANGER_MAX, f"one was kept for {silence.longest:.1f} s"
+    assert silence.longest < limit(STRANGER_MAX), f"one was kept for {silence.longest:.1f} s"
     trio.stop()
 
 
@@ -437,8 +437,8 @@ def test_mysql_client_at_the_node_port(environment):
     size = len(trio.log(3))
     begun = time.monotonic()
     command = ["mariadb", "--no-defaults", "--user=root", "--host=127.0.0.1", f"--port={trio.ports[3]}", "-e", "SELECT 1"]
-    client = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    assert client.returncode == 1 and time.monotonic() - begun < STRANGER_MAX, client
+    client = subprocess.run(command, capture_output=True, text=True, timeout=limit(20))
+    assert client.returncode == 1 and time.monotonic() - begun < limit(STRANGER_MAX), client
     trio.said_since(3, size, "refused: .*MySQL port")
     trio.check_serves()
     # As every driver reads it: an error instead of a greeting.
@@ -482,13 +482,13 @@ def test_node_at_the_management_socket(environment):
     secured = b"\x16\x03\x01\x00\x40" + b"\x01" * 64
     for data in (b"GET / HTTP/1.1\r\n\r\n", secured, hello((2, 0))):
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(STRANGER_MAX)
+            client.settimeout(limit(STRANGER_MAX))
             client.connect(path)
             client.sendall(data)
             try:
                 answer = client.recv(4096)
             except TimeoutError:
-                raise AssertionError(f"no answer within {STRANGER_MAX} s to {data[:20]}") from None
+                raise AssertionError(f"no answer within {limit(STRANGER_MAX)} s to {data[:20]}") from None
             assert answer.startswith(b'{"error":') and b"JSON" in answer, answer
     assert trio.environment.run("mgm", "--dir", trio.dir(3), "-e", "SHOW").stdout.count("started") == 3
     trio.check_serves()
@@ -502,8 +502,8 @@ def test_hello_of_the_same_boot(environment):
     trio.up()
     again = hello((2, 0), **real, boot=trio.boot(2))
     size = len(trio.log(2))
-    with socket.create_connection(("127.0.0.1", trio.ports[3]), 5) as plain, trio.as_node(2).wrap_socket(plain) as stream:
-        stream.settimeout(5)
+    with socket.create_connection(("127.0.0.1", trio.ports[3]), limit(5)) as plain, trio.as_node(2).wrap_socket(plain) as stream:
+        stream.settimeout(limit(5))
         stream.sendall(again)
         answer = stream.recv(4096)
     assert answer[14] == 1, f"it cannot be told from node 2: {answer}"

@@ -13,12 +13,15 @@ def totals(output):
 
 
 def test_drivers(environment):
-    """tests/clients/run.sh: command line, PyMySQL, Connector/Python, Go, Connector/J; over TCP with TLS and the socket."""
+    """tests/clients/run.sh over TCP with TLS and the socket: the command line; in the long tier also PyMySQL, Connector/Python, Go and
+    Connector/J, which come from their registries."""
     cluster = environment.cluster()
     first, second = cluster.sql_nodes()
     script = os.path.join(environment.root, "tests", "clients", "run.sh")
     variables = dict(os.environ, SKARV_TEST_PEER=f"127.0.0.1:{second['port']}")
-    variables.setdefault("SKARV_TEST_COUNT", "100000" if environment.full else "10000")
+    variables.setdefault("SKARV_TEST_COUNT", "100000" if environment.long else "10000")
+    if not environment.long:
+        variables.setdefault("SKARV_TEST_ONLY", "cli")
     result = subprocess.run([script, "127.0.0.1", str(first["port"]), first["socket"]], env=variables,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=3000)
@@ -37,7 +40,7 @@ def test_freshness(environment):
     settings = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-mod=readonly -buildvcs=false")
     subprocess.run(["go", "build", "-o", program, "./freshness"], check=True, env=settings, timeout=600,
                    cwd=os.path.join(environment.root, "tests", "clients", "go"))
-    count, seconds = (100_000, 30) if environment.full else (10_000, 5)
+    count, seconds = (100_000, 30) if environment.long else (10_000, 5)
     for form in ([], ["--interpolated"]):
         result = subprocess.run([program, "all", "--tls", "off", "--count", str(count), "--seconds", str(seconds), *form,
                                  *cluster.sockets()],

@@ -13,13 +13,42 @@ import time
 
 # Generous: a slow answer on a busy machine is no failure, a missing one is.
 COMMAND_TIMEOUT = 180
+# The limit of a wait that only ends a hang, in seconds: ten times what a healthy cluster needs on an idle machine.
+HANG = 120
+# Where figures of the long tier are appended, one a line: name, value, unit, bar, verdict, separated by tabs.
+FIGURES = "SKARV_TEST_FIGURES"
+
+# True in the long tier, which has the machine to itself: its limits are bars. Set by run.py before a test begins.
+is_long = False
+
+
+def limit(seconds):
+    """The limit of a wait whose length is a promise. The long tier holds the cluster to it. The default tier, whose machine may be busy
+    with other work, waits ten times as long, so that only a hang fails."""
+    return seconds if is_long else 10 * seconds
+
+
+def bar_text(unit, most, least):
+    return " and ".join(f"{sign} {bar:g} {unit}" for sign, bar in (("at most", most), ("at least", least)) if bar is not None)
+
+
+def keep_figure(name, value, unit, most=None, least=None):
+    """Prints a figure and its bar, and appends them to the table of the run, if there is one. Returns whether the bar is met."""
+    is_met = (most is None or value <= most) and (least is None or least <= value)
+    verdict, bar = "ok" if is_met else "FAILED", bar_text(unit, most, least)
+    print(f"       {name}: {value:.4g} {unit}, bar {bar}: {verdict}", flush=True)
+    if FIGURES in os.environ:
+        with open(os.environ[FIGURES], "a") as file:
+            file.write(f"{name}\t{value:.4g} {unit}\t{bar}\t{verdict}\n")
+    return is_met
 
 
 class Environment:
     """The place of one test. Everything started through it ends with it."""
 
-    def __init__(self, root, binary, full, keep):
-        self.root, self.binary, self.full, self.keep = root, binary, full, keep
+    def __init__(self, root, binary, long, keep):
+        self.root, self.binary, self.long, self.keep = root, binary, long, keep
+        self.missed = []
         # Short, because the path of a unix socket has 107 bytes.
         self.dir = tempfile.mkdtemp(prefix="skarv-")
         self.clusters = []
@@ -27,6 +56,13 @@ class Environment:
 
     def path(self, *names):
         return os.path.join(self.dir, *names)
+
+    def figure(self, name, value, unit, most=None, least=None):
+        """A value that a clock has measured, and its bar. The default tier prints it; the long tier also judges it, when the test ends."""
+        if not self.long:
+            print(f"       {name}: {value:.4g} {unit} (the long tier asks for {bar_text(unit, most, least)})", flush=True)
+        elif not keep_figure(name, value, unit, most, least):
+            self.missed.append(f"{name}: {value:.4g} {unit}, bar {bar_text(unit, most, least)}")
 
     def run(self, *arguments, input=None, timeout=COMMAND_TIMEOUT):
         """Runs skarv; the result has returncode, stdout and stderr."""
@@ -184,8 +220,9 @@ def is_ending(pid):
         return False
 
 
-def wait_for(what, condition, seconds=30):
-    """Waits until a condition holds; says what did not happen."""
+def wait_for(what, condition, seconds=None):
+    """Waits until a condition holds; as `limit` of so many seconds, if its time is a promise. The error names what did not happen."""
+    seconds = HANG if seconds is None else limit(seconds)
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -222,6 +259,12 @@ def free_ports(count):
     raise AssertionError("no free ports")
 
 
+def patient():
+    """What a configuration of the default tier adds: a node is declared dead after two seconds of silence. With the program's own
+    default, 400 ms, which the long tier keeps, a machine that is busy with other work lets live nodes be excluded."""
+    return {} if is_long else {"heartbeat_ms": 500}
+
+
 class ByHand:
     """Two data nodes and a voter, each started by hand from one configuration file, in a directory of its own."""
 
@@ -234,7 +277,7 @@ class ByHand:
                           "mysql": f"127.0.0.1:{first + id + 1}", "socket": "mysql.sock"})
         self.config = environment.path("cluster.config")
         with open(self.config, "w") as file:
-            json.dump({"cluster_id": "00000000000000aa", "replicas": 2, "memory": "64M", **config, "nodes": nodes}, file)
+            json.dump({"cluster_id": "00000000000000aa", "replicas": 2, "memory": "64M", **patient(), **config, "nodes": nodes}, file)
         self.processes = {id: self.start(id) for id in (1, 2, 3)}
         for id in self.processes:
             self.wait_ready(id)
@@ -252,7 +295,7 @@ class ByHand:
             said.append(line)
             if "is ready" in line:
                 return
-        raise AssertionError(f"node {id} ended: {process.wait(10)}: {said}")
+        raise AssertionError(f"node {id} ended: {process.wait(HANG)}: {said}")
 
     def kill(self, id):
         self.processes[id].kill()
@@ -264,7 +307,7 @@ class ByHand:
 
     def sql(self, id, statement):
         client = ["mariadb", "--no-defaults", "--user=root", f"--socket={os.path.join(self.dir(id), 'mysql.sock')}", "-NB"]
-        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=COMMAND_TIMEOUT, check=True).stdout
 
     def check_equal(self, table):
         described = self.environment.run("desc", "--dir", self.dir(3), table)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cluster import wait_for
+from cluster import limit, wait_for
 from isolation_client import Session
 from rejoin import Load
 from takeover import ROWS_PER_SESSION, SESSIONS
@@ -73,8 +73,10 @@ class Cluster:
             if id > 1:
                 node.update({"roles": ["voter", "data", "sql"], "workers": 2, "socket": "mysql.sock"})
             nodes.append(node)
+        # A second of silence in the default tier, as in a box: the machine may be busy with other work. Else the default of the program.
+        heartbeat = {} if environment.long else {"heartbeat_ms": 250}
         with open(self.config, "w") as file:
-            json.dump({"cluster_id": "00000000000000ab", "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+            json.dump({"cluster_id": "00000000000000ab", "replicas": 2, "memory": "64M", **heartbeat, "nodes": nodes}, file)
         self.logs = {id: open(os.path.join(self.dir, f"n{id}.out"), "a") for id in (1, 2, 3)}
         self.processes = {}
         for id in (1, 2, 3):
@@ -192,7 +194,7 @@ def cut_and_heal(load, network, ways):
     counts = [worker.count for worker in load.workers]
 
     def is_well():
-        assert time.monotonic() < healed_at + HEALED_MAX, [
+        assert time.monotonic() < healed_at + limit(HEALED_MAX), [
             (worker.name, worker.asked, worker in load.away) for worker, count in zip(load.workers, counts) if worker.count == count]
         return not load.away and all(worker.count > count for worker, count in zip(load.workers, counts))
 
@@ -232,12 +234,16 @@ def test_cables(environment):
         cluster.sql(2, f"INSERT INTO d.t VALUES {values}")
         load = Load(cluster)
         results = []
-        for a, b in ((2, 3), (1, 2), (1, 3)):
-            for ways in ([(a, b), (b, a)], [(a, b)], [(b, a)]):
+        # The default tier cuts the cable between the data nodes, and one way of another one.
+        cables = ((2, 3), (1, 2), (1, 3)) if environment.long else ((2, 3), (1, 2))
+        for a, b in cables:
+            every_way = [[(a, b), (b, a)], [(a, b)], [(b, a)]]
+            for ways in every_way if environment.long else every_way[a % 2:a % 2 + 1]:
                 goes_on, well_after = cut_and_heal(load, network, ways)
                 results.append((goes_on, well_after))
                 shown = " and ".join(f"{sender} to {receiver}" for sender, receiver in ways)
                 print(f"       cut {shown} for {CUT_FOR:.0f} s: longest wait on the side that goes on {1000 * goes_on:.0f} ms, "
                       f"all is well {well_after:.1f} s after it is mended", flush=True)
         load.close()
-    assert max(goes_on for goes_on, _ in results) <= GOES_ON_MAX, results
+    environment.figure("longest wait on the side that goes on after a cut", max(goes_on for goes_on, _ in results), "s", most=GOES_ON_MAX)
+    environment.figure("all is well after a cut is mended", max(well_after for _, well_after in results), "s", most=HEALED_MAX)

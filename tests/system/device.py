@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from cluster import wait_for
+from cluster import limit, wait_for
 from full import LOG_FILES, log_of, small_device, value
 from isolation_client import Session
 from power import Writer, kill_all, rows_of
@@ -181,7 +181,7 @@ def test_last(environment):
     said = [line for line in log_of(cluster, 2).splitlines() if "cannot write its rows" in line]
     assert len(said) == 1 and "node2.rows/part-0" in said[0] and "Input/output error" in said[0], said
     for writer in writers:
-        writer.join(30)
+        writer.join(limit(30))
         assert not writer.is_alive()
     session = Session(cluster.sockets()[0], "reader")
     for statement in ("INSERT INTO d.a VALUES (-1, 0)", "UPDATE d.a SET n = n + 1", "DELETE FROM d.b"):
@@ -268,7 +268,7 @@ def test_hangs(environment):
     wait_for("writes go on", lambda: len(done) > count + 100)
     goes_on.set()
     for writer in writers:
-        writer.join(30)
+        writer.join(limit(30))
     assert not failed, failed
     assert cluster.mgm("START BACKUP").returncode == 0
     cluster.desc("d.t")
@@ -330,7 +330,7 @@ def test_backup_hangs(environment):
         ends = "backup 3 failed: the disk of this node is short of room"
         began = time.monotonic()
         while ends not in log_of(cluster, 2):
-            assert time.monotonic() - began < 90, "it keeps what the device has no room for"
+            assert time.monotonic() - began < limit(90), "it keeps what the device has no room for"
             for _ in range(10):
                 # Each node copies one worker's shards.
                 answer = session.execute(f"UPDATE d.t SET v = '{value(written)}' WHERE id = {(written + refused) % 20}")

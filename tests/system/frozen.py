@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+from cluster import limit
 from isolation_client import Session
 from rejoin import Load
 from takeover import CUT_OFF, ROWS_PER_SESSION, SESSIONS
@@ -71,11 +72,11 @@ class Probes:
         write was acknowledged."""
         seen = {"new": 0, "refused": 0}
         open_ones = list(self.readers)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + limit(10)
         while open_ones:
             assert time.monotonic() < deadline, f"{len(open_ones)} connections to an excluded node are still served: {seen}"
             for probe in list(open_ones):
-                answer = probe.answer(10)
+                answer = probe.answer(limit(10))
                 assert answer is not None, f"{probe.name}: no answer"
                 if answer.error == 2013:
                     open_ones.remove(probe)
@@ -90,7 +91,7 @@ class Probes:
                     self.ask(probe)
                 except OSError:
                     open_ones.remove(probe)
-        answer = self.writer.answer(10)
+        answer = self.writer.answer(limit(10))
         assert answer is not None and answer.error in (None, 2013, CUT_OFF, 50807), f"{answer}"
         return answer.error
 
@@ -131,7 +132,7 @@ def freeze(load, victim, seconds):
 
 def test_nodes(environment):
     """The sequencer, the other data node and the voter that leads are frozen for five seconds under load."""
-    durations = [5, 20, 5, 5, 5] if environment.full else [3]
+    durations = [5, 20, 5, 5, 5] if environment.long else [3]
     waits = {}
     for number, seconds in enumerate(durations):
         cluster = make(environment, f"data-{number}")
@@ -146,7 +147,7 @@ def test_nodes(environment):
     for name, seconds in waits.items():
         print(f"       {name} frozen for {', '.join(map(str, durations))} s: longest wait of a client of a living node: median "
               f"{1000 * statistics.median(seconds):.0f} ms, worst {1000 * max(seconds):.0f} ms", flush=True)
-        assert max(seconds) <= WAIT_MAX, (name, seconds)
+        environment.figure(f"longest wait while the {name} is frozen", max(seconds), "s", most=WAIT_MAX)
 
 
 def thread_of(pid, name):
@@ -172,7 +173,7 @@ def test_one_worker(environment):
         # Sessions that wait for it get an error when it is excluded, not before.
         load.felt_at = load.died_at + HUNG_WAIT_MAX
         load.wait_back(victim)
-        assert hang.wait(10) == 0
+        assert hang.wait(limit(10)) == 0
         longest.append(max(worker.longest for worker in load.workers if worker.node != victim))
         # Whoever leads the control plane says so.
         said = "".join(open(os.path.join(cluster.dir, f"node{node}.log")).read() for node in (1, 2, 3))
@@ -181,7 +182,7 @@ def test_one_worker(environment):
         run_for(load, 2)
     load.close()
     print(f"       a worker hangs: longest wait of a client of a living node: {', '.join(f'{1000 * wait:.0f}' for wait in longest)} ms")
-    assert max(longest) <= HUNG_WAIT_MAX, longest
+    environment.figure("longest wait while a worker hangs", max(longest), "s", most=HUNG_WAIT_MAX)
 
 
 def waits(pid):
@@ -233,7 +234,7 @@ def best_second(load, victim, seconds):
 def test_slow(environment):
     """A node that gets little time is waited for, then excluded; the others go on as before, and it comes back when it is well."""
     rates = []
-    for victim in (3, 2) if environment.full else (3,):
+    for victim in (3, 2) if environment.long else (3,):
         cluster = make(environment, f"slow-{victim}")
         load = Load(cluster)
         run_for(load, 0.5)
@@ -248,7 +249,7 @@ def test_slow(environment):
             load.wait_back(victim)
         finally:
             throttle.ends.set()
-            throttle.join(10)
+            throttle.join(limit(10))
         took = time.monotonic() - load.died_at
         said = "".join(open(os.path.join(cluster.dir, f"node{node}.log")).read() for node in (1, 2, 3))
         assert f"node {victim} is excluded: it is slow" in said, said[-2000:]
@@ -260,7 +261,9 @@ def test_slow(environment):
         rates.append((quick, slow, again))
         print(f"       node {victim} gets {100 * RUNS / (STOPPED + RUNS):.1f} % of its time: others do {quick:.0f} a second before, "
               f"{slow:.0f} while they wait for it, {again:.0f} after; it was back after {took:.1f} s")
-    assert all(slow < quick / 4 and again > quick / 2 for quick, slow, again in rates), rates
+    for quick, slow, again in rates:
+        environment.figure("rate beside a slow node, of that before", slow / quick, "times", most=0.25)
+        environment.figure("rate when the slow node is excluded, of that before", again / quick, "times", least=0.5)
 
 
 def test_busy(environment):
@@ -279,7 +282,7 @@ def test_busy(environment):
         for session in sessions:
             selector.register(session, selectors.EVENT_READ)
             ask(session)
-        until = time.monotonic() + (60 if environment.full else 10)
+        until = time.monotonic() + (60 if environment.long else 10)
         while time.monotonic() < until:
             for key, _ in selector.select(0.1):
                 answer = key.fileobj.on_readable()

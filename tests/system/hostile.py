@@ -5,6 +5,7 @@ import random
 import socket
 import subprocess
 
+from cluster import limit
 from isolation_client import Session
 
 CONNECTIONS = 300
@@ -117,7 +118,7 @@ def test_long_rows(environment):
     def run(node, statements):
         command = ["mariadb", "--no-defaults", "--user=root", f"--socket={cluster.node(node)['socket']}", "--batch",
                    "--skip-column-names", "--max-allowed-packet=1G"]
-        return subprocess.run(command, input=statements, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, input=statements, capture_output=True, text=True, timeout=limit(120))
 
     def sql(node, statements):
         result = run(node, statements)

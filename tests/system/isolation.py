@@ -51,6 +51,9 @@ def test_anomalies(environment):
         Placement("index, one shard", 1, one, (2, 2, 2), "indexed"),
         Placement("index, two nodes", 2, two, (2, 3, 2), "indexed"),
     ]
+    if not environment.long:
+        # Each kind of table, and rows of one node and of both.
+        placements = [placements[0], placements[-1]]
     print(f"       keys of node 2: {here}, of node 3: {there}", flush=True)
     failures = []
     outcomes = {}
@@ -106,7 +109,7 @@ def test_random_serializable(environment):
     admin.query("CREATE DATABASE indexed")
     admin.query("CREATE TABLE indexed.t (id INT NOT NULL PRIMARY KEY, value INT NOT NULL, KEY by_value (value))")
     generator = random.Random(SEED)
-    count = 1000 if environment.full else 60
+    count = 1000 if environment.long else 60
     failures = []
     for turn in range(count):
         shards = generator.choice([1, 2, 2])
@@ -128,7 +131,7 @@ def test_deadlocks(environment):
     here, beside, there = nodes[2][0], nodes[2][1], nodes[3][0]
     placements = [("one shard", here), ("two shards of a node", [here[0], beside[0], here[1]]),
                   ("two shards of two nodes", [here[0], there[0], here[1]])]
-    rounds = 25 if environment.full else 7
+    rounds = 25 if environment.long else 3
     for count in (2, 3):
         for nodes in ((2, 2, 2), (2, 3, 2)):
             for name, rows in placements:
@@ -141,8 +144,8 @@ def test_deadlocks(environment):
                 what = f"{count} sessions of {where}, rows of {name}"
                 print(f"       deadlock of {what}: 1213 after {1000 * middle:.1f} ms (worst {1000 * max(seconds):.1f})",
                       flush=True)
-                assert middle <= DEADLOCK_S_MAX, f"{what}: {seconds}"
-                assert max(seconds) <= DEADLOCK_S_WORST, f"{what}: {seconds}"
+                environment.figure(f"median until 1213: {what}", middle, "s", most=DEADLOCK_S_MAX)
+                environment.figure(f"longest until 1213: {what}", max(seconds), "s", most=DEADLOCK_S_WORST)
 
 
 def deadlock(admin, sessions, rows, turn):
@@ -191,7 +194,7 @@ def deadlock(admin, sessions, rows, turn):
 
 def test_bank(environment):
     """Transfers by 32 sessions over both nodes at each level: SELECT SUM(balance) by others never differs."""
-    seconds = 60 if environment.full else 5
+    seconds = 60 if environment.long else 2
     cluster, admin = cluster_with(environment)
     for level in LEVELS:
         bank_level(cluster, admin, level, seconds)

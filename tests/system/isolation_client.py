@@ -15,7 +15,7 @@ CAPABILITIES = 0x0000_0200 | 0x0000_2000 | 0x0000_8000 | 0x0008_0000 | 0x0100_00
 UTF8MB4 = 45
 PACKET_SIZE_MAX = 1 << 24
 # Far above the time that a healthy server needs on a busy machine, far below the patience of a person.
-ANSWER_TIMEOUT = 20
+ANSWER_TIMEOUT = 60
 
 
 class Answer:

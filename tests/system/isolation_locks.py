@@ -5,7 +5,7 @@ killed; the locking reads of statements that keep what they read.
 import statistics
 import time
 
-from cluster import wait_for
+from cluster import limit, wait_for
 from isolation import cluster_with
 from isolation_client import ANSWER_TIMEOUT, drive
 from isolation_script import BLOCKS_S, LEVELS, connect, keys_by_node
@@ -51,7 +51,7 @@ def test_lock_wait_timeout(environment):
             waiter.query(f"UPDATE t SET value = 2 WHERE id = {here[1]}")
             # The rows before the one that cannot be had are undone, those of earlier statements are not.
             answer, seconds = timed(waiter, f"UPDATE t SET value = 3 WHERE id IN ({here[2]}, {there[2]}, {wanted})")
-            assert answer.error == 1205 and 0.9 < seconds < 5, f"{answer} after {seconds} s"
+            assert answer.error == 1205 and 0.9 < seconds < limit(5), f"{answer} after {seconds} s"
             rows = waiter.query("SELECT id, value FROM t "
                                 f"WHERE id IN ({here[1]}, {here[2]}, {there[2]}, {wanted}) AND value > 0")
             assert rows == [[str(here[1]), "2"]], rows
@@ -101,7 +101,7 @@ def test_nowait_skip_locked(environment):
             other.query(f"UPDATE t SET value = value + 1 WHERE id = {there[5]}")
             for key in taken:
                 answer, seconds = timed(other, f"SELECT * FROM t WHERE id = {key} FOR {wanted} NOWAIT")
-                assert answer.error == 3572 and seconds < 2, f"{answer} after {seconds} s"
+                assert answer.error == 3572 and seconds < limit(2), f"{answer} after {seconds} s"
             free = [key for key in everything if key not in taken]
             rows = other.query(f"SELECT id FROM t FOR {wanted} SKIP LOCKED")
             assert sorted(int(id) for [id] in rows) == free, f"{rows}, not {free}"
@@ -153,7 +153,7 @@ def share_jobs(cluster, admin):
 def test_hot_row(environment):
     """32 sessions of both nodes increment one row: its value is the number of acknowledged increments."""
     cluster, admin, here, there = cluster_with_rows(environment)
-    seconds = 60 if environment.full else 5
+    seconds = 60 if environment.long else 5
     for key, where in ((here[0], "primary on node 2"), (there[0], "primary on node 3")):
         acknowledged = 0
         sessions = [connect(cluster, 2 + number % 2, f"session {number}") for number in range(32)]
@@ -229,10 +229,11 @@ def test_savepoints(environment):
     print("       savepoints: as documented", flush=True)
 
 
-def freed(what, seconds):
+def freed(environment, what, seconds):
     middle = statistics.median(seconds)
     print(f"       {what} frees locks after {1000 * middle:.1f} ms (worst {1000 * max(seconds):.1f})", flush=True)
-    assert middle <= FREED_S_MAX and max(seconds) <= FREED_S_WORST, f"{what}: {seconds}"
+    environment.figure(f"median until {what} has freed its locks", middle, "s", most=FREED_S_MAX)
+    environment.figure(f"longest until {what} has freed its locks", max(seconds), "s", most=FREED_S_WORST)
 
 
 def waits(session, statement):
@@ -254,7 +255,7 @@ def test_disconnect(environment):
     cluster, admin, here, there = cluster_with_rows(environment)
     for polite in (False, True):
         seconds = []
-        for turn in range(20 if environment.full else 6):
+        for turn in range(20 if environment.long else 3):
             key = (here, there)[turn % 2][0]
             holder = connect(cluster, 2 + turn // 2 % 2, "holder")
             waiter = connect(cluster, 3 - turn // 2 % 2, "waiter")
@@ -267,7 +268,7 @@ def test_disconnect(environment):
             holder.close()
             seconds.append(goes_on(waiter, since))
             waiter.close()
-        freed(f"a connection closed {'by COM_QUIT' if polite else 'without a word'}", seconds)
+        freed(environment, f"a connection closed {'by COM_QUIT' if polite else 'without a word'}", seconds)
     # All that holders did is undone.
     assert {int(value) % 10 for [value] in admin.query("SELECT value FROM t")} == {0}
 
@@ -276,7 +277,7 @@ def test_kill(environment):
     """KILL CONNECTION rolls back and frees; KILL QUERY ends the statement, and frees when it is its own transaction."""
     cluster, admin, here, there = cluster_with_rows(environment)
     killers = {node: connect(cluster, node, f"killer on node {node}") for node in (2, 3)}
-    rounds = 20 if environment.full else 6
+    rounds = 20 if environment.long else 3
     by_connection, by_query, to_victim = [], [], []
     for turn in range(rounds):
         key = (here, there)[turn % 2][0]
@@ -296,7 +297,7 @@ def test_kill(environment):
         assert answer is None or answer.error in (2013, 1053, 1317, 4031), f"a killed connection answers: {answer}"
         holder.close()
         waiter.close()
-    freed("KILL CONNECTION", by_connection)
+    freed(environment, "KILL CONNECTION", by_connection)
     assert {int(value) % 10 for [value] in admin.query("SELECT value FROM t")} == {0}
     for turn in range(rounds):
         # The victim has the first row and waits for the second; the waiter for the first continues.
@@ -333,7 +334,7 @@ def test_kill(environment):
         holder.query("ROLLBACK")
         for session in (holder, victim, waiter):
             session.close()
-    freed("KILL QUERY of an autocommit statement", by_query)
+    freed(environment, "KILL QUERY of an autocommit statement", by_query)
     print(f"       KILL QUERY answers its victim after {1000 * statistics.median(to_victim):.1f} ms", flush=True)
     values = [int(value) for [value] in admin.query("SELECT value FROM t")]
     assert {value % 10 for value in values} == {0}, values
@@ -405,7 +406,7 @@ def test_many_locks(environment):
     print(f"       {CITIES} S locks of both nodes are counted in {1000 * seconds:.0f} ms", flush=True)
     reader.query("COMMIT")
     expect_locks_gone("the statement", watcher)
-    if not environment.full:
+    if not environment.long:
         return
     # Of more than 100,000 locks of a node the rest is counted, and said to be missing.
     while int(admin.query("SELECT COUNT(*) FROM city")[0][0]) < 260_000:
@@ -513,7 +514,7 @@ def watch_s_locks_grow(what, watchers):
     """While a statement sleeps over each row: its S locks grow, whichever node looks, and who writes a row that has been
     read waits in vain; nobody else waits for the sleeper."""
     counts = []
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + limit(15)
     while (len(set(counts)) < 5 or counts[-1] == 0) and time.monotonic() < deadline:
         time.sleep(0.2)
         counts.append(s_locks(watchers[len(counts) % 2]))
@@ -523,9 +524,9 @@ def watch_s_locks_grow(what, watchers):
     for watcher in watchers:
         # Rows are read in the order of the primary key.
         answer, seconds = update_city(watcher, 1)
-        assert answer.error == 1205 and 1.9 < seconds < 6, f"{what}: {answer} after {seconds} s"
+        assert answer.error == 1205 and 1.9 < seconds < limit(6), f"{what}: {answer} after {seconds} s"
         answer, seconds = update_city(watcher, CITIES)
-        assert answer.changed == 1 and seconds < 1.5, f"{what}: a row not read yet: {answer} after {seconds} s"
+        assert answer.changed == 1 and seconds < limit(1.5), f"{what}: a row not read yet: {answer} after {seconds} s"
         assert watcher.query("SHOW TABLES LIKE 'copy'") == [], f"{what}: the table is seen before it has its rows"
 
 
@@ -535,7 +536,7 @@ def watch_no_s_locks(what, reader, watchers):
         time.sleep(0.2)
         assert no_s_locks(watchers[turn % 2]), f"{what}: S locks"
         answer, seconds = update_city(watchers[turn % 2], 1 + turn * 500)
-        assert answer.changed == 1 and seconds < 1.5, f"{what}: {answer} after {seconds} s"
+        assert answer.changed == 1 and seconds < limit(1.5), f"{what}: {answer} after {seconds} s"
     assert reader.is_waiting(0), f"{what} has ended: {reader.answer(1)}"
     print(f"       {what}: no S lock, no wait", flush=True)
 
@@ -579,7 +580,7 @@ def test_kill_sleep(environment):
     """KILL QUERY ends SLEEP() at once, not when it looks around next."""
     cluster, _ = cluster_with(environment)
     seconds = []
-    for turn in range(20 if environment.full else 8):
+    for turn in range(20 if environment.long else 8):
         node = 2 + turn % 2
         victim, killer = connect(cluster, node, "victim"), connect(cluster, node, "killer")
         [[id]] = victim.query("SELECT CONNECTION_ID()")
@@ -591,7 +592,7 @@ def test_kill_sleep(environment):
         killer.close()
     middle = statistics.median(seconds)
     print(f"       KILL QUERY ends SLEEP(30) after {1000 * middle:.1f} ms (worst {1000 * max(seconds):.1f})", flush=True)
-    assert middle <= FREED_S_MAX / 2, seconds
+    environment.figure("median until KILL QUERY has ended SLEEP(30)", middle, "s", most=FREED_S_MAX / 2)
 
 
 def test_city_create_select(environment):
@@ -610,14 +611,15 @@ def test_city_create_select(environment):
             watch_no_s_locks(what, reader, watchers)
         else:
             watch_s_locks_grow(what, watchers)
-        if environment.full:
+        if environment.long:
             answer = reader.answer(300)
             assert answer is not None and answer.changed == CITIES, f"{what}: {answer}"
             for watcher in watchers:
                 assert watcher.query("SELECT COUNT(*) FROM copy") == [[str(CITIES)]]
             admin.query("DROP TABLE copy")
-        else:
-            killed.append(kill_query(watchers[0], id, reader))
+            reader.send(statement)
+            assert reader.is_waiting(0.3), f"{what} has ended: {reader.answer(1)}"
+        killed.append(kill_query(watchers[0], id, reader))
         for watcher in watchers:
             assert watcher.query("SHOW TABLES LIKE 'copy'") == [], f"{what}: a killed one leaves its table"
             expect_locks_gone(f"a killed {what}", watcher)
@@ -629,8 +631,7 @@ def test_city_create_select(environment):
             expect_locks_gone("the statement", watcher)
         reader.query("DROP TABLE copy")
         reader.close()
-    if killed:
-        freed("KILL QUERY of a CREATE TABLE ... SELECT that sleeps", killed)
+    freed(environment, "KILL QUERY of a CREATE TABLE ... SELECT that sleeps", killed)
 
 
 def test_create_select_fails(environment):
@@ -707,10 +708,10 @@ def test_city_set_variable(environment):
         print(f"       {what}: {count} S locks, an UPDATE: {answer}", flush=True)
         if level is READ_COMMITTED:
             assert count == 0, f"{what}: {count} S locks"
-            assert answer.changed == 1 and seconds < 1.5, f"{what}: {answer} after {seconds} s"
+            assert answer.changed == 1 and seconds < limit(1.5), f"{what}: {answer} after {seconds} s"
         else:
             assert count == CITIES, f"{what}: {count} S locks"
-            assert answer.error == 1205 and 1.9 < seconds < 6, f"{what}: {answer} after {seconds} s"
+            assert answer.error == 1205 and 1.9 < seconds < limit(6), f"{what}: {answer} after {seconds} s"
         reader.query("COMMIT")
         expect_locks_gone(what, watchers[1])
         # At SERIALIZABLE every SELECT in a transaction locks.
@@ -732,4 +733,4 @@ def test_city_set_variable(environment):
         for watcher in watchers:
             expect_locks_gone(f"a killed {what}", watcher)
         reader.close()
-    freed("KILL QUERY of a SET @v = (SELECT ...) that sleeps", killed)
+    freed(environment, "KILL QUERY of a SET @v = (SELECT ...) that sleeps", killed)

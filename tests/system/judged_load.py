@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 
 from clients import totals
+from cluster import limit
 
 # Above the -patience of the program, which tells more of what hangs.
 ANSWER_TIMEOUT = 120
@@ -26,7 +27,7 @@ def judged(environment, cluster, mode, tables, seconds, *flags):
     binary = os.path.join(program(environment.root).name, "load")
     command = [binary, mode, "--tls", "off", "--keep", *map(str, flags), *cluster.sockets()]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, timeout=seconds + ANSWER_TIMEOUT)
+                            text=True, timeout=seconds + limit(ANSWER_TIMEOUT))
     passed, failed = totals(result.stdout)
     assert result.returncode == 0 and failed == 0 and passed > 0, result.stdout[-6000:]
     figures = [line for line in result.stdout.splitlines() if line.startswith("       ")]
@@ -41,24 +42,24 @@ def judged(environment, cluster, mode, tables, seconds, *flags):
 def test_hot_row(environment):
     """32 sessions of both nodes increment one row, in autocommit and after FOR UPDATE: every increment counts once."""
     cluster = environment.cluster()
-    seconds = 30 if environment.full else 3
+    seconds = 30 if environment.long else 3
     judged(environment, cluster, "hotrow", ["hot"], 2 * seconds, "--seconds", seconds)
 
 
 def test_bank(environment):
     """Transfers by 32 sessions at each level: the sum never differs, every acknowledged transfer is there once."""
     # Nothing is deleted, and a minute of each level leaves several million transfers.
-    cluster = environment.cluster("data", "--memory", "2G" if environment.full else "256M")
-    seconds = 60 if environment.full else 3
+    cluster = environment.cluster("data", "--memory", "2G" if environment.long else "256M")
+    seconds = 60 if environment.long else 3
     judged(environment, cluster, "bank", ["account", "transfer"], 5 * seconds, "--seconds", seconds)
 
 
 def test_big_transactions(environment):
     """INSERT, UPDATE, ROLLBACK and DELETE of many rows in one transaction, beside 16 sessions on another table."""
-    rows, row_bytes, quiet, memory = (1_000_000, 200, 10, "2G") if environment.full else (20_000, 40, 1, "256M")
+    rows, row_bytes, quiet, memory = (1_000_000, 200, 10, "2G") if environment.long else (20_000, 40, 1, "256M")
     cluster = environment.cluster("data", "--memory", memory)
     pids = ",".join(str(node["pid"]) for node in cluster.sql_nodes())
-    judged(environment, cluster, "big", ["big", "other"], 1200 if environment.full else 60, "--sessions", 16,
+    judged(environment, cluster, "big", ["big", "other"], 1200 if environment.long else 60, "--sessions", 16,
            "--rows", rows, "--row-bytes", row_bytes, "--quiet", f"{quiet}s", "--pids", pids)
 
 
@@ -96,12 +97,12 @@ def test_long_rows_by_keys(environment):
 def test_locks_freed(environment):
     """Cut, closed and killed sessions: who waits for their locks has them within 100 ms, on both nodes."""
     cluster = environment.cluster()
-    rounds = 50 if environment.full else 8
+    rounds = 50 if environment.long else 8
     judged(environment, cluster, "killfree", ["held"], 6 * rounds, "--rounds", rounds)
 
 
 def test_auto_increment(environment):
     """32 sessions of both nodes insert: values unique and rising in each session, LAST_INSERT_ID() as the rows have it."""
     cluster = environment.cluster()
-    seconds = 10 if environment.full else 3
+    seconds = 10 if environment.long else 3
     judged(environment, cluster, "sequence", ["ticket"], 2 * seconds, "--seconds", seconds)

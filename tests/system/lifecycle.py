@@ -10,7 +10,7 @@ import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from cluster import ByHand, Cluster, arguments_of, free_ports, is_ours, wait_for
+from cluster import ByHand, Cluster, arguments_of, free_ports, is_ours, limit, wait_for
 from isolation_client import Session
 
 
@@ -78,7 +78,7 @@ def test_foreground(environment):
         assert [node["roles"] for node in status["nodes"]] == [["voter"], ["data", "sql"]], "one voter for two nodes"
         process.send_signal(sent)
         rest = process.stdout.read()
-        assert process.wait(60) == 0, rest
+        assert process.wait(limit(60)) == 0, rest
         assert "the cluster is stopped" in rest, rest
         assert not any(is_ours(node["pid"], dir) for node in status["nodes"])
 
@@ -322,4 +322,4 @@ def test_server_by_hand(environment):
     for process in nodes.processes.values():
         process.send_signal(signal.SIGTERM)
     for process in nodes.processes.values():
-        assert process.wait(60) == 0
+        assert process.wait(limit(60)) == 0

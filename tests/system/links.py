@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 
-from cluster import free_ports, wait_for
+from cluster import free_ports, limit, patient, wait_for
 
 CLUSTER = "00000000000000ab"
 PROTOCOL_VERSION = 4
@@ -32,7 +32,7 @@ class Wire:
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self.target), 5)
+                far = socket.create_connection(("127.0.0.1", self.target), limit(5))
             except OSError:
                 # The node is not there yet.
                 near.close()
@@ -85,7 +85,7 @@ class Machines:
         nodes += [{"id": other, "roles": ["voter", "data", "sql"], "address": f"127.0.0.1:{ports[other]}",
                    "mysql": f"127.0.0.1:{self.mysql[other]}", "socket": "mysql.sock"} for other in (2, 3)]
         with open(self.config(id), "w") as file:
-            json.dump({"cluster_id": CLUSTER, "replicas": 2, "memory": "64M", "nodes": nodes}, file)
+            json.dump({"cluster_id": CLUSTER, "replicas": 2, "memory": "64M", **patient(), "nodes": nodes}, file)
 
     def make_keys(self, name="keys"):
         """The keys of a cluster, in a directory of their own."""
@@ -118,7 +118,7 @@ class Machines:
 
     def sql(self, id, statement):
         client = ["mariadb", "--no-defaults", "--user=root", f"--socket={self.dir(id)}/mysql.sock", "-NB"]
-        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(client, input=statement, capture_output=True, text=True, timeout=limit(60), check=True).stdout
 
     def log(self, id):
         path = f"{self.dir(id)}/node{id}.log"
@@ -131,7 +131,7 @@ class Machines:
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
         for process in self.processes.values():
-            process.wait(60)
+            process.wait(limit(60))
         self.processes = {}
 
 
@@ -169,8 +169,8 @@ def test_keys(environment):
     assert "neither encrypted" not in machines.log(2)
     # A whole connection of node 2 once more.
     for bytes in sent:
-        with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as again:
-            again.settimeout(10)
+        with socket.create_connection(("127.0.0.1", machines.ports[3]), limit(5)) as again:
+            again.settimeout(limit(10))
             try:
                 again.sendall(bytes[:100_000])
                 while again.recv(4096):
@@ -191,7 +191,7 @@ def test_strangers_without_keys(environment):
     # A pair that is another node's does not start.
     machines.give_keys(keys, 3, of=2)
     machines.start(3)
-    said = machines.processes[3].communicate(timeout=60)[0]
+    said = machines.processes[3].communicate(timeout=limit(60))[0]
     assert machines.processes[3].returncode == 1 and f"not one of node3.{CLUSTER}" in said, said
     machines.give_keys(keys, 3)
     machines.give_keys(others, 2)
@@ -245,9 +245,9 @@ def test_one_node_as_another(environment):
 
     def said_to(sender, of):
         context = tls_client(f"{keys}/node{of}-link-cert.pem", f"{keys}/node{of}-link-key.pem")
-        with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
+        with socket.create_connection(("127.0.0.1", machines.ports[3]), limit(5)) as plain:
             with context.wrap_socket(plain) as secured:
-                secured.settimeout(20)
+                secured.settimeout(limit(20))
                 secured.sendall(hello((sender, 0)))
                 return secured.recv(4096)
 
@@ -263,10 +263,10 @@ def test_one_node_as_another(environment):
         for name in ("one", "two"):
             chain.write(open(f"{made}-{name}.pem").read())
     context = tls_client(f"{made}.pem", f"{made}-one.key")
-    with socket.create_connection(("127.0.0.1", machines.ports[3]), 5) as plain:
+    with socket.create_connection(("127.0.0.1", machines.ports[3]), limit(5)) as plain:
         try:
             with context.wrap_socket(plain) as secured:
-                secured.settimeout(20)
+                secured.settimeout(limit(20))
                 assert secured.recv(4096) == b""
         except (ssl.SSLError, ConnectionError):
             pass
@@ -279,8 +279,8 @@ def test_box_has_keys(environment):
     assert os.path.exists(f"{cluster.dir}/link-ca-cert.pem")
     address = json.load(open(f"{cluster.dir}/config.json"))["nodes"][1]["address"]
     host, port = address.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), 5) as stranger:
-        stranger.settimeout(20)
+    with socket.create_connection((host, int(port)), limit(5)) as stranger:
+        stranger.settimeout(limit(20))
         stranger.sendall(b"\x16\x03\x01\x02\x00" + bytes(512))
         assert b"skarv-ln" not in stranger.recv(4096)
     wait_for("node 2 says who came", lambda: "TLS between the nodes fails" in open(f"{cluster.dir}/node2.log").read(), 20)

@@ -31,8 +31,8 @@ def figures(output):
 
 
 def matrix(environment, prepared):
-    size, threads_list, seconds = (100_000, (1, 16, 128), 10) if environment.full else (10_000, (1, 16), 2)
-    cluster = environment.cluster("data", "--memory", "1G" if environment.full else "256M")
+    size, threads_list, seconds = (100_000, (1, 16, 128), 10) if environment.long else (10_000, (1, 16), 2)
+    cluster = environment.cluster("data", "--memory", "1G" if environment.long else "256M")
     tables = [f"sbtest.sbtest{number}" for number in range(1, TABLES + 1)]
     cluster.sql(2, "CREATE DATABASE sbtest")
     sysbench(cluster, "oltp_read_write", "prepare", size, TABLES, seconds, True)

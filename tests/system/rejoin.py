@@ -10,7 +10,7 @@ import socket
 import statistics
 import time
 
-from cluster import ByHand, wait_for
+from cluster import ByHand, limit, wait_for
 from isolation_client import Session
 from takeover import ROWS_PER_SESSION, SESSIONS, Worker
 
@@ -62,7 +62,7 @@ class Load:
         goes_on = worker.on_answer(answer)
         if worker.rolled_back > refused:
             late = time.monotonic() - self.felt_at
-            assert late < DEATH_FELT_MAX, f"{session.name}: {answer} {late:.1f} s after a node died, none has since"
+            assert late < limit(DEATH_FELT_MAX), f"{session.name}: {answer} {late:.1f} s after a node died, none has since"
         if worker.session is not session:
             self.selector.unregister(session)
             self.selector.register(worker.session, selectors.EVENT_READ, worker)
@@ -86,7 +86,7 @@ class Load:
     def wait_back(self, victim):
         """Until the supervisor has said once more that the node is back; then its clients come back, too."""
         def is_back():
-            assert time.monotonic() < self.felt_at + BACK_MAX, f"node {victim} is not back"
+            assert time.monotonic() < self.felt_at + limit(BACK_MAX), f"node {victim} is not back"
             said = open(os.path.join(self.cluster.dir, "supervisor.log")).read().count(f"node {victim} is back")
             return said > self.returned.get(victim, 0)
 
@@ -102,7 +102,7 @@ class Load:
         """Lets all sessions end what they do, and compares what is there with what they know; then they go on."""
         for worker in self.workers:
             while worker.script or worker.session.statement is not None:
-                answer = worker.session.answer(10)
+                answer = worker.session.answer(limit(10))
                 assert answer is not None, f"{worker.session.name}: no answer: {worker.asked}"
                 assert worker.on_answer(answer), f"{worker.session.name}: {answer}"
                 if worker.script:
@@ -158,18 +158,18 @@ def in_turns(environment, count):
 
 def test_in_turns(environment):
     """Data nodes die in turns under load, each when the other is back: what was written meanwhile only that one holds."""
-    back, waits, count = in_turns(environment, 20 if environment.full else 4)
+    back, waits, count = in_turns(environment, 20 if environment.long else 2)
     print(f"       {len(back)} data nodes killed in turns, each when the other was back: back after {statistics.median(back):.1f} s "
           f"(worst {max(back):.1f}); longest wait of a client of the other {1000 * max(waits):.0f} ms (median "
           f"{1000 * statistics.median(waits):.0f}); {count} statements and transactions, nothing lost", flush=True)
-    assert max(waits) <= 1.0, waits
+    environment.figure("longest wait of a client while the other data node dies and is filled", max(waits), "s", most=1.0)
 
 
 def test_progress(environment):
     """How far a node is filled, as a table, on the node that fills it."""
     cluster = environment.cluster("data", "--memory", "256M")
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.filler (id INT PRIMARY KEY, c VARCHAR(200))")
-    rows = 400_000 if environment.full else 150_000
+    rows = 400_000 if environment.long else 150_000
     for first in range(0, rows, 2000):
         values = ", ".join(f"({id}, '{'x' * 200}')" for id in range(first, first + 2000))
         cluster.sql(2, f"INSERT INTO d.filler VALUES {values}")
@@ -179,7 +179,7 @@ def test_progress(environment):
     nothing = [None] * 5
     assert look() == {"1": ["started", *nothing], "2": ["started", *nothing], "3": ["started", *nothing]}
     os.kill(cluster.node(3)["pid"], signal.SIGKILL)
-    seen, deadline = [], time.monotonic() + BACK_MAX
+    seen, deadline = [], time.monotonic() + limit(BACK_MAX)
     while True:
         state, *filled = look()["3"]
         if filled != nothing:
@@ -265,7 +265,7 @@ def test_from_own_disk(environment):
 def ask(node, request):
     """One request at a node's management socket."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(10)
+        connection.settimeout(limit(10))
         connection.connect(node["management_socket"])
         connection.sendall(json.dumps(request).encode() + b"\n")
         return json.loads(connection.makefile().readline())

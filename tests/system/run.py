@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """System tests: real processes, real sockets, real clients.
 
-    run.py [--binary FILE] [--full] [--only PATTERN] [--jobs N] [--keep] [--list]
+    run.py [--binary FILE] [--long] [--only PATTERN] [--jobs N] [--keep] [--list]
 
 --binary  the program (default: target/release/skarv, below $CARGO_TARGET_DIR where that is set)
---full    the long form of the tests that have one: larger tables, more threads, more time
---only    tests whose name matches this shell pattern, such as 'lifecycle.*'
---jobs    so many tests at once (default 1); those that judge how fast something is, or load the machine, run alone behind the others
+--long    all tests, in the long form of those that have one: larger tables, more threads, more time; figures of the clock are judged,
+          for which the machine must do nothing else. Without it: one test for each promise of the README, in the short form, and nothing
+          judges the clock. (--full is the same)
+--only    tests of both tiers whose name matches this shell pattern, such as 'lifecycle.*'
+--jobs    so many tests at once (default 1); in the long tier those that judge how fast something is, or load the machine, run alone
+          behind the others
 --keep    leaves the directories of failed tests, and says where
 
 Every test uses directories and ports of its own and stops what it started, so that several runs do not disturb each
@@ -28,6 +31,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 
+import cluster
 import backup
 import bad_input
 import checkpoint
@@ -50,13 +54,47 @@ import rejoin
 import rolling
 import takeover
 import tools
-from cluster import Environment
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
            rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
-# Most tests wait most of the time. These do not, or a neighbour that works would be in what they judge.
+# One test for each promise of the README's section "What works": the default tier.
+PROMISES = {
+    "lifecycle.up_down_up": "a cluster starts, stops, and starts again with its rows",
+    "lifecycle.shapes": "clusters of several node groups, replicas and voters",
+    "lifecycle.refusals": "what cannot be is refused with a reason",
+    "lifecycle.supervisor_dies": "the nodes of a cluster whose supervisor is gone are stopped as planned",
+    "tools.commands": "skarv mgm",
+    "tools.desc": "skarv desc; tables, indexes and replicas that agree",
+    "clients.drivers": "MySQL clients: the command line, over TLS and the socket",
+    "isolation.anomalies": "the isolation levels",
+    "isolation.deadlocks": "deadlock detection over all nodes",
+    "isolation_locks.nowait_skip_locked": "NOWAIT and SKIP LOCKED",
+    "isolation_locks.seeing_locks": "locks, waits and transactions of all nodes are tables",
+    "isolation_locks.kill": "KILL frees what it ends",
+    "takeover.data_node": "the process of a data node dies, and nothing acknowledged is lost",
+    "rejoin.in_turns": "a node that died comes back, and then the other one dies",
+    "rolling.restart_of_every_node": "a rolling restart under load, without an error elsewhere",
+    "frozen.nodes": "a node that freezes is excluded, answers nothing old, and comes back",
+    "cut.cables": "a cable is cut, and mended",
+    "outcome.tokens": "commit tokens: what is tried again is done once",
+    "outcome.unknown": "the outcome of a commit whose answer is lost",
+    "power.always_loses_nothing": "a power failure at the level `always`",
+    "power.default_loses_the_last_moment": "a power failure at the default level",
+    "full.disk": "a full disk: error 1021, deletions, room again",
+    "full.memory": "a full memory: error 1114, deletions, rollbacks",
+    "device.sync": "a device that fails",
+    "damage.checkpoint": "damaged files are put aside, and the node is filled",
+    "checkpoint.quiet_table": "local checkpoints",
+    "backup.into_other_shapes": "a backup beside the load, into clusters of other shapes",
+    "backup.to_a_moment": "the archive: any later moment comes back",
+    "hostile.random_packets": "hostile input at every port and socket",
+    "bad_input.strangers_at_the_node_port": "strangers at the ports between the nodes",
+    "links.keys": "links encrypted and authenticated by mutual TLS",
+    "links.box_has_keys": "skarv up makes its own keys",
+}
+
+# Most tests wait most of the time. In the long tier these run alone: a neighbour that works would be in what they judge.
 ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "isolation_locks.*", "judged_load.*", "load.*", "rolling.*"]
 
 
@@ -82,11 +120,12 @@ def end(number, frame):
 
 def run_test(name, binary, options):
     """Runs one test and says how it ended. Returns whether it passed."""
-    environment = Environment(ROOT, binary, options.full, options.keep)
+    environment = cluster.Environment(ROOT, binary, options.long, options.keep)
     started = time.monotonic()
     outcome = "interrupted"
     try:
         dict(tests())[name](environment)
+        assert not environment.missed, "; ".join(environment.missed)
         outcome = "ok"
         print(f"ok     {name} ({time.monotonic() - started:.1f} s)", flush=True)
     except Exception:
@@ -115,7 +154,7 @@ def run_test_beside_others(name, binary, options, to):
 def run_tests(names, binary, options):
     """Runs the tests and yields each name with whether it passed."""
     def is_alone(name):
-        return options.jobs == 1 or any(fnmatch.fnmatch(name, pattern) for pattern in ALONE)
+        return options.jobs == 1 or options.long and any(fnmatch.fnmatch(name, pattern) for pattern in ALONE)
 
     waiting = [name for name in reversed(names) if not is_alone(name)]
     context = multiprocessing.get_context("fork")
@@ -148,16 +187,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
     parser.add_argument("--binary", default=os.path.join(target, "release", "skarv"))
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--only", default="*")
+    parser.add_argument("--long", "--full", action="store_true")
+    parser.add_argument("--only")
     parser.add_argument("--jobs", type=int, default=1, choices=range(1, 65), metavar="N")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    selected = {name: function for name, function in tests() if fnmatch.fnmatch(name, options.only)}
+    cluster.is_long = options.long
+    everything = dict(tests())
+    unknown = PROMISES.keys() - everything.keys()
+    assert not unknown, f"PROMISES names no test: {unknown}"
+    pattern = options.only or "*"
+    selected = {name: function for name, function in everything.items() if fnmatch.fnmatch(name, pattern)
+                and (options.long or options.only or name in PROMISES)}
     if options.list:
         for name, function in selected.items():
-            print(f"{name:36} {(function.__doc__ or '').strip().splitlines()[0]}")
+            tier = "default" if name in PROMISES else "long"
+            print(f"{name:36} {tier:7} {(function.__doc__ or '').strip().splitlines()[0]}")
         return 0
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)

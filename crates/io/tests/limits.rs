@@ -13,7 +13,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use serde_json::json;
 use types::{ClusterId, NodeId};
 
-const LONG: Duration = Duration::from_secs(30);
+/// Ends a hang.
+const LONG: Duration = Duration::from_secs(120);
 const CHILD: &str = "SKARV_IO_TEST_NODE";
 const FILES_MAX: u64 = 64;
 

@@ -13,7 +13,8 @@ use protocol::control::{ClusterConfig, NodeConfig};
 use serde_json::{Value, json};
 use types::{ClusterId, NodeId};
 
-const LONG: Duration = Duration::from_secs(30);
+/// Ends a hang.
+const LONG: Duration = Duration::from_secs(120);
 
 /// What a statement led to.
 #[derive(Debug, PartialEq, Eq)]

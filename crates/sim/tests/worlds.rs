@@ -1,6 +1,9 @@
 //! Whole worlds: every shape of cluster under the faults of its seeds, equal histories of equal seeds, and every broken
 //! rule found.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kernel::Mutation;
 use protocol::control::{Durability, HEARTBEAT_MS};
 use sim::cli::MUTATIONS;
@@ -8,6 +11,17 @@ use sim::options::{Delay, Failure, Faults, MILLISECOND, SECOND, Shape};
 use sim::random::Random;
 use sim::{Options, Outcome, run};
 use types::NodeId;
+
+/// How much a test explores: `short`, or `long` in the long tier (`scripts/test.sh --long` sets SKARV_TEST_LONG).
+fn of_tier<T>(short: T, long: T) -> T {
+    if std::env::var_os("SKARV_TEST_LONG").is_some() { long } else { short }
+}
+
+/// The day of the run, by which the short tier chooses its sample. `scripts/test.sh` sets and prints it; 0 without it.
+fn day() -> usize {
+    let day = std::env::var("SKARV_TEST_DAY");
+    day.map_or(0, |text| text.parse().expect("SKARV_TEST_DAY is a number"))
+}
 
 /// The first seeds that stand for this shape.
 fn seeds_of(shape: Shape, count: usize, seconds: u64) -> Vec<Options> {
@@ -28,7 +42,7 @@ fn expect_success(options: &Options) -> Outcome {
 }
 
 fn check_shape(shape: Shape) {
-    for options in seeds_of(shape, 5, 3) {
+    for options in seeds_of(shape, of_tier(2, 5), 3) {
         expect_success(&options);
     }
 }
@@ -73,7 +87,8 @@ fn play(
 #[test]
 fn full_memories() {
     for shape in [Shape::Single, Shape::Pair, Shape::TwoGroups, Shape::Triple] {
-        let refused = play(shape, 4, Options::with_little_memory, |outcome| outcome.refusals);
+        let refused =
+            play(shape, of_tier(2, 4), Options::with_little_memory, |outcome| outcome.refusals);
         assert!(0 < refused, "{shape:?}: the memory was never full");
     }
 }
@@ -82,7 +97,7 @@ fn full_memories() {
 #[test]
 fn losses() {
     for shape in WITH_PARTNERS {
-        play(shape, 5, Options::with_crash, |_| 0);
+        play(shape, of_tier(2, 5), Options::with_crash, |_| 0);
     }
 }
 
@@ -90,48 +105,54 @@ fn losses() {
 #[test]
 fn returns() {
     for shape in WITH_PARTNERS {
-        let returned = play(shape, 5, Options::with_returns, |outcome| outcome.counts.returns);
-        assert!(5 < returned, "{shape:?}: {returned}");
+        let worlds = of_tier(2, 5);
+        let returned = play(shape, worlds, Options::with_returns, |o| o.counts.returns);
+        assert!(of_tier(0, 5) < returned, "{shape:?}: {returned}");
     }
 }
 
 /// The same, and they are stopped as planned: sessions elsewhere are refused nothing for that.
 #[test]
 fn leaves() {
-    let left = WITH_PARTNERS
-        .map(|shape| play(shape, 5, Options::with_leaves, |outcome| outcome.counts.leaves));
+    let worlds = of_tier(2, 5);
+    let left =
+        WITH_PARTNERS.map(|shape| play(shape, worlds, Options::with_leaves, |o| o.counts.leaves));
     let left: u64 = left.iter().sum();
-    assert!(10 < left, "{left}");
+    assert!(of_tier(1, 10) < left, "{left}");
 }
 
 /// The same, and they freeze and are cut off.
 #[test]
 fn failures() {
+    let worlds = of_tier(2, 6);
     let excluded = WITH_PARTNERS
-        .map(|shape| play(shape, 6, Options::with_failures, |outcome| outcome.counts.exclusions));
+        .map(|shape| play(shape, worlds, Options::with_failures, |o| o.counts.exclusions));
     let excluded: u64 = excluded.iter().sum();
-    assert!(5 < excluded, "{excluded}");
+    assert!(of_tier(0, 5) < excluded, "{excluded}");
 }
 
 /// All lose their power at once, again and again.
 #[test]
 fn power_failures() {
     let shapes = WITH_PARTNERS.into_iter().chain([Shape::Single]);
-    let failed = shapes
-        .map(|shape| play(shape, 4, Options::with_power_failures, |o| o.counts.power_failures));
+    let worlds = of_tier(2, 4);
+    let failed = shapes.map(|shape| {
+        play(shape, worlds, Options::with_power_failures, |o| o.counts.power_failures)
+    });
     let failed: u64 = failed.sum();
-    assert!(20 < failed, "{failed}");
+    assert!(of_tier(5, 20) < failed, "{failed}");
 }
 
 /// The same, and disks have no room for a while, or have lost their rows.
 #[test]
 fn disk_faults() {
+    let worlds = of_tier(2, 4);
     let met = WITH_PARTNERS.map(|shape| {
         let met = |outcome: Outcome| outcome.counts.full_disks + outcome.counts.lost_disks;
-        play(shape, 4, Options::with_disk_faults, met)
+        play(shape, worlds, Options::with_disk_faults, met)
     });
     let met: u64 = met.iter().sum();
-    assert!(20 < met, "{met}");
+    assert!(of_tier(5, 20) < met, "{met}");
 }
 
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
@@ -195,7 +216,7 @@ fn each_kind_of_work() {
 #[test]
 fn equal_seeds_are_equal_histories() {
     let mut before = None;
-    for seed in 0..8 {
+    for seed in 0..of_tier(4, 8) {
         let options = Options::of_seed(seed, 2);
         let (first, second) = (run(&options, false), run(&options, false));
         assert_eq!(first.failure, None, "seed {seed}");
@@ -420,7 +441,7 @@ fn once(seed: u64, failure: Failure) -> Options {
 /// back no nearer.
 #[test]
 fn nodes_that_crawl() {
-    for seed in 0..4 {
+    for seed in 0..of_tier(1, 4) {
         let kept = expect_success(&crawling(seed, Mutation::SlowIsKept));
         let excluded = expect_success(&crawling(seed, Mutation::None));
         assert_eq!((kept.counts.exclusions, excluded.counts.exclusions), (0, 2), "seed {seed}");
@@ -439,18 +460,34 @@ fn unanswered_in_turns(seed: u64) -> Options {
     options
 }
 
+/// Rules that the short tier switches off each day: all of them have had their turn within a week.
+const MUTATIONS_A_DAY: usize = 8;
+
 /// Every rule that can be switched off is missed by some oracle within a few short worlds.
 #[test]
 fn every_mutation_is_found() {
-    let found: Vec<(Mutation, Option<u64>)> = std::thread::scope(|scope| {
-        let search = |mutation: &Mutation| {
-            let mutation = *mutation;
-            scope.spawn(move || (mutation, seeds_to_find(mutation)))
-        };
-        let searches: Vec<_> = MUTATIONS.iter().map(search).collect();
-        searches.into_iter().map(|s| s.join().expect("worlds catch their panics")).collect()
+    let count = of_tier(MUTATIONS_A_DAY, MUTATIONS.len());
+    let chosen: Vec<Mutation> = MUTATIONS
+        .iter()
+        .copied()
+        .cycle()
+        .skip(day() * count % MUTATIONS.len())
+        .take(count)
+        .collect();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(mutation) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let seeds = seeds_to_find(*mutation);
+                    println!("{mutation:?}: seeds needed: {seeds:?}");
+                    found.lock().expect("worlds catch their panics").push((*mutation, seeds));
+                }
+            });
+        }
     });
-    println!("seeds needed: {found:?}");
+    let found = found.into_inner().expect("worlds catch their panics");
+    assert_eq!(found.len(), count);
     let missed: Vec<_> = found.iter().filter(|(_, seeds)| seeds.is_none()).collect();
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
@@ -463,7 +500,7 @@ fn lists_alone(seed: u64) -> Options {
 #[test]
 fn histories_of_lists() {
     // The single ones once found a decision logged behind its readers, and a deadlock that was told of in vain.
-    for seed in (0..20).chain([47, 306, 360, 582, 639, 856]) {
+    for seed in (0..of_tier(4, 20)).chain([47, 306, 360, 582, 639, 856]) {
         expect_success(&lists_alone(seed));
     }
 }
@@ -471,7 +508,7 @@ fn histories_of_lists() {
 /// The rules that keep a transaction whole for whoever looks are missed by histories of lists alone, too.
 #[test]
 fn lists_find_torn_transactions() {
-    // A backup that is behind just when it is read is of few worlds: SnapshotFromAnyBackup takes 63 seeds.
+    // A backup that is behind just when it is read is of few worlds: SnapshotFromAnyBackup, the last one, takes 63 seeds.
     const SEEDS_MAX: u64 = 200;
     const RULES: [Mutation; 4] = [
         Mutation::ReadThroughCommitting,
@@ -479,7 +516,7 @@ fn lists_find_torn_transactions() {
         Mutation::EarlyLockRelease,
         Mutation::SnapshotFromAnyBackup,
     ];
-    for mutation in RULES {
+    for mutation in RULES.into_iter().take(of_tier(3, RULES.len())) {
         let failure = |seed: u64| run(&Options { mutation, ..lists_alone(seed) }, false).failure;
         let found = (0..SEEDS_MAX).find_map(|seed| Some((seed, failure(seed)?)));
         println!("{mutation:?}, seed and failure: {found:?}");

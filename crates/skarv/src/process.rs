@@ -138,14 +138,14 @@ mod tests {
         drop(held_off);
         // For an instant a process that starts has no arguments yet.
         let named = || arguments(child.id()).len() < 2;
-        assert!(wait_while(Duration::from_secs(10), named));
+        assert!(wait_while(Duration::from_secs(60), named));
         assert!(!is_node(child.id(), Path::new("/d"), 2));
         assert!(!is_supervisor(child.id(), Path::new("/d")));
         assert_eq!(arguments(child.id())[1], b"60");
         let watched = Watched::open(child.id()).expect("our child");
         assert_eq!(watched.ends_within(Duration::ZERO), Ok(false));
         signal(child.id(), Signal::KILL).expect("our child");
-        assert_eq!(watched.ends_within(Duration::from_secs(10)), Ok(true));
+        assert_eq!(watched.ends_within(Duration::from_secs(60)), Ok(true));
         child.wait().expect("our child");
         assert_eq!(watched.ends_within(Duration::ZERO), Ok(true));
         assert!(Watched::open(child.id()).is_none() && Watched::open(u32::MAX).is_none());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::{MemoryFiles, crash_states};
-use super::{prove_section, write_durably};
+use super::{day, of_tier, prove_section, write_durably};
 use crate::checkpoints::{Checkpoints, KIND};
 use crate::files::{Files, is_no_room};
 use crate::format::numbered;
@@ -17,6 +17,8 @@ use crate::{DiskError, Room};
 
 const FILE_BYTES: u64 = 4_096;
 const ROUNDS: usize = 160;
+/// The short tier cuts the history behind STRIDE_SHORT-th operation, beginning with another one each day.
+const STRIDE_SHORT: usize = 6;
 /// Each start draws another seed.
 static START: AtomicU64 = AtomicU64::new(1_000);
 
@@ -239,13 +241,18 @@ fn go_on(state: &MemoryFiles, left: usize, mutation: Mutation) -> Result<(), Str
     }
 }
 
-/// The first thing that is wrong, and how many states were looked at.
-fn enumerate(mutation: Mutation, hasty: Hasty) -> (Option<String>, usize) {
+/// Cuts the history behind every `stride`-th operation from `first` on. Returns the first error, and the number of states.
+fn enumerate(
+    mutation: Mutation,
+    hasty: Hasty,
+    first: usize,
+    stride: usize,
+) -> (Option<String>, usize) {
     let files = MemoryFiles::default();
     let promised = history(&files, mutation, hasty);
     let operations = files.operations();
     let mut states = 0;
-    for end in 0..=operations.len() {
+    for end in (first..=operations.len()).step_by(stride) {
         let known = promised.iter().rev().find(|known| known.operations <= end).expect("the first");
         for contents in crash_states(&operations[..end]) {
             states += 1;
@@ -262,21 +269,22 @@ fn enumerate(mutation: Mutation, hasty: Hasty) -> (Option<String>, usize) {
 
 #[test]
 fn every_crash_leaves_what_was_durable() {
-    let (wrong, states) = enumerate(Mutation::None, Hasty::No);
+    let stride = of_tier(STRIDE_SHORT, 1);
+    let (wrong, states) = enumerate(Mutation::None, Hasty::No, day() % stride, stride);
     assert_eq!(wrong, None, "after {states} states");
     println!("{states} crash states");
-    assert!(10_000 < states, "{states}");
+    assert!(10_000 / stride < states, "{states}");
 }
 
 #[test]
 fn broken_rules_are_noticed() {
     use Mutation::{DirectoryNotSynced, NotWrittenAgain, SaltNotNew, SyncSkipped};
     for mutation in [SyncSkipped, DirectoryNotSynced, SaltNotNew, NotWrittenAgain] {
-        let (wrong, states) = enumerate(mutation, Hasty::No);
+        let (wrong, states) = enumerate(mutation, Hasty::No, 0, 1);
         assert!(wrong.is_some(), "{mutation:?} is not noticed in {states} states");
     }
     for hasty in [Hasty::ReleasesBefore, Hasty::RemovesKept] {
-        let (wrong, states) = enumerate(Mutation::None, hasty);
+        let (wrong, states) = enumerate(Mutation::None, hasty, 0, 1);
         assert!(wrong.is_some(), "{hasty:?} is not noticed in {states} states");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::memory::MemoryFiles;
-use super::{prove_section, write_durably};
+use super::{of_tier, prove_section, write_durably};
 use crate::checkpoints::Checkpoints;
 use crate::files::Files;
 use crate::manifest::Manifest;
@@ -13,7 +13,9 @@ use crate::pieces::Pieces;
 use crate::redo::{Mutation, Redo, RedoOptions};
 use crate::segment::pack;
 
-const ROUNDS: usize = 100_000;
+/// Changes that a test tries.
+const ROUNDS_SHORT: usize = 10_000;
+const ROUNDS_LONG: usize = 100_000;
 const RECORDS: usize = 90;
 /// What a change of a few bytes may take off a log: the last piece is called durable by nothing behind it, and one before may be changed, too.
 const RECORDS_CUT_MAX: usize = 2;
@@ -126,12 +128,13 @@ fn read(contents: &BTreeMap<String, Vec<u8>>) -> Result<usize, crate::DiskError>
 /// Of the log, the checkpoint and the manifest, all files of a part together, one to three changes each time.
 #[test]
 fn changed_files_are_refused_or_read_right() {
+    let rounds = of_tier(ROUNDS_SHORT, ROUNDS_LONG);
     let whole = written();
     assert_eq!(read(&whole).unwrap(), RECORDS);
     let names: Vec<&String> = whole.keys().collect();
     let mut chance = Chance(2_026);
     let (mut refused, mut right) = (0, 0);
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut contents = whole.clone();
         let mut cut_max = 0;
         for _ in 0..1 + chance.below(3) {
@@ -150,7 +153,7 @@ fn changed_files_are_refused_or_read_right() {
             }
         }
     }
-    assert!(ROUNDS / 10 < refused && ROUNDS / 20 < right, "{refused} refused, {right} right");
+    assert!(rounds / 10 < refused && rounds / 20 < right, "{refused} refused, {right} right");
 }
 
 /// The same for what says which checkpoints there are: no change of it is taken for another one.
@@ -160,7 +163,7 @@ fn a_changed_manifest_is_none() {
     let mut chance = Chance(7);
     let slots: Vec<&Vec<u8>> =
         whole.iter().filter(|(name, _)| name.starts_with("manifest")).map(|(_, b)| b).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..of_tier(ROUNDS_SHORT, ROUNDS_LONG) {
         let bytes = slots[chance.below(slots.len())];
         let mut changed = bytes.clone();
         for _ in 0..1 + chance.below(3) {

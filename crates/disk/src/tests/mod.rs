@@ -10,6 +10,17 @@ use crate::checkpoints::Checkpoints;
 use crate::pieces::Pieces;
 use crate::redo::{Redo, Written};
 
+/// How much a test explores: `short`, or `long` in the long tier (`scripts/test.sh --long` sets SKARV_TEST_LONG).
+fn of_tier(short: usize, long: usize) -> usize {
+    if std::env::var_os("SKARV_TEST_LONG").is_some() { long } else { short }
+}
+
+/// The day of the run, by which the short tier chooses its sample. `scripts/test.sh` sets and prints it; 0 without it.
+fn day() -> usize {
+    let day = std::env::var("SKARV_TEST_DAY");
+    day.map_or(0, |text| text.parse().expect("SKARV_TEST_DAY is a number"))
+}
+
 fn write_durably(log: &mut Redo, pieces: &mut Pieces) -> std::io::Result<Written> {
     let written = log.write(pieces)?;
     log.sync()?;
