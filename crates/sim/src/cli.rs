@@ -30,6 +30,9 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --memory           the memory for rows is little, and full now and then
   --panics           statements panic where the rows are, now and then; with --crashes, --returns and the like, too
+  --statements N     instead of worlds with faults: N random SQL statements; none may end with a fault of the server
+  --predicates N     N random predicates: each access path must find the rows for which the predicate is true
+  --cluster-predicates N   the same by statements on four data nodes, UPDATE and DELETE too
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
   --jobs N           threads (default: all cores)
   --stop             stop at the first failure
@@ -109,6 +112,9 @@ struct Arguments {
     disks: bool,
     memory: bool,
     panics: bool,
+    statements: Option<u64>,
+    predicates: Option<u64>,
+    cluster_predicates: Option<u64>,
     jobs: usize,
     mutation: Mutation,
 }
@@ -119,7 +125,10 @@ pub fn cli(arguments: impl Iterator<Item = String>) -> ExitCode {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
-        Ok(Some(arguments)) => run_all(&arguments),
+        Ok(Some(arguments)) => match Chunks::of(&arguments) {
+            Some(chunks) => run_chunks(&arguments, &chunks),
+            None => run_all(&arguments),
+        },
         Err(error) => {
             eprintln!("{error}\n\n{HELP}");
             ExitCode::from(2)
@@ -145,6 +154,9 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         disks: false,
         memory: false,
         panics: false,
+        statements: None,
+        predicates: None,
+        cluster_predicates: None,
         jobs: cores,
         mutation: Mutation::None,
     };
@@ -173,6 +185,9 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--disks" => parsed.disks = true,
             "--memory" => parsed.memory = true,
             "--panics" => parsed.panics = true,
+            "--statements" => parsed.statements = Some(number(value()?)?),
+            "--predicates" => parsed.predicates = Some(number(value()?)?),
+            "--cluster-predicates" => parsed.cluster_predicates = Some(number(value()?)?),
             "--failures" => parsed.failures = true,
             "--mutation" => {
                 let name = value()?;
@@ -201,6 +216,76 @@ struct Total {
     counts: Counts,
     /// Time that threads spent in worlds.
     busy: Duration,
+}
+
+/// Checks by random SQL: so many, in chunks with a seed each.
+struct Chunks {
+    flag: &'static str,
+    count: u64,
+    size: u64,
+    /// Runs a chunk of this seed and size.
+    run: fn(u64, u64) -> Result<String, String>,
+}
+
+impl Chunks {
+    fn of(arguments: &Arguments) -> Option<Chunks> {
+        let paths =
+            |seed, count| sql::check::paths::check(seed, count).map(|counts| format!("{counts:?}"));
+        let kinds: [(_, _, _, fn(u64, u64) -> Result<String, String>); 3] = [
+            ("--statements", arguments.statements, 1_000, crate::statements::statements),
+            ("--predicates", arguments.predicates, 20_000, paths),
+            (
+                "--cluster-predicates",
+                arguments.cluster_predicates,
+                500,
+                crate::statements::predicates,
+            ),
+        ];
+        let mut wanted = kinds.into_iter();
+        wanted.find_map(|(flag, count, size, run)| Some(Chunks { flag, count: count?, size, run }))
+    }
+}
+
+/// Runs chunks on all threads, says every minute how far they are, and prints each failure with what repeats it.
+fn run_chunks(arguments: &Arguments, chunks: &Chunks) -> ExitCode {
+    let chunk_count = chunks.count.div_ceil(chunks.size);
+    let next = AtomicU64::new(0);
+    let (done, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let told = Mutex::new(Instant::now());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.min(usize::try_from(chunk_count).unwrap_or(usize::MAX)) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let is_over = arguments.stop && failed.load(Ordering::Relaxed) > 0;
+                    if number >= chunk_count || is_over {
+                        return;
+                    }
+                    let seed = arguments.from + number;
+                    let size = chunks.size.min(chunks.count - number * chunks.size);
+                    match (chunks.run)(seed, size) {
+                        Ok(result) if arguments.one => println!("{result}"),
+                        Ok(_) => {}
+                        Err(problem) => {
+                            failed.fetch_add(1, Ordering::Relaxed);
+                            let flag = chunks.flag;
+                            println!("seed {seed}: {problem}\n  again: skarv sim {flag} {size} --from {seed}");
+                        }
+                    }
+                    let done = done.fetch_add(size, Ordering::Relaxed) + size;
+                    let mut told = told.lock().expect("nobody panics with it");
+                    if Duration::from_secs(60) <= told.elapsed() {
+                        *told = Instant::now();
+                        println!("{done} of {} done", chunks.count);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner();
+    println!("{} of {} checked", done.into_inner(), chunks.flag.trim_start_matches('-'));
+    println!("{} passed, {failed} failed", chunk_count - failed);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn run_all(arguments: &Arguments) -> ExitCode {

@@ -25,6 +25,7 @@ pub mod options;
 pub mod random;
 pub mod run;
 pub mod stage;
+pub mod statements;
 pub mod tables;
 pub mod workload;
 pub mod world;

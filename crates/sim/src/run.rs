@@ -16,6 +16,8 @@ use kernel::Time;
 use types::{Address, Collation, IndexState, Timestamp};
 
 use crate::contents::{self, Contents};
+use types::contain;
+
 use crate::options::{Faults, MILLISECOND, Options, SECOND};
 use crate::stage::{AVAILABLE_MAX, Actor, Stage};
 use crate::tables::{self, DATABASE};
@@ -57,20 +59,20 @@ pub struct Outcome {
 
 /// Runs a seed's world. A panic inside it is a failure like any other.
 pub fn run(options: &Options, print_trace: bool) -> Outcome {
-    catch_panics();
     let outcome = RefCell::new(Outcome::default());
-    let played = catch_unwind(AssertUnwindSafe(|| play(options, print_trace, &outcome)));
-    let mut outcome = outcome.into_inner();
-    outcome.failure = match played {
-        Ok(Ok(())) => None,
-        Ok(Err(failure)) => Some(failure),
-        Err(_) => {
-            let panic = PANIC.with(|panic| panic.borrow_mut().take());
-            Some(panic.unwrap_or_else(|| "a panic without a message".into()))
-        }
-    };
+    let played = caught(|| play(options, print_trace, &outcome));
+    Outcome { failure: played.err(), ..outcome.into_inner() }
+}
+
+/// Runs a world. A panic of it is an error; one that a boundary stops ([`contain`]) has its message as its id.
+pub(crate) fn caught<T>(play: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_panics();
+    let played = catch_unwind(AssertUnwindSafe(play));
     PLAYING.with(|playing| *playing.borrow_mut() = false);
-    outcome
+    played.unwrap_or_else(|_| {
+        let panic = PANIC.with(|panic| panic.borrow_mut().take());
+        Err(panic.unwrap_or_else(|| "a panic without a message".into()))
+    })
 }
 
 thread_local! {
@@ -84,7 +86,9 @@ fn catch_panics() {
     ONCE.call_once(|| {
         let ordinary = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if PLAYING.with(|playing| *playing.borrow()) {
+            if PLAYING.with(|playing| *playing.borrow()) && contain::is_contained() {
+                contain::record(info.to_string());
+            } else if PLAYING.with(|playing| *playing.borrow()) {
                 PANIC.with(|panic| {
                     panic.borrow_mut().get_or_insert(format!("panic: {info}")).clone()
                 });

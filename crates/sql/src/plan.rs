@@ -155,6 +155,20 @@ impl Slot {
     }
 }
 
+impl Slot {
+    /// The expression that its value is made of, for slots of each row.
+    pub fn operand(&self) -> Option<&Expr> {
+        match self {
+            Slot::Random { seed } => seed.as_ref(),
+            Slot::Sleep(operand)
+            | Slot::TransactionOutcome(operand)
+            | Slot::LastInsertIdOf(operand)
+            | Slot::Assign { value: operand, .. } => Some(operand),
+            _ => None,
+        }
+    }
+}
+
 /// An expression with the slots that are supplied before it is evaluated for a row, in textual order.
 #[derive(Clone, Debug)]
 pub struct Bound {

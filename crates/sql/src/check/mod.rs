@@ -9,10 +9,12 @@
 //! | `random` | the generator of numbers |
 //! | `tables` | tables with random columns, keys and rows |
 //! | `predicate` | predicates over the columns of such a table |
+//! | `statement` | statements of all kinds |
 //! | `paths` | every access path of a predicate, without a cluster |
 
 pub mod catalogue;
 pub mod paths;
 pub mod predicate;
 pub mod random;
+pub mod statement;
 pub mod tables;

@@ -1,7 +1,7 @@
 //! Tables with random columns, keys and rows.
 //!
 //! Values come from small domains, so that random predicates match rows and keys repeat. `id` identifies a row and is
-//! part of every key that must be unique.
+//! part of every key that must be unique; `mark` is there to be changed.
 
 use super::random::Random;
 
@@ -77,13 +77,13 @@ pub struct RandomTable {
     pub creates: [String; 2],
     /// Names of the secondary keys of `t`.
     pub keys: Vec<String>,
-    /// Literals of each row, `id` first.
+    /// Literals of each row: `id` first, `mark` last.
     pub rows: Vec<Vec<String>>,
 }
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// A table of 3 to 5 random columns behind `id`, and `row_count` rows.
+/// A table of 3 to 5 random columns between `id` and `mark`, and `row_count` rows.
 pub fn table(random: &mut Random, row_count: usize) -> RandomTable {
     let mut columns = Vec::new();
     for name in &NAMES[..3 + random.below(3)] {
@@ -102,6 +102,7 @@ pub fn table(random: &mut Random, row_count: usize) -> RandomTable {
         };
         lines.push(format!("{} {sql_type}{null}{default}", column.name));
     }
+    lines.push("mark INT NOT NULL DEFAULT 0".into());
     let plain = format!("CREATE TABLE plain ({}, PRIMARY KEY (id))", lines.join(", "));
     let mut primary: Vec<String> = Vec::new();
     for column in columns.iter().filter(|column| !column.nullable && !column.kind.needs_prefix) {
@@ -145,6 +146,7 @@ pub fn table(random: &mut Random, row_count: usize) -> RandomTable {
                 let is_null = column.nullable && random.percent(20);
                 row.push(if is_null { "NULL".into() } else { literal(random, column.kind) });
             }
+            row.push("0".into());
             row
         })
         .collect();

@@ -23,7 +23,9 @@ use super::write::{
 use super::{Changed, Failure, Pace, Run, STATEMENT_MEMORY_MAX, value_size};
 use crate::SqlError;
 use crate::bind::rewrite;
-use crate::plan::{AssignmentPlan, InsertMode, InsertPlan, InsertSource, InsertValue, Slot};
+use crate::plan::{
+    AssignmentPlan, Bound, InsertMode, InsertPlan, InsertSource, InsertValue, Plan, Slot,
+};
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
 use crate::session::Session;
 
@@ -238,7 +240,7 @@ impl Session {
                         Expr::Param(number) if !bound.is_local() => {
                             run.params[usize::from(*number)].clone()
                         }
-                        expr if rewrite::has_columns(expr) => {
+                        _ if names_columns(run.plan, bound) => {
                             // Columns named in VALUES are those given before, as they are stored, else their defaults.
                             let mut row = Vec::with_capacity(table.columns.len());
                             let lenient = Storing::new(false, true);
@@ -790,4 +792,10 @@ impl ResultSink for Collector {
     fn drained(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// Does the expression name columns of the row being made, itself or in what its slots are made of?
+fn names_columns(plan: &Plan, bound: &Bound) -> bool {
+    let slots = bound.slots.iter().filter_map(|slot| plan.slots[usize::from(*slot)].operand());
+    slots.chain([&bound.expr]).any(rewrite::has_columns)
 }

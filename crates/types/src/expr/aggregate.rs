@@ -494,15 +494,20 @@ impl AggregateState {
     }
 
     pub fn finish(&self, cx: &mut ConvertContext) -> Result<Value, EvalError> {
-        match &self.distinct {
-            None => Ok(self.so_far.finish(cx)),
+        let value = match &self.distinct {
+            None => self.so_far.finish(cx),
             Some(distinct) => {
                 let mut so_far = self.so_far.clone();
                 for (value, order) in distinct.values.values() {
                     so_far.add(value.as_ref(), order.clone(), cx)?;
                 }
-                Ok(so_far.finish(cx))
+                so_far.finish(cx)
             }
+        };
+        match value {
+            // Squares of large values, or a sum of them.
+            Value::Double(number) if !number.is_finite() => Err(sum_out_of_range("DOUBLE")),
+            value => Ok(value),
         }
     }
 
