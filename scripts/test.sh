@@ -90,13 +90,13 @@ worlds() { # NAME DEFAULT LONG ARG...: seeds of either sort in the default and t
     run "simulated $name, day $SKARV_TEST_DAY" "$skarv" sim --from "$first" --seeds "$count" "$@"
 }
 
-# Generated statements: THE PLACE of the statement fuzzer and the predicate oracle. One line for each, with its count in
-# either tier; the seed is the day's, so that a failure can be repeated:
-#
-#   run "statement fuzzer" "$skarv" NAME --from $((SKARV_TEST_DAY * 1000)) --seeds "$(of_tier 100 10000)"
-#   run "predicate oracle" "$skarv" NAME --from $((SKARV_TEST_DAY * 1000)) --seeds "$(of_tier 100 10000)"
+# Generated statements: a fixed seed's, and those of the day.
 generated_statements() {
-    :
+    local first=$((SKARV_TEST_DAY * 100000))
+    run "random statements" "$skarv" sim --statements "$(of_tier 10000 1000000)"
+    run "random statements, day $SKARV_TEST_DAY" "$skarv" sim --statements "$(of_tier 20000 9000000)" --from "$first"
+    run "random predicates, day $SKARV_TEST_DAY" "$skarv" sim --predicates "$(of_tier 60000 10000000)" --from "$first"
+    run "random predicates in clusters, day $SKARV_TEST_DAY" "$skarv" sim --cluster-predicates "$(of_tier 2000 1000000)" --from "$first"
 }
 
 # Arbitrary bytes: each target reads the files of its corpus; cargo-fuzz, if it is installed, then looks for more. Without it
@@ -147,6 +147,7 @@ if [[ -x $skarv ]]; then
     worlds "full memories" 3 $((seeds / 4)) --seconds 10 --memory
     worlds "power cuts" 10 $((seeds * 8 / 5)) --seconds 10 --power
     worlds "disk faults" 10 $((seeds * 8 / 5)) --seconds 10 --disks
+    worlds "panics of statements" 4 $((seeds / 4)) --panics --failures
     worlds "failures" 4 $((seeds * 3 / 5)) --seconds "$(of_tier 20 60)" --failures
     generated_statements
     if [[ $tier == long ]]; then
