@@ -3,7 +3,7 @@
 //! The problem: parser, binder, executor and expressions are large, and a fault in them is found by the first client
 //! that meets it. Such a panic must end that statement; a node that ended would be ended again by each retry. The idea:
 //! code that works on data of its own runs inside [`contain`] (or [`contained`], for a future), which catches the panic
-//! and drops what it worked on. Code that changes what others share runs [`outside`], even when a statement calls it: there
+//! and drops its data. Code that changes what others share runs [`outside`], even when a statement calls it: there
 //! a panic is a broken invariant and ends the process, because the state may be half changed.
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //! its log, and names the entry by [`record`]. That name is what the client gets. Without a hook (in the simulator and in
 //! tests) the name is empty.
 //!
-//! docs/decisions/0020-a-panic-ends-its-statement.md says what is inside and why that is safe.
+//! docs/decisions/0020-a-panic-ends-its-statement.md lists the code inside, and why that is safe.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -715,7 +715,7 @@ pub(super) fn passes(
 }
 
 /// Runs code of a statement, which may have faults: a panic refuses the statement, and what `f` has changed is dropped
-/// with it. `f` reads rows and changes only what is the statement's own.
+/// with it. `f` reads rows and changes only the statement's own data.
 pub(super) fn contained<T>(f: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
     contain(f).unwrap_or_else(|panicked| Err(Refusal::Eval(EvalError::panicked(&panicked)).into()))
 }

@@ -39,7 +39,7 @@ impl Failure {
         );
         let error = error_of(refusal, catalogue);
         Failure {
-            // Of a fault where the rows are nobody can say what else of the transaction it has touched.
+            // The other effects of a fault at a shard on the transaction are unknown.
             ends_transaction: ends_transaction || error.code == code::ER_INTERNAL_ERROR,
             error,
             is_undone: true,

@@ -134,8 +134,8 @@ impl Session {
         self.end_transaction();
     }
 
-    /// Ends the command whose statement has panicked: its transaction is rolled back, and what it left behind in the
-    /// session goes. The error that the client gets.
+    /// Ends the command whose statement has panicked: its transaction is rolled back, and its state in the
+    /// session is removed. Returns the error that the client gets.
     pub async fn end_panicked(&mut self, panicked: &Panicked) -> SqlError {
         self.rollback_transaction().await;
         self.random_sequences.clear();
