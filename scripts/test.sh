@@ -155,7 +155,7 @@ if [[ -x $skarv ]]; then
         run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 2 --long
         benches
     else
-        run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 2
+        run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 3
     fi
 fi
 if [[ $tier == long ]]; then

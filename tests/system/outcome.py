@@ -81,7 +81,7 @@ def test_tokens(environment):
     cluster = environment.cluster()
     cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL)")
     cluster.sql(2, "INSERT INTO d.t VALUES " + ", ".join(f"({id}, 0)" for id in range(SESSIONS)))
-    kills = 10 if environment.long else 3
+    kills = 10 if environment.long else 2
     until = time.monotonic() + 3 * kills
     clients = [Client(cluster, number, until) for number in range(SESSIONS)]
     for client in clients:

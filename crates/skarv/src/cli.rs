@@ -104,6 +104,9 @@ pub struct UpOptions {
     /// When a commit is acknowledged: memory, durable_when_alone or always. [default: durable_when_alone]
     #[arg(long, value_name = "LEVEL", value_parser = durability)]
     pub durability: Option<Durability>,
+    /// `heartbeat_ms` of config.json, for tests: a box that is made on a machine without idle time.
+    #[arg(long, hide = true)]
+    pub heartbeat_ms: Option<u32>,
     /// Every data node copies its log to this directory as it grows, for ever: with a backup, any later moment can be restored.
     #[arg(long, value_name = "DIR")]
     pub archive: Option<PathBuf>,

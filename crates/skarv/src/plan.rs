@@ -67,6 +67,7 @@ pub fn make(options: &UpOptions, dir: &Path) -> Result<Plan, String> {
             config.cluster_id = own_id;
         }
     }
+    config.heartbeat_ms = options.heartbeat_ms.or(config.heartbeat_ms);
     if let Some(level) = options.durability {
         config.durability = Some(level.name().into());
     }
@@ -367,6 +368,9 @@ mod tests {
         edited.write(&Config::path_in(dir.path())).expect("written");
         let again = make(&options("--memory 64M"), dir.path()).expect("made");
         assert_eq!((first.config.heartbeat_ms, again.config.heartbeat_ms), (Some(250), Some(40)));
+        let slower = make(&options("--heartbeat-ms 500"), dir.path()).expect("made");
+        assert_eq!(slower.config.heartbeat_ms, Some(500));
+        assert!(make(&options("--heartbeat-ms 1"), dir.path()).is_err(), "less than is possible");
         assert!(again.restarted);
         assert!(again.notes.is_empty(), "{:?}", again.notes);
         assert_eq!(again.config.cluster_id, first.config.cluster_id, "its rows are of that one");
