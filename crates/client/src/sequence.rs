@@ -12,7 +12,7 @@ use protocol::Refusal;
 use protocol::control::Durability;
 use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
 use protocol::schema::SEQUENCES_TABLE as SEQUENCES;
-use types::expr::{BinaryOp, Expr};
+use types::expr::{BinaryOp, EvalError, Expr};
 use types::wire::Bytes;
 use types::{RowView, Table, TableId, Value, ValueRef};
 
@@ -46,7 +46,8 @@ const BULK_MIN: u64 = 64;
 const BLOCK_GROWS_WITHIN_US: u64 = 5_000;
 
 impl Session {
-    /// Reserves `count` consecutive values and returns the first. Values grow on one session.
+    /// Reserves `count` consecutive values and returns the first. Values grow on one session. [`Refusal::Eval`] if not so
+    /// many are left.
     pub async fn auto_increment(&mut self, table: &Arc<Table>, count: u64) -> Result<u64, Refusal> {
         let client = self.client().clone();
         let block = loop {
@@ -62,7 +63,14 @@ impl Session {
         // One reservation at a time: the row is locked anyway, and sessions that queued for it one by one would each bring
         // too little for the next.
         let _reserving = Reserving { client: client.clone(), table: table.id };
-        let first = reserve(&client, table, block).await?;
+        let mut block = block;
+        let mut reserved = reserve(&client, table, block).await;
+        if count < block && matches!(reserved, Err(Refusal::Eval(_))) {
+            // So many are not left.
+            block = count;
+            reserved = reserve(&client, table, block).await;
+        }
+        let first = reserved?;
         let mut sequences = client.shared.sequences.borrow_mut();
         let sequence = sequences.entry(table.id).or_default();
         let end = first + block;
@@ -88,11 +96,12 @@ impl Session {
             let sequence = sequences.entry(table.id).or_default();
             sequence.floor = sequence.floor.max(value.saturating_add(1));
             sequence.next = sequence.next.max(sequence.floor.min(sequence.end));
-            if value < sequence.known_next || value == u64::MAX {
+            // The last value of all is never given out: behind it there is none to go on with.
+            if value.saturating_add(1) <= sequence.known_next {
                 return Ok(());
             }
         }
-        let next = raise(&client, table, value + 1).await?;
+        let next = raise(&client, table, value.saturating_add(1)).await?;
         let mut sequences = client.shared.sequences.borrow_mut();
         let sequence = sequences.entry(table.id).or_default();
         sequence.known_next = sequence.known_next.max(next);
@@ -177,7 +186,13 @@ async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refu
         Box::new(Expr::Column(1)),
         Box::new(Expr::Const(Value::UInt(count))),
     );
-    let after = update(client, table, next, start_of(table) + count).await?;
+    let Some(initial) = start_of(table).checked_add(count) else {
+        return Err(Refusal::Eval(EvalError::OutOfRange {
+            kind: "BIGINT UNSIGNED".into(),
+            expression: "AUTO_INCREMENT".into(),
+        }));
+    };
+    let after = update(client, table, next, initial).await?;
     Ok(after - count)
 }
 

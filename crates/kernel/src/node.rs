@@ -907,6 +907,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
+        display_width: None,
     };
     let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };
     let index = |id: IndexId, name: &str, kind: IndexKind, column: u16| Index {

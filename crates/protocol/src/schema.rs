@@ -59,6 +59,13 @@ pub enum SchemaChange {
     },
     /// Nothing: the sender withdraws its earlier request of this number. If that is not in the log by then it never will be.
     Withdraw,
+    /// Gives an index another name. The old one, because the index's number may have been another's.
+    RenameIndex {
+        table: TableId,
+        index: IndexId,
+        from: String,
+        to: String,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -72,6 +79,7 @@ wire_enum!(SchemaChange {
     8 => RenameTable { id, database, name },
     9 => GiveUpIndex { asked },
     10 => Withdraw,
+    11 => RenameIndex { table, index, from, to },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -62,6 +62,7 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
+        display_width: None,
     }
 }
 

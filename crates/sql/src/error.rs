@@ -142,6 +142,8 @@ pub mod code {
     pub const ER_NULL_COLUMN_IN_INDEX: u16 = 1121;
     pub const ER_DATA_TOO_LONG: u16 = 1406;
     pub const ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
+    pub const ER_AUTOINC_READ_FAILED: u16 = 1467;
+    pub const ER_TOO_BIG_DISPLAYWIDTH: u16 = 1439;
     pub const ER_TOO_BIG_SCALE: u16 = 1425;
     pub const ER_TOO_BIG_PRECISION: u16 = 1426;
     pub const ER_M_BIGGER_THAN_D: u16 = 1427;

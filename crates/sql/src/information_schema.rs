@@ -5,6 +5,8 @@
 //! for any rows. Column names and their order are MySQL 8's, values of what does not exist here are NULL or constant.
 
 pub mod activity;
+mod columns;
+mod keywords;
 mod nodes;
 mod restart;
 
@@ -46,6 +48,7 @@ pub enum VirtualTable {
     Columns,
     Engines,
     KeyColumnUsage,
+    Keywords,
     ProcessList,
     ReferentialConstraints,
     Routines,
@@ -72,7 +75,7 @@ pub enum VirtualTable {
 }
 
 impl VirtualTable {
-    pub const ALL: [VirtualTable; 27] = [
+    pub const ALL: [VirtualTable; 28] = [
         VirtualTable::CharacterSets,
         VirtualTable::CheckConstraints,
         VirtualTable::Collations,
@@ -82,6 +85,7 @@ impl VirtualTable {
         VirtualTable::Files,
         VirtualTable::InnodbTrx,
         VirtualTable::KeyColumnUsage,
+        VirtualTable::Keywords,
         VirtualTable::Parameters,
         VirtualTable::Partitions,
         VirtualTable::ProcessList,
@@ -135,6 +139,7 @@ impl VirtualTable {
             VirtualTable::Columns => "COLUMNS",
             VirtualTable::Engines => "ENGINES",
             VirtualTable::KeyColumnUsage => "KEY_COLUMN_USAGE",
+            VirtualTable::Keywords => "KEYWORDS",
             VirtualTable::ProcessList => "PROCESSLIST",
             VirtualTable::ReferentialConstraints => "REFERENTIAL_CONSTRAINTS",
             VirtualTable::Routines => "ROUTINES",
@@ -160,333 +165,6 @@ impl VirtualTable {
         }
     }
 
-    /// Names; a leading '#' marks a BIGINT UNSIGNED, '@' a DATETIME(6), else it is text.
-    fn column_names(self) -> &'static [&'static str] {
-        match self {
-            VirtualTable::CharacterSets => {
-                &["CHARACTER_SET_NAME", "DEFAULT_COLLATE_NAME", "DESCRIPTION", "#MAXLEN"]
-            }
-            VirtualTable::Collations => &[
-                "COLLATION_NAME",
-                "CHARACTER_SET_NAME",
-                "#ID",
-                "IS_DEFAULT",
-                "IS_COMPILED",
-                "#SORTLEN",
-                "PAD_ATTRIBUTE",
-            ],
-            VirtualTable::Columns => &[
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "COLUMN_NAME",
-                "#ORDINAL_POSITION",
-                "COLUMN_DEFAULT",
-                "IS_NULLABLE",
-                "DATA_TYPE",
-                "#CHARACTER_MAXIMUM_LENGTH",
-                "#CHARACTER_OCTET_LENGTH",
-                "#NUMERIC_PRECISION",
-                "#NUMERIC_SCALE",
-                "#DATETIME_PRECISION",
-                "CHARACTER_SET_NAME",
-                "COLLATION_NAME",
-                "COLUMN_TYPE",
-                "COLUMN_KEY",
-                "EXTRA",
-                "PRIVILEGES",
-                "COLUMN_COMMENT",
-                "GENERATION_EXPRESSION",
-                "#SRS_ID",
-            ],
-            VirtualTable::Engines => {
-                &["ENGINE", "SUPPORT", "COMMENT", "TRANSACTIONS", "XA", "SAVEPOINTS"]
-            }
-            VirtualTable::KeyColumnUsage => &[
-                "CONSTRAINT_CATALOG",
-                "CONSTRAINT_SCHEMA",
-                "CONSTRAINT_NAME",
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "COLUMN_NAME",
-                "#ORDINAL_POSITION",
-                "#POSITION_IN_UNIQUE_CONSTRAINT",
-                "REFERENCED_TABLE_SCHEMA",
-                "REFERENCED_TABLE_NAME",
-                "REFERENCED_COLUMN_NAME",
-            ],
-            VirtualTable::ProcessList => {
-                &["#ID", "USER", "HOST", "DB", "COMMAND", "#TIME", "STATE", "INFO"]
-            }
-            VirtualTable::ReferentialConstraints => &[
-                "CONSTRAINT_CATALOG",
-                "CONSTRAINT_SCHEMA",
-                "CONSTRAINT_NAME",
-                "UNIQUE_CONSTRAINT_CATALOG",
-                "UNIQUE_CONSTRAINT_SCHEMA",
-                "UNIQUE_CONSTRAINT_NAME",
-                "MATCH_OPTION",
-                "UPDATE_RULE",
-                "DELETE_RULE",
-                "TABLE_NAME",
-                "REFERENCED_TABLE_NAME",
-            ],
-            VirtualTable::Routines => &[
-                "SPECIFIC_NAME",
-                "ROUTINE_CATALOG",
-                "ROUTINE_SCHEMA",
-                "ROUTINE_NAME",
-                "ROUTINE_TYPE",
-                "DATA_TYPE",
-                "ROUTINE_BODY",
-                "ROUTINE_DEFINITION",
-                "IS_DETERMINISTIC",
-                "SQL_DATA_ACCESS",
-                "SECURITY_TYPE",
-                "CREATED",
-                "LAST_ALTERED",
-                "SQL_MODE",
-                "ROUTINE_COMMENT",
-                "DEFINER",
-            ],
-            VirtualTable::Schemata => &[
-                "CATALOG_NAME",
-                "SCHEMA_NAME",
-                "DEFAULT_CHARACTER_SET_NAME",
-                "DEFAULT_COLLATION_NAME",
-                "SQL_PATH",
-                "DEFAULT_ENCRYPTION",
-            ],
-            VirtualTable::Statistics => &[
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "#NON_UNIQUE",
-                "INDEX_SCHEMA",
-                "INDEX_NAME",
-                "#SEQ_IN_INDEX",
-                "COLUMN_NAME",
-                "COLLATION",
-                "#CARDINALITY",
-                "#SUB_PART",
-                "PACKED",
-                "NULLABLE",
-                "INDEX_TYPE",
-                "COMMENT",
-                "INDEX_COMMENT",
-                "IS_VISIBLE",
-                "EXPRESSION",
-            ],
-            VirtualTable::TableConstraints => &[
-                "CONSTRAINT_CATALOG",
-                "CONSTRAINT_SCHEMA",
-                "CONSTRAINT_NAME",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "CONSTRAINT_TYPE",
-                "ENFORCED",
-            ],
-            VirtualTable::Tables => &[
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "TABLE_TYPE",
-                "ENGINE",
-                "#VERSION",
-                "ROW_FORMAT",
-                "#TABLE_ROWS",
-                "#AVG_ROW_LENGTH",
-                "#DATA_LENGTH",
-                "#MAX_DATA_LENGTH",
-                "#INDEX_LENGTH",
-                "#DATA_FREE",
-                "#AUTO_INCREMENT",
-                "CREATE_TIME",
-                "UPDATE_TIME",
-                "CHECK_TIME",
-                "TABLE_COLLATION",
-                "#CHECKSUM",
-                "CREATE_OPTIONS",
-                "TABLE_COMMENT",
-            ],
-            VirtualTable::Triggers => &[
-                "TRIGGER_CATALOG",
-                "TRIGGER_SCHEMA",
-                "TRIGGER_NAME",
-                "EVENT_MANIPULATION",
-                "EVENT_OBJECT_SCHEMA",
-                "EVENT_OBJECT_TABLE",
-                "ACTION_STATEMENT",
-                "ACTION_TIMING",
-            ],
-            VirtualTable::Views => &[
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "VIEW_DEFINITION",
-                "CHECK_OPTION",
-                "IS_UPDATABLE",
-                "DEFINER",
-                "SECURITY_TYPE",
-                "CHARACTER_SET_CLIENT",
-                "COLLATION_CONNECTION",
-            ],
-            VirtualTable::Parameters => &[
-                "SPECIFIC_CATALOG",
-                "SPECIFIC_SCHEMA",
-                "SPECIFIC_NAME",
-                "#ORDINAL_POSITION",
-                "PARAMETER_MODE",
-                "PARAMETER_NAME",
-                "DATA_TYPE",
-                "DTD_IDENTIFIER",
-                "ROUTINE_TYPE",
-            ],
-            VirtualTable::Partitions => &[
-                "TABLE_CATALOG",
-                "TABLE_SCHEMA",
-                "TABLE_NAME",
-                "PARTITION_NAME",
-                "SUBPARTITION_NAME",
-                "#PARTITION_ORDINAL_POSITION",
-                "PARTITION_METHOD",
-                "PARTITION_EXPRESSION",
-                "#TABLE_ROWS",
-            ],
-            VirtualTable::Events => &[
-                "EVENT_CATALOG",
-                "EVENT_SCHEMA",
-                "EVENT_NAME",
-                "DEFINER",
-                "EVENT_DEFINITION",
-                "STATUS",
-            ],
-            VirtualTable::Files => &[
-                "#FILE_ID",
-                "FILE_NAME",
-                "FILE_TYPE",
-                "TABLESPACE_NAME",
-                "LOGFILE_GROUP_NAME",
-                "ENGINE",
-                "#INITIAL_SIZE",
-                "#EXTENT_SIZE",
-                "#TOTAL_EXTENTS",
-                "EXTRA",
-            ],
-            VirtualTable::CheckConstraints => {
-                &["CONSTRAINT_CATALOG", "CONSTRAINT_SCHEMA", "CONSTRAINT_NAME", "CHECK_CLAUSE"]
-            }
-            VirtualTable::InnodbTrx => &[
-                "#trx_id",
-                "trx_state",
-                "@trx_started",
-                "trx_requested_lock_id",
-                "@trx_wait_started",
-                "#trx_weight",
-                "#trx_mysql_thread_id",
-                "trx_query",
-                "trx_operation_state",
-                "#trx_tables_in_use",
-                "#trx_tables_locked",
-                "#trx_lock_structs",
-                "#trx_lock_memory_bytes",
-                "#trx_rows_locked",
-                "#trx_rows_modified",
-                "#trx_concurrency_tickets",
-                "trx_isolation_level",
-                "#trx_unique_checks",
-                "#trx_foreign_key_checks",
-                "trx_last_foreign_key_error",
-                "#trx_adaptive_hash_latched",
-                "#trx_adaptive_hash_timeout",
-                "#trx_is_read_only",
-                "#trx_autocommit_non_locking",
-                "#trx_schedule_weight",
-            ],
-            VirtualTable::DataLocks => &[
-                "ENGINE",
-                "ENGINE_LOCK_ID",
-                "#ENGINE_TRANSACTION_ID",
-                "#THREAD_ID",
-                "#EVENT_ID",
-                "OBJECT_SCHEMA",
-                "OBJECT_NAME",
-                "PARTITION_NAME",
-                "SUBPARTITION_NAME",
-                "INDEX_NAME",
-                "#OBJECT_INSTANCE_BEGIN",
-                "LOCK_TYPE",
-                "LOCK_MODE",
-                "LOCK_STATUS",
-                "LOCK_DATA",
-            ],
-            VirtualTable::DataLockWaits => &[
-                "ENGINE",
-                "REQUESTING_ENGINE_LOCK_ID",
-                "#REQUESTING_ENGINE_TRANSACTION_ID",
-                "#REQUESTING_THREAD_ID",
-                "#REQUESTING_EVENT_ID",
-                "#REQUESTING_OBJECT_INSTANCE_BEGIN",
-                "BLOCKING_ENGINE_LOCK_ID",
-                "#BLOCKING_ENGINE_TRANSACTION_ID",
-                "#BLOCKING_THREAD_ID",
-                "#BLOCKING_EVENT_ID",
-                "#BLOCKING_OBJECT_INSTANCE_BEGIN",
-            ],
-            VirtualTable::PerformanceProcessList => &[
-                "#ID",
-                "USER",
-                "HOST",
-                "DB",
-                "COMMAND",
-                "#TIME",
-                "STATE",
-                "INFO",
-                "EXECUTION_ENGINE",
-            ],
-            VirtualTable::SkarvDeadlocks => &[
-                "#DEADLOCK_ID",
-                "@DETECTED",
-                "#POSITION",
-                "IS_VICTIM",
-                "#ENGINE_TRANSACTION_ID",
-                "#THREAD_ID",
-                "QUERY",
-                "OBJECT_SCHEMA",
-                "OBJECT_NAME",
-                "PARTITION_NAME",
-                "INDEX_NAME",
-                "LOCK_MODE",
-                "LOCK_DATA",
-                "#BLOCKING_ENGINE_TRANSACTION_ID",
-            ],
-            VirtualTable::SkarvNodes => &[
-                "#NODE_ID",
-                "STATE",
-                "INCARNATION",
-                "#VIEW",
-                "#SHARDS_LED",
-                "IS_CONTROL_LEADER",
-                "IS_SEQUENCER",
-                "#UPTIME_SECONDS",
-                "#TRANSACTIONS_OPEN",
-                "#LOCKS_HELD",
-                "#COMMITS",
-                "#ABORTS",
-                "WAITS_FOR",
-                "DISK_ROOM",
-                "#FILLED_ROWS",
-                "#FILLED_ROWS_EXPECTED",
-                "#FILLED_BYTES",
-                "#FILLED_SECONDS",
-                "#FILLED_SECONDS_LEFT",
-            ],
-            VirtualTable::RestartInfo => &restart::INFO_COLUMNS,
-            VirtualTable::LostTransactions => &restart::LOST_COLUMNS,
-        }
-    }
-
     /// The columns as names refer to them.
     pub fn scope(self, alias: Option<&str>) -> ScopeTable {
         let columns = self.column_names().iter().map(|written| {
@@ -502,6 +180,7 @@ impl VirtualTable {
             database: self.schema().into(),
             alias: alias.unwrap_or(self.name()).to_string(),
             columns: columns.collect(),
+            row_id: None,
         }
     }
 }
@@ -601,21 +280,20 @@ pub async fn rows(
         }
         VirtualTable::TableConstraints => visible_tables(&catalogue)
             .flat_map(|table| {
-                shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary).map(
-                    |index| {
-                        let kind =
-                            if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
-                        vec![
-                            text("def"),
-                            text(&table.database),
-                            text(&index.name),
-                            text(&table.database),
-                            text(&table.name),
-                            text(kind),
-                            text("YES"),
-                        ]
-                    },
-                )
+                let unique = |index: &&types::Index| index.kind != IndexKind::Ordinary;
+                shown_indexes(table).into_iter().filter(unique).map(|index| {
+                    let kind =
+                        if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+                    vec![
+                        text("def"),
+                        text(&table.database),
+                        text(&index.name),
+                        text(&table.database),
+                        text(&table.name),
+                        text(kind),
+                        text("YES"),
+                    ]
+                })
             })
             .collect(),
         VirtualTable::ProcessList => activity::processes(session, usize::MAX, warnings).await,
@@ -631,15 +309,14 @@ pub async fn rows(
         VirtualTable::SkarvNodes => nodes::nodes(session, warnings).await,
         VirtualTable::RestartInfo => restart::info(session),
         VirtualTable::LostTransactions => restart::lost(session, warnings),
-        VirtualTable::Partitions => visible_tables(&catalogue)
-            .map(|table| {
-                let mut row = vec![Value::Null; 9];
-                row[0] = text("def");
-                row[1] = text(&table.database);
-                row[2] = text(&table.name);
-                row[5] = Value::Null;
-                row
-            })
+        VirtualTable::Partitions => {
+            let counts = show::row_counts(session).await;
+            visible_tables(&catalogue)
+                .map(|table| partition_row(table, counts.get(&table.id).copied()))
+                .collect()
+        }
+        VirtualTable::Keywords => keywords::words()
+            .map(|(word, is_reserved)| vec![text(word), number(u64::from(is_reserved))])
             .collect(),
         VirtualTable::ReferentialConstraints
         | VirtualTable::Routines
@@ -663,12 +340,14 @@ fn visible_tables(catalogue: &types::Catalogue) -> impl Iterator<Item = &std::sy
         .filter(|table| !crate::bind::table::is_unfinished(&table.name))
 }
 
-/// Indexes that are ready and not on the hidden row id.
-pub fn shown_indexes(table: &Table) -> impl Iterator<Item = &types::Index> {
-    table.indexes.iter().filter(|index| {
+/// Indexes that are ready and not on the hidden row id, in MySQL's order.
+pub fn shown_indexes(table: &Table) -> Vec<&types::Index> {
+    let mut indexes = table.indexes_as_shown();
+    indexes.retain(|index| {
         index.state == IndexState::Public
             && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].hidden)
-    })
+    });
+    indexes
 }
 
 fn schema_row(name: &str, collation: Collation) -> Vec<Value> {
@@ -728,10 +407,26 @@ fn table_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
     ]
 }
 
+/// How users' tables are spread is not their business: each is one partition without a name, as one that is not partitioned.
+fn partition_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
+    let (rows, bytes) = counts.unwrap_or((0, 0));
+    let mut row = vec![Value::Null; VirtualTable::Partitions.column_names().len()];
+    row[0] = text("def");
+    row[1] = text(&table.database);
+    row[2] = text(&table.name);
+    let sizes = [rows, bytes.checked_div(rows).unwrap_or(0), bytes, 0, 0, 0];
+    for (own, size) in row[12..].iter_mut().zip(sizes) {
+        *own = number(size);
+    }
+    row[22] = text("");
+    row[23] = text("");
+    row
+}
+
 fn column_row(table: &Table, position: usize, ordinal: usize) -> Vec<Value> {
     let column = &table.columns[position];
     let column_type = &column.column_type;
-    let type_name = column_type.sql_name();
+    let type_name = column.type_name();
     let data_type = type_name.split(['(', ' ']).next().unwrap_or_default().to_string();
     let (characters, octets) = match column_type {
         ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. } => {
@@ -829,7 +524,8 @@ fn statistics_rows(table: &Table, row_count: Option<u64>) -> Vec<Vec<Value>> {
 
 fn key_usage_rows(table: &Table) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for index in shown_indexes(table).filter(|index| index.kind != IndexKind::Ordinary) {
+    let unique = |index: &&types::Index| index.kind != IndexKind::Ordinary;
+    for index in shown_indexes(table).into_iter().filter(unique) {
         for (position, part) in index.parts.iter().enumerate() {
             rows.push(vec![
                 text("def"),

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use client::WaitPolicy;
+use types::convert::SqlWarning;
 use types::expr::Aggregate;
 use types::{Expr, RowLayout, SchemaVersion, Table, Value};
 
@@ -27,6 +28,8 @@ pub struct Plan {
     pub param_kinds: Option<Vec<ParamKind>>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
     pub reusable: bool,
+    /// What every run warns of: names that mean one thing of two.
+    pub warnings: Vec<SqlWarning>,
     pub catalogue_version: SchemaVersion,
 }
 
@@ -114,6 +117,8 @@ pub enum Slot {
     /// `(SELECT ...)` where a value is expected: its one row's one column. It names nothing of the statement around it, so
     /// it is run once, before the statement's first row.
     Subquery(Box<SelectPlan>),
+    /// The next column of the subquery before it.
+    SubqueryColumn,
     /// `@name := value`.
     Assign {
         name: String,
@@ -124,6 +129,11 @@ pub enum Slot {
     /// VALUES(column) in ON DUPLICATE KEY UPDATE: the row that could not be inserted.
     NewValue {
         column: u16,
+    },
+    /// A column of the table that INSERT ... SELECT reads, in ON DUPLICATE KEY UPDATE: the value at this position behind
+    /// those that are inserted.
+    SourceValue {
+        position: u16,
     },
 }
 
@@ -138,7 +148,8 @@ impl Slot {
             | Slot::TransactionOutcome(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
-            | Slot::NewValue { .. } => true,
+            | Slot::NewValue { .. }
+            | Slot::SourceValue { .. } => true,
             Slot::Now { .. }
             | Slot::CurrentDate
             | Slot::CurrentTime { .. }
@@ -150,7 +161,8 @@ impl Slot {
             | Slot::RowCount
             | Slot::FoundRows
             | Slot::UserVariable(_)
-            | Slot::Subquery(_) => false,
+            | Slot::Subquery(_)
+            | Slot::SubqueryColumn => false,
         }
     }
 }

@@ -144,6 +144,7 @@ mod tests {
             slots: Vec::new(),
             param_kinds: None,
             reusable: true,
+            warnings: Vec::new(),
             catalogue_version: SchemaVersion(version),
         })
     }

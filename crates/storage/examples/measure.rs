@@ -23,6 +23,7 @@ fn sysbench_table() -> Arc<Table> {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
+        display_width: None,
     };
     let index = |id: u16, kind| Index {
         id: IndexId(id),

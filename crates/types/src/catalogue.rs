@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Collation, ColumnType, IndexId, RowLayout, SchemaVersion, TableId, Value};
+use crate::wire::{Reader, Wire, WireError};
+use crate::{Collation, ColumnType, IndexId, IntWidth, RowLayout, SchemaVersion, TableId, Value};
 use crate::{wire_enum, wire_struct};
 
 #[derive(Clone, Debug, Default)]
@@ -89,8 +90,70 @@ pub struct Column {
     pub comment: String,
     /// Not shown by `*`, DESCRIBE and SHOW: the row id of a table without a primary key.
     pub hidden: bool,
+    /// The width written behind an integer type, which clients are told: they take TINYINT(1) for a boolean.
+    pub display_width: Option<u8>,
 }
-wire_struct!(Column { name, column_type, nullable, default, on_update_now, comment, hidden });
+
+/// Bits of the byte behind a column's comment.
+const COLUMN_HIDDEN: u8 = 1;
+const COLUMN_HAS_WIDTH: u8 = 2;
+
+/// The last byte was `hidden` alone before there was a width: a column without a width has the same bytes as then.
+impl Wire for Column {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.name.encode(out);
+        self.column_type.encode(out);
+        self.nullable.encode(out);
+        self.default.encode(out);
+        self.on_update_now.encode(out);
+        self.comment.encode(out);
+        let hidden = if self.hidden { COLUMN_HIDDEN } else { 0 };
+        match self.display_width {
+            None => hidden.encode(out),
+            Some(width) => {
+                (hidden | COLUMN_HAS_WIDTH).encode(out);
+                width.encode(out);
+            }
+        }
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Column, WireError> {
+        let name = Wire::decode(input)?;
+        let column_type = Wire::decode(input)?;
+        let nullable = Wire::decode(input)?;
+        let default = Wire::decode(input)?;
+        let on_update_now = Wire::decode(input)?;
+        let comment = Wire::decode(input)?;
+        let flags = u8::decode(input)?;
+        if flags & !(COLUMN_HIDDEN | COLUMN_HAS_WIDTH) != 0 {
+            return Err(WireError::BadTag("column"));
+        }
+        let has_width = flags & COLUMN_HAS_WIDTH != 0;
+        let display_width = if has_width { Some(u8::decode(input)?) } else { None };
+        let hidden = flags & COLUMN_HIDDEN != 0;
+        Ok(Column {
+            name,
+            column_type,
+            nullable,
+            default,
+            on_update_now,
+            comment,
+            hidden,
+            display_width,
+        })
+    }
+}
+
+impl Column {
+    /// The type as MySQL 8 spells it: of the widths only that of TINYINT(1) is shown.
+    pub fn type_name(&self) -> String {
+        match (&self.column_type, self.display_width) {
+            (ColumnType::Int { width: IntWidth::W1, unsigned: false }, Some(1)) => {
+                "tinyint(1)".to_owned()
+            }
+            (column_type, _) => column_type.sql_name(),
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub enum ColumnDefault {
@@ -204,6 +267,25 @@ impl Table {
     pub fn primary_key(&self) -> &Index {
         &self.indexes[0]
     }
+    /// The indexes in the order MySQL keeps and shows them: unique ones before others, among them those whose columns
+    /// are all NOT NULL first, then PRIMARY, then those of whole columns; else as they were made.
+    pub fn indexes_as_shown(&self) -> Vec<&Index> {
+        let rank = |index: &&Index| {
+            let is_nullable = |part: &IndexPart| self.columns[usize::from(part.column)].nullable;
+            match index.kind {
+                IndexKind::Ordinary => (1, false, false, false),
+                IndexKind::Primary | IndexKind::Unique { .. } => (
+                    0,
+                    index.parts.iter().any(is_nullable),
+                    index.kind != IndexKind::Primary,
+                    index.parts.iter().any(|part| part.prefix.is_some()),
+                ),
+            }
+        };
+        let mut indexes: Vec<&Index> = self.indexes.iter().collect();
+        indexes.sort_by_key(rank);
+        indexes
+    }
     pub fn index(&self, id: IndexId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)
     }
@@ -230,5 +312,85 @@ impl Catalogue {
     }
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         self.tables.get(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(hidden: bool, display_width: Option<u8>) -> Column {
+        Column {
+            name: "a".into(),
+            column_type: ColumnType::Int { width: IntWidth::W1, unsigned: false },
+            nullable: true,
+            default: ColumnDefault::None,
+            on_update_now: false,
+            comment: "c".into(),
+            hidden,
+            display_width,
+        }
+    }
+
+    /// A column without a width has the bytes that it had before there were widths, and those bytes are read; a width is
+    /// kept; bits that nobody writes are refused.
+    #[test]
+    fn columns_of_older_catalogues_are_read() {
+        #[derive(Debug)]
+        struct Older {
+            name: String,
+            column_type: ColumnType,
+            nullable: bool,
+            default: ColumnDefault,
+            on_update_now: bool,
+            comment: String,
+            hidden: bool,
+        }
+        wire_struct!(Older {
+            name,
+            column_type,
+            nullable,
+            default,
+            on_update_now,
+            comment,
+            hidden
+        });
+        for hidden in [false, true] {
+            let Column { name, column_type, nullable, default, on_update_now, comment, .. } =
+                column(hidden, None);
+            let older =
+                Older { name, column_type, nullable, default, on_update_now, comment, hidden };
+            let bytes = older.to_bytes();
+            let read = Column::from_bytes(&bytes).expect("the older bytes are read");
+            assert_eq!((read.hidden, read.display_width), (hidden, None));
+            assert_eq!(read.to_bytes(), bytes);
+            for width in [0, 1, 4, 255] {
+                let bytes = column(hidden, Some(width)).to_bytes();
+                let read = Column::from_bytes(&bytes).expect("written just now");
+                assert_eq!((read.hidden, read.display_width), (hidden, Some(width)));
+                for cut in 0..bytes.len() {
+                    assert!(Column::from_bytes(&bytes[..cut]).is_err());
+                }
+            }
+        }
+        let mut bytes = column(false, None).to_bytes();
+        *bytes.last_mut().expect("it has bytes") = 4;
+        assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
+    }
+
+    /// Only the width of TINYINT(1), a boolean, is shown.
+    #[test]
+    fn widths_in_type_names() {
+        let int = |width, unsigned| ColumnType::Int { width, unsigned };
+        for (column_type, width, name) in [
+            (int(IntWidth::W1, false), Some(1), "tinyint(1)"),
+            (int(IntWidth::W1, false), Some(2), "tinyint"),
+            (int(IntWidth::W1, false), None, "tinyint"),
+            (int(IntWidth::W1, true), Some(1), "tinyint unsigned"),
+            (int(IntWidth::W4, false), Some(1), "int"),
+            (int(IntWidth::W8, true), Some(20), "bigint unsigned"),
+        ] {
+            assert_eq!(Column { column_type, ..column(false, width) }.type_name(), name);
+        }
     }
 }

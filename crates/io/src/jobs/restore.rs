@@ -530,7 +530,8 @@ mod tests {
         assert!(is_unfinished(&name));
         assert_eq!(filler_of(&name), Some((node, boot)));
         for name in ["t", "#sql-", "#sql-3-abc", "#sql-3", "#sql-x-abc-1", "#sql-3-xyz-1"] {
-            assert_eq!(filler_of(name), None, "{name}");
+            let unfinished = format!("{name} ");
+            assert_eq!((filler_of(name), filler_of(&unfinished)), (None, None), "{name}");
         }
     }
 
@@ -575,7 +576,7 @@ mod tests {
         };
         for (id, name, state) in [
             (100, "t", TableState::Public),
-            (101, "#sql-2-00000000000000ff-7", TableState::Public),
+            (101, "#sql-2-00000000000000ff-7 ", TableState::Public),
             (102, "gone", TableState::Dropping),
         ] {
             let table = Table {
@@ -600,7 +601,7 @@ mod tests {
         assert_eq!(found(&[], &[]), Ok(vec!["t".to_string()]));
         assert_eq!(found(&["D"], &[]), Ok(vec!["t".to_string()]));
         assert_eq!(found(&[], &["t"]), Ok(vec!["t".to_string()]));
-        for name in ["#sql-2-00000000000000ff-7", "gone", "none"] {
+        for name in ["#sql-2-00000000000000ff-7 ", "gone", "none"] {
             let said = format!("there was no table `d`.`{name}` then");
             assert_eq!(found(&[], &[name]), Err(said));
         }

@@ -16,8 +16,8 @@ use types::{
 
 /// More would make the control state too large to send as one message.
 const TABLES_MAX: usize = 20_000;
-/// As MySQL.
-const INDEXES_MAX: usize = 64;
+/// MySQL's 64, and the primary key of the hidden row id.
+const INDEXES_MAX: usize = 65;
 
 pub(super) fn change(
     state: &mut ControlState,
@@ -97,6 +97,9 @@ pub(super) fn change(
         SchemaChange::Withdraw => return Err(SchemaError::Withdrawn),
         SchemaChange::RenameTable { id, database, name } => {
             rename_table(catalogue, *id, database, name, version)?;
+        }
+        SchemaChange::RenameIndex { table, index, from, to } => {
+            rename_index(catalogue, *table, *index, (from, to), version)?;
         }
     }
     catalogue.version = version;
@@ -344,6 +347,25 @@ fn create_index(
     table.indexes.push(index);
     store(catalogue, table, version);
     Ok(created)
+}
+
+fn rename_index(
+    catalogue: &mut Catalogue,
+    table: TableId,
+    index: IndexId,
+    (from, to): (&str, &str),
+    version: SchemaVersion,
+) -> Result<(), SchemaError> {
+    let mut table = (*known(catalogue, table)?).clone();
+    if table.index_named(from).map(|index| index.id) != Some(index) {
+        return Err(SchemaError::UnknownIndex(from.into()));
+    }
+    if table.index_named(to).is_some_and(|other| other.id != index) {
+        return Err(SchemaError::IndexExists(to.into()));
+    }
+    known_index(&mut table, index)?.name = to.into();
+    store(catalogue, table, version);
+    Ok(())
 }
 
 fn rename_table(

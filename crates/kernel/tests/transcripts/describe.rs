@@ -358,6 +358,9 @@ impl Names {
                 format!("drop index {index} of {}", self.table(*table))
             }
             SchemaChange::Withdraw => "nothing any more".into(),
+            SchemaChange::RenameIndex { table, from, to, .. } => {
+                format!("rename index {from} of {} to {to}", self.table(*table))
+            }
             SchemaChange::GiveUpIndex { asked } => format!("give up the index of #{asked}"),
             SchemaChange::RenameTable { id, name, .. } => {
                 // Its name may be the old one here and the new one elsewhere.

@@ -125,6 +125,7 @@ pub fn definition(name: &str) -> Table {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
+        display_width: None,
     };
     Table {
         id: TableId(0),

@@ -1,19 +1,20 @@
 //! INSERT, REPLACE, UPDATE, DELETE.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, IndexKind, IndexPart, Table};
+use types::{Expr, Index, IndexKind, IndexPart, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
-use super::names::{Scope, ScopeTable};
+use super::names::{Scope, ScopeTable, SourceScope};
 use super::{Binder, rewrite};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
     AssignedValue, AssignmentPlan, ChangeTarget, DeletePlan, InsertMode, InsertPlan, InsertSource,
-    InsertValue, PathKind, UpdatePlan,
+    InsertValue, PathKind, SelectPlan, UpdatePlan,
 };
 
 /// The table of an UPDATE or DELETE, its alias and hints.
@@ -46,13 +47,20 @@ impl Binder<'_> {
         if insert.columns.is_empty() {
             columns = visible_columns(&table);
         }
+        let mut mode = InsertMode::Insert;
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => InsertSource::Values(Vec::with_capacity(rows.len())),
-            ast::InsertSource::Query(query) => {
+            ast::InsertSource::Query(query) if insert.on_duplicate.is_empty() => {
                 let select = self.query(query)?;
                 if select.columns.len() != columns.len() {
                     return Err(SqlError::value_count(1));
                 }
+                InsertSource::Select(Box::new(select))
+            }
+            ast::InsertSource::Query(query) => {
+                let (select, assignments) =
+                    self.select_or_update(query, columns.len(), &insert.on_duplicate, &table)?;
+                mode = InsertMode::Update(assignments);
                 InsertSource::Select(Box::new(select))
             }
         };
@@ -62,9 +70,59 @@ impl Binder<'_> {
             table,
             columns,
             source,
-            mode: InsertMode::Insert,
+            mode,
             ignore: insert.ignore,
         })
+    }
+
+    /// The SELECT and the ON DUPLICATE KEY UPDATE of one INSERT. The assignments may name the table that is read: columns
+    /// they name are selected behind those that are inserted.
+    fn select_or_update(
+        &mut self,
+        query: &ast::Query,
+        column_count: usize,
+        assignments: &[ast::Assignment],
+        table: &Arc<Table>,
+    ) -> Result<(SelectPlan, Vec<AssignmentPlan>), SqlError> {
+        let source = match self.table_of_query(query)? {
+            Some(table) => Some(SourceScope { table, columns: RefCell::default() }),
+            None => None,
+        };
+        let scope_table = ScopeTable::of(table, None);
+        let scope = Scope {
+            new_values: true,
+            source: source.as_ref(),
+            ..Scope::of(&scope_table, "field list")
+        };
+        self.changes = Some(table.clone());
+        let assignments = self.assignments(assignments, table, &scope)?;
+        self.changes = None;
+        let named = source.map(|source| (source.columns.into_inner(), source.table));
+        let mut query = query.clone();
+        let mut count = column_count;
+        if let (Some((columns, source)), ast::QueryBody::Select(select)) = (named, &mut query.body)
+        {
+            if select.distinct && !columns.is_empty() {
+                return Err(SqlError::not_supported(
+                    "columns of SELECT DISTINCT in ON DUPLICATE KEY UPDATE",
+                ));
+            }
+            count += columns.len();
+            select.items.extend(columns.into_iter().map(|column| ast::SelectItem::Expr {
+                expr: ast::Expr::Column(ast::ColumnName {
+                    schema: None,
+                    table: Some(source.alias.clone()),
+                    column: source.columns[column].name.clone(),
+                }),
+                alias: None,
+                text: String::new(),
+            }));
+        }
+        let select = self.query(&query)?;
+        if select.columns.len() != count {
+            return Err(SqlError::value_count(1));
+        }
+        Ok((select, assignments))
     }
 
     /// Binds up to `row_count` more rows of VALUES; false when there are none left.
@@ -113,12 +171,17 @@ impl Binder<'_> {
         }
         let InsertPlan { table, columns, .. } = &plan;
         let scope_table = ScopeTable::of(table, None);
-        plan.mode = if insert.replace {
-            InsertMode::Replace
-        } else if insert.on_duplicate.is_empty() {
-            InsertMode::Insert
-        } else {
+        let is_bound = matches!(plan.mode, InsertMode::Update(_));
+        if insert.replace {
+            plan.mode = InsertMode::Replace;
+        } else if !insert.on_duplicate.is_empty() && !is_bound {
             let row_alias = insert.row_alias.as_ref();
+            if row_alias.is_some_and(|alias| alias.name == table.name) {
+                return Err(SqlError::new(
+                    code::ER_NONUNIQ_TABLE,
+                    format!("Not unique table/alias: '{}'", table.name),
+                ));
+            }
             let names: Vec<String> = match row_alias {
                 Some(alias) if alias.columns.is_empty() => Vec::new(),
                 Some(alias) => {
@@ -139,8 +202,9 @@ impl Binder<'_> {
                 row_alias: row_alias.map(|alias| (alias.name.as_str(), names.as_slice())),
                 ..Scope::of(&scope_table, "field list")
             };
-            InsertMode::Update(self.assignments(&insert.on_duplicate, table, &scope)?)
-        };
+            plan.mode =
+                InsertMode::Update(self.assignments(&insert.on_duplicate, table, &scope)?);
+        }
         Ok(plan)
     }
 
@@ -217,10 +281,8 @@ impl Binder<'_> {
         if delete.with.is_some() {
             return Err(SqlError::not_supported("WITH"));
         }
-        if !delete.targets.is_empty() {
-            return Err(SqlError::not_supported("multi-table DELETE"));
-        }
         let (table, alias, hints) = self.single_table(&delete.tables, "multi-table DELETE")?;
+        self.check_targets(&delete.targets, &table, alias.as_deref())?;
         self.changes = Some(table.clone());
         let scope_table = ScopeTable::of(&table, alias.as_deref());
         let target = self.change_target(
@@ -285,16 +347,54 @@ impl Binder<'_> {
             return Err(SqlError::not_supported(several));
         }
         match &reference.first {
+            ast::TableFactor::Nested(inner) => self.single_table(inner, several),
             ast::TableFactor::Table { name, alias, partitions, hints } => {
                 if !partitions.is_empty() {
                     return Err(SqlError::not_supported("PARTITION"));
                 }
                 Ok((self.changeable_table(name)?, alias.clone(), hints.clone()))
             }
-            ast::TableFactor::Derived { .. }
-            | ast::TableFactor::Nested(_)
-            | ast::TableFactor::Unsupported { .. } => Err(SqlError::not_supported(several)),
+            ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {
+                Err(SqlError::not_supported(several))
+            }
         }
+    }
+
+    /// `DELETE x FROM t x`: the tables to delete from are the one of FROM, by its alias if it has one, named once.
+    fn check_targets(
+        &self,
+        targets: &[ast::ObjectName],
+        table: &Table,
+        alias: Option<&str>,
+    ) -> Result<(), SqlError> {
+        let current = self.environment.database.as_deref();
+        for (number, target) in targets.iter().enumerate() {
+            let is_it = match (&target.schema, alias) {
+                (None, Some(alias)) => target.name == alias,
+                // A name without an alias is one of the current database.
+                (None, None) => {
+                    target.name == table.name
+                        && current.is_some_and(|own| own.eq_ignore_ascii_case(&table.database))
+                }
+                (Some(_), Some(_)) => false,
+                (Some(schema), None) => {
+                    target.name == table.name && schema.eq_ignore_ascii_case(&table.database)
+                }
+            };
+            if !is_it {
+                return Err(SqlError::new(
+                    code::ER_UNKNOWN_TABLE,
+                    format!("Unknown table '{}' in MULTI DELETE", target.name),
+                ));
+            }
+            if 0 < number {
+                return Err(SqlError::new(
+                    code::ER_NONUNIQ_TABLE,
+                    format!("Not unique table/alias: '{}'", target.name),
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
@@ -351,11 +451,16 @@ fn shipped_assignments(table: &Table, assignments: &[AssignmentPlan]) -> Option<
     if table.columns.iter().any(|column| column.on_update_now) {
         return None;
     }
+    // A value that is written moves the sequence; it is known here only.
+    let is_generated = |column: u16| {
+        table.auto_increment.as_ref().is_some_and(|sequence| sequence.column == column)
+    };
     let is_key = |column: u16| {
-        table.indexes.iter().any(|index| {
+        let in_key = |index: &Index| {
             index.kind != IndexKind::Ordinary
                 && index.parts.iter().any(|part| part.column == column)
-        })
+        };
+        is_generated(column) || table.indexes.iter().any(in_key)
     };
     let mut shipped = Vec::with_capacity(assignments.len());
     for assignment in assignments {

@@ -62,6 +62,12 @@ impl Binder<'_> {
         create: &'c ast::CreateTable,
         select: &SelectPlan,
     ) -> Result<Vec<NewColumn<'c>>, SqlError> {
+        for (position, column) in create.columns.iter().enumerate() {
+            let before = &create.columns[..position];
+            if before.iter().any(|own| own.name.eq_ignore_ascii_case(&column.name)) {
+                return Err(SqlError::duplicate_column(&column.name));
+            }
+        }
         let is_selected = |name: &str| {
             select.columns.iter().any(|selected| selected.name.eq_ignore_ascii_case(name))
         };
@@ -107,6 +113,7 @@ impl Binder<'_> {
             on_update_now: false,
             comment: String::new(),
             hidden: false,
+            display_width: None,
         })
     }
 

@@ -4,7 +4,8 @@ use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp, result_
 use types::{Collation, ColumnType, Date, DateTime, Decimal, Expr, IntWidth, Time, Value};
 
 use super::Binder;
-use super::names::{Scope, written};
+use super::names::{Named, Scope};
+use super::subquery::is_row;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{Bound, Slot};
@@ -61,6 +62,7 @@ impl Binder<'_> {
                 }
                 Ok(Expr::Param(u16::try_from(*number).expect("checked against the count")))
             }
+            ast::Expr::BoundColumn(number) => Ok(Expr::Param(*number)),
             ast::Expr::Column(name) => self.column(name, scope),
             ast::Expr::UserVariable(name) => self.user_variable(name),
             ast::Expr::SystemVariable { scope, name } => {
@@ -317,34 +319,10 @@ impl Binder<'_> {
     }
 
     fn column(&mut self, name: &ast::ColumnName, scope: &Scope<'_>) -> Result<Expr, SqlError> {
-        if let (Some((alias, columns)), Some(table)) = (scope.row_alias, &name.table)
-            && table == alias
-        {
-            let position = columns.iter().position(|own| own.eq_ignore_ascii_case(&name.column));
-            let column = match position {
-                // Without a column list the alias has the table's names.
-                None if columns.is_empty() => {
-                    let bare = ast::ColumnName { table: None, ..name.clone() };
-                    scope.column(&bare)?
-                }
-                Some(position) => position,
-                None => return Err(SqlError::unknown_column(&written(name), scope.place)),
-            };
-            return self.new_value(column, scope);
-        }
-        let position = if scope.aliases_first {
-            match scope.alias(name) {
-                Some(expr) => return self.alias(expr, name, scope),
-                None => scope.column(name).map_err(|error| self.unknown(name, error))?,
-            }
-        } else {
-            match scope.column(name) {
-                Ok(position) => position,
-                Err(error) => match scope.alias(name) {
-                    Some(expr) => return self.alias(expr, name, scope),
-                    None => return Err(self.unknown(name, error)),
-                },
-            }
+        let position = match self.named(name, scope)? {
+            Named::Column(position) => position,
+            Named::Item(expr) => return self.alias(expr, name, scope),
+            Named::Value(value) => return Ok(value),
         };
         let table = scope.table.expect("a column was found in it");
         let column = Expr::Column(u16::try_from(position).expect("tables have few columns"));
@@ -374,12 +352,13 @@ impl Binder<'_> {
             // The item may name what it likes.
             new_values: scope.new_values,
             row_alias: scope.row_alias,
+            source: scope.source,
             ..Scope::empty(scope.place)
         };
         self.expr(expr, &plain)
     }
 
-    fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+    pub fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         let table = scope.table.expect("VALUES() is bound in the scope of a table");
         let column_type = table.columns[column].column_type.clone();
         let is_timestamp = matches!(column_type, ColumnType::Timestamp { .. });
@@ -468,13 +447,10 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         use ast::BinaryOperator as A;
-        if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (left, right) {
-            return self.compare_rows(operator, left, right, scope);
-        }
-        if let (ast::Expr::Row(_), ast::Expr::Subquery(_))
-        | (ast::Expr::Subquery(_), ast::Expr::Row(_)) = (left, right)
-        {
-            return Err(SqlError::not_supported("subquery of several columns"));
+        if is_row(left) && is_row(right) {
+            let left = self.row_of(left, scope)?;
+            let right = self.row_of(right, scope)?;
+            return self.compare_rows(operator, &left, &right, scope);
         }
         if let (A::Add, ast::Expr::Interval { value, unit }) = (operator, left) {
             return self.interval(right, value, *unit, false, scope);
@@ -661,13 +637,20 @@ impl Binder<'_> {
         negated: bool,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        if let ast::Expr::Row(columns) = operand {
+        if is_row(operand) {
+            let columns = self.row_of(operand, scope)?;
             let mut ways = Vec::with_capacity(list.len());
             for row in list {
-                let ast::Expr::Row(values) = row else {
+                if !is_row(row) {
                     return Err(SqlError::operand_columns(columns.len()));
-                };
-                ways.push(self.compare_rows(ast::BinaryOperator::Equal, columns, values, scope)?);
+                }
+                let values = self.row_of(row, scope)?;
+                ways.push(self.compare_rows(
+                    ast::BinaryOperator::Equal,
+                    &columns,
+                    &values,
+                    scope,
+                )?);
             }
             let any = Expr::Or(ways);
             return Ok(if negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any });

@@ -28,7 +28,9 @@ impl Binder<'_> {
         separator: Option<&[u8]>,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        let Some(groups) = scope.groups else { return Err(SqlError::invalid_group_function()) };
+        let Some(groups) = scope.groups else {
+            return self.misplaced_aggregate(arguments, scope);
+        };
         if name.starts_with("JSON_") {
             return Err(SqlError::not_supported(name));
         }

@@ -13,12 +13,13 @@
 //! | `subquery` | SELECT as an operand |
 //! | `change` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `access` | which index finds the rows |
-//! | `table` | CREATE TABLE, CREATE INDEX: definitions |
+//! | `table`, `column_type` | CREATE TABLE, CREATE INDEX: definitions |
 //! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
 
 pub mod access;
 mod bounds;
 mod change;
+mod column_type;
 mod create_select;
 mod expr;
 mod function;
@@ -33,6 +34,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use types::convert::SqlWarning;
 use types::expr::ResultType;
 use types::{Catalogue, Collation, ColumnType, IntWidth, Table, Value};
 
@@ -82,12 +84,14 @@ pub struct Binder<'a> {
     assigns: bool,
     /// Reads of user variables are supplied before each row.
     reads_per_row: bool,
-    /// Inside of subqueries: the tables of the statements around, from the outermost.
-    outer: Vec<Option<names::ScopeTable>>,
+    /// Inside of subqueries: the statements around, from the outermost.
+    outer: Vec<names::OuterScope>,
     /// The slots of subqueries that are bound: supplied when those run, not with the statement's rows.
     inner_slots: Vec<std::ops::Range<usize>>,
     /// The table that the statement changes; a subquery must not read it.
     changes: Option<Arc<Table>>,
+    /// What each run of the statement warns of.
+    warnings: Vec<SqlWarning>,
 }
 
 impl<'a> Binder<'a> {
@@ -114,7 +118,13 @@ impl<'a> Binder<'a> {
             outer: Vec::new(),
             inner_slots: Vec::new(),
             changes: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// A warning that the statement gives whenever it runs.
+    fn warn(&mut self, error: SqlError) {
+        self.warnings.push(SqlWarning::warning(error.code, error.message));
     }
 
     /// Binds a statement that has a plan: SELECT, INSERT, REPLACE, UPDATE, DELETE.
@@ -149,6 +159,7 @@ impl<'a> Binder<'a> {
             slots: self.slots,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             reusable: self.reusable,
+            warnings: self.warnings,
             catalogue_version: self.catalogue.version,
         }
     }
@@ -195,6 +206,7 @@ pub fn find_table(
     current: Option<&str>,
     name: &ast::ObjectName,
 ) -> Result<Arc<Table>, SqlError> {
+    table::check_written_name(name)?;
     let database = match &name.schema {
         Some(schema) => schema.as_str(),
         None => current.ok_or_else(SqlError::no_database)?,

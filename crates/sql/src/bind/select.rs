@@ -9,10 +9,12 @@ use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
 use super::group::{GroupRewrite, slot_expr_mut};
-use super::names::{Alias, GroupCollector, Scope, ScopeTable, check_locked_names};
+use super::names::{
+    Alias, GroupCollector, Scope, ScopeTable, check_locked_names, identifying_key, item_named,
+};
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
-use crate::information_schema::{self, VirtualTable};
+use crate::information_schema::{self, VirtualTable, shown_indexes};
 use crate::parser::ast;
 use crate::plan::{
     Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Source, TableSource,
@@ -72,6 +74,19 @@ impl Binder<'_> {
         }
     }
 
+    /// The one table that an ungrouped query reads, as its names refer to it.
+    pub fn table_of_query(&mut self, query: &ast::Query) -> Result<Option<ScopeTable>, SqlError> {
+        let ast::QueryBody::Select(select) = &query.body else { return Ok(None) };
+        let [reference] = select.from.as_slice() else { return Ok(None) };
+        if !select.group_by.is_empty() || !reference.joins.is_empty() {
+            return Ok(None);
+        }
+        Ok(match self.from(&select.from)? {
+            From::Nothing => None,
+            From::Table(_, scope, _) | From::Virtual(_, scope) => Some(scope),
+        })
+    }
+
     fn from(&mut self, from: &[ast::TableReference]) -> Result<From, SqlError> {
         let reference = match from {
             [] => return Ok(From::Nothing),
@@ -119,8 +134,9 @@ impl Binder<'_> {
         let items = expand_items(&select.items, scope_table)?;
         let aliases: Vec<Alias<'_>> = items
             .iter()
-            .filter(|item| item.has_alias)
-            .map(|item| Alias { name: &item.name, expr: &item.expr })
+            .enumerate()
+            .filter(|(_, item)| item.has_alias || matches!(item.expr, ast::Expr::Column(_)))
+            .map(|(number, item)| Alias { name: &item.name, expr: &item.expr, item: number })
             .collect();
         let base = scope_table.map_or(0, |table| table.columns.len());
         let groups = RefCell::new(GroupCollector { base, ..GroupCollector::default() });
@@ -135,9 +151,16 @@ impl Binder<'_> {
         let group_by = self.group_by(select, &items, scope_table, &aliases, &groups)?;
 
         let mut bound_items = Vec::new();
-        for item in &items {
-            let scope =
-                Scope { table: scope_table, groups: Some(&groups), ..Scope::empty("field list") };
+        for (number, item) in items.iter().enumerate() {
+            let earlier = aliases.partition_point(|alias| alias.item < number);
+            let later = aliases.partition_point(|alias| alias.item <= number);
+            let scope = Scope {
+                table: scope_table,
+                groups: Some(&groups),
+                earlier_aliases: &aliases[..earlier],
+                later_aliases: &aliases[later..],
+                ..Scope::empty("field list")
+            };
             bound_items.push(self.bound(&item.expr, &scope)?);
         }
         let mut having = match &select.having {
@@ -145,12 +168,14 @@ impl Binder<'_> {
                 // HAVING names what is selected or grouped by, and anything inside of aggregates.
                 let plain =
                     |expr: &Expr| simple_column(&Bound::pure(expr.clone())).map(usize::from);
-                let mut named: Vec<usize> = group_by.iter().filter_map(plain).collect();
+                let grouped: Vec<usize> = group_by.iter().filter_map(plain).collect();
+                let mut named = grouped.clone();
                 named.extend(bound_items.iter().filter_map(|item| plain(&item.expr)));
                 let scope = Scope {
                     table: scope_table,
                     aliases: &aliases,
                     aliases_first: true,
+                    grouped: &grouped,
                     groups: Some(&groups),
                     only_columns: Some(&named),
                     ..Scope::empty("having clause")
@@ -161,7 +186,9 @@ impl Binder<'_> {
         };
         let mut sort = Vec::new();
         let visible_count = bound_items.len();
-        for order in &query.order_by {
+        // Of each item behind the visible ones, which expression of ORDER BY it is, from 1.
+        let mut order_numbers = Vec::new();
+        for (number, order) in query.order_by.iter().enumerate() {
             self.order_item(
                 order,
                 &items,
@@ -171,9 +198,14 @@ impl Binder<'_> {
                 &mut bound_items,
                 &mut sort,
             )?;
+            order_numbers.resize(bound_items.len() - visible_count, number + 1);
         }
 
         let mut collector = groups.into_inner();
+        if select.distinct && self.environment.sql_mode.only_full_group_by() {
+            let (visible, hidden) = bound_items.split_at(visible_count);
+            check_distinct(visible, hidden, &order_numbers, base, scope_table)?;
+        }
         let grouped = !group_by.is_empty() || !collector.aggregates.is_empty();
         if !grouped && let Some(having) = having.take() {
             filter = Some(and_bounds(filter, having));
@@ -194,8 +226,11 @@ impl Binder<'_> {
             };
             for (number, item) in bound_items.iter_mut().enumerate() {
                 let clause = if number < visible_count { "SELECT list" } else { "ORDER BY clause" };
-                let number = if number < visible_count { number } else { number - visible_count };
-                rewrite.apply_bound(item, &mut self.slots, number + 1, clause)?;
+                let number = match number.checked_sub(visible_count) {
+                    None => number + 1,
+                    Some(hidden) => order_numbers[hidden],
+                };
+                rewrite.apply_bound(item, &mut self.slots, number, clause)?;
             }
             if let Some(having) = &mut having {
                 rewrite.apply_bound(having, &mut self.slots, 1, "HAVING clause")?;
@@ -217,14 +252,6 @@ impl Binder<'_> {
             for item in &bound_items[..visible_count] {
                 item_types.push(self.type_of(&item.expr, &types));
             }
-        }
-
-        if select.distinct && visible_count < bound_items.len() {
-            return Err(SqlError::new(
-                3065,
-                "Expression #1 of ORDER BY clause is not in SELECT list, references column which is not in \
-                 SELECT list; this is incompatible with DISTINCT",
-            ));
         }
 
         // Titles and types.
@@ -290,6 +317,15 @@ impl Binder<'_> {
                     format!("Can't group on '{}'", name.unwrap_or_default()),
                 ));
             }
+            // A column of the table comes before an item of the select list that has its name.
+            if let ast::Expr::Column(name) = expr
+                && !by_position
+                && let Some(other) = scope.alias(name)?
+                && let Ok(position) = scope.column(name)
+                && !scope.is_column(other, position)
+            {
+                self.warn(SqlError::ambiguous_column(&name.column, "group statement"));
+            }
             let bound = self.bound(expr, &scope)?;
             if bound.is_local() {
                 return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in GROUP BY"));
@@ -321,14 +357,11 @@ impl Binder<'_> {
             sort.push((position, order.descending));
             return Ok(());
         }
-        // A bare name that is an alias is that item, whatever it computes.
+        // A bare name of the select list is that item, whatever it computes.
         if let ast::Expr::Column(name) = &order.expr
-            && name.table.is_none()
-            && let Some(position) = items
-                .iter()
-                .position(|item| item.has_alias && item.name.eq_ignore_ascii_case(&name.column))
+            && let Some(alias) = item_named(aliases, name, "order clause")?
         {
-            sort.push((position, order.descending));
+            sort.push((alias.item, order.descending));
             return Ok(());
         }
         let scope = Scope {
@@ -576,6 +609,50 @@ fn order_columns(plan: &SelectPlan) -> Option<Vec<(u16, bool)>> {
         .collect()
 }
 
+/// ONLY_FULL_GROUP_BY: what SELECT DISTINCT is sorted by is computed from what it selects, or has many values a row. 3065
+/// for columns that are not selected, 3066 for aggregates.
+fn check_distinct(
+    visible: &[Bound],
+    hidden: &[Bound],
+    order_numbers: &[usize],
+    base: usize,
+    scope_table: Option<&ScopeTable>,
+) -> Result<(), SqlError> {
+    fn unselected(expr: &Expr, selected: &[Vec<u8>]) -> Option<u16> {
+        if selected.contains(&rewrite::encoded(expr)) {
+            return None;
+        }
+        if let Expr::Column(position) = expr {
+            return Some(*position);
+        }
+        let mut found = None;
+        rewrite::for_each_child(expr, &mut |child| {
+            found = found.or_else(|| unselected(child, selected));
+        });
+        found
+    }
+    let selected: Vec<Vec<u8>> = visible.iter().map(|item| rewrite::encoded(&item.expr)).collect();
+    for (item, number) in hidden.iter().zip(order_numbers) {
+        let Some(position) = unselected(&item.expr, &selected).map(usize::from) else { continue };
+        let (code, what) = match scope_table.filter(|_| position < base) {
+            Some(table) => {
+                let column = &table.columns[position].name;
+                let name = format!("{}.{}.{column}", table.database, table.alias);
+                (3065, format!("references column '{name}' which is not in SELECT list"))
+            }
+            None => (3066, "contains aggregate function".to_string()),
+        };
+        return Err(SqlError::new(
+            code,
+            format!(
+                "Expression #{number} of ORDER BY clause is not in SELECT list, {what}; this is incompatible with \
+                 DISTINCT"
+            ),
+        ));
+    }
+    Ok(())
+}
+
 fn and_bounds(first: Option<Bound>, second: Bound) -> Bound {
     match first {
         None => second,
@@ -716,14 +793,19 @@ impl Binder<'_> {
 /// How a table's column is described to clients.
 pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     let column = &table.columns[position];
-    let part_of =
-        |index: &types::Index| index.parts.iter().any(|part| usize::from(part.column) == position);
     let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
-    let primary_key = part_of(table.primary_key());
-    let unique_key = table.indexes[1..].iter().any(|index| {
-        matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
-    });
-    let multiple_key = !primary_key && !unique_key && table.indexes[1..].iter().any(leads);
+    let identifying = identifying_key(table);
+    let primary_key = identifying
+        .is_some_and(|index| index.parts.iter().any(|part| usize::from(part.column) == position));
+    let is_unique =
+        |index: &types::Index| index.kind != IndexKind::Ordinary && index.parts.len() == 1;
+    let led = || {
+        shown_indexes(table)
+            .into_iter()
+            .filter(|index| leads(index) && identifying.is_none_or(|own| own.id != index.id))
+    };
+    let unique_key = led().any(is_unique);
+    let multiple_key = led().any(|index| !is_unique(index));
     let auto_increment =
         table.auto_increment.as_ref().is_some_and(|own| usize::from(own.column) == position);
     let mut info = expression_info(
@@ -735,6 +817,9 @@ pub fn column_info(table: &Table, position: usize, alias: &str) -> ColumnInfo {
     info.table.clone_from(&table.name);
     info.table_alias = alias.to_string();
     info.org_name.clone_from(&column.name);
+    if let Some(width) = column.display_width {
+        info.length = u32::from(width);
+    }
     info.flags.primary_key = primary_key;
     info.flags.unique_key = unique_key;
     info.flags.multiple_key = multiple_key;

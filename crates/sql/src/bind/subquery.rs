@@ -1,6 +1,6 @@
 //! SELECT as an operand: `(SELECT ...)` where a value is expected.
 //!
-//! The subquery becomes a [`Slot`] of the statement: it is run once, before the first row, and its value stands where it
+//! The subquery becomes a [`Slot`] of the statement, or one a column where a row is compared with it: it is run once, before the first row, and its value stands where it
 //! was written, so that it can choose an index and travel to the shards like any parameter. That is right for a subquery
 //! that names nothing of the statement around it and gives the same value whenever it is run; others are refused. It reads
 //! by scans, all at the statement's snapshot.
@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use types::{ColumnType, Expr, Table, Value};
 
-use super::Binder;
-use super::names::Scope;
+use super::names::{Alias, OuterScope, Scope};
+use super::{Binder, literal_value, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{LimitPlan, Slot};
@@ -20,14 +20,48 @@ const ROWS_WANTED: u64 = 2;
 
 impl Binder<'_> {
     pub fn subquery(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let columns = self.subquery_columns(query, 1, scope)?;
+        Ok(Expr::Param(columns[0]))
+    }
+
+    /// The columns of a row, or of a subquery of several columns.
+    pub fn row_of(
+        &mut self,
+        expr: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<ast::Expr>, SqlError> {
+        match expr {
+            ast::Expr::Row(columns) => Ok(columns.clone()),
+            ast::Expr::Subquery(query) => {
+                let count = width(query).expect("the caller knows it for a row");
+                let columns = self.subquery_columns(query, count, scope)?;
+                Ok(columns.into_iter().map(ast::Expr::BoundColumn).collect())
+            }
+            other => unreachable!("{other:?} is no row"),
+        }
+    }
+
+    /// The parameters that stand for the columns of a subquery, of which there are to be so many.
+    fn subquery_columns(
+        &mut self,
+        query: &ast::Query,
+        count: usize,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<u16>, SqlError> {
         check_clauses(query)?;
         let first = self.slots.len();
-        self.outer.push(scope.table.cloned());
+        let owned = |alias: &Alias<'_>| (alias.name.to_string(), alias.expr.clone());
+        self.outer.push(OuterScope {
+            table: scope.table.cloned(),
+            aliases: scope.aliases.iter().chain(scope.earlier_aliases).map(owned).collect(),
+            later_aliases: scope.later_aliases.iter().map(|own| own.name.to_string()).collect(),
+            has_aggregates: scope.groups.is_some(),
+        });
         let bound = self.query(query);
         self.outer.pop();
         let mut select = bound?;
-        if select.columns.len() != 1 {
-            return Err(SqlError::operand_columns(1));
+        if select.columns.len() != count {
+            return Err(SqlError::operand_columns(count));
         }
         if select.calc_found_rows {
             return Err(SqlError::new(
@@ -44,13 +78,24 @@ impl Binder<'_> {
         let rows_wanted =
             || LimitPlan { count: Expr::Const(Value::UInt(ROWS_WANTED)), offset: None };
         select.limit.get_or_insert_with(rows_wanted);
-        let info = &select.columns[0];
-        let column_type = (!info.null_type).then(|| match &info.column_type {
-            // Shown in the session's time zone.
-            ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
-            other => other.clone(),
-        });
-        Ok(Expr::Param(self.slot(Slot::Subquery(Box::new(select)), column_type)?))
+        let types: Vec<Option<ColumnType>> = select
+            .columns
+            .iter()
+            .map(|info| {
+                (!info.null_type).then(|| match &info.column_type {
+                    // Shown in the session's time zone.
+                    ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
+                    other => other.clone(),
+                })
+            })
+            .collect();
+        let mut slot = Slot::Subquery(Box::new(select));
+        let mut columns = Vec::with_capacity(count);
+        for column_type in types {
+            columns.push(self.slot(slot, column_type)?);
+            slot = Slot::SubqueryColumn;
+        }
+        Ok(columns)
     }
 
     /// Is what is bound now part of a subquery?
@@ -72,11 +117,80 @@ impl Binder<'_> {
         }
     }
 
-    /// What is wrong with a name that the query has not: a statement around it may have it.
-    pub fn unknown(&self, name: &ast::ColumnName, error: SqlError) -> SqlError {
-        let mut tables = self.outer.iter().flatten();
-        let is_outer = tables.any(|table| Scope::of(table, "field list").column(name).is_ok());
-        if is_outer { SqlError::not_supported("correlated subquery") } else { error }
+    /// A name that the query does not have, which gives `error` unless a statement around the query has it: an alias of a
+    /// literal stands for the literal, other names make the subquery a correlated one.
+    pub fn outer_name(
+        &mut self,
+        name: &ast::ColumnName,
+        error: SqlError,
+    ) -> Result<Expr, SqlError> {
+        for outer in self.outer.iter().rev() {
+            let table = outer.table.as_ref();
+            if table.is_some_and(|table| Scope::of(table, "field list").column(name).is_ok()) {
+                return Err(SqlError::not_supported("correlated subquery"));
+            }
+            if name.table.is_some() {
+                continue;
+            }
+            let is_it = |alias: &str| alias.eq_ignore_ascii_case(&name.column);
+            if let Some((_, expr)) = outer.aliases.iter().find(|(alias, _)| is_it(alias)) {
+                return match expr {
+                    ast::Expr::Literal(literal) => {
+                        Ok(Expr::Const(literal_value(literal, self.environment.collation)?))
+                    }
+                    _ => Err(SqlError::not_supported("correlated subquery")),
+                };
+            }
+            if outer.later_aliases.iter().any(|alias| is_it(alias)) {
+                return Err(SqlError::new(
+                    code::ER_ILLEGAL_REFERENCE,
+                    format!(
+                        "Reference '{}' not supported (forward reference in item list)",
+                        name.column
+                    ),
+                ));
+            }
+        }
+        Err(error)
+    }
+
+    /// An aggregate where the query allows none: if its arguments name nothing of the query, and a statement around it
+    /// allows aggregates, it is that statement's.
+    pub fn misplaced_aggregate(
+        &mut self,
+        arguments: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        if self.outer.iter().any(|outer| outer.has_aggregates) {
+            let arguments = self.exprs(arguments, scope)?;
+            if !arguments.iter().any(rewrite::has_columns) {
+                return Err(SqlError::not_supported("aggregate of the outer query in a subquery"));
+            }
+        }
+        Err(SqlError::invalid_group_function())
+    }
+}
+
+/// Is it an operand of several columns: (a, b), or a subquery that selects several?
+pub fn is_row(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Row(_) => true,
+        ast::Expr::Subquery(query) => width(query).is_some_and(|count| 1 < count),
+        _ => false,
+    }
+}
+
+/// The columns a query selects, where its text tells.
+fn width(query: &ast::Query) -> Option<usize> {
+    match &query.body {
+        ast::QueryBody::Select(select) => {
+            let is_one = |item: &ast::SelectItem| matches!(item, ast::SelectItem::Expr { .. });
+            select.items.iter().all(is_one).then_some(select.items.len())
+        }
+        ast::QueryBody::SetOperation { first, rest } if rest.is_empty() => width(first),
+        ast::QueryBody::SetOperation { .. }
+        | ast::QueryBody::Values(_)
+        | ast::QueryBody::Table(_) => None,
     }
 }
 

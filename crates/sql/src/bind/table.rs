@@ -9,7 +9,7 @@ use types::{
 };
 
 use super::Binder;
-use super::expr::{checked_fsp, decimal_size};
+use super::column_type::{column_type, display_width};
 use super::names::Scope;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
@@ -17,21 +17,24 @@ use crate::parser::ast;
 /// The hidden primary key of a table that was given none.
 pub const ROW_ID_COLUMN: &str = "#rowid";
 
-/// How the names of tables begin that CREATE TABLE ... SELECT or a restore is filling: nobody may use them, nothing shows them.
+/// How the names of tables begin and end that CREATE TABLE ... SELECT or a restore is filling: no statement can name them,
+/// because no name of a user's ends with a space, and nothing shows them.
 const UNFINISHED_PREFIX: &str = "#sql-";
+const UNFINISHED_SUFFIX: &str = " ";
 
 pub fn is_unfinished(table_name: &str) -> bool {
-    table_name.starts_with(UNFINISHED_PREFIX)
+    table_name.starts_with(UNFINISHED_PREFIX) && table_name.ends_with(UNFINISHED_SUFFIX)
 }
 
 /// The name of a table that this boot of a node fills, and drops if it cannot.
 pub fn unfinished_name(node: NodeId, boot: Incarnation, rest: &str) -> String {
-    format!("{UNFINISHED_PREFIX}{node}-{}-{rest}", boot.text())
+    format!("{UNFINISHED_PREFIX}{node}-{}-{rest}{UNFINISHED_SUFFIX}", boot.text())
 }
 
 /// Who fills it: when that boot is over nobody does.
 pub fn filler_of(table_name: &str) -> Option<(NodeId, Incarnation)> {
-    let mut parts = table_name.strip_prefix(UNFINISHED_PREFIX)?.split('-');
+    let name = table_name.strip_prefix(UNFINISHED_PREFIX)?.strip_suffix(UNFINISHED_SUFFIX)?;
+    let mut parts = name.split('-');
     let node = NodeId(parts.next()?.parse().ok()?);
     let boot = Incarnation(u64::from_str_radix(parts.next()?, 16).ok()?);
     parts.next().map(|_| (node, boot))
@@ -40,7 +43,8 @@ pub fn filler_of(table_name: &str) -> Option<(NodeId, Incarnation)> {
 const NAME_LENGTH_MAX: usize = 64;
 const COMMENT_LENGTH_MAX: usize = 1024;
 const TABLE_COMMENT_LENGTH_MAX: usize = 2048;
-const INDEX_COUNT_MAX: usize = 64;
+/// Keys of a table that users see.
+pub const INDEX_COUNT_MAX: usize = 64;
 /// Bytes of one row's columns, strings by their declared length (MySQL's own bound; TEXT and BLOB count little).
 const ROW_SIZE_DECLARED_MAX: u64 = 65_535;
 
@@ -125,13 +129,19 @@ pub fn check_name(name: &str, error: u16, what: &str) -> Result<(), SqlError> {
     }
     let is_wrong = name.is_empty()
         || name.ends_with(' ')
-        || name == ROW_ID_COLUMN
-        || (error == code::ER_WRONG_TABLE_NAME && is_unfinished(name))
         || name.chars().any(|character| character == '\0' || character > '\u{ffff}');
     if is_wrong {
         return Err(SqlError::new(error, format!("Incorrect {what} name '{name}'")));
     }
     Ok(())
+}
+
+/// Checks the name of a table that is to be there: 1103 and 1102 for what no table and database can be called.
+pub fn check_written_name(name: &ast::ObjectName) -> Result<(), SqlError> {
+    if let Some(schema) = &name.schema {
+        check_name(schema, code::ER_WRONG_DB_NAME, "database")?;
+    }
+    check_name(&name.name, code::ER_WRONG_TABLE_NAME, "table")
 }
 
 /// A column of a new table: written, or made by a SELECT.
@@ -285,6 +295,7 @@ impl Binder<'_> {
             on_update_now: definition.on_update_now.is_some(),
             comment,
             hidden: false,
+            display_width: display_width(&definition.data_type),
         };
         if definition.auto_increment {
             if definition.default.is_some() {
@@ -449,6 +460,7 @@ impl Binder<'_> {
                     on_update_now: false,
                     comment: String::new(),
                     hidden: true,
+                    display_width: None,
                 });
                 vec![IndexPart {
                     column: (table.columns.len() - 1) as u16,
@@ -466,46 +478,50 @@ impl Binder<'_> {
             comment: primary_comment,
         });
         check_key_length(table, &table.indexes[0].parts)?;
-        // Unique columns come first, as MySQL sorts them before plain keys; then the table's own, unique ones first.
-        for (position, column) in columns.iter().enumerate() {
-            if column.written().is_some_and(|written| written.unique) {
-                let definition = ast::IndexDefinition {
-                    kind: ast::IndexKind::Unique,
-                    name: None,
-                    parts: vec![ast::KeyPart {
-                        target: ast::KeyPartTarget::Column {
-                            name: table.columns[position].name.clone(),
-                            prefix_length: None,
-                        },
-                        descending: false,
-                    }],
-                    algorithm: None,
-                    comment: None,
-                    invisible: false,
-                };
-                let index = index_definition(table, &definition)?;
-                table.indexes.push(index);
-            }
+        for definition in secondary_keys(create) {
+            let index = index_definition(table, &definition)?;
+            table.indexes.push(index);
         }
-        for wanted in [ast::IndexKind::Unique, ast::IndexKind::Plain] {
-            for definition in create.indexes.iter().filter(|own| own.kind == wanted) {
-                let index = index_definition(table, definition)?;
-                table.indexes.push(index);
-            }
-        }
-        for kind in [ast::IndexKind::Fulltext, ast::IndexKind::Spatial] {
-            if create.indexes.iter().any(|own| own.kind == kind) {
-                return Err(SqlError::not_supported(kind_name(kind)));
-            }
-        }
-        if INDEX_COUNT_MAX < table.indexes.len() {
-            return Err(SqlError::new(
-                code::ER_TOO_MANY_KEYS,
-                format!("Too many keys specified; max {INDEX_COUNT_MAX} keys allowed"),
-            ));
-        }
+        table.indexes = table.indexes_as_shown().into_iter().cloned().collect();
         Ok(())
     }
+}
+
+/// The keys besides the primary one, those of columns among them, as they were written: names are given in this order.
+fn secondary_keys(create: &ast::CreateTable) -> Vec<ast::IndexDefinition> {
+    // Twice the number of columns before a key, and one more for the key of the column that follows.
+    let mut keys: Vec<(usize, ast::IndexDefinition)> = create
+        .indexes
+        .iter()
+        .filter(|own| own.kind != ast::IndexKind::Primary)
+        .map(|own| (2 * own.columns_before, own.clone()))
+        .collect();
+    let unique = create.columns.iter().enumerate().filter(|(_, column)| column.unique);
+    keys.extend(unique.map(|(position, column)| {
+        let name = column.name.clone();
+        let target = ast::KeyPartTarget::Column { name, prefix_length: None };
+        let definition = ast::IndexDefinition {
+            kind: ast::IndexKind::Unique,
+            name: None,
+            parts: vec![ast::KeyPart { target, descending: false }],
+            algorithm: None,
+            comment: None,
+            invisible: false,
+            columns_before: position,
+        };
+        (2 * position + 1, definition)
+    }));
+    keys.sort_by_key(|(order, _)| *order);
+    keys.into_iter().map(|(_, definition)| definition).collect()
+}
+
+/// Keys that users see; those that are dropped count no more.
+fn key_count(table: &Table) -> usize {
+    let is_shown = |index: &&Index| {
+        !matches!(index.state, IndexState::Dropping | IndexState::Ending)
+            && index.parts.iter().all(|part| !table.columns[usize::from(part.column)].hidden)
+    };
+    table.indexes.iter().filter(is_shown).count()
 }
 
 fn kind_name(kind: ast::IndexKind) -> &'static str {
@@ -545,6 +561,12 @@ pub fn index_definition(
     }
     if definition.invisible {
         return Err(SqlError::not_supported("INVISIBLE index"));
+    }
+    if INDEX_COUNT_MAX <= key_count(table) {
+        return Err(SqlError::new(
+            code::ER_TOO_MANY_KEYS,
+            format!("Too many keys specified; max {INDEX_COUNT_MAX} keys allowed"),
+        ));
     }
     let parts = index_parts(table, definition)?;
     let name = match &definition.name {
@@ -648,6 +670,18 @@ fn index_parts(
                     std::cmp::Ordering::Greater => return Err(wrong_prefix()),
                 }
             }
+            (
+                ColumnType::Char { length: 0, .. }
+                | ColumnType::Varchar { length: 0, .. }
+                | ColumnType::Binary { length: 0 }
+                | ColumnType::Varbinary { length: 0 },
+                None,
+            ) => {
+                return Err(SqlError::new(
+                    code::ER_WRONG_KEY_COLUMN,
+                    format!("The used storage engine can't index column '{name}'"),
+                ));
+            }
             (_, Some(_)) => return Err(wrong_prefix()),
             (_, None) => None,
         };
@@ -696,20 +730,41 @@ fn check_key_length(table: &Table, parts: &[IndexPart]) -> Result<(), SqlError> 
     ))
 }
 
+/// 1118 when a row of columns of their full lengths is longer than MySQL allows, counted as MySQL does: TEXT and BLOB as
+/// a length and a pointer, characters by the most bytes they take, and a bit for each column that can be NULL.
 fn check_row_size(table: &Table) -> Result<(), SqlError> {
+    let length_size = |bytes: u64| if bytes < 256 { 1 } else { 2 };
     let mut size = 0u64;
+    let mut nullable_count = 0;
+    let mut is_variable = false;
     for column in &table.columns {
+        nullable_count += u64::from(column.nullable);
         size += match &column.column_type {
-            ColumnType::Text { .. } | ColumnType::Blob { .. } => 12,
-            ColumnType::Varchar { length, .. } | ColumnType::Char { length, .. } => {
-                4 * u64::from(*length) + 2
+            ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => {
+                is_variable = true;
+                8 + match bytes_max {
+                    0..=255 => 1,
+                    256..=65_535 => 2,
+                    65_536..=16_777_215 => 3,
+                    _ => 4,
+                }
             }
-            ColumnType::Varbinary { length } | ColumnType::Binary { length } => {
-                u64::from(*length) + 2
+            ColumnType::Char { length, .. } => 4 * u64::from(*length),
+            ColumnType::Varchar { length, .. } => {
+                is_variable = true;
+                let bytes = 4 * u64::from(*length);
+                bytes + length_size(bytes)
+            }
+            ColumnType::Binary { length } => u64::from(*length),
+            ColumnType::Varbinary { length } => {
+                is_variable = true;
+                u64::from(*length) + length_size(u64::from(*length))
             }
             other => other.fixed_size().unwrap_or(8) as u64,
         };
     }
+    // Rows of one length have a bit that marks deleted ones.
+    size += (nullable_count + u64::from(!is_variable)).div_ceil(8);
     if size <= ROW_SIZE_DECLARED_MAX {
         return Ok(());
     }
@@ -781,130 +836,4 @@ fn check_partitioning(create: &ast::CreateTable, table: &Table) -> Result<(), Sq
             }
         }
     }
-}
-
-/// A column's type, checked and with its collation.
-pub fn column_type(
-    name: &str,
-    written: &ast::DataType,
-    table_collation: Collation,
-) -> Result<ColumnType, SqlError> {
-    use ast::TypeKind as K;
-    if written.zerofill {
-        return Err(SqlError::not_supported("ZEROFILL"));
-    }
-    if matches!(written.kind, K::Float | K::Double) && written.scale.is_some() {
-        return Err(SqlError::not_supported("FLOAT(M,D)"));
-    }
-    let int = |width| ColumnType::Int { width, unsigned: written.unsigned };
-    let collation = || -> Result<Collation, SqlError> {
-        let own = collation_of(written.charset.as_deref(), written.collation.as_deref())?;
-        let own = own.unwrap_or(table_collation);
-        Ok(match written.binary_collation {
-            true => Collation::by_name(&format!("{}_bin", own.charset_name())).unwrap_or(own),
-            false => own,
-        })
-    };
-    let length = |default: u64, max: u64| -> Result<u32, SqlError> {
-        let length = written.length.unwrap_or(default);
-        if max < length {
-            return Err(SqlError::new(
-                code::ER_TOO_BIG_FIELDLENGTH,
-                format!(
-                    "Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead"
-                ),
-            ));
-        }
-        Ok(length as u32)
-    };
-    // CHARACTER SET binary makes characters bytes.
-    let text = |bytes_max: u32| -> Result<ColumnType, SqlError> {
-        let collation = collation()?;
-        Ok(if collation.is_binary() {
-            ColumnType::Blob { bytes_max }
-        } else {
-            ColumnType::Text { bytes_max, collation }
-        })
-    };
-    let sized = |bytes_per_unit: u64| -> u32 {
-        let bytes = written.length.unwrap_or(65_535).saturating_mul(if written.length.is_some() {
-            bytes_per_unit
-        } else {
-            1
-        });
-        match bytes {
-            0..=255 => 255,
-            256..=65_535 => 65_535,
-            65_536..=16_777_215 => 16_777_215,
-            _ => u32::MAX,
-        }
-    };
-    Ok(match written.kind {
-        K::TinyInt => int(IntWidth::W1),
-        K::Bool => ColumnType::Int { width: IntWidth::W1, unsigned: false },
-        K::SmallInt => int(IntWidth::W2),
-        K::MediumInt => int(IntWidth::W3),
-        K::Int => int(IntWidth::W4),
-        K::BigInt => int(IntWidth::W8),
-        K::Decimal => {
-            let (precision, scale) = decimal_size(name, written.length, written.scale)?;
-            ColumnType::Decimal { precision, scale, unsigned: written.unsigned }
-        }
-        K::Float => match (written.length, written.scale) {
-            (Some(25..=53), None) => ColumnType::Double,
-            (Some(54..), None) => {
-                return Err(SqlError::new(
-                    code::ER_WRONG_FIELD_SPEC,
-                    format!("Incorrect column specifier for column '{name}'"),
-                ));
-            }
-            _ => ColumnType::Float,
-        },
-        K::Double => ColumnType::Double,
-        K::Char => {
-            let length = length(1, 255)?;
-            let collation = collation()?;
-            if collation.is_binary() {
-                ColumnType::Binary { length }
-            } else {
-                ColumnType::Char { length, collation }
-            }
-        }
-        K::VarChar => {
-            let collation = collation()?;
-            if collation.is_binary() {
-                ColumnType::Varbinary { length: length(0, 65_535)? }
-            } else {
-                ColumnType::Varchar { length: length(0, 16_383)?, collation }
-            }
-        }
-        K::Binary => ColumnType::Binary { length: length(1, 255)? },
-        K::VarBinary => ColumnType::Varbinary { length: length(0, 65_535)? },
-        K::TinyText => text(255)?,
-        K::Text => text(sized(4))?,
-        K::MediumText => text(16_777_215)?,
-        K::LongText => text(u32::MAX)?,
-        K::TinyBlob => ColumnType::Blob { bytes_max: 255 },
-        K::Blob => ColumnType::Blob { bytes_max: sized(1) },
-        K::MediumBlob => ColumnType::Blob { bytes_max: 16_777_215 },
-        K::LongBlob => ColumnType::Blob { bytes_max: u32::MAX },
-        K::Date => ColumnType::Date,
-        K::Time => ColumnType::Time { fsp: checked_fsp(name, written.length)? },
-        K::DateTime => ColumnType::DateTime { fsp: checked_fsp(name, written.length)? },
-        K::Timestamp => ColumnType::Timestamp { fsp: checked_fsp(name, written.length)? },
-        K::Bit => return Err(SqlError::not_supported("BIT")),
-        K::Year => return Err(SqlError::not_supported("YEAR")),
-        K::Enum => return Err(SqlError::not_supported("ENUM")),
-        K::Set => return Err(SqlError::not_supported("SET")),
-        K::Json => return Err(SqlError::not_supported("JSON")),
-        K::Vector => return Err(SqlError::not_supported("VECTOR")),
-        K::Geometry
-        | K::Point
-        | K::LineString
-        | K::Polygon
-        | K::MultiPoint
-        | K::MultiLineString
-        | K::MultiPolygon
-        | K::GeometryCollection => return Err(SqlError::not_supported("GEOMETRY")),
-    })
 }

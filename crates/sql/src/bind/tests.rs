@@ -280,6 +280,35 @@ fn refusals() {
     }
 }
 
+/// Clients are told the width that is written behind an integer type, through CREATE TABLE ... SELECT too: they take
+/// TINYINT(1) for a boolean.
+#[test]
+fn widths_of_integers() {
+    let catalogue = catalogue(&[
+        "create table q (a boolean, b tinyint(1), c tinyint, d int(5), e int, f bigint(0) unsigned, g tinyint(1) unsigned)",
+    ]);
+    let lengths = |plan: &Plan| {
+        plan.columns().iter().map(|info| (info.name.clone(), info.length)).collect::<Vec<_>>()
+    };
+    let plan = bind(&catalogue, "select a, b, c, d, e, f, g from q", &[]).expect("bound");
+    let wanted = [("a", 1), ("b", 1), ("c", 4), ("d", 5), ("e", 11), ("f", 20), ("g", 1)];
+    assert_eq!(lengths(&plan), wanted.map(|(name, length)| (name.to_string(), length)));
+    let (statement, _) =
+        parse_one(b"create table r select b as x, c, d from q").expect("a statement");
+    let crate::parser::ast::Statement::CreateTable(create) = statement else {
+        panic!("{statement:?}")
+    };
+    let environment = environment();
+    let query = create.as_query.as_ref().expect("it has one");
+    let plan = Binder::new(&catalogue, &environment, &NoSession, &[])
+        .create_select(&create, query, "test", types::Collation::default())
+        .expect("bound");
+    let PlanKind::Insert(insert) = &plan.kind else { panic!("{:?}", plan.kind) };
+    let widths: Vec<Option<u8>> =
+        insert.table.columns.iter().map(|column| column.display_width).collect();
+    assert_eq!(widths, [Some(1), None, Some(5), None]);
+}
+
 /// A subquery reads by a scan, whatever keys it names: all of a statement then sees one snapshot. Its value is a constant
 /// for the statement around it, and what its own rows are supplied with is not supplied with those of that statement.
 #[test]

@@ -64,8 +64,10 @@ impl Session {
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
+            | Slot::SourceValue { .. }
             // Put into the parameters by run_subqueries.
-            | Slot::Subquery(_) => Value::Null,
+            | Slot::Subquery(_)
+            | Slot::SubqueryColumn => Value::Null,
         }
     }
 
@@ -153,7 +155,9 @@ impl Session {
                 Ok(Value::UInt(number))
             }
             // Put into the parameters by INSERT itself.
-            Slot::NewValue { .. } => Ok(run.params[run.first_slot() + usize::from(number)].clone()),
+            Slot::NewValue { .. } | Slot::SourceValue { .. } => {
+                Ok(run.params[run.first_slot() + usize::from(number)].clone())
+            }
             Slot::UserVariable(name) => {
                 Ok(self.user_variables.get(name).cloned().unwrap_or(Value::Null))
             }
@@ -167,7 +171,8 @@ impl Session {
             | Slot::LastInsertId
             | Slot::RowCount
             | Slot::FoundRows
-            | Slot::Subquery(_) => unreachable!("supplied once a statement"),
+            | Slot::Subquery(_)
+            | Slot::SubqueryColumn => unreachable!("supplied once a statement"),
         }
     }
 

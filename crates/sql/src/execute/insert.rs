@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use client::{Batch, Columns, Lock, Op, OpKind, OpResult};
+use client::{Batch, Columns, Lock, Op, OpKind, OpResult, Refusal};
 use types::convert::SqlWarning;
 use types::wire::Bytes;
 use types::{
@@ -23,43 +23,71 @@ use super::write::{
 use super::{Changed, Failure, Pace, Run, STATEMENT_MEMORY_MAX, value_size};
 use crate::SqlError;
 use crate::bind::rewrite;
+use crate::error::code;
 use crate::plan::{
     AssignmentPlan, Bound, InsertMode, InsertPlan, InsertSource, InsertValue, Plan, Slot,
 };
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
 use crate::session::Session;
 
-/// A row that is being made; None where the sequence will say.
-type NewRow = Vec<Value>;
+/// A row that is being made.
+struct NewRow {
+    /// NULL where the sequence will say.
+    values: Vec<Value>,
+    /// What INSERT ... SELECT has read besides, for ON DUPLICATE KEY UPDATE.
+    source: Vec<Value>,
+}
 
 /// An old row that a new one meets: its primary key, the position of the index they meet in, the row.
 type Conflict = (Vec<u8>, usize, Vec<u8>);
+
+/// What a row says about AUTO_INCREMENT.
+enum Wish {
+    /// It brings this value.
+    Explicit(u64),
+    /// Its column of this position waits for the next one.
+    Next(usize),
+}
 
 /// What the statement found out about AUTO_INCREMENT.
 #[derive(Default)]
 struct Sequence {
     /// The visible AUTO_INCREMENT column.
     column: Option<usize>,
-    /// Rows that wait for a value: (row, column).
-    pending: Vec<(usize, usize)>,
+    /// What the rows at hand say, in their order: (row, wish).
+    wishes: Vec<(usize, Wish)>,
     /// The value of the first row that was inserted with a generated one: LAST_INSERT_ID().
     first_generated: Option<u64>,
     /// Values generated for the rows at hand, by position.
     generated: BTreeMap<usize, u64>,
     last_explicit: Option<u64>,
-    largest_explicit: u64,
-    /// Rows of the statement behind those at hand.
-    rows_after: usize,
-    /// Reserved for them already, so that the values of a statement follow each other.
+    /// Rows of the statement.
+    row_count: usize,
+    /// Values that are reserved and not given out, so that those of a statement follow each other.
     reserved: Range<u64>,
+    reservation_count: u32,
+}
+
+/// The column whose values the table's sequence makes, if users see it.
+fn sequence_column(table: &Table) -> Option<usize> {
+    table
+        .columns
+        .iter()
+        .position(|column| !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement))
+}
+
+/// A value of that column; 0 for those that are no positive integers.
+fn sequence_value(value: &Value) -> u64 {
+    match *value {
+        Value::Int(number) => u64::try_from(number).unwrap_or(0),
+        Value::UInt(number) => number,
+        _ => 0,
+    }
 }
 
 impl Sequence {
     fn of(table: &Table) -> Sequence {
-        let column = table.columns.iter().position(|column| {
-            !column.hidden && matches!(column.default, ColumnDefault::AutoIncrement)
-        });
-        Sequence { column, ..Sequence::default() }
+        Sequence { column: sequence_column(table), ..Sequence::default() }
     }
 
     /// The row at this position was inserted.
@@ -100,6 +128,7 @@ impl Session {
         }
         match &plan.source {
             InsertSource::Values(rows) => {
+                sequence.row_count = rows.len();
                 let mut first = 0;
                 let mut pace = Pace::default();
                 while first < rows.len() {
@@ -125,12 +154,11 @@ impl Session {
                             .await?;
                         let own_size = row.iter().map(value_size).sum::<usize>();
                         size += own_size;
-                        new_rows.push(row);
+                        new_rows.push(NewRow { values: row, source: Vec::new() });
                         pace.bytes(own_size).await;
                     }
                     let last = first + new_rows.len();
                     let is_last = last == rows.len();
-                    sequence.rows_after = rows.len() - last;
                     self.insert_rows(
                         run,
                         plan,
@@ -154,6 +182,7 @@ impl Session {
                 }
                 let mut pace = Pace::default();
                 let total = collector.rows.len();
+                sequence.row_count = total;
                 let mut done = 0;
                 let mut source = collector.rows.into_iter();
                 while done < total {
@@ -161,10 +190,11 @@ impl Session {
                     let mut size = 0;
                     while new_rows.len() < ROWS_PER_BATCH
                         && size < BATCH_SIZE_MAX
-                        && let Some(values) = source.next()
+                        && let Some(mut values) = source.next()
                     {
                         pace.row().await;
                         size += values.iter().map(value_size).sum::<usize>();
+                        let source = values.split_off(plan.columns.len());
                         let number = (done + new_rows.len() + 1) as u64;
                         let given =
                             plan.columns.iter().map(|&column| usize::from(column)).zip(values);
@@ -178,11 +208,10 @@ impl Session {
                             new_rows.len(),
                             warnings,
                         )?;
-                        new_rows.push(row);
+                        new_rows.push(NewRow { values: row, source });
                     }
                     let first_number = done as u64 + 1;
                     done += new_rows.len();
-                    sequence.rows_after = total - done;
                     self.insert_rows(
                         run,
                         plan,
@@ -199,7 +228,8 @@ impl Session {
             }
         }
         if let Some(first) = sequence.first_generated {
-            self.statement_insert_id.get_or_insert(first);
+            // A generated value comes before one that LAST_INSERT_ID(value) was given.
+            self.statement_insert_id = Some(first);
             changed.insert_id = first;
         } else if let Some(given) = self.statement_insert_id {
             changed.insert_id = given;
@@ -221,7 +251,7 @@ impl Session {
         sequence: &mut Sequence,
         position: usize,
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<NewRow, SqlError> {
+    ) -> Result<Vec<Value>, SqlError> {
         let table = &plan.table;
         let mut given: Vec<(usize, Value)> = Vec::with_capacity(values.len());
         for (value, &column) in values.iter().zip(&plan.columns) {
@@ -281,14 +311,14 @@ impl Session {
         sequence: &mut Sequence,
         position: usize,
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<NewRow, SqlError> {
+    ) -> Result<Vec<Value>, SqlError> {
         let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
         for (column, value) in given {
             let definition = &table.columns[column];
             let is_generated = sequence.column == Some(column);
             if value.is_null() {
                 row[column] = Some(if is_generated {
-                    sequence.pending.push((position, column));
+                    sequence.wishes.push((position, Wish::Next(column)));
                     Value::Null
                 } else if definition.nullable {
                     Value::Null
@@ -299,17 +329,13 @@ impl Session {
             }
             let stored = store_value(value, definition, storing, run, number, warnings)?;
             if is_generated {
-                let explicit = match stored {
-                    Value::Int(number) => u64::try_from(number).unwrap_or(0),
-                    Value::UInt(number) => number,
-                    _ => 0,
-                };
+                let explicit = sequence_value(&stored);
                 let is_zero = matches!(stored, Value::Int(0) | Value::UInt(0));
                 if is_zero && !self.settings.sql_mode.no_auto_value_on_zero() {
-                    sequence.pending.push((position, column));
+                    sequence.wishes.push((position, Wish::Next(column)));
                 } else {
                     sequence.last_explicit = Some(explicit);
-                    sequence.largest_explicit = sequence.largest_explicit.max(explicit);
+                    sequence.wishes.push((position, Wish::Explicit(explicit)));
                 }
             }
             row[column] = Some(stored);
@@ -321,7 +347,7 @@ impl Session {
                 None => {
                     let definition = &table.columns[column];
                     if matches!(definition.default, ColumnDefault::AutoIncrement) {
-                        sequence.pending.push((position, column));
+                        sequence.wishes.push((position, Wish::Next(column)));
                     }
                     default_value(definition, storing, run, warnings)?
                 }
@@ -330,65 +356,85 @@ impl Session {
         Ok(complete)
     }
 
-    /// Gives the waiting rows their values, and moves the sequence above explicit ones.
+    /// Gives the waiting rows their values, row by row, and moves the sequence above explicit ones as they come.
     async fn fill_sequence(
         &mut self,
         table: &Arc<Table>,
         rows: &mut [NewRow],
         sequence: &mut Sequence,
     ) -> Result<(), Failure> {
-        if 0 < sequence.largest_explicit {
-            let largest = std::mem::take(&mut sequence.largest_explicit);
-            let moved = self.client.auto_increment_at_least(table, largest).await;
-            moved.map_err(|refusal| self.refused_aside(refusal))?;
-            sequence.reserved.start = sequence.reserved.start.max(largest.saturating_add(1));
-        }
-        if sequence.pending.is_empty() {
-            return Ok(());
-        }
-        let pending = std::mem::take(&mut sequence.pending);
+        let wishes = std::mem::take(&mut sequence.wishes);
         // A row that waits for two values (a hidden row id beside the AUTO_INCREMENT column) gets one for both.
-        let mut rows_waiting = 1;
-        rows_waiting += pending.windows(2).filter(|pair| pair[0].0 != pair[1].0).count() as u64;
-        // Like InnoDB, for all rows at once when their number is known: those to come are taken to wait, too.
-        if sequence.reserved.end.saturating_sub(sequence.reserved.start) < rows_waiting {
-            let count = rows_waiting + sequence.rows_after as u64;
-            let first = self.client.auto_increment(table, count).await;
-            let first = first.map_err(|refusal| self.refused_aside(refusal))?;
-            sequence.reserved = first..first.saturating_add(count);
-        }
-        let mut next = sequence.reserved.start;
-        sequence.reserved.start += rows_waiting;
-        let mut last_row = pending[0].0;
-        for (row, column) in pending {
-            if row != last_row {
-                last_row = row;
-                next += 1;
-            }
-            let (fits, value) = match &table.columns[column].column_type {
-                ColumnType::Int { width, unsigned: false } => {
-                    let value = i64::try_from(next).unwrap_or(i64::MAX);
-                    (i64::try_from(next).is_ok() && value <= width.signed_max(), Value::Int(value))
+        let mut waiting: BTreeSet<usize> = wishes
+            .iter()
+            .filter(|(_, wish)| matches!(wish, Wish::Next(_)))
+            .map(|(row, _)| *row)
+            .collect();
+        let mut largest = 0;
+        let mut given = None;
+        for (row, wish) in wishes {
+            let column = match wish {
+                Wish::Explicit(value) => {
+                    largest = largest.max(value);
+                    sequence.reserved.start = sequence.reserved.start.max(value.saturating_add(1));
+                    continue;
                 }
-                ColumnType::Int { width, unsigned: true } => {
-                    (next <= width.unsigned_max(), Value::UInt(next))
-                }
-                ColumnType::Double => (true, Value::Double(next as f64)),
-                ColumnType::Float => (true, Value::Float(next as f32)),
-                other => unreachable!("AUTO_INCREMENT on {other:?} is refused by CREATE TABLE"),
+                Wish::Next(column) => column,
             };
-            if !fits {
-                return Err(SqlError::new(
-                    1467,
-                    "Failed to read auto-increment value from storage engine",
-                )
-                .into());
-            }
-            rows[row][column] = value;
+            let next = match given {
+                Some((last_row, value)) if last_row == row => value,
+                _ => {
+                    if sequence.reserved.is_empty() {
+                        self.raise_sequence(table, std::mem::take(&mut largest)).await?;
+                        self.reserve_values(table, waiting.len() as u64, sequence).await?;
+                    }
+                    waiting.remove(&row);
+                    let value = sequence.reserved.start;
+                    sequence.reserved.start += 1;
+                    value
+                }
+            };
+            given = Some((row, next));
+            rows[row].values[column] = generated_value(next, &table.columns[column].column_type)?;
             if sequence.column == Some(column) {
                 sequence.generated.insert(row, next);
             }
         }
+        self.raise_sequence(table, largest).await
+    }
+
+    async fn raise_sequence(&mut self, table: &Arc<Table>, value: u64) -> Result<(), Failure> {
+        if value == 0 {
+            return Ok(());
+        }
+        let moved = self.client.auto_increment_at_least(table, value).await;
+        moved.map_err(|refusal| self.refused_aside(refusal))
+    }
+
+    /// Reserves values: like InnoDB first as many as the statement has rows, which are taken to wait all; then, where rows
+    /// with values of their own were above those, at least twice as many as the last time.
+    async fn reserve_values(
+        &mut self,
+        table: &Arc<Table>,
+        waiting: u64,
+        sequence: &mut Sequence,
+    ) -> Result<(), Failure> {
+        let count = match sequence.reservation_count {
+            0 => sequence.row_count as u64,
+            before => waiting.max(1 << before.min(16)),
+        };
+        let mut reserved = self.client.auto_increment(table, count).await;
+        if waiting < count && matches!(reserved, Err(Refusal::Eval(_))) {
+            // So many are not left.
+            reserved = self.client.auto_increment(table, waiting).await;
+        }
+        let first = match reserved {
+            Ok(first) => first,
+            Err(Refusal::Eval(_)) => return Err(sequence_end().into()),
+            Err(refusal) => return Err(self.refused_aside(refusal)),
+        };
+        sequence.reservation_count += 1;
+        sequence.reserved = first..first.saturating_add(count);
         Ok(())
     }
 
@@ -411,7 +457,7 @@ impl Session {
         let mut encoded = Vec::with_capacity(rows.len());
         let mut pace = Pace::default();
         for row in &rows {
-            let row = encode(&plan.table, &plan.layout, row)?;
+            let row = encode(&plan.table, &plan.layout, &row.values)?;
             pace.bytes(row.len()).await;
             encoded.push(row);
         }
@@ -605,6 +651,22 @@ impl Session {
                             warnings,
                         )
                         .await?;
+                    if plan.ignore
+                        && let Some(row) = &replaced
+                    {
+                        // What is to be written before may take a key of the row.
+                        let earlier = std::mem::replace(&mut batch, self.batch(run));
+                        self.flush(plan, earlier, &written, warnings).await?;
+                        written.clear();
+                        size = 0;
+                        let taken = self
+                            .taken_by_another(run, plan, catalogue, row, first_key, warnings)
+                            .await?;
+                        if let Some(error) = taken {
+                            warnings.push(SqlWarning::warning(error.code, error.message));
+                            continue;
+                        }
+                    }
                     match replaced {
                         Some(row) => {
                             batch
@@ -719,15 +781,21 @@ impl Session {
         run: &mut Run<'_>,
         plan: &InsertPlan,
         assignments: &[AssignmentPlan],
-        new: &[Value],
+        new: &NewRow,
         old: &[u8],
         storing: Storing,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let first = run.first_slot();
         for (position, slot) in run.plan.slots.iter().enumerate() {
-            if let Slot::NewValue { column } = slot {
-                run.params[first + position] = new[usize::from(*column)].clone();
+            match slot {
+                Slot::NewValue { column } => {
+                    run.params[first + position] = new.values[usize::from(*column)].clone();
+                }
+                Slot::SourceValue { position: behind } => {
+                    run.params[first + position] = new.source[usize::from(*behind)].clone();
+                }
+                _ => {}
             }
         }
         let view = RowView::new(&plan.layout, old);
@@ -738,7 +806,71 @@ impl Session {
         if !changed {
             return Ok(None);
         }
+        self.move_sequence(&plan.table, assignments, &values).await?;
         Ok(Some(encode(&plan.table, &plan.layout, &values)?))
+    }
+}
+
+/// A value of the sequence as its column keeps it; 1467 if it does not fit.
+fn generated_value(next: u64, column_type: &ColumnType) -> Result<Value, SqlError> {
+    match column_type {
+        ColumnType::Int { width, unsigned: false } => i64::try_from(next)
+            .ok()
+            .filter(|value| *value <= width.signed_max())
+            .map(Value::Int)
+            .ok_or_else(sequence_end),
+        ColumnType::Int { width, unsigned: true } if next <= width.unsigned_max() => {
+            Ok(Value::UInt(next))
+        }
+        ColumnType::Int { unsigned: true, .. } => Err(sequence_end()),
+        ColumnType::Double => Ok(Value::Double(next as f64)),
+        ColumnType::Float => Ok(Value::Float(next as f32)),
+        other => unreachable!("AUTO_INCREMENT on {other:?} is refused by CREATE TABLE"),
+    }
+}
+
+fn sequence_end() -> SqlError {
+    SqlError::new(
+        code::ER_AUTOINC_READ_FAILED,
+        "Failed to read auto-increment value from storage engine",
+    )
+}
+
+impl Session {
+    /// An UPDATE to a greater value moves the sequence.
+    pub async fn move_sequence(
+        &mut self,
+        table: &Arc<Table>,
+        assignments: &[AssignmentPlan],
+        values: &[Value],
+    ) -> Result<(), Failure> {
+        let Some(column) = sequence_column(table) else { return Ok(()) };
+        let value = sequence_value(&values[column]);
+        if value == 0 || assignments.iter().all(|own| usize::from(own.column) != column) {
+            return Ok(());
+        }
+        let moved = self.client.auto_increment_at_least(table, value).await;
+        moved.map_err(|refusal| self.refused_aside(refusal))
+    }
+
+    /// IGNORE of an update: the error for a key of the changed row that another row has.
+    async fn taken_by_another(
+        &mut self,
+        run: &Run<'_>,
+        plan: &InsertPlan,
+        catalogue: &Arc<Catalogue>,
+        row: &[u8],
+        own_key: &[u8],
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<Option<SqlError>, Failure> {
+        let rows = [row.to_vec()];
+        let conflicts = self.lock_keys(run, plan, catalogue, &[0], &rows, warnings).await?;
+        let mut others = conflicts[0].iter().filter(|(key, _, _)| key != own_key);
+        let view = RowView::new(&plan.layout, row);
+        let table = &plan.table;
+        Ok(others
+            .next()
+            .map(|(_, index, _)| duplicate_error(table, table.indexes[*index].id, &view)))
     }
 }
 

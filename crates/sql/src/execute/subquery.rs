@@ -32,22 +32,24 @@ impl Session {
                 return Err(SqlError::subquery_rows().into());
             }
             let position = run.first_slot() + number;
-            run.params[position] = only.value.unwrap_or(Value::Null);
+            let columns = run.params[position..].iter_mut().take(select.columns.len());
+            let mut values = only.values.unwrap_or_default().into_iter();
+            columns.for_each(|param| *param = values.next().unwrap_or(Value::Null));
         }
         Ok(())
     }
 }
 
-/// Keeps the first row's column.
+/// Keeps the first row.
 #[derive(Default)]
 struct OnlyRow {
-    value: Option<Value>,
+    values: Option<Vec<Value>>,
 }
 
 impl ResultSink for OnlyRow {
     fn columns(&mut self, _columns: &[ColumnInfo]) {}
     fn row(&mut self, values: &[ValueRef<'_>]) {
-        self.value.get_or_insert_with(|| values[0].to_value());
+        self.values.get_or_insert_with(|| values.iter().map(ValueRef::to_value).collect());
     }
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}

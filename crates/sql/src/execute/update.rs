@@ -68,6 +68,7 @@ impl Session {
                     continue;
                 }
                 changed.affected += 1;
+                self.move_sequence(table, &plan.assignments, &values).await?;
                 pace.bytes(values.iter().map(value_size).sum()).await;
                 let new = encode(table, &plan.target.layout, &values)?;
                 pace.bytes(new.len()).await;

@@ -12,7 +12,6 @@ use types::convert::{SqlWarning, to_text};
 use types::{Catalogue, DateTime, IndexId, LockName, NodeId, Table, TableId, TransactionId, Value};
 
 use super::{number, text};
-use crate::bind::table::ROW_ID_COLUMN;
 use crate::error::code;
 use crate::session::Session;
 
@@ -74,7 +73,7 @@ pub fn place_of(catalogue: &Catalogue, lock: &LockedThing) -> Option<Place> {
 
 fn has_row_id(table: &Table) -> bool {
     let first = usize::from(table.primary_key().parts[0].column);
-    table.columns[first].name == ROW_ID_COLUMN
+    table.columns[first].hidden
 }
 
 /// LOCK_MODE.

@@ -29,8 +29,8 @@ impl Parser<'_> {
     /// One item of the list: an operation, or ALGORITHM, LOCK, VALIDATION.
     fn alter_item(&mut self, alter: &mut AlterTable) -> Parse<()> {
         match self.word() {
-            "ALGORITHM" => alter.algorithm = Some(self.alter_option()?),
-            "LOCK" => alter.lock = Some(self.alter_option()?),
+            "ALGORITHM" => alter.algorithm = Some(self.online_option()?),
+            "LOCK" => alter.lock = Some(self.online_option()?),
             "WITH" | "WITHOUT" => {
                 self.advance();
                 self.expect("VALIDATION")?;
@@ -43,18 +43,6 @@ impl Parser<'_> {
             }
         }
         Ok(())
-    }
-
-    /// `ALGORITHM [=] word`.
-    fn alter_option(&mut self) -> Parse<String> {
-        self.advance();
-        self.accept_kind(TokenKind::Equal);
-        let word = self.word().to_string();
-        if word.is_empty() {
-            return self.syntax_error();
-        }
-        self.advance();
-        Ok(word)
     }
 
     fn alter_add(&mut self, operations: &mut Vec<AlterOperation>) -> Parse<()> {

@@ -136,6 +136,7 @@ impl Debug for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Expr::Literal(literal) => write_literal(f, literal),
+            Expr::BoundColumn(number) => write!(f, "!{number}"),
             Expr::Param(index) => write!(f, "?{index}"),
             Expr::Column(name) => write!(f, "{name}"),
             Expr::UserVariable(name) => write!(f, "@{name}"),

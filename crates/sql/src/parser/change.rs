@@ -180,8 +180,10 @@ impl Parser<'_> {
             tables = self.table_references()?;
         }
         let filter = self.filter()?;
-        let order_by = self.order_by()?;
-        let limit = self.row_limit()?;
+        // The multi-table forms have no order and no limit.
+        let is_single = targets.is_empty();
+        let order_by = if is_single { self.order_by()? } else { Vec::new() };
+        let limit = if is_single { self.row_limit()? } else { None };
         Ok(Statement::Delete(Box::new(Delete {
             ignore,
             targets,

@@ -147,7 +147,7 @@ impl Parser<'_> {
             }
             TypeKind::VarChar | TypeKind::VarBinary => {
                 self.expect_kind(TokenKind::LeftParen)?;
-                data_type.length = Some(self.unsigned()?);
+                data_type.length = Some(self.width()?);
                 self.expect_kind(TokenKind::RightParen)?;
             }
             TypeKind::Decimal | TypeKind::Float | TypeKind::Double => {
@@ -250,7 +250,7 @@ impl Parser<'_> {
         if !self.accept_kind(TokenKind::LeftParen) {
             return Ok(None);
         }
-        let width = self.unsigned()?;
+        let width = self.width()?;
         self.expect_kind(TokenKind::RightParen)?;
         Ok(Some(width))
     }
@@ -260,8 +260,8 @@ impl Parser<'_> {
         if !self.accept_kind(TokenKind::LeftParen) {
             return Ok((None, None));
         }
-        let first = self.unsigned()?;
-        let second = if self.accept_kind(TokenKind::Comma) { Some(self.unsigned()?) } else { None };
+        let first = self.width()?;
+        let second = if self.accept_kind(TokenKind::Comma) { Some(self.width()?) } else { None };
         self.expect_kind(TokenKind::RightParen)?;
         Ok((Some(first), second))
     }

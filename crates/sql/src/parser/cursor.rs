@@ -370,7 +370,8 @@ impl<'a> Parser<'a> {
             TokenKind::QuotedName => lexer::decode_name(bytes),
             _ => bytes.to_vec(),
         };
-        if bytes.is_empty() || bytes.contains(&0) {
+        // An empty name is one that nothing has; where it would be given, the binder refuses it.
+        if bytes.contains(&0) {
             return self.syntax_error();
         }
         let name = String::from_utf8(bytes).map_err(|_| self.error(ParseErrorKind::InvalidUtf8))?;
@@ -422,6 +423,17 @@ impl<'a> Parser<'a> {
             return Ok(value);
         }
         self.syntax_error()
+    }
+
+    /// A width or length behind a type: what is too large for any is the largest there is.
+    pub fn width(&mut self) -> Parse<u64> {
+        if self.token.kind == TokenKind::Integer
+            && let Some(Literal::Decimal(_)) = lexer::decode_literal(self.text, self.token)
+        {
+            self.advance();
+            return Ok(u64::MAX);
+        }
+        self.unsigned()
     }
 
     /// The name of the current user variable token, without @.

@@ -2,6 +2,7 @@
 
 use super::ast::*;
 use super::cursor::{Parse, Parser};
+use super::error::ParseErrorKind;
 use super::lexer::TokenKind;
 
 /// What stands between the parentheses of CREATE TABLE, beside columns.
@@ -140,15 +141,15 @@ impl Parser<'_> {
         if !self.at_end() {
             table.as_query = Some(Box::new(self.query()?));
         }
-        if table.columns.is_empty() && table.as_query.is_none() {
-            return self.syntax_error();
-        }
         Ok(Statement::CreateTable(Box::new(table)))
     }
 
     fn create_table_element(&mut self, table: &mut CreateTable) -> Parse<()> {
         match self.table_element()? {
-            Some(TableElement::Index(index)) => table.indexes.push(index),
+            Some(TableElement::Index(mut index)) => {
+                index.columns_before = table.columns.len();
+                table.indexes.push(index);
+            }
             Some(TableElement::ForeignKey(key)) => table.foreign_keys.push(key),
             Some(TableElement::Check(check)) => table.checks.push(check),
             None => {
@@ -238,8 +239,15 @@ impl Parser<'_> {
         algorithm: Option<IndexAlgorithm>,
     ) -> Parse<IndexDefinition> {
         let parts = self.paren_list(Self::key_part)?;
-        let mut index =
-            IndexDefinition { kind, name, parts, algorithm, comment: None, invisible: false };
+        let mut index = IndexDefinition {
+            kind,
+            name,
+            parts,
+            algorithm,
+            comment: None,
+            invisible: false,
+            columns_before: 0,
+        };
         while self.index_option(&mut index)? {}
         Ok(index)
     }
@@ -558,14 +566,33 @@ impl Parser<'_> {
 
     /// ALGORITHM = x and LOCK = x: hints, read over.
     fn online_options(&mut self) -> Parse<()> {
-        while self.accept_any(&["ALGORITHM", "LOCK"]) {
-            self.accept_kind(TokenKind::Equal);
-            if !self.accept("DEFAULT") {
-                self.name()?;
-            }
+        while self.at("ALGORITHM") || self.at("LOCK") {
+            self.online_option()?;
             self.accept_kind(TokenKind::Comma);
         }
         Ok(())
+    }
+
+    /// At ALGORITHM or LOCK: `ALGORITHM [=] word`. 1800 and 1801 for words that are none.
+    pub fn online_option(&mut self) -> Parse<String> {
+        let (known, kind): (&[&str], _) = if self.at("ALGORITHM") {
+            (&["DEFAULT", "COPY", "INPLACE", "INSTANT"], ParseErrorKind::UnknownAlgorithm)
+        } else {
+            (&["DEFAULT", "EXCLUSIVE", "NONE", "SHARED"], ParseErrorKind::UnknownLock)
+        };
+        self.advance();
+        self.accept_kind(TokenKind::Equal);
+        let word = self.word().to_string();
+        if word != "DEFAULT" && !self.at_name() {
+            return self.syntax_error();
+        }
+        if known.contains(&word.as_str()) {
+            self.advance();
+            return Ok(word);
+        }
+        let mut error = self.error(kind);
+        error.near = self.name()?;
+        Err(error)
     }
 }
 

@@ -26,6 +26,11 @@ pub enum ParseErrorKind {
     InvalidUtf8,
     /// A number with exponent outside the range of a double.
     IllegalDouble,
+    /// ALGORITHM = and LOCK = of a word that is none; `near` is the word.
+    UnknownAlgorithm,
+    UnknownLock,
+    /// Two words that exclude each other.
+    WrongUsage(&'static str, &'static str),
 }
 
 impl ParseError {
@@ -47,6 +52,9 @@ impl ParseError {
             ParseErrorKind::TooLong => 1153,
             ParseErrorKind::InvalidUtf8 => 1300,
             ParseErrorKind::IllegalDouble => 1367,
+            ParseErrorKind::UnknownAlgorithm => 1800,
+            ParseErrorKind::UnknownLock => 1801,
+            ParseErrorKind::WrongUsage(..) => 1221,
         }
     }
 
@@ -58,6 +66,8 @@ impl ParseError {
             ParseErrorKind::TooLong => "08S01",
             ParseErrorKind::InvalidUtf8 => "HY000",
             ParseErrorKind::IllegalDouble => "22007",
+            ParseErrorKind::UnknownAlgorithm | ParseErrorKind::UnknownLock => "HY000",
+            ParseErrorKind::WrongUsage(..) => "HY000",
         }
     }
 }
@@ -84,6 +94,11 @@ impl fmt::Display for ParseError {
             }
             ParseErrorKind::IllegalDouble => {
                 write!(f, "Illegal double '{}' value found during parsing", self.near)
+            }
+            ParseErrorKind::UnknownAlgorithm => write!(f, "Unknown ALGORITHM '{}'", self.near),
+            ParseErrorKind::UnknownLock => write!(f, "Unknown LOCK type '{}'", self.near),
+            ParseErrorKind::WrongUsage(first, second) => {
+                write!(f, "Incorrect usage of {first} and {second}")
             }
         }
     }

@@ -58,6 +58,8 @@ mod tests_hostile;
 
 pub use digest::{Digest, Digester, digest};
 pub use error::{ParseError, ParseErrorKind};
+#[cfg(test)]
+pub use keywords::{is_reserved, reserved_word_count};
 
 use ast::{Insert, Literal, Statement};
 use cursor::Parser;

@@ -9,6 +9,7 @@
 
 use super::ast::*;
 use super::cursor::{Parse, Parser};
+use super::error::ParseErrorKind;
 use super::lexer::TokenKind;
 
 /// INTO of a query.
@@ -178,16 +179,21 @@ impl Parser<'_> {
     fn select(&mut self) -> Parse<(Select, Into)> {
         self.expect("SELECT")?;
         let mut distinct = false;
+        let mut all = false;
         let mut calc_found_rows = false;
         loop {
             match self.word() {
                 "DISTINCT" | "DISTINCTROW" => distinct = true,
                 "SQL_CALC_FOUND_ROWS" => calc_found_rows = true,
-                "ALL" | "HIGH_PRIORITY" | "STRAIGHT_JOIN" | "SQL_SMALL_RESULT"
-                | "SQL_BIG_RESULT" | "SQL_BUFFER_RESULT" | "SQL_NO_CACHE" => {}
+                "ALL" => all = true,
+                "HIGH_PRIORITY" | "STRAIGHT_JOIN" | "SQL_SMALL_RESULT" | "SQL_BIG_RESULT"
+                | "SQL_BUFFER_RESULT" | "SQL_NO_CACHE" => {}
                 _ => break,
             }
             self.advance();
+        }
+        if all && distinct {
+            return Err(self.error(ParseErrorKind::WrongUsage("ALL", "DISTINCT")));
         }
         let items = self.with_slot(false, |parser| parser.list(Self::select_item))?;
         let into = self.into()?;

@@ -20,7 +20,7 @@ use types::convert::WarningLevel;
 use super::Session;
 use super::run::records_info;
 use crate::bind::Binder;
-use crate::bind::table::unfinished_name;
+use crate::bind::table::{check_written_name, unfinished_name};
 use crate::error::{SqlError, code};
 use crate::execute::{Changed, Failure};
 use crate::parser::ast;
@@ -50,6 +50,10 @@ impl Session {
         create: &ast::CreateTable,
     ) -> Result<(Changed, String), Failure> {
         self.warnings.clear();
+        if create.temporary {
+            return Err(SqlError::not_supported("TEMPORARY TABLE").into());
+        }
+        check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();
         if catalogue.table(&database, &create.name.name).is_some() {
@@ -139,7 +143,7 @@ impl Session {
         self.client.next_statement();
         let strict = self.settings.sql_mode.is_strict();
         let params = self.statement_params.clone();
-        let mut warnings = Vec::new();
+        let mut warnings = plan.warnings.clone();
         let mut run = self.start_run(plan, params, strict);
         let mut result =
             self.run_subqueries(&mut run, &mut warnings).await.map(|()| Changed::default());

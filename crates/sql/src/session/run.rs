@@ -87,7 +87,7 @@ impl Session {
             self.statement_insert_id = None;
             self.random_sequences.clear();
             self.client.next_statement();
-            let mut warnings = Vec::new();
+            let mut warnings = plan.warnings.clone();
             let mut run = self.start_run(plan, params, strict);
             let result = self.run_kind(&mut run, &plan.kind, &mut watched, &mut warnings).await;
             params = run.params;

@@ -8,7 +8,9 @@ use types::convert::WarningLevel;
 use types::{Collation, Column, ColumnDefault, IndexKind, Table};
 
 use super::Session;
-use crate::bind::table::{check_name, collation_of, engine_name, index_definition};
+use crate::bind::table::{
+    check_name, check_written_name, collation_of, engine_name, index_definition,
+};
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
@@ -199,6 +201,10 @@ impl Session {
     }
 
     async fn create_table(&mut self, create: &ast::CreateTable) -> Result<u64, Failure> {
+        if create.temporary {
+            return Err(SqlError::not_supported("TEMPORARY TABLE").into());
+        }
+        check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();
         let exists = SqlError::table_exists(&create.name.name);
@@ -211,10 +217,6 @@ impl Session {
         }
         let table = match &create.like {
             Some(source) => {
-                if create.temporary {
-                    return Err(SqlError::not_supported("TEMPORARY TABLE").into());
-                }
-                check_name(&create.name.name, code::ER_WRONG_TABLE_NAME, "table")?;
                 let source = self.own_table(source)?;
                 let mut table = (*source).clone();
                 table.database = database;
@@ -253,7 +255,15 @@ impl Session {
             match self.own_table(name) {
                 Ok(table) if !temporary => tables.push(table),
                 Err(error) if error.code == code::ER_NO_DB_ERROR => return Err(error.into()),
-                Err(error) if error.code == code::ER_DBACCESS_DENIED_ERROR => {
+                Err(error)
+                    if matches!(
+                        error.code,
+                        code::ER_DBACCESS_DENIED_ERROR
+                            | code::ER_WRONG_DB_NAME
+                            | code::ER_WRONG_TABLE_NAME
+                            | code::ER_TOO_LONG_IDENT
+                    ) =>
+                {
                     return Err(error.into());
                 }
                 Err(error) if error.code == code::ER_BAD_DB_ERROR && !if_exists => {
@@ -295,8 +305,8 @@ impl Session {
         target: &ast::ObjectName,
     ) -> Result<(), Failure> {
         let table = self.own_table(source)?;
+        check_written_name(target)?;
         let (database, _) = self.target_database(target)?;
-        check_name(&target.name, code::ER_WRONG_TABLE_NAME, "table")?;
         if self.catalogue().table(&database, &target.name).is_some() {
             return Err(SqlError::table_exists(&target.name).into());
         }
@@ -310,6 +320,14 @@ impl Session {
         definition: &ast::IndexDefinition,
     ) -> Result<(), Failure> {
         let index = index_definition(table, definition)?;
+        self.add_index_of(table, index).await
+    }
+
+    async fn add_index_of(
+        &mut self,
+        table: &Arc<Table>,
+        index: types::Index,
+    ) -> Result<(), Failure> {
         let unique = matches!(index.kind, IndexKind::Unique { .. });
         let name = index.name.clone();
         match self.client.create_index(table, index).await {
@@ -327,30 +345,18 @@ impl Session {
     }
 
     async fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Failure> {
-        if name.eq_ignore_ascii_case("PRIMARY") {
-            return Err(SqlError::not_supported("DROP PRIMARY KEY").into());
-        }
-        let missing = || {
-            SqlError::new(
-                code::ER_CANT_DROP_FIELD_OR_KEY,
-                format!("Can't DROP '{name}'; check that column/key exists"),
-            )
-        };
-        let index = table.index_named(name).ok_or_else(missing)?;
-        // The sequence's column must stay the first of some key.
-        if let Some(own) = table.columns.iter().position(is_generated) {
-            let leads = |other: &types::Index| usize::from(other.parts[0].column) == own;
-            let others = table.indexes.iter().filter(|other| other.id != index.id);
-            if leads(index) && !others.into_iter().any(leads) {
-                return Err(SqlError::new(
-                    code::ER_WRONG_AUTO_KEY,
-                    "Incorrect table definition; there can be only one auto column and it must be defined as a key",
-                )
-                .into());
-            }
-        }
-        let index = index.id;
-        let name = name.to_string();
+        let mut without = (**table).clone();
+        let index = remove_index(&mut without, name)?;
+        check_sequence(table, &without)?;
+        self.drop_index_of(table, &index).await
+    }
+
+    async fn drop_index_of(
+        &mut self,
+        table: &Arc<Table>,
+        index: &types::Index,
+    ) -> Result<(), Failure> {
+        let (index, name) = (index.id, index.name.clone());
         self.change(SchemaChange::DropIndex { table: table.id, index, name }).await?;
         // A unique key goes in steps (see `IndexState`); for the user it is gone when no writer makes entries any more.
         for _ in 0..DROP_WAIT_COUNT_MAX {
@@ -372,16 +378,45 @@ impl Session {
     async fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<u64, Failure> {
         use ast::AlterOperation as A;
         let table = self.own_table(&alter.table)?;
-        // All are checked before the first is done: half an ALTER is worse than none.
+        let mut steps = AlterSteps::default();
+        // All are checked before the first is done: half an ALTER is worse than none. As in MySQL, indexes go before others
+        // come, whatever the order they are written in.
+        let mut planned = (*table).clone();
+        for operation in &alter.operations {
+            if let A::DropIndex(name) = operation {
+                steps.dropped.push(remove_index(&mut planned, name)?);
+            }
+        }
+        for operation in &alter.operations {
+            if let A::RenameIndex { old_name, new_name } = operation {
+                steps.renames.push(rename_step(&planned, old_name, new_name)?);
+            }
+        }
+        order_renames(&mut planned, &mut steps.renames)?;
         for operation in &alter.operations {
             let refused = match operation {
                 A::AddIndex(definition) => {
-                    index_definition(&table, definition)?;
+                    let index = index_definition(&planned, definition)?;
+                    planned.indexes.push(index.clone());
+                    steps.added.push(index);
                     continue;
                 }
-                A::DropIndex(_) | A::RenameTable(_) | A::DisableKeys | A::EnableKeys | A::Force => {
+                A::RenameTable(target) => {
+                    check_written_name(target)?;
+                    let (database, _) = self.target_database(target)?;
+                    let is_own = database == table.database && target.name == table.name;
+                    if !is_own && self.catalogue().table(&database, &target.name).is_some() {
+                        return Err(SqlError::table_exists(&target.name).into());
+                    }
+                    // MySQL does the last of several.
+                    steps.renamed = (!is_own).then(|| target.clone());
                     continue;
                 }
+                A::DropIndex(_)
+                | A::RenameIndex { .. }
+                | A::DisableKeys
+                | A::EnableKeys
+                | A::Force => continue,
                 A::Options(options) => {
                     if let Some(engine) = &options.engine {
                         engine_name(engine)?;
@@ -407,7 +442,6 @@ impl Session {
                 A::ChangeColumn { .. } => "ALTER TABLE CHANGE COLUMN".into(),
                 A::SetDefault { .. } => "ALTER TABLE ALTER COLUMN".into(),
                 A::RenameColumn { .. } => "ALTER TABLE RENAME COLUMN".into(),
-                A::RenameIndex { .. } => "ALTER TABLE RENAME INDEX".into(),
                 A::ConvertCharset { .. } => "ALTER TABLE CONVERT TO CHARACTER SET".into(),
                 A::OrderBy(_) => "ALTER TABLE ORDER BY".into(),
                 A::Partition(_) => "ALTER TABLE PARTITION BY".into(),
@@ -415,25 +449,167 @@ impl Session {
             };
             return Err(SqlError::not_supported(refused).into());
         }
-        for operation in &alter.operations {
-            // Each change gives the table a new version.
-            let table = self.catalogue().table_by_id(table.id).cloned().unwrap_or(table.clone());
-            match operation {
-                A::AddIndex(definition) => self.add_index(&table, definition).await?,
-                A::DropIndex(name) => self.drop_index(&table, name).await?,
-                A::RenameTable(target) => {
-                    let source = ast::ObjectName {
-                        schema: Some(table.database.clone()),
-                        name: table.name.clone(),
-                    };
-                    self.rename_table(&source, target).await?;
-                }
-                // The keys of a table are never off; dump files switch them around their rows.
-                _ => {}
-            }
+        check_sequence(&table, &planned)?;
+        self.alter_indexes(&table, &steps).await?;
+        if let Some(target) = &steps.renamed {
+            let source =
+                ast::ObjectName { schema: Some(table.database.clone()), name: table.name.clone() };
+            self.rename_table(&source, target).await?;
         }
         Ok(0)
     }
+
+    /// Adds, renames and drops indexes that have been checked. An index that is added may be refused by the rows: then those
+    /// that were added before are dropped again, names are as they were, and no index is gone that had to make no room.
+    async fn alter_indexes(
+        &mut self,
+        table: &Arc<Table>,
+        steps: &AlterSteps,
+    ) -> Result<(), Failure> {
+        let is_dropped =
+            |name: &str| steps.dropped.iter().any(|own| own.name.eq_ignore_ascii_case(name));
+        // Where an index takes the place of another one the old one must go before.
+        let drops_first = steps.added.iter().any(|added| is_dropped(&added.name))
+            || steps.renames.iter().any(|rename| is_dropped(&rename.to))
+            || crate::bind::table::INDEX_COUNT_MAX < table.indexes.len() + steps.added.len();
+        // Each change gives the table a new version.
+        if drops_first {
+            for index in &steps.dropped {
+                let table = self.newest(table);
+                self.drop_index_of(&table, index).await?;
+            }
+        }
+        for rename in &steps.renames {
+            self.change(rename.change(table, false)).await?;
+        }
+        for (number, index) in steps.added.iter().enumerate() {
+            let current = self.newest(table);
+            if let Err(failure) = self.add_index_of(&current, index.clone()).await {
+                for added in &steps.added[..number] {
+                    let current = self.newest(table);
+                    if let Some(added) = current.index_named(&added.name) {
+                        self.drop_index_of(&current, added).await?;
+                    }
+                }
+                for rename in steps.renames.iter().rev() {
+                    self.change(rename.change(table, true)).await?;
+                }
+                return Err(failure);
+            }
+        }
+        if !drops_first {
+            for index in &steps.dropped {
+                let table = self.newest(table);
+                self.drop_index_of(&table, index).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
+        self.catalogue().table_by_id(table.id).cloned().unwrap_or_else(|| table.clone())
+    }
+}
+
+/// What an ALTER TABLE does, checked.
+#[derive(Default)]
+struct AlterSteps {
+    dropped: Vec<types::Index>,
+    /// In an order in which each new name is free.
+    renames: Vec<IndexRename>,
+    added: Vec<types::Index>,
+    renamed: Option<ast::ObjectName>,
+}
+
+struct IndexRename {
+    index: types::IndexId,
+    from: String,
+    to: String,
+}
+
+impl IndexRename {
+    fn change(&self, table: &Table, back: bool) -> SchemaChange {
+        let (from, to) = if back { (&self.to, &self.from) } else { (&self.from, &self.to) };
+        SchemaChange::RenameIndex {
+            table: table.id,
+            index: self.index,
+            from: from.clone(),
+            to: to.clone(),
+        }
+    }
+}
+
+fn rename_step(table: &Table, from: &str, to: &str) -> Result<IndexRename, SqlError> {
+    let wrong_name = |name: &str| {
+        SqlError::new(code::ER_WRONG_NAME_FOR_INDEX, format!("Incorrect index name '{name}'"))
+    };
+    for name in [from, to] {
+        if name.eq_ignore_ascii_case("PRIMARY") {
+            return Err(wrong_name(name));
+        }
+    }
+    check_name(to, code::ER_WRONG_NAME_FOR_INDEX, "index")?;
+    let index = table.index_named(from).ok_or_else(|| {
+        SqlError::new(
+            code::ER_KEY_DOES_NOT_EXITS,
+            format!("Key '{from}' doesn't exist in table '{}'", table.name),
+        )
+    })?;
+    Ok(IndexRename { index: index.id, from: index.name.clone(), to: to.to_string() })
+}
+
+/// Renames the indexes of a definition, and puts the renames into an order in which each new name is free. 1061 for a name
+/// that two indexes would have.
+fn order_renames(table: &mut Table, renames: &mut Vec<IndexRename>) -> Result<(), SqlError> {
+    let mut left = std::mem::take(renames);
+    while !left.is_empty() {
+        let is_free = |rename: &IndexRename| {
+            table.index_named(&rename.to).is_none_or(|other| other.id == rename.index)
+        };
+        let Some(position) = left.iter().position(is_free) else {
+            let circle = |rename: &IndexRename| {
+                left.iter().any(|other| other.from.eq_ignore_ascii_case(&rename.to))
+            };
+            return Err(match left.iter().find(|rename| !circle(rename)) {
+                Some(rename) => SqlError::duplicate_key_name(&rename.to),
+                None => SqlError::not_supported("RENAME INDEX of indexes that exchange names"),
+            });
+        };
+        let rename = left.remove(position);
+        let mut indexes = table.indexes.iter_mut();
+        let index = indexes.find(|index| index.id == rename.index).expect("it was found by name");
+        index.name.clone_from(&rename.to);
+        renames.push(rename);
+    }
+    Ok(())
+}
+
+/// Takes an index out of a definition; 1091 if it is not there.
+fn remove_index(table: &mut Table, name: &str) -> Result<types::Index, SqlError> {
+    if name.eq_ignore_ascii_case("PRIMARY") {
+        return Err(SqlError::not_supported("DROP PRIMARY KEY"));
+    }
+    let found = table.indexes.iter().position(|index| index.name.eq_ignore_ascii_case(name));
+    let position = found.ok_or_else(|| {
+        SqlError::new(
+            code::ER_CANT_DROP_FIELD_OR_KEY,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        )
+    })?;
+    Ok(table.indexes.remove(position))
+}
+
+/// The sequence's column stays the first of some key: 1075.
+fn check_sequence(before: &Table, after: &Table) -> Result<(), SqlError> {
+    let Some(own) = before.columns.iter().position(is_generated) else { return Ok(()) };
+    let leads = |index: &types::Index| usize::from(index.parts[0].column) == own;
+    if before.indexes.iter().any(leads) && !after.indexes.iter().any(leads) {
+        return Err(SqlError::new(
+            code::ER_WRONG_AUTO_KEY,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        ));
+    }
+    Ok(())
 }
 
 fn is_generated(column: &Column) -> bool {

@@ -107,7 +107,7 @@ pub fn create_table_text(table: &Table) -> String {
 }
 
 fn column_text(table: &Table, column: &Column) -> String {
-    let mut text = format!("{} {}", quoted(&column.name), column.column_type.sql_name());
+    let mut text = format!("{} {}", quoted(&column.name), column.type_name());
     if column.column_type.is_string()
         && let Some(collation) = column.column_type.collation()
         && collation != table.collation

@@ -21,7 +21,7 @@ use types::expr::ResultType;
 use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value};
 
 use crate::ColumnInfo;
-use crate::bind::names::{Scope, ScopeColumn, ScopeTable};
+use crate::bind::names::{Scope, ScopeColumn, ScopeTable, identifying_key};
 use crate::bind::table::is_unfinished;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
@@ -78,6 +78,7 @@ impl Table {
                     hidden: false,
                 })
                 .collect(),
+            row_id: None,
         }
     }
 }
@@ -152,10 +153,10 @@ pub fn key_text(table: &types::Table, position: usize) -> &'static str {
     let in_index =
         |index: &types::Index| index.parts.iter().any(|part| usize::from(part.column) == position);
     let leads = |index: &types::Index| usize::from(index.parts[0].column) == position;
-    if in_index(table.primary_key()) {
+    if identifying_key(table).is_some_and(in_index) {
         return "PRI";
     }
-    let others = || shown_indexes(table).filter(|index| index.kind != IndexKind::Primary);
+    let others = || shown_indexes(table).into_iter();
     if others().any(|index| {
         matches!(index.kind, IndexKind::Unique { .. }) && index.parts.len() == 1 && leads(index)
     }) {
@@ -709,7 +710,7 @@ fn columns_table(table: &types::Table, full: bool) -> Table {
         if column.hidden {
             continue;
         }
-        let mut row = vec![text(&column.name), text(column.column_type.sql_name())];
+        let mut row = vec![text(&column.name), text(column.type_name())];
         if full {
             let collation =
                 column.column_type.collation().filter(|_| column.column_type.is_string());
@@ -791,6 +792,7 @@ fn virtual_definition(own: VirtualTable) -> types::Table {
                 on_update_now: false,
                 comment: String::new(),
                 hidden: false,
+                display_width: None,
             })
             .collect(),
         indexes: vec![types::Index {

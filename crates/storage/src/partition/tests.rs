@@ -27,6 +27,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool) -> Column {
         on_update_now: false,
         comment: String::new(),
         hidden: false,
+        display_width: None,
     }
 }
 fn index(id: u16, columns: &[(u16, bool)]) -> Index {

@@ -26,7 +26,17 @@ fn key(
 fn column(name: &str, column_type: ColumnType, nullable: bool, default: ColumnDefault) -> Column {
     let name = name.to_owned();
     let comment = String::new();
-    Column { name, column_type, nullable, default, on_update_now: false, comment, hidden: false }
+    let display_width = None;
+    Column {
+        name,
+        column_type,
+        nullable,
+        default,
+        on_update_now: false,
+        comment,
+        hidden: false,
+        display_width,
+    }
 }
 fn index(id: u16, kind: IndexKind, columns: &[u16]) -> Index {
     let part = |&column: &u16| IndexPart { column, prefix: None, descending: false };

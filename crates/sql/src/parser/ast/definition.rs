@@ -143,6 +143,8 @@ pub struct IndexDefinition {
     pub algorithm: Option<IndexAlgorithm>,
     pub comment: Option<String>,
     pub invisible: bool,
+    /// Columns of CREATE TABLE that were written before it.
+    pub columns_before: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -44,6 +44,8 @@ pub enum Expr {
     Literal(Literal),
     /// A `?`, or a literal replaced in parametrised mode; counted from 0 in textual order.
     Param(u32),
+    /// A column of a subquery of several that the binder has bound; the parser makes none.
+    BoundColumn(u16),
     Column(ColumnName),
     /// `@name`, without @.
     UserVariable(String),
