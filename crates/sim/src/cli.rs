@@ -31,6 +31,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --memory           the memory for rows is little, and full now and then
   --panics           statements panic where the rows are, now and then; with --crashes, --returns and the like, too
   --statements N     instead of worlds with faults: N random SQL statements; none may end with a fault of the server
+  --print-statements N   print N statements, for a comparison with another server
   --predicates N     N random predicates: each access path must find the rows for which the predicate is true
   --cluster-predicates N   the same by statements on four data nodes, UPDATE and DELETE too
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
@@ -113,6 +114,7 @@ struct Arguments {
     memory: bool,
     panics: bool,
     statements: Option<u64>,
+    typed: Option<u64>,
     predicates: Option<u64>,
     cluster_predicates: Option<u64>,
     jobs: usize,
@@ -125,6 +127,7 @@ pub fn cli(arguments: impl Iterator<Item = String>) -> ExitCode {
             print!("{HELP}");
             ExitCode::SUCCESS
         }
+        Ok(Some(arguments)) if arguments.typed.is_some() => print_statements(&arguments),
         Ok(Some(arguments)) => match Chunks::of(&arguments) {
             Some(chunks) => run_chunks(&arguments, &chunks),
             None => run_all(&arguments),
@@ -155,6 +158,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         memory: false,
         panics: false,
         statements: None,
+        typed: None,
         predicates: None,
         cluster_predicates: None,
         jobs: cores,
@@ -185,6 +189,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--disks" => parsed.disks = true,
             "--memory" => parsed.memory = true,
             "--panics" => parsed.panics = true,
+            "--print-statements" => parsed.typed = Some(number(value()?)?),
             "--statements" => parsed.statements = Some(number(value()?)?),
             "--predicates" => parsed.predicates = Some(number(value()?)?),
             "--cluster-predicates" => parsed.cluster_predicates = Some(number(value()?)?),
@@ -216,6 +221,34 @@ struct Total {
     counts: Counts,
     /// Time that threads spent in worlds.
     busy: Duration,
+}
+
+/// Statements of one table that are printed.
+const TYPED_PER_TABLE: u64 = 200;
+
+/// Prints statements a line each, with the definition of their table and its rows before them: a letter (T, R, S) and
+/// the text.
+fn print_statements(arguments: &Arguments) -> ExitCode {
+    let mut random = sql::check::random::Random::new(arguments.from);
+    let mut left = arguments.typed.unwrap_or(0);
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    while 0 < left {
+        let table = sql::check::tables::table(&mut random, 24);
+        let mut lines = vec![format!("T {}", table.creates[0])];
+        let rows = table.rows.iter().map(|row| row.join(", "));
+        lines.extend(rows.map(|row| format!("R INSERT IGNORE INTO t VALUES ({row})")));
+        let mut typed = sql::check::typed::TypedStatements::new(random.next_u64(), &table);
+        let count = TYPED_PER_TABLE.min(left);
+        lines.extend((0..count).map(|_| format!("S {}", typed.statement())));
+        left -= count;
+        for line in lines {
+            // Whoever reads has read enough.
+            if writeln!(out, "{line}").is_err() {
+                return ExitCode::SUCCESS;
+            }
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Checks by random SQL: so many, in chunks with a seed each.

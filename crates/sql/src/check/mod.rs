@@ -10,6 +10,7 @@
 //! | `tables` | tables with random columns, keys and rows |
 //! | `predicate` | predicates over the columns of such a table |
 //! | `statement` | statements of all kinds |
+//! | `typed` | statements for a comparison with another server |
 //! | `paths` | every access path of a predicate, without a cluster |
 
 pub mod catalogue;
@@ -18,3 +19,4 @@ pub mod predicate;
 pub mod random;
 pub mod statement;
 pub mod tables;
+pub mod typed;

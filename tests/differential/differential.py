@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Compares Skarv with a reference server, statement by statement.
+
+    differential.py --skarv PORT --reference PORT --generator PROGRAM [--count N] [--from SEED] [--show N]
+
+PROGRAM is `skarv`: `skarv sim --print-statements N --from SEED` prints the statements. Both servers run each of them; values,
+errors and affected rows must be equal, or the difference must be explained by a line of explained.txt. Needs PyMySQL
+(tests/clients/python/requirements.txt). The last line is "N passed, N failed", counted in statements.
+
+A line of explained.txt: a regular expression over the text "STATEMENT => SKARV <> REFERENCE", a tab, and why the two
+differ. Lines that explain nothing in a long run are printed, so that the list does not outlive its reasons.
+"""
+
+import argparse
+import collections
+import math
+import os
+import re
+import subprocess
+import sys
+
+import pymysql
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SESSION = ["SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
+           "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+           "SET time_zone = '+00:00'",
+           "DROP DATABASE IF EXISTS differential",
+           "CREATE DATABASE differential CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+           "USE differential"]
+
+
+
+
+class Server:
+    """A session that answers with comparable values."""
+
+    def __init__(self, port):
+        # No conversion: texts as they are sent.
+        self.connection = pymysql.connect(host="127.0.0.1", port=port, user="root", charset="utf8mb4", conv={},
+                                          autocommit=True, read_timeout=60)
+        self.cursor = self.connection.cursor()
+
+    def run(self, statement):
+        """("rows", rows), ("ok", affected rows) or ("error", number, text)."""
+        try:
+            affected = self.cursor.execute(statement)
+        except pymysql.err.MySQLError as error:
+            number, text = error.args if len(error.args) == 2 else (0, str(error))
+            if number in (0, 2006, 2013):
+                raise
+            return ("error", number, text)
+        if self.cursor.description is None:
+            return ("ok", affected)
+        return ("rows", self.cursor.fetchall())
+
+    def must(self, statement):
+        result = self.run(statement)
+        if result[0] == "error":
+            raise SystemExit(f"differential: {result}: {statement}")
+
+
+def is_number(text):
+    return isinstance(text, str) and re.fullmatch(r"-?\d+(\.\d+)?(e[-+]?\d+)?", text) is not None
+
+
+def equal_values(a, b):
+    if a == b:
+        return True
+    # Doubles: the last digits depend on the library's functions.
+    if is_number(a) and is_number(b) and ("e" in a + b or len(a.split(".")[-1]) > 6 or len(b.split(".")[-1]) > 6):
+        return math.isclose(float(a), float(b), rel_tol=1e-12, abs_tol=1e-15)
+    return False
+
+
+def equal(a, b):
+    if a[0] != b[0]:
+        return False
+    if a[0] == "error":
+        return a[1] == b[1]
+    if a[0] == "ok":
+        return a == b
+    return len(a[1]) == len(b[1]) and all(len(x) == len(y) and all(map(equal_values, x, y)) for x, y in zip(a[1], b[1]))
+
+
+def shown(result):
+    if result[0] == "rows":
+        return repr([list(row) for row in result[1][:6]])
+    return repr(result)
+
+
+def explanations():
+    """[(compiled expression, reason)]"""
+    found = []
+    with open(os.path.join(HERE, "explained.txt"), encoding="utf-8") as file:
+        for line in file:
+            line = line.rstrip("\n")
+            if line and not line.startswith("#"):
+                expression, reason = line.split("\t")
+                found.append((re.compile(expression, re.DOTALL), reason))
+    return found
+
+
+def first_difference(a, b):
+    """The first pair of values that differ, for rows of equal shape."""
+    if a[0] == b[0] == "rows" and len(a[1]) == len(b[1]):
+        for x, y in zip(a[1], b[1]):
+            for column, (v, w) in enumerate(zip(x, y)):
+                if not equal_values(v, w):
+                    return f"column {column}: {v!r} <> {w!r}"
+    return f"{shown(a)} <> {shown(b)}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--skarv", type=int, required=True)
+    parser.add_argument("--reference", type=int, required=True)
+    parser.add_argument("--generator", required=True)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--from", dest="seed", type=int, default=0)
+    parser.add_argument("--show", type=int, default=100, help="differences that are printed")
+    options = parser.parse_args()
+    skarv, reference = Server(options.skarv), Server(options.reference)
+    for statement in SESSION:
+        skarv.must(statement)
+        reference.must(statement)
+    explained = explanations()
+    used = collections.Counter()
+    passed = failed = refused = 0
+    generator = [options.generator, "sim"] if os.path.basename(options.generator) == "skarv" else [options.generator]
+    lines = subprocess.Popen(generator + ["--print-statements", str(options.count), "--from", str(options.seed)],
+                             stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    # A change that only one server has made would make every later statement differ: the table is made anew behind it.
+    table, differs = [], False
+
+    def again():
+        for statement in ["DROP TABLE IF EXISTS t"] + table:
+            skarv.must(statement)
+            reference.must(statement)
+
+    pending = False
+    for line in lines.stdout:
+        kind, statement = line[0], line[2:].rstrip("\n")
+        if kind == "T":
+            table, pending = [statement], True
+            continue
+        if kind == "R":
+            table.append(statement)
+            continue
+        if pending or differs:
+            again()
+            pending = differs = False
+        ours, theirs = skarv.run(statement), reference.run(statement)
+        if ours[0] == "error" and ours[1] == 1235:
+            refused += 1
+        if equal(ours, theirs):
+            passed += 1
+            continue
+        differs = not statement.startswith("SELECT")
+        text = f"{statement} => {first_difference(ours, theirs)}"
+        for expression, reason in explained:
+            if expression.search(text):
+                used[reason] += 1
+                passed += 1
+                break
+        else:
+            failed += 1
+            if failed <= options.show:
+                print(f"different: {text}")
+    for reason, count in used.most_common():
+        print(f"explained {count} times: {reason}")
+    if options.count >= 1_000_000:
+        for _, reason in explained:
+            if not used[reason]:
+                print(f"explains nothing: {reason}")
+    print(f"{refused} statements were refused by name")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
