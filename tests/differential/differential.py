@@ -2,10 +2,14 @@
 """Compares Skarv with a reference server, statement by statement.
 
     differential.py --skarv PORT --reference PORT --generator PROGRAM [--count N] [--from SEED] [--show N]
+    differential.py --skarv PORT --generator PROGRAM --hostile [--count N] [--from SEED]
 
 PROGRAM is `skarv`: `skarv sim --print-statements N --from SEED` prints the statements. Both servers run each of them; values,
 errors and affected rows must be equal, or the difference must be explained by a line of explained.txt. Needs PyMySQL
 (tests/clients/python/requirements.txt). The last line is "N passed, N failed", counted in statements.
+
+With --hostile there is no reference: the statements are any (most are errors), and none may end its connection or fail
+with a fault of the server (1815).
 
 A line of explained.txt: a regular expression over the text "STATEMENT => SKARV <> REFERENCE", a tab, and why the two
 differ. Lines that explain nothing in a long run are printed, so that the list does not outlive its reasons.
@@ -13,17 +17,19 @@ differ. Lines that explain nothing in a long run are printed, so that the list d
 
 import argparse
 import collections
+import io
 import math
 import os
 import re
 import subprocess
 import sys
+import time
 
 import pymysql
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SESSION = ["SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
-           "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+           "SET sql_mode = ''",
            "SET time_zone = '+00:00'",
            "DROP DATABASE IF EXISTS differential",
            "CREATE DATABASE differential CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
@@ -111,15 +117,65 @@ def first_difference(a, b):
     return f"{shown(a)} <> {shown(b)}"
 
 
+def generated(options, *arguments):
+    """The lines of the statements."""
+    command = [options.generator, "sim"] if os.path.basename(options.generator) == "skarv" else [options.generator]
+    command += ["--print-statements", str(options.count), "--from", str(options.seed), *arguments]
+    # A statement may have any character but the line feed.
+    return io.TextIOWrapper(subprocess.Popen(command, stdout=subprocess.PIPE).stdout, encoding="utf-8", newline="\n")
+
+
+def hostile(options):
+    """Runs statements of any kind; those that change rows are rolled back."""
+    skarv = Server(options.skarv)
+    for statement in SESSION:
+        skarv.must(statement)
+    passed = failed = succeeded = 0
+    slowest = (0, "")
+    for number, line in enumerate(generated(options, "--hostile")):
+        kind, statement = line[0], line[2:].rstrip("\n")
+        if kind == "T":
+            for before in ["ROLLBACK", "SET sql_mode = DEFAULT", "DROP TABLE IF EXISTS t", statement]:
+                skarv.must(before)
+        elif kind == "R":
+            skarv.must(statement)
+        else:
+            if number % 16 == 0:
+                skarv.must("ROLLBACK")
+                skarv.must("BEGIN")
+            begun = time.monotonic()
+            try:
+                result = skarv.run(statement)
+            except pymysql.err.MySQLError as error:
+                print(f"the slowest before took {slowest[0]:.2f} s: {slowest[1]}")
+                print(f"the connection ended: {error}: {statement}")
+                return 1
+            slowest = max(slowest, (time.monotonic() - begun, statement))
+            succeeded += result[0] != "error"
+            if result[0] == "error" and result[1] == 1815:
+                failed += 1
+                print(f"a fault: {result[2]}: {statement}")
+            else:
+                passed += 1
+    print(f"{succeeded} statements succeeded; the slowest took {slowest[0]:.2f} s: {slowest[1]}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skarv", type=int, required=True)
-    parser.add_argument("--reference", type=int, required=True)
+    parser.add_argument("--reference", type=int)
+    parser.add_argument("--hostile", action="store_true")
     parser.add_argument("--generator", required=True)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--from", dest="seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=100, help="differences that are printed")
     options = parser.parse_args()
+    if options.hostile:
+        sys.exit(hostile(options))
+    if options.reference is None:
+        parser.error("--reference is needed")
     skarv, reference = Server(options.skarv), Server(options.reference)
     for statement in SESSION:
         skarv.must(statement)
@@ -127,9 +183,7 @@ def main():
     explained = explanations()
     used = collections.Counter()
     passed = failed = refused = 0
-    generator = [options.generator, "sim"] if os.path.basename(options.generator) == "skarv" else [options.generator]
-    lines = subprocess.Popen(generator + ["--print-statements", str(options.count), "--from", str(options.seed)],
-                             stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    lines = generated(options)
     # A change that only one server has made would make every later statement differ: the table is made anew behind it.
     table, differs = [], False
 
@@ -139,7 +193,7 @@ def main():
             reference.must(statement)
 
     pending = False
-    for line in lines.stdout:
+    for line in lines:
         kind, statement = line[0], line[2:].rstrip("\n")
         if kind == "T":
             table, pending = [statement], True

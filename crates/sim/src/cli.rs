@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernel::Mutation;
+use sql::check::random::Random;
+use sql::check::statement::Statements;
+use sql::check::tables;
+use sql::check::typed::TypedStatements;
 
 use crate::options::{Options, SECOND};
 use crate::run::{Outcome, run};
@@ -31,7 +35,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --memory           the memory for rows is little, and full now and then
   --panics           statements panic where the rows are, now and then; with --crashes, --returns and the like, too
   --statements N     instead of worlds with faults: N random SQL statements; none may end with a fault of the server
-  --print-statements N   print N statements, for a comparison with another server
+  --print-statements N   print N statements, for a comparison with another server; with --hostile, those of --statements
   --predicates N     N random predicates: each access path must find the rows for which the predicate is true
   --cluster-predicates N   the same by statements on four data nodes, UPDATE and DELETE too
   --mutation NAME    break this rule of the protocol: seeds are expected to fail
@@ -115,6 +119,7 @@ struct Arguments {
     panics: bool,
     statements: Option<u64>,
     typed: Option<u64>,
+    hostile: bool,
     predicates: Option<u64>,
     cluster_predicates: Option<u64>,
     jobs: usize,
@@ -159,6 +164,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         panics: false,
         statements: None,
         typed: None,
+        hostile: false,
         predicates: None,
         cluster_predicates: None,
         jobs: cores,
@@ -190,6 +196,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--memory" => parsed.memory = true,
             "--panics" => parsed.panics = true,
             "--print-statements" => parsed.typed = Some(number(value()?)?),
+            "--hostile" => parsed.hostile = true,
             "--statements" => parsed.statements = Some(number(value()?)?),
             "--predicates" => parsed.predicates = Some(number(value()?)?),
             "--cluster-predicates" => parsed.cluster_predicates = Some(number(value()?)?),
@@ -229,17 +236,20 @@ const TYPED_PER_TABLE: u64 = 200;
 /// Prints statements a line each, with the definition of their table and its rows before them: a letter (T, R, S) and
 /// the text.
 fn print_statements(arguments: &Arguments) -> ExitCode {
-    let mut random = sql::check::random::Random::new(arguments.from);
+    let mut random = Random::new(arguments.from);
     let mut left = arguments.typed.unwrap_or(0);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     while 0 < left {
-        let table = sql::check::tables::table(&mut random, 24);
+        let table = tables::table(&mut random, 24);
         let mut lines = vec![format!("T {}", table.creates[0])];
         let rows = table.rows.iter().map(|row| row.join(", "));
         lines.extend(rows.map(|row| format!("R INSERT IGNORE INTO t VALUES ({row})")));
-        let mut typed = sql::check::typed::TypedStatements::new(random.next_u64(), &table);
         let count = TYPED_PER_TABLE.min(left);
-        lines.extend((0..count).map(|_| format!("S {}", typed.statement())));
+        let mut typed = TypedStatements::new(random.next_u64(), &table);
+        let mut hostile = Statements::new(random.next_u64(), &table);
+        let mut statement =
+            || if arguments.hostile { hostile.statement() } else { typed.statement() };
+        lines.extend((0..count).map(|_| format!("S {}", statement().replace(['\n', '\r'], " "))));
         left -= count;
         for line in lines {
             // Whoever reads has read enough.
