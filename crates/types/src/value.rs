@@ -608,6 +608,14 @@ impl Wire for Value {
 }
 
 impl ValueRef<'_> {
+    /// As [`Value::held_bytes`].
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            ValueRef::Text(text, _) => text.len(),
+            ValueRef::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
     pub fn to_value(&self) -> Value {
         match *self {
             ValueRef::Null => Value::Null,

@@ -166,6 +166,7 @@ impl Shard {
                 }
                 Visible::Undecided(transaction) => return Err(Stop::Decision(transaction)),
             }
+            progress.looked_at += evaluation.take_work();
             if progress.is_full(scan) {
                 progress.after = Some(item.key.to_vec());
                 return Ok(true);
@@ -212,6 +213,7 @@ impl Shard {
                     }
                 }
                 progress.visited += 1;
+                progress.looked_at += evaluation.take_work();
                 progress.after = Some(entry);
                 if progress.is_full(scan) {
                     return Ok(true);

@@ -1,5 +1,7 @@
 //! Expressions in the session: slots are supplied first, then the expression is evaluated.
 
+use std::cell::Cell;
+
 use types::convert::{SqlWarning, to_bytes, to_f64, to_integer};
 use types::expr::{Columns, NoColumns, eval, eval_predicate};
 use types::{Collation, DateTime, Value};
@@ -29,7 +31,15 @@ impl Session {
             params.push(self.statement_slot(slot, utc, now));
         }
         let wait = plan.wait_policy();
-        Run { plan, params, now, time_zone_offset_seconds: offset, strict, wait }
+        Run {
+            plan,
+            params,
+            now,
+            time_zone_offset_seconds: offset,
+            strict,
+            wait,
+            work: Cell::new(0),
+        }
     }
 
     /// The statement's moment in UTC: the worker's clock, or what SET timestamp says.
@@ -187,7 +197,9 @@ impl Session {
         if bound.is_local() {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
-        evaluate(run, &bound.expr, row, warnings)
+        let value = evaluate(run, &bound.expr, row, warnings);
+        run.pause_after_work().await;
+        value
     }
 
     pub async fn holds<R: Columns + ?Sized>(
@@ -204,6 +216,8 @@ impl Session {
         let holds =
             eval_predicate(&bound.expr, row, &mut context).map_err(|error| eval_error(&error));
         take_warnings(&mut context, warnings);
+        run.count_work(&mut context);
+        run.pause_after_work().await;
         holds
     }
 
@@ -295,6 +309,7 @@ pub fn evaluate<R: Columns + ?Sized>(
     let mut context = run.context();
     let value = eval(expr, row, &mut context).map_err(|error| eval_error(&error));
     take_warnings(&mut context, warnings);
+    run.count_work(&mut context);
     value
 }
 

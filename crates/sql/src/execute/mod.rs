@@ -19,6 +19,8 @@ mod subquery;
 mod update;
 pub mod write;
 
+use std::cell::Cell;
+
 use client::WaitPolicy;
 use types::convert::SqlWarning;
 use types::expr::EvalContext;
@@ -49,6 +51,8 @@ pub struct Run<'p> {
     pub strict: bool,
     /// NOWAIT or SKIP LOCKED, for what is being read now: a subquery waits, whatever the statement around it says.
     pub wait: WaitPolicy,
+    /// Bytes that functions have read and made since the statement let others run.
+    work: Cell<usize>,
 }
 
 impl Run<'_> {
@@ -61,6 +65,17 @@ impl Run<'_> {
         context.convert.now = self.now;
         context.convert.time_zone_offset_seconds = self.time_zone_offset_seconds;
         context
+    }
+    /// Counts what an evaluation has done.
+    pub fn count_work(&self, context: &mut EvalContext<'_>) {
+        self.work.set(self.work.get() + context.take_work());
+    }
+    /// Lets others run when evaluations have done as much as many rows are.
+    pub async fn pause_after_work(&self) {
+        if ROWS_BETWEEN_YIELDS as usize * BYTES_LIKE_A_ROW <= self.work.get() {
+            self.work.set(0);
+            client::task::yield_now().await;
+        }
     }
 }
 

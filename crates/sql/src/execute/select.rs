@@ -457,6 +457,7 @@ impl Session {
                     continue;
                 }
                 groups.add(run, &row, warnings)?;
+                run.pause_after_work().await;
                 pace.row().await;
                 pace.bytes(batch.row(position).len()).await;
             }
@@ -747,6 +748,7 @@ impl<'p> Groups<'p> {
             added.map_err(|error| eval_error(&error))?;
         }
         let grown = sizes(states).saturating_sub(before);
+        run.count_work(&mut context);
         take_warnings(&mut context, warnings);
         self.grow(grown)
     }

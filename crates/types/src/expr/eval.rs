@@ -65,6 +65,8 @@ pub struct EvalContext<'a> {
     pub convert: ConvertContext,
     /// Longer results of string functions are NULL, with warning 1301. Bytes.
     pub max_allowed_packet: usize,
+    /// Bytes that functions have read and made since [`EvalContext::take_work`].
+    pub(super) work: usize,
     pub(super) regex: functions::RegexCache,
 }
 
@@ -74,8 +76,14 @@ impl<'a> EvalContext<'a> {
             params,
             convert: ConvertContext::default(),
             max_allowed_packet: MAX_ALLOWED_PACKET,
+            work: 0,
             regex: functions::RegexCache::default(),
         }
+    }
+    /// Bytes of texts and binary values that functions have read and made since the last call: how long evaluation has
+    /// taken, in bytes of work. Rows are no measure where a function makes megabytes of a number.
+    pub fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.work)
     }
 }
 

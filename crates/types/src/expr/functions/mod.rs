@@ -52,8 +52,10 @@ pub(super) fn call(
     if !takes_null && values.iter().any(ValueRef::is_null) {
         return Ok(Value::Null);
     }
+    let read: usize = values.iter().map(ValueRef::held_bytes).sum();
     let mut call = Call { function, values, ctx };
     let result = call.dispatch()?;
+    call.ctx.work += read + result.held_bytes();
     Ok(if result.held_bytes() > max { call.too_long() } else { result })
 }
 

@@ -52,7 +52,10 @@ impl Call<'_, '_, '_> {
             Repeat | Space => self.repeat(),
             Reverse => {
                 let strings = self.strings([0]);
-                strings.result(&strings.items[0].chars().rev().collect::<String>())
+                let text = &*strings.items[0];
+                let mut reversed = String::with_capacity(text.len());
+                reversed.extend(text.chars().rev());
+                strings.result(&reversed)
             }
             Lpad | Rpad => self.pad(),
             Ltrim | Rtrim | Trim => self.trim(),
@@ -268,7 +271,20 @@ impl Call<'_, '_, '_> {
         let strings = self.strings(if given { [0, 1] } else { [0, 0] });
         let remove = if given { &*strings.items[1] } else { " " };
         let mut text = &*strings.items[0];
-        if !remove.is_empty() {
+        if let [byte] = remove.as_bytes() {
+            // One character of ASCII is never part of another: megabytes of it are skipped as bytes.
+            let other = |own: &u8| own != byte;
+            let bytes = text.as_bytes();
+            let start = match self.function {
+                Function::Rtrim => 0,
+                _ => bytes.iter().position(other).unwrap_or(bytes.len()),
+            };
+            let end = match self.function {
+                Function::Ltrim => bytes.len(),
+                _ => bytes.iter().rposition(other).map_or(0, |last| last + 1),
+            };
+            text = text.get(start..end).unwrap_or("");
+        } else if !remove.is_empty() {
             if self.function != Function::Rtrim {
                 while let Some(rest) = text.strip_prefix(remove) {
                     text = rest;
