@@ -102,7 +102,7 @@ pub const LOG_REPEAT_INTERVAL: u64 = 10_000_000;
 /// Different lines remembered for that.
 pub const LOG_REPEAT_LINES_MAX: usize = 64;
 
-/// A thread's stack: expression and parser depth limits are set for 2 MiB; debug builds use several times as much.
+/// A thread's stack: the depth limits of the parser and of expressions are set for it, in unoptimised builds.
 pub const STACK_SIZE: usize = 16 << 20;
 
 /// A node that is stopped while its cluster goes on waits so long for transactions elsewhere to end.

@@ -6,7 +6,7 @@
 //! link agree on the protocol version when it is opened.
 
 /// How deep a decoded value may nest (expressions are the only recursive ones).
-pub const DEPTH_MAX: u32 = 256;
+pub const DEPTH_MAX: u32 = 768;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {

@@ -543,6 +543,11 @@ impl<'a> Parser<'a> {
         std::mem::replace(&mut self.height, 0)
     }
 
+    /// Says how high the children are that were parsed before `enter`.
+    pub fn set_height(&mut self, height: u32) {
+        self.height = height;
+    }
+
     /// Refuses a tree of this height.
     pub fn check_height(&self, height: u32) -> Parse<()> {
         if HEIGHT_MAX < height { Err(self.error(ParseErrorKind::TooDeep)) } else { Ok(()) }

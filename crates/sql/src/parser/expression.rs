@@ -65,7 +65,21 @@ impl Parser<'_> {
 
     fn expr(&mut self, min: u8) -> Parse<Expr> {
         let outer = self.enter()?;
-        let (mut left, mut level_max) = self.prefix(min)?;
+        let (left, level_max) = self.prefix(min)?;
+        self.infixes(left, level_max, min, outer)
+    }
+
+    /// The expression that begins with `operand`, which is read.
+    fn expression_from(&mut self, operand: Expr) -> Parse<Expr> {
+        let height = self.take_height();
+        let outer = self.enter()?;
+        self.set_height(height);
+        self.infixes(operand, LEVEL_PREFIX, 0, outer)
+    }
+
+    /// Every infix of level `min` or above behind `left`; `outer` is what `enter` returned.
+    #[inline(always)]
+    fn infixes(&mut self, mut left: Expr, mut level_max: u8, min: u8, outer: u32) -> Parse<Expr> {
         let mut height = self.take_height() + 1;
         while let Some((infix, level)) = self.infix() {
             if level < min || level_max < level {
@@ -573,18 +587,20 @@ impl Parser<'_> {
     fn interval(&mut self) -> Parse<Expr> {
         self.with_slot(false, |parser| {
             parser.expect("INTERVAL")?;
-            let value = parser.expression()?;
+            let value = if parser.at_kind(TokenKind::LeftParen) {
+                match parser.parens()? {
+                    // Operators behind it are not its own.
+                    Expr::Row(arguments) => return Ok(function("INTERVAL", arguments)),
+                    operand => parser.expression_from(operand)?,
+                }
+            } else {
+                parser.expression()?
+            };
             if let Some(unit) = interval_unit(parser.word()) {
                 parser.advance();
                 return Ok(Expr::Interval { value: Box::new(value), unit });
             }
-            match value {
-                Expr::Row(arguments) => {
-                    let name = "INTERVAL".to_string();
-                    Ok(Expr::Function { schema: None, name, arguments })
-                }
-                _ => parser.syntax_error(),
-            }
+            parser.syntax_error()
         })
     }
 

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::ast::*;
 use super::*;
 
-/// Runs on a thread with a stack of 512 KiB: parsing, printing, cloning and dropping must fit.
+/// Runs on a thread with the stack that statements run on: parsing, printing, cloning and dropping must fit.
 fn on_small_stack(work: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new()
-        .stack_size(512 << 10)
+        .stack_size(limits::STACK_SIZE)
         .spawn(work)
         .expect("a thread")
         .join()
@@ -73,7 +73,7 @@ fn long_ladders_are_refused() {
         for operator in ["+", "-", "*", "|", "^", "=", "XOR", "<<"] {
             let sql =
                 |count: usize| format!("SELECT {}", vec!["1"; count].join(operator_text(operator)));
-            exercise(sql(190).as_bytes()).expect("below the bound");
+            exercise(sql(630).as_bytes()).expect("below the bound");
             let error = exercise(sql(100_000).as_bytes()).expect_err("above the bound");
             assert_eq!((error.kind, error.mysql_code()), (ParseErrorKind::TooDeep, 1436));
         }
@@ -82,7 +82,7 @@ fn long_ladders_are_refused() {
         let sql = format!("SELECT a{}", " IS NULL".repeat(100_000));
         assert_eq!(exercise(sql.as_bytes()).expect_err("high").kind, ParseErrorKind::TooDeep);
         // Height adds up over ladders within ladders.
-        let ladder = vec!["1"; 60].join("+");
+        let ladder = vec!["1"; 200].join("+");
         let sql = format!("SELECT ({ladder}+({ladder}+({ladder})))");
         assert!(exercise(sql.as_bytes()).is_ok());
         let sql = format!("SELECT (((({ladder})+{ladder})+{ladder})+{ladder})");
@@ -128,7 +128,7 @@ fn nests_are_bounded() {
             let sql = |depth: usize| {
                 format!("SELECT {}{middle}{}", open.repeat(depth), close.repeat(depth))
             };
-            exercise(sql(15).as_bytes()).unwrap_or_else(|error| panic!("{open}: {error}"));
+            exercise(sql(100).as_bytes()).unwrap_or_else(|error| panic!("{open}: {error}"));
             let error = exercise(sql(100_000).as_bytes()).expect_err("too deep");
             assert!(
                 matches!(error.kind, ParseErrorKind::TooDeep | ParseErrorKind::Syntax),
@@ -169,11 +169,11 @@ fn nests_are_bounded() {
 #[test]
 fn nests_below_the_bound_are_taken() {
     on_small_stack(|| {
-        for depth in [50, 90] {
+        for depth in [50, 300, 630] {
             let sql = format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth));
             exercise(sql.as_bytes()).expect("below the bound");
         }
-        let sql = format!("SELECT {}1{}", "(".repeat(110), ")".repeat(110));
+        let sql = format!("SELECT {}1{}", "(".repeat(650), ")".repeat(650));
         assert_eq!(exercise(sql.as_bytes()).expect_err("above").kind, ParseErrorKind::TooDeep);
     });
 }
