@@ -9,6 +9,9 @@ use std::sync::Arc;
 use sim::options::{Faults, SECOND, Shape};
 use sim::world::World;
 
+/// Of the threads that run statements in a node.
+const STACK_SIZE: usize = 16 << 20;
+
 fn run(name: &str, seed: u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/tests/scripts");
     let text = std::fs::read_to_string(folder.join(name)).expect("a script");
@@ -62,9 +65,17 @@ fn scripts() {
         names.map(|name| name.into_string().expect("a plain name")).collect();
     names.sort();
     assert!(9 < names.len(), "{names:?}");
+    let mut failed = Vec::new();
     for name in names {
         for seed in [1, 2] {
-            run(&name, seed);
+            let own = name.clone();
+            // On the stack that statements run on.
+            let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+            let thread = thread.spawn(move || run(&own, seed)).expect("a thread");
+            if thread.join().is_err() {
+                failed.push(format!("{name} with seed {seed}"));
+            }
         }
     }
+    assert!(failed.is_empty(), "{failed:?}");
 }

@@ -169,8 +169,11 @@ impl Sessions<'_> {
     }
 }
 
-/// Runs a script by sessions that `open` makes. The error names the line and shows what was wanted and what came. Returns
-/// how many statements ran.
+/// The most answers that one error reports.
+const PROBLEM_COUNT_MAX: usize = 40;
+
+/// Runs a script by sessions that `open` makes. The error names the line of each answer that is another one than the
+/// script has, and shows both. Returns how many statements ran.
 pub async fn run_script(open: &mut dyn FnMut() -> Session, text: &str) -> Result<usize, String> {
     let mut sessions = Sessions { open, free: BTreeMap::new(), waiting: BTreeMap::new() };
     let result = run_lines(&mut sessions, text).await;
@@ -185,7 +188,8 @@ async fn run_lines(sessions: &mut Sessions<'_>, text: &str) -> Result<usize, Str
     let mut name = String::new();
     let mut position = 0;
     let mut count = 0;
-    while position < lines.len() {
+    let mut problems: Vec<String> = Vec::new();
+    while position < lines.len() && problems.len() < PROBLEM_COUNT_MAX {
         let head = lines[position].trim();
         let number = position + 1;
         position += 1;
@@ -227,7 +231,12 @@ async fn run_lines(sessions: &mut Sessions<'_>, text: &str) -> Result<usize, Str
                 answer.and_then(|answer| check(head, &answer, expected))
             }
         };
-        outcome.map_err(|problem| format!("line {number}: {statement}\n{problem}"))?;
+        if let Err(problem) = outcome {
+            problems.push(format!("line {number}: {statement}\n{problem}"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("\n\n"));
     }
     match sessions.waiting.keys().next() {
         Some(name) => Err(format!("a statement of session {name} still waits at the end")),
