@@ -122,6 +122,18 @@ impl Collation {
             None
         }
     }
+    /// The character set that a collation of MySQL's is one of, by the collation's name: of collations that are an alias of
+    /// ours it is not [`charset_name`](Self::charset_name).
+    pub fn charset_of_name(name: &str) -> &'static str {
+        let name = name.to_ascii_lowercase();
+        match name.split('_').next() {
+            Some("binary") => "binary",
+            Some("utf8" | "utf8mb3") => "utf8mb3",
+            Some("latin1") => "latin1",
+            Some("ascii") => "ascii",
+            _ => "utf8mb4",
+        }
+    }
     pub fn name(self) -> &'static str {
         match self {
             Collation::Binary => "binary",

@@ -1,10 +1,11 @@
 //! Values from one kind to another, as MySQL does it.
 //!
-//! Three different jobs go by the name of conversion, and they disagree on purpose:
+//! Four different jobs go by the name of conversion, and they disagree on purpose:
 //!
 //! - **Reading as** ([`to_f64`], [`to_decimal`], [`to_datetime`], ...): an operator wants another kind. Takes what it
 //!   can, warns about the rest ("Truncated incorrect DOUBLE value"), never fails.
 //! - **Casting** ([`cast`]): CAST(x AS type). Like reading, with the length and the precision of the target.
+//! - **Merging** ([`to_type`]): a branch of IF becomes what all of its branches are. Loses nothing.
 //! - **Storing** ([`store`]): assignment to a column. In strict mode what does not fit is an error that names the
 //!   column; in lenient mode (INSERT IGNORE, sql_mode without STRICT) it is clamped and warned about.
 //!
@@ -12,6 +13,7 @@
 //! here: the caller of `store` adds them to the message.
 
 mod compare;
+mod merge;
 mod number;
 mod store;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod text;
 mod time;
 
 pub use compare::{compare, group_key, plain_integer, sort_compare};
+pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
 pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};
@@ -115,10 +118,14 @@ impl Default for ConvertContext {
     }
 }
 
+/// Warnings that strict mode turns into errors: values that are wrong, not remarks about them.
+const STRICT_ERRORS: [u16; 15] =
+    [1048, 1260, 1261, 1263, 1264, 1265, 1292, 1301, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
+
 impl ConvertContext {
-    /// Reports a warning, or raises it as an error in strict mode.
+    /// Reports a warning, or raises it as an error in strict mode if that makes one of it.
     pub fn warn(&mut self, code: u16, message: String) {
-        if self.strict {
+        if self.strict && STRICT_ERRORS.contains(&code) {
             self.raise(code, message);
         } else {
             self.warnings.push(SqlWarning::warning(code, message));

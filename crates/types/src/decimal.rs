@@ -1,13 +1,16 @@
 //! Exact decimal numbers, as MySQL's DECIMAL: up to 65 digits, up to 30 of them behind the point.
 //!
-//! A number is an integer (the mantissa) and a scale: 12.50 is 1250 at scale 2. The scale is kept, not minimised, because
-//! it is what a result set prints. 65 digits need 217 bits with the sign, so mantissa and scale share 256 bits and a
-//! `Decimal` is 32 bytes, `Copy`, and never allocates. Equality, order and hash are numeric: 1.5 equals 1.50.
+//! A number is an integer (the mantissa) and a scale: 12.50 is 1250 at scale 2. The scale is kept, not minimised. Inside
+//! an expression a number has more digits than a column holds, as in MySQL: up to 71 of them, and a quotient is computed
+//! to whole words of nine digits behind the point. A second scale says how many of those digits the number *shows*: its
+//! text is rounded to them. So `1/3` shows 0.3333, `1/3*3` shows 1.0000 and `1/3 > 0.3333` is true. Arithmetic,
+//! comparison and storing use all digits; text, sorting and grouping use those that show. 71 digits need 237 bits with the
+//! sign, so mantissa and both scales share 256 bits and a `Decimal` is 32 bytes, `Copy`, and never allocates. Equality,
+//! order and hash are numeric: 1.5 equals 1.50.
 //!
-//! Results follow MySQL's scales (add: the larger, multiply: the sum, divide: the dividend's plus 4, at most 30) and
-//! round half away from zero. A result of more than 65 digits first loses digits behind the point; only when its integer
-//! part has more than 65 digits it is an overflow, which is `None`. MySQL keeps a few more digits than it shows inside
-//! one expression (`1/3*3` prints 1.0000 there, 0.9999 here); that is deliberately not imitated.
+//! Results show MySQL's scales (add: the larger, multiply: the sum, divide: the dividend's plus div_precision_increment, at
+//! most 30). A result of more than 71 digits first loses digits behind the point; only when its integer part has more
+//! than 71 digits it is an overflow, which is `None` (MySQL's limit is 81 digits in words of nine).
 //!
 //! Text is in [`text`], arithmetic wider than 256 bits in [`wide`].
 
@@ -26,11 +29,20 @@ use wide::Wide;
 pub const PRECISION_MAX: u8 = 65;
 /// Digits behind the point of the widest decimal.
 pub const SCALE_MAX: u8 = 30;
-/// What a division adds to the dividend's scale (MySQL's div_precision_increment).
-const DIVISION_SCALE: u8 = 4;
+/// What a division adds to the scale that the dividend shows, unless the session says otherwise: the default of
+/// div_precision_increment.
+pub const DIV_PRECISION_INCREMENT: u8 = 4;
+/// Digits of a number inside an expression.
+const DIGITS_MAX: u32 = 71;
+/// MySQL computes quotients in words of so many digits,
+const WORD_DIGITS: u32 = 9;
+/// and a number is at most so many words there.
+const WORD_COUNT_MAX: u32 = 9;
+/// A product keeps four words behind the point: MySQL cuts its scale to 31, which is that many words.
+const PRODUCT_SCALE_MAX: u32 = 36;
 
-/// The low 8 bits hold the scale, the high 248 the mantissa in two's complement; words from low to high.
-/// Invariant: |mantissa| < 10^65, scale <= 30.
+/// The lowest 8 bits hold the scale, the next 8 the scale that shows, the high 240 the mantissa in two's complement; words
+/// from low to high. Invariant: |mantissa| < 10^71, shown scale <= scale <= 71, shown scale <= 30.
 #[derive(Clone, Copy)]
 pub struct Decimal([u64; 4]);
 
@@ -76,7 +88,7 @@ fn drop_digits(mantissa: I256, drop: u32) -> I256 {
     if drop == 0 {
         return mantissa;
     }
-    if drop > u32::from(PRECISION_MAX) + 1 {
+    if drop > DIGITS_MAX + 1 {
         return I256::ZERO;
     }
     let unit = power(drop);
@@ -92,29 +104,56 @@ fn digits_of(magnitude: U256) -> u32 {
 impl Decimal {
     pub const ZERO: Decimal = Decimal([0; 4]);
 
+    /// All digits show that may.
     fn pack(mantissa: I256, scale: u8) -> Decimal {
-        assert!(scale <= SCALE_MAX);
-        assert!(mantissa.abs() < power(u32::from(PRECISION_MAX)));
-        let (high, low) = ((mantissa << 8u32) | I256::new(i128::from(scale))).into_words();
+        Decimal::pack_shown(mantissa, scale, scale.min(SCALE_MAX))
+    }
+    fn pack_shown(mantissa: I256, scale: u8, shown: u8) -> Decimal {
+        assert!(u32::from(scale) <= DIGITS_MAX);
+        assert!(shown <= scale.min(SCALE_MAX));
+        assert!(mantissa.abs() < power(DIGITS_MAX));
+        let scales = I256::new(i128::from(scale) | i128::from(shown) << 8);
+        let (high, low) = ((mantissa << 16u32) | scales).into_words();
         let (high, low) = (high as u128, low as u128);
         Decimal([low as u64, (low >> 64) as u64, high as u64, (high >> 64) as u64])
     }
-    /// Makes the number if its integer part has at most 65 digits; drops digits behind the point that do not fit.
-    fn fit(mantissa: I256, scale: u8) -> Option<Decimal> {
-        if scale <= SCALE_MAX && mantissa.abs() < power(u32::from(PRECISION_MAX)) {
-            return Some(Decimal::pack(mantissa, scale));
+    /// Makes the number if its integer part has at most 71 digits; drops digits behind the point that do not fit.
+    fn fit(mantissa: I256, scale: u32, shown: u32) -> Option<Decimal> {
+        if scale <= DIGITS_MAX && mantissa.abs() < power(DIGITS_MAX) {
+            let shown = shown.min(scale).min(u32::from(SCALE_MAX));
+            return Some(Decimal::pack_shown(mantissa, scale as u8, shown as u8));
         }
         let magnitude = mantissa.unsigned_abs();
-        Wide::from(magnitude).fit(mantissa.is_negative(), u32::from(scale))
+        Wide::from(magnitude).fit(mantissa.is_negative(), scale, shown)
     }
     fn mantissa(self) -> I256 {
         let [w0, w1, w2, w3] = self.0.map(u128::from);
-        I256::from_words((w3 << 64 | w2) as i128, (w1 << 64 | w0) as i128) >> 8u32
+        I256::from_words((w3 << 64 | w2) as i128, (w1 << 64 | w0) as i128) >> 16u32
     }
 
-    /// Digits behind the point.
-    pub fn scale(self) -> u8 {
+    /// Digits behind the point, those included that do not show.
+    fn scale(self) -> u8 {
         self.0[0] as u8
+    }
+    /// Digits behind the point that text and result sets show.
+    pub fn shown_scale(self) -> u8 {
+        (self.0[0] >> 8) as u8
+    }
+    /// The number with `scale` digits behind the point showing (30 at most): padded with zeros where it has fewer; all
+    /// digits are kept. Unchanged if the zeros do not fit.
+    pub fn show(self, scale: u8) -> Decimal {
+        let scale = scale.min(SCALE_MAX);
+        if scale <= self.scale() {
+            return Decimal::pack_shown(self.mantissa(), self.scale(), scale);
+        }
+        self.rescale(scale).unwrap_or(self)
+    }
+    /// The number as it shows: without the digits that do not.
+    pub fn as_shown(self) -> Decimal {
+        if self.scale() == self.shown_scale() {
+            return self;
+        }
+        self.rescale(self.shown_scale()).expect("a number gets shorter by it")
     }
     /// `mantissa / 10^scale`; a scale above 30 is a bug.
     pub fn from_parts(mantissa: i128, scale: u8) -> Decimal {
@@ -143,7 +182,7 @@ impl Decimal {
     }
 
     pub fn is_zero(self) -> bool {
-        self.0[0] >> 8 == 0 && self.0[1..] == [0; 3]
+        self.0[0] >> 16 == 0 && self.0[1..] == [0; 3]
     }
     pub fn is_negative(self) -> bool {
         self.0[3] >> 63 == 1
@@ -154,7 +193,7 @@ impl Decimal {
     }
     #[allow(clippy::should_implement_trait)]
     pub fn neg(self) -> Decimal {
-        Decimal::pack(-self.mantissa(), self.scale())
+        Decimal::pack_shown(-self.mantissa(), self.scale(), self.shown_scale())
     }
     pub fn abs(self) -> Decimal {
         if self.is_negative() { self.neg() } else { self }
@@ -163,16 +202,16 @@ impl Decimal {
     pub fn integer_digits(self) -> u32 {
         self.magnitude_digits().saturating_sub(u32::from(self.scale()))
     }
-    /// The precision this number needs: digits before the point plus scale, at least 1.
+    /// The precision this number needs: digits before the point plus those that show behind it, at least 1.
     pub fn digit_count(self) -> u32 {
-        (self.integer_digits() + u32::from(self.scale())).max(1)
+        (self.integer_digits() + u32::from(self.shown_scale())).max(1)
     }
     fn magnitude_digits(self) -> u32 {
         digits_of(self.mantissa().unsigned_abs())
     }
     /// The largest number of a DECIMAL(precision, scale): 99.9 for (3, 1).
     pub fn max_value(precision: u8, scale: u8) -> Decimal {
-        assert!(precision <= PRECISION_MAX);
+        assert!(precision <= PRECISION_MAX && scale <= SCALE_MAX);
         assert!(scale <= precision);
         Decimal::pack(power(u32::from(precision)) - I256::ONE, scale)
     }
@@ -189,11 +228,7 @@ impl Decimal {
     /// Like [`round`](Self::round), towards zero.
     pub fn truncate(self, digits: i32) -> Decimal {
         self.cut(digits, |mantissa, drop| {
-            if drop > u32::from(PRECISION_MAX) {
-                I256::ZERO
-            } else {
-                divide(mantissa, power(drop)).0
-            }
+            if drop > DIGITS_MAX { I256::ZERO } else { divide(mantissa, power(drop)).0 }
         })
         .expect("truncation does not grow a number")
     }
@@ -202,40 +237,40 @@ impl Decimal {
         if digits >= scale {
             return Some(self);
         }
-        let digits = digits.max(-i32::from(PRECISION_MAX) - 2);
+        let digits = digits.max(-(DIGITS_MAX as i32) - 2);
         let cut = drop(self.mantissa(), (scale - digits) as u32);
         if digits >= 0 {
-            return Decimal::fit(cut, digits as u8);
+            return Decimal::fit(cut, digits as u32, digits as u32);
         }
         if cut == I256::ZERO {
             return Some(Decimal::ZERO);
         }
-        // A cut mantissa that is not zero has at most 66 + digits digits, so the product stays far below 2^255.
-        Decimal::fit(cut.checked_mul(power(digits.unsigned_abs()))?, 0)
+        // A cut mantissa that is not zero has at most 72 + digits digits, so the product stays far below 2^255.
+        Decimal::fit(cut.checked_mul(power(digits.unsigned_abs()))?, 0, 0)
     }
     /// The least integer not below; None on overflow.
     pub fn ceil(self) -> Option<Decimal> {
         let (quotient, remainder) = divide(self.mantissa(), power(u32::from(self.scale())));
-        Decimal::fit(if remainder > I256::ZERO { quotient + I256::ONE } else { quotient }, 0)
+        Decimal::fit(if remainder > I256::ZERO { quotient + I256::ONE } else { quotient }, 0, 0)
     }
     /// The greatest integer not above; None on overflow.
     pub fn floor(self) -> Option<Decimal> {
         let (quotient, remainder) = divide(self.mantissa(), power(u32::from(self.scale())));
-        Decimal::fit(if remainder < I256::ZERO { quotient - I256::ONE } else { quotient }, 0)
+        Decimal::fit(if remainder < I256::ZERO { quotient - I256::ONE } else { quotient }, 0, 0)
     }
     /// The number with exactly `scale` digits behind the point: rounded or padded with zeros. None if that has more
-    /// than 65 digits.
+    /// than 71 digits.
     pub fn rescale(self, scale: u8) -> Option<Decimal> {
         assert!(scale <= SCALE_MAX);
         if scale == self.scale() {
-            return Some(self);
+            return Some(Decimal::pack(self.mantissa(), scale));
         }
         let mantissa = if scale < self.scale() {
             drop_digits(self.mantissa(), u32::from(self.scale() - scale))
         } else {
             self.mantissa().checked_mul(power(u32::from(scale - self.scale())))?
         };
-        let fits = mantissa.abs() < power(u32::from(PRECISION_MAX));
+        let fits = mantissa.abs() < power(DIGITS_MAX);
         fits.then(|| Decimal::pack(mantissa, scale))
     }
     /// The same number without zeros at the end of its fraction.
@@ -256,24 +291,29 @@ impl Decimal {
     #[allow(clippy::should_implement_trait)]
     pub fn add(self, other: Decimal) -> Option<Decimal> {
         let scale = self.scale().max(other.scale());
-        let left = self.mantissa().checked_mul(power(u32::from(scale - self.scale())));
-        let right = other.mantissa().checked_mul(power(u32::from(scale - other.scale())));
-        if let (Some(left), Some(right)) = (left, right)
+        let shown = u32::from(self.shown_scale().max(other.shown_scale()));
+        // 71 digits at scale 0 need not fit at scale 71.
+        let scaled = |number: Decimal| {
+            let zeros = u32::from(scale - number.scale());
+            number.mantissa().checked_mul(power(zeros))
+        };
+        if let (Some(left), Some(right)) = (scaled(self), scaled(other))
             && let Some(sum) = left.checked_add(right)
         {
-            return Decimal::fit(sum, scale);
+            return Decimal::fit(sum, u32::from(scale), shown);
         }
         let wide = |number: Decimal| {
             let unit = power(u32::from(scale - number.scale())).unsigned_abs();
             Wide::product(number.mantissa().unsigned_abs(), unit)
         };
         let (left, right) = (wide(self), wide(other));
+        let scale = u32::from(scale);
         if self.is_negative() == other.is_negative() {
-            return left.plus(&right).fit(self.is_negative(), u32::from(scale));
+            return left.plus(&right).fit(self.is_negative(), scale, shown);
         }
         match left.compare(&right) {
-            Ordering::Less => right.minus(&left).fit(other.is_negative(), u32::from(scale)),
-            _ => left.minus(&right).fit(self.is_negative(), u32::from(scale)),
+            Ordering::Less => right.minus(&left).fit(other.is_negative(), scale, shown),
+            _ => left.minus(&right).fit(self.is_negative(), scale, shown),
         }
     }
     /// Difference, at the larger scale; None on overflow.
@@ -281,63 +321,57 @@ impl Decimal {
     pub fn sub(self, other: Decimal) -> Option<Decimal> {
         self.add(other.neg())
     }
-    /// Product, at the sum of the scales (at most 30); None on overflow.
+    /// Product, showing the sum of the scales (at most 30); None on overflow.
     #[allow(clippy::should_implement_trait)]
     pub fn mul(self, other: Decimal) -> Option<Decimal> {
-        let scale = self.scale() + other.scale();
+        let scale = u32::from(self.scale()) + u32::from(other.scale());
+        let shown = u32::from(self.shown_scale()) + u32::from(other.shown_scale());
+        let surplus = scale.saturating_sub(PRODUCT_SCALE_MAX);
         if let Some(product) = self.mantissa().checked_mul(other.mantissa()) {
-            return Decimal::fit(product, scale);
+            // Below 10^77, as all that 256 bits hold.
+            let cut = if surplus < 77 { divide(product, power(surplus)).0 } else { I256::ZERO };
+            return Decimal::fit(cut, scale - surplus, shown);
         }
-        let product =
+        let mut product =
             Wide::product(self.mantissa().unsigned_abs(), other.mantissa().unsigned_abs());
-        product.fit(self.is_negative() != other.is_negative(), u32::from(scale))
+        product.truncate(surplus);
+        product.fit(self.is_negative() != other.is_negative(), scale - surplus, shown)
     }
-    /// Quotient, at the scale of `self` plus 4 (at most 30); None on overflow and for a zero divisor.
-    #[allow(clippy::should_implement_trait)]
-    pub fn div(self, other: Decimal) -> Option<Decimal> {
-        self.div_scale(other, (self.scale() + DIVISION_SCALE).min(SCALE_MAX))
-    }
-    /// Quotient rounded to `scale` digits; None on overflow and for a zero divisor.
-    pub fn div_scale(self, other: Decimal, scale: u8) -> Option<Decimal> {
-        assert!(scale <= SCALE_MAX);
+    /// Quotient, showing the scale that `self` shows plus `increment` (at most 30); None on overflow and for a zero
+    /// divisor. As in MySQL the scales of both are rounded up to whole words, the quotient has at least so many digits
+    /// behind the point and is cut there, not rounded.
+    pub fn div(self, other: Decimal, increment: u8) -> Option<Decimal> {
         if other.is_zero() {
             return None;
         }
-        // One digit more than asked for decides the rounding: half away from zero needs no more.
-        let extra = u32::from(scale) + 1 + u32::from(other.scale());
-        let quotient = if extra >= u32::from(self.scale()) {
-            long_division(self.mantissa(), other.mantissa(), extra - u32::from(self.scale()))
-        } else {
-            // A divisor that leaves 256 bits when it is scaled up exceeds every dividend.
-            let unit = power(u32::from(self.scale()) - extra);
-            let divisor = other.mantissa().checked_mul(unit);
-            Some(divisor.map_or(I256::ZERO, |divisor| divide(self.mantissa(), divisor).0))
-        };
-        // More than 76 digits may still be at most 65 before the point: ask for fewer behind it.
-        let Some(quotient) = quotient else {
-            return if scale == 0 {
-                None
-            } else {
-                self.div_scale(other, scale.saturating_sub(DIVISION_SCALE))
-            };
-        };
-        Decimal::fit(drop_digits(quotient, 1), scale)
+        let shown = u32::from(self.shown_scale()) + u32::from(increment);
+        let shown = shown.min(u32::from(SCALE_MAX));
+        if self.is_zero() {
+            return Decimal::fit(I256::ZERO, shown, shown);
+        }
+        let words = |digits: u32| digits.div_ceil(WORD_DIGITS);
+        let (scale, scale_other) = (u32::from(self.scale()), u32::from(other.scale()));
+        let (padded, padded_other) = (words(scale) * WORD_DIGITS, words(scale_other) * WORD_DIGITS);
+        let added = (padded - scale) + (padded_other - scale_other);
+        let missing = u32::from(increment).saturating_sub(added);
+        let mut fraction_words = words(padded + padded_other + missing);
+        // The quotient has one digit more than the difference of the digits before the points, at most.
+        let whole_max = (self.magnitude_digits() + scale_other + 1)
+            .saturating_sub(scale + other.magnitude_digits() - 1);
+        let mut wanted = fraction_words * WORD_DIGITS;
+        if words(whole_max) + fraction_words > WORD_COUNT_MAX || whole_max + wanted > DIGITS_MAX {
+            let whole_digits = digits_of(divide_scaled(self, other, 0)?.unsigned_abs());
+            fraction_words = fraction_words.min(WORD_COUNT_MAX.saturating_sub(words(whole_digits)));
+            wanted = (fraction_words * WORD_DIGITS).min(DIGITS_MAX.saturating_sub(whole_digits));
+        }
+        Decimal::fit(divide_scaled(self, other, wanted)?, wanted, shown)
     }
     /// DIV: the quotient's integer part; None on overflow and for a zero divisor.
     pub fn int_div(self, other: Decimal) -> Option<Decimal> {
         if other.is_zero() {
             return None;
         }
-        let quotient = if other.scale() >= self.scale() {
-            let shift = u32::from(other.scale() - self.scale());
-            long_division(self.mantissa(), other.mantissa(), shift)?
-        } else {
-            match other.mantissa().checked_mul(power(u32::from(self.scale() - other.scale()))) {
-                Some(divisor) => divide(self.mantissa(), divisor).0,
-                None => I256::ZERO,
-            }
-        };
-        Decimal::fit(quotient, 0)
+        Decimal::fit(divide_scaled(self, other, 0)?, 0, 0)
     }
     /// The remainder of DIV, with the dividend's sign, at the larger scale; None for a zero divisor.
     #[allow(clippy::should_implement_trait)]
@@ -346,18 +380,19 @@ impl Decimal {
             return None;
         }
         let scale = self.scale().max(other.scale());
+        let shown = self.shown_scale().max(other.shown_scale());
         let unit = power(u32::from(scale - other.scale()));
         let Some(divisor) = other.mantissa().checked_mul(unit) else {
-            // The divisor at the common scale is beyond 10^76, the dividend (unscaled here) below 10^65.
-            return Some(self);
+            // The divisor at the common scale is beyond 10^76, the dividend (unscaled here) below 10^71.
+            return Some(self.show(shown));
         };
         // (a * 10^k) mod b, a digit at a time. Either the divisor was scaled up or the dividend still has to be, never
-        // both: here a remainder is below 10^65, so that one more digit cannot leave 256 bits.
+        // both: here a remainder is below 10^71, so that one more digit cannot leave 256 bits.
         let mut remainder = divide(self.mantissa(), divisor).1;
         for _ in 0..scale - self.scale() {
             remainder = divide(remainder * power(1), divisor).1;
         }
-        Decimal::fit(remainder, scale)
+        Decimal::fit(remainder, u32::from(scale), u32::from(shown))
     }
 
     /// Bytes of a DECIMAL(precision, _) in rows and keys: 1 to 28.
@@ -393,10 +428,22 @@ impl Decimal {
     }
 }
 
-/// `dividend * 10^shift / divisor`, truncated; None if that leaves 256 bits. A few digits at a time: a remainder is
-/// below 10^65, so eleven more digits stay below 2^255.
+/// `dividend / divisor` with `scale` digits behind the point, truncated; None if that leaves 256 bits.
+fn divide_scaled(dividend: Decimal, divisor: Decimal, scale: u32) -> Option<I256> {
+    let raised = scale + u32::from(divisor.scale());
+    let lowered = u32::from(dividend.scale());
+    if raised >= lowered {
+        return long_division(dividend.mantissa(), divisor.mantissa(), raised - lowered);
+    }
+    // A divisor that leaves 256 bits when it is scaled up exceeds every dividend.
+    let divisor = divisor.mantissa().checked_mul(power(lowered - raised));
+    Some(divisor.map_or(I256::ZERO, |divisor| divide(dividend.mantissa(), divisor).0))
+}
+
+/// `dividend * 10^shift / divisor`, truncated; None if that leaves 256 bits. A few digits at a time: a remainder is below
+/// 10^71, so five more digits stay below 2^255.
 fn long_division(dividend: I256, divisor: I256, shift: u32) -> Option<I256> {
-    const STEP: u32 = 11;
+    const STEP: u32 = 5;
     let (mut quotient, mut remainder) = divide(dividend, divisor);
     let mut left = shift;
     while left > 0 {
@@ -461,11 +508,10 @@ impl Wire for Decimal {
             *word = u64::decode(input)?;
         }
         let value = Decimal(words);
-        let limit = power(u32::from(PRECISION_MAX));
-        if value.scale() > SCALE_MAX || value.mantissa().abs() >= limit {
-            return Err(WireError::Invalid("decimal"));
-        }
-        Ok(value)
+        let good = u32::from(value.scale()) <= DIGITS_MAX
+            && value.shown_scale() <= value.scale().min(SCALE_MAX)
+            && value.mantissa().abs() < power(DIGITS_MAX);
+        if good { Ok(value) } else { Err(WireError::Invalid("decimal")) }
     }
 }
 

@@ -6,10 +6,12 @@
 
 mod aggregate;
 mod arithmetic;
+mod coercibility;
 mod eval;
 mod functions;
 mod interval;
 mod result_type;
+mod settle;
 #[cfg(test)]
 mod tests;
 
@@ -17,10 +19,12 @@ pub use aggregate::{
     Aggregate, AggregateFunction, AggregateState, GROUP_CONCAT_LENGTH_DEFAULT, KEPT_BYTES_MAX,
     OrderKey,
 };
+pub use coercibility::{Coercibility, CollationMix, Derivation, Typing};
 pub use eval::{
     Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, eval, eval_predicate,
 };
 pub use result_type::{ResultType, merge_types, result_type};
+pub use settle::{as_text, settle, settle_node};
 
 pub use crate::convert::SqlWarning;
 use crate::{Collation, ColumnType, Value, wire_enum};
@@ -76,6 +80,10 @@ pub enum Expr {
         subtract: bool,
     },
     Function(Function, Vec<Expr>),
+    /// The operand as a value of the type that it has in common with the other branches of IF, CASE and the like.
+    Convert(Box<Expr>, ColumnType),
+    /// A text in the collation that its operator decided on; other values as they are.
+    InCollation(Box<Expr>, Collation),
 }
 wire_enum!(Expr {
     0 => Const(value),
@@ -95,7 +103,12 @@ wire_enum!(Expr {
     14 => Collate(operand, collation),
     15 => Interval { operand, amount, unit, subtract },
     16 => Function(function, arguments),
+    17 => Convert(operand, target),
+    18 => InCollation(operand, collation),
 });
+
+/// PI() as text: the number that its six digits stand for. Arithmetic has all of its digits.
+pub const PI_SHOWN: f64 = 3.141593;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
@@ -354,6 +367,9 @@ pub enum Function {
     /// SKARV_PANIC(value): panics where it is evaluated, for a value that is not NULL. Only in processes whose tests may
     /// panic ([`crate::contain::may_tests_panic`]).
     Panic,
+    /// (dividend, divisor, increment as a constant): division where div_precision_increment is not its default. Has no name
+    /// in SQL.
+    Divide,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -379,7 +395,7 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => TemporalText, 138 => Panic,
+    137 => TemporalText, 138 => Panic, 139 => Divide,
 });
 
 impl Expr {
@@ -391,7 +407,9 @@ impl Expr {
             | Expr::IsNull(operand, _)
             | Expr::IsTruth(operand, _, _)
             | Expr::Cast(operand, _)
-            | Expr::Collate(operand, _) => vec![operand],
+            | Expr::Collate(operand, _)
+            | Expr::Convert(operand, _)
+            | Expr::InCollation(operand, _) => vec![operand],
             Expr::Binary(_, left, right) => vec![left, right],
             Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => terms.iter().collect(),
             Expr::Between { operand, low, high, .. } => vec![operand, low, high],
@@ -404,6 +422,36 @@ impl Expr {
                 .map(|expr| &**expr)
                 .chain(branches.iter().flat_map(|(when, then)| [when, then]))
                 .chain(otherwise.iter().map(|expr| &**expr))
+                .collect(),
+            Expr::Interval { operand, amount, .. } => vec![operand, amount],
+        }
+    }
+
+    /// The same for changing them.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Expr::Const(_) | Expr::Column(_) | Expr::Param(_) => Vec::new(),
+            Expr::Unary(_, operand)
+            | Expr::IsNull(operand, _)
+            | Expr::IsTruth(operand, _, _)
+            | Expr::Cast(operand, _)
+            | Expr::Collate(operand, _)
+            | Expr::Convert(operand, _)
+            | Expr::InCollation(operand, _) => vec![operand],
+            Expr::Binary(_, left, right) => vec![left, right],
+            Expr::And(terms) | Expr::Or(terms) | Expr::Function(_, terms) => {
+                terms.iter_mut().collect()
+            }
+            Expr::Between { operand, low, high, .. } => vec![operand, low, high],
+            Expr::In { operand, list, .. } => std::iter::once(&mut **operand).chain(list).collect(),
+            Expr::Like { operand, pattern, escape, .. } => {
+                [operand, pattern].into_iter().chain(escape).map(|expr| &mut **expr).collect()
+            }
+            Expr::Case { operand, branches, otherwise } => operand
+                .iter_mut()
+                .map(|expr| &mut **expr)
+                .chain(branches.iter_mut().flat_map(|(when, then)| [when, then]))
+                .chain(otherwise.iter_mut().map(|expr| &mut **expr))
                 .collect(),
             Expr::Interval { operand, amount, .. } => vec![operand, amount],
         }

@@ -250,6 +250,15 @@ impl ColumnType {
             _ => None,
         }
     }
+    /// The same character type in another collation; other types have none.
+    pub fn with_collation(&self, collation: Collation) -> ColumnType {
+        match *self {
+            ColumnType::Char { length, .. } => ColumnType::Char { length, collation },
+            ColumnType::Varchar { length, .. } => ColumnType::Varchar { length, collation },
+            ColumnType::Text { bytes_max, .. } => ColumnType::Text { bytes_max, collation },
+            ref other => other.clone(),
+        }
+    }
     /// Digits of fractional seconds; 0 for what is no time.
     pub fn fsp(&self) -> u8 {
         match *self {

@@ -26,7 +26,7 @@
 use std::collections::BTreeMap;
 
 use types::expr::{BinaryOp, Function};
-use types::{ColumnType, Expr, IndexPart, Table};
+use types::{Collation, ColumnType, Expr, IndexPart, Table};
 
 use super::rewrite;
 use crate::plan::{PartBound, RangeBound};
@@ -298,15 +298,20 @@ fn is_constant(expr: &Expr) -> bool {
 /// Can a comparison of the column with such a constant be one of keys? Single precision meets doubles, and an explicit
 /// collation or cast of the constant may decide over the column's.
 fn is_comparable(table: &Table, column: u16, value: &Expr) -> bool {
-    fn decides(expr: &Expr) -> bool {
-        let mut found = matches!(expr, Expr::Collate(..) | Expr::Cast(..));
-        rewrite::for_each_child(expr, &mut |child| found |= decides(child));
-        found
+    fn decides(expr: &Expr, own: Collation) -> bool {
+        match expr {
+            Expr::InCollation(_, collation) => *collation != own,
+            Expr::Collate(..) | Expr::Cast(..) => true,
+            _ => {
+                let mut found = false;
+                rewrite::for_each_child(expr, &mut |child| found |= decides(child, own));
+                found
+            }
+        }
     }
     let column_type = &table.columns[usize::from(column)].column_type;
     match column_type {
         ColumnType::Float => false,
-        _ if column_type.is_string() => !decides(value),
-        _ => true,
+        _ => column_type.collation().is_none_or(|own| !decides(value, own)),
     }
 }

@@ -1,6 +1,7 @@
 //! Expressions: syntax to bound form.
 
-use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp, result_type};
+use types::decimal::DIV_PRECISION_INCREMENT;
+use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::{Collation, ColumnType, Date, DateTime, Decimal, Expr, IntWidth, Time, Value};
 
 use super::Binder;
@@ -37,18 +38,16 @@ impl Binder<'_> {
         slot.is_per_row() || (self.reads_per_row && matches!(slot, Slot::UserVariable(_)))
     }
 
-    /// The type of a bound expression; notes that the plan depends on the kinds of parameters if it does.
-    pub fn type_of(&mut self, expr: &Expr, columns: &[ResultType]) -> ResultType {
-        let statement_params = self.param_kinds.len();
-        let mut uses = false;
-        super::rewrite::for_each_param(expr, &mut |number| {
-            uses |= usize::from(number) < statement_params;
-        });
-        self.kinds_matter |= uses;
-        result_type(expr, columns, &self.param_types)
+    pub fn expr(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let bound = self.node(expr, scope)?;
+        match expr {
+            // Settled where they are made, because rows are compared in parts.
+            ast::Expr::Binary { .. } => Ok(bound),
+            _ => self.settle(bound, scope),
+        }
     }
 
-    pub fn expr(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+    fn node(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Literal(literal) => {
                 Ok(Expr::Const(literal_value(literal, self.environment.collation)?))
@@ -103,9 +102,9 @@ impl Binder<'_> {
             }
             ast::Expr::Like { operand, pattern, escape, negated } => Ok(Expr::Like {
                 operand: Box::new(self.text_expr(operand, scope)?),
-                pattern: Box::new(self.expr(pattern, scope)?),
+                pattern: Box::new(self.text_expr(pattern, scope)?),
                 escape: match escape {
-                    Some(escape) => Some(Box::new(self.expr(escape, scope)?)),
+                    Some(escape) => Some(Box::new(self.escape(escape, scope)?)),
                     None => None,
                 },
                 negated: *negated,
@@ -124,16 +123,10 @@ impl Binder<'_> {
                 for (when, then) in branches {
                     bound.push((self.pure(when, scope)?, self.pure(then, scope)?));
                 }
-                let mut otherwise = match otherwise {
+                let otherwise = match otherwise {
                     Some(otherwise) => Some(Box::new(self.pure(otherwise, scope)?)),
                     None => None,
                 };
-                let mut results: Vec<&mut Expr> = bound
-                    .iter_mut()
-                    .map(|(_, then)| then)
-                    .chain(otherwise.as_deref_mut())
-                    .collect();
-                self.agree_on_kind(&mut results, scope);
                 Ok(Expr::Case { operand, branches: bound, otherwise })
             }
             ast::Expr::Cast { operand, target } => {
@@ -162,10 +155,8 @@ impl Binder<'_> {
                 Ok(Expr::Cast(Box::new(operand), target))
             }
             ast::Expr::Collate { operand, collation } => {
-                let operand = self.text_expr(operand, scope)?;
-                let collation = Collation::by_name(collation)
-                    .ok_or_else(|| SqlError::unknown_collation(collation))?;
-                Ok(Expr::Collate(Box::new(operand), collation))
+                let bound = self.text_expr(operand, scope)?;
+                self.collate(operand, bound, collation, scope)
             }
             ast::Expr::Function { schema, name, arguments } => {
                 if let Some(schema) = schema {
@@ -226,21 +217,15 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// What is to be read as text: times keep the digits of fractional seconds they are declared with.
-    pub fn as_text(&mut self, operand: &mut Expr, scope: &Scope<'_>) {
-        let fsp =
-            self.type_of(operand, &scope.result_types()).column_type.map_or(0, |own| own.fsp());
-        if fsp > 0 {
-            let value = std::mem::replace(operand, Expr::Const(Value::Null));
-            let digits = Expr::Const(Value::Int(i64::from(fsp)));
-            *operand = Expr::Function(Function::TemporalText, vec![value, digits]);
-        }
-    }
-
-    pub fn as_texts(&mut self, operands: &mut [Expr], scope: &Scope<'_>) {
-        for operand in operands {
-            self.as_text(operand, scope);
-        }
+    /// The ESCAPE of a LIKE: one character or none, the same for all rows.
+    fn escape(&mut self, escape: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let first = self.slots.len();
+        let bound = self.expr(escape, scope)?;
+        let is_constant = !super::rewrite::has_columns(&bound)
+            && !(first..self.slots.len()).any(|slot| self.is_per_row(slot));
+        let is_long =
+            matches!(&bound, Expr::Const(Value::Text(text, _)) if text.chars().nth(1).is_some());
+        if is_constant && !is_long { Ok(bound) } else { Err(SqlError::wrong_arguments("ESCAPE")) }
     }
 
     /// What BETWEEN compares, of which the first is compared with the others: a text meets another one as a number where the third one is.
@@ -254,40 +239,6 @@ impl Binder<'_> {
                 let text = std::mem::replace(operand, Expr::Const(Value::Null));
                 *operand = Expr::Cast(Box::new(text), ColumnType::Double);
             }
-        }
-    }
-
-    /// Results of IF, CASE and their kin, of which one is the value: where some are texts all are, so that 0 is not the empty text, and
-    /// where all are numbers and some are doubles, all are, so that those that are equal are one group.
-    pub fn agree_on_kind(&mut self, results: &mut [&mut Expr], scope: &Scope<'_>) {
-        let columns = scope.result_types();
-        let types: Vec<ResultType> =
-            results.iter().map(|result| self.type_of(result, &columns)).collect();
-        let is_text =
-            |own: &ResultType| own.column_type.as_ref().is_some_and(ColumnType::is_string);
-        let is_other = |own: &ResultType| {
-            own.column_type.as_ref().is_some_and(|own| !own.is_string() && !own.is_binary())
-        };
-        let is_float = |own: &ColumnType| matches!(own, ColumnType::Float | ColumnType::Double);
-        let known = || types.iter().filter_map(|own| own.column_type.as_ref());
-        let Some(text) = types.iter().find(|own| is_text(own)) else {
-            if known().any(is_float) && known().all(ColumnType::is_numeric) {
-                for (result, own) in results.iter_mut().zip(&types) {
-                    if own.column_type.as_ref().is_some_and(|own| *own != ColumnType::Double) {
-                        let value = std::mem::replace(*result, Expr::Const(Value::Null));
-                        **result = Expr::Cast(Box::new(value), ColumnType::Double);
-                    }
-                }
-            }
-            return;
-        };
-        let collation = text.column_type.as_ref().and_then(ColumnType::collation);
-        let collation = collation.expect("a character type has one");
-        for (result, _) in results.iter_mut().zip(&types).filter(|(_, own)| is_other(own)) {
-            self.as_text(result, scope);
-            let value = std::mem::replace(*result, Expr::Const(Value::Null));
-            let target = ColumnType::Text { bytes_max: u32::MAX, collation };
-            **result = Expr::Cast(Box::new(value), target);
         }
     }
 
@@ -375,12 +326,13 @@ impl Binder<'_> {
         let name = name.to_lowercase();
         // The result's type is the value's of now.
         self.reusable = false;
-        let column_type = match self.session.user_variable(&name) {
-            Some(value) => {
-                super::kind_type(crate::plan::ParamKind::of(value), Collation::default())
-            }
-            None => super::kind_type(crate::plan::ParamKind::Unknown, Collation::default()),
+        let value = self.session.user_variable(&name);
+        let kind = value.map_or(crate::plan::ParamKind::Unknown, crate::plan::ParamKind::of);
+        let collation = match value {
+            Some(Value::Text(_, collation)) => *collation,
+            _ => self.environment.collation,
         };
+        let column_type = super::kind_type(kind, collation);
         Ok(Expr::Param(self.slot(Slot::UserVariable(name), column_type.column_type)?))
     }
 
@@ -488,8 +440,12 @@ impl Binder<'_> {
             A::IntegerDivide => BinaryOp::IntegerDivide,
             A::Modulo => BinaryOp::Modulo,
             A::SoundsLike => {
-                let sound = |operand| Box::new(Expr::Function(Function::Soundex, vec![operand]));
-                return Ok(Expr::Binary(BinaryOp::Equal, sound(left), sound(right)));
+                let mut sound = |operand| {
+                    let call = Expr::Function(Function::Soundex, vec![operand]);
+                    self.settle(call, scope).map(Box::new)
+                };
+                let sounds = Expr::Binary(BinaryOp::Equal, sound(left)?, sound(right)?);
+                return self.settle(sounds, scope);
             }
         };
         match operator {
@@ -516,9 +472,14 @@ impl Binder<'_> {
             | A::GreaterOrEqual => {
                 self.compare_as_number(&mut left, &right, scope);
                 self.compare_as_number(&mut right, &left, scope);
-                self.check_collations(&left, &right, symbol(operator), scope)?;
+                return self.settle(Expr::Binary(op, Box::new(left), Box::new(right)), scope);
             }
             A::Xor | A::SoundsLike => {}
+        }
+        let increment = self.environment.div_precision_increment;
+        if op == BinaryOp::Divide && increment != DIV_PRECISION_INCREMENT {
+            let increment = Expr::Const(Value::Int(i64::from(increment)));
+            return Ok(Expr::Function(Function::Divide, vec![left, right, increment]));
         }
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
     }
@@ -553,44 +514,6 @@ impl Binder<'_> {
         if other.is_some_and(|other| other.is_numeric()) {
             as_number(literal);
         }
-    }
-
-    /// 1267 where two columns (or two COLLATE clauses) of different collations meet and neither is a binary one.
-    fn check_collations(
-        &mut self,
-        left: &Expr,
-        right: &Expr,
-        operation: &str,
-        scope: &Scope<'_>,
-    ) -> Result<(), SqlError> {
-        fn own(expr: &Expr, scope: &Scope<'_>) -> Option<(Collation, &'static str)> {
-            match expr {
-                Expr::Column(position) => {
-                    let column = scope.table?.columns.get(usize::from(*position))?;
-                    column.column_type.collation().map(|collation| (collation, "IMPLICIT"))
-                }
-                Expr::Collate(_, collation) => Some((*collation, "EXPLICIT")),
-                _ => None,
-            }
-        }
-        let (Some((a, strength_a)), Some((b, strength_b))) = (own(left, scope), own(right, scope))
-        else {
-            return Ok(());
-        };
-        let by_bytes = |collation: Collation| collation.name().ends_with("bin");
-        let decided =
-            strength_a != strength_b || (strength_a == "IMPLICIT" && (by_bytes(a) != by_bytes(b)));
-        if a == b || decided {
-            return Ok(());
-        }
-        Err(SqlError::new(
-            code::ER_CANT_AGGREGATE_2COLLATIONS,
-            format!(
-                "Illegal mix of collations ({},{strength_a}) and ({},{strength_b}) for operation '{operation}'",
-                a.name(),
-                b.name()
-            ),
-        ))
     }
 
     /// (a, b) op (c, d): column by column, the first difference decides.
@@ -783,22 +706,16 @@ pub fn checked_fsp(what: &str, fsp: Option<u64>) -> Result<u8, SqlError> {
     }
 }
 
+/// As errors about bits of binary strings name them.
 fn symbol(operator: ast::BinaryOperator) -> &'static str {
     use ast::BinaryOperator as A;
     match operator {
-        A::Equal => "=",
-        A::NullSafeEqual => "<=>",
-        A::NotEqual => "<>",
-        A::Less => "<",
-        A::LessOrEqual => "<=",
-        A::Greater => ">",
-        A::GreaterOrEqual => ">=",
         A::BitOr => "|",
         A::BitAnd => "&",
         A::BitXor => "^",
         A::ShiftLeft => "<<",
         A::ShiftRight => ">>",
-        _ => "=",
+        _ => unreachable!("{operator:?} is no operator of bits"),
     }
 }
 
@@ -874,11 +791,7 @@ pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Val
             Err(_) => Value::UInt(*number),
         },
         ast::Literal::Decimal(text) => {
-            let (value, used) = Decimal::parse_prefix(text.as_bytes());
-            if used < text.len() {
-                return Err(too_large_number(text));
-            }
-            Value::Decimal(value)
+            Value::Decimal(Decimal::parse(text).ok_or_else(|| too_large_number(text))?)
         }
         ast::Literal::Float(number) => Value::Double(*number),
         ast::Literal::String(bytes) => text_value(bytes, collation),

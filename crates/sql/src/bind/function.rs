@@ -334,13 +334,11 @@ impl Binder<'_> {
             }
             "IF" => {
                 count(3, 3)?;
-                let mut bound = vec![
+                let bound = vec![
                     self.expr(&arguments[0], scope)?,
                     self.pure(&arguments[1], scope)?,
                     self.pure(&arguments[2], scope)?,
                 ];
-                let mut results: Vec<&mut Expr> = bound[1..].iter_mut().collect();
-                self.agree_on_kind(&mut results, scope);
                 Ok(Expr::Function(Function::If, bound))
             }
             "FORMAT" if arguments.len() == 3 => match &arguments[2] {
@@ -358,16 +356,20 @@ impl Binder<'_> {
                 }
                 self.any_value(&arguments[0], scope)
             }
-            "CHARSET" | "COLLATION" => {
+            "CHARSET" | "COLLATION" | "COERCIBILITY" => {
                 count(1, 1)?;
                 let operand = self.expr(&arguments[0], scope)?;
-                let own = self.type_of(&operand, &scope.result_types());
-                let collation = own.column_type.and_then(|own| own.collation());
+                if name == "COERCIBILITY" {
+                    let own = self.coercibility(&arguments[0], &operand, scope);
+                    return Ok(Expr::Const(Value::Int(own as i64)));
+                }
+                let collation = self.derivation(&operand, scope).collation;
                 let collation = collation.unwrap_or(Collation::Binary);
-                text(
-                    if name == "CHARSET" { collation.charset_name() } else { collation.name() }
-                        .into(),
-                )
+                let shown = match name {
+                    "CHARSET" => collation.charset_name(),
+                    _ => collation.name(),
+                };
+                text(shown.into())
             }
             _ if REFUSED.contains(&name)
                 || name.starts_with("JSON_")
@@ -394,10 +396,6 @@ impl Binder<'_> {
                 }
                 if *function == Function::BitCount {
                     self.check_bits(name, &[&bound[0]], scope)?;
-                }
-                if matches!(function, Function::IfNull | Function::Coalesce) {
-                    let mut results: Vec<&mut Expr> = bound.iter_mut().collect();
-                    self.agree_on_kind(&mut results, scope);
                 }
                 Ok(Expr::Function(*function, bound))
             }

@@ -42,6 +42,7 @@ impl Binder<'_> {
                     length_max: self.environment.group_concat_length_max,
                 }
             }
+            "AVG" => AggregateFunction::Avg { increment: self.environment.div_precision_increment },
             _ => AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?,
         };
         // Inside an aggregate no other is allowed.
@@ -73,8 +74,15 @@ impl Binder<'_> {
         }
         let argument = match bound.len() {
             0 => None,
-            1 => bound.pop(),
-            _ if name == "GROUP_CONCAT" => Some(Expr::Function(Function::Concat, bound)),
+            1 if name != "GROUP_CONCAT"
+                || self.derivation(&bound[0], &inner).collation.is_some() =>
+            {
+                bound.pop()
+            }
+            // Settled like any other text that is put together: in one collation, also where all of it is numbers.
+            _ if name == "GROUP_CONCAT" => {
+                Some(self.settle(Expr::Function(Function::Concat, bound), &inner)?)
+            }
             _ if name == "COUNT" && distinct => Some(Expr::Function(Function::RowKey, bound)),
             _ => return Err(SqlError::wrong_param_count(name)),
         };

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `names` | which column a name means |
 //! | `expr`, `function` | expressions |
+//! | `typing` | their types and collations |
 //! | `rewrite` | walks over bound expressions |
 //! | `select`, `group` | SELECT |
 //! | `subquery` | SELECT as an operand |
@@ -31,16 +32,17 @@ mod subquery;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use std::sync::Arc;
 
 use types::convert::SqlWarning;
-use types::expr::ResultType;
-use types::{Catalogue, Collation, ColumnType, IntWidth, Table, Value};
+use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
+use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, Table, Value};
 
 use crate::error::SqlError;
 use crate::parser::ast;
-use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, Slot};
+use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
 use crate::session::variables::SqlMode;
 
 pub use expr::{latin1_character, literal_value};
@@ -56,6 +58,8 @@ pub struct Environment {
     pub collation: Collation,
     /// Bytes that GROUP_CONCAT makes at most.
     pub group_concat_length_max: u32,
+    /// Digits behind the point that a quotient shows more than its dividend.
+    pub div_precision_increment: u8,
 }
 
 /// What the binder asks of the session: values that are built into a plan, which is then not reusable.
@@ -76,6 +80,8 @@ pub struct Binder<'a> {
     param_kinds: &'a [ParamKind],
     /// Of the parameters, then of the slots.
     param_types: Vec<ResultType>,
+    /// The same of their collations. That of a literal does not depend on what it is: plans hold for all kinds.
+    param_derivations: Vec<Derivation>,
     slots: Vec<Slot>,
     /// The plan holds for these kinds of parameters only.
     kinds_matter: bool,
@@ -110,6 +116,10 @@ impl<'a> Binder<'a> {
                 .iter()
                 .map(|kind| kind_type(*kind, environment.collation))
                 .collect(),
+            param_derivations: vec![
+                Derivation::new(environment.collation, Coercibility::Coercible);
+                param_kinds.len()
+            ],
             slots: Vec::new(),
             kinds_matter: false,
             reusable: true,
@@ -166,7 +176,13 @@ impl<'a> Binder<'a> {
 
     fn statement(&mut self, statement: &ast::Statement) -> Result<PlanKind, SqlError> {
         Ok(match statement {
-            ast::Statement::Query(query) => PlanKind::Select(Box::new(self.query(query)?)),
+            ast::Statement::Query(query) => {
+                let mut select = self.query(query)?;
+                if select.into_variables.is_empty() {
+                    show_pi(&mut select);
+                }
+                PlanKind::Select(Box::new(select))
+            }
             ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
             ast::Statement::Update(update) => PlanKind::Update(Box::new(self.update(update)?)),
             ast::Statement::Delete(delete) => PlanKind::Delete(Box::new(self.delete(delete)?)),
@@ -189,6 +205,7 @@ impl<'a> Binder<'a> {
         let number = u16::try_from(self.param_types.len()).map_err(|_| {
             SqlError::new(1390, "Prepared statement contains too many placeholders")
         })?;
+        self.param_derivations.push(typing::slot_derivation(&slot, column_type.as_ref()));
         self.param_types.push(ResultType { column_type, nullable: true });
         self.slots.push(slot);
         Ok(number)
@@ -197,6 +214,16 @@ impl<'a> Binder<'a> {
     /// The table a statement works on; 1046 without a database, 1146 when there is none.
     pub fn table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         find_table(self.catalogue, self.environment.database.as_deref(), name)
+    }
+}
+
+/// PI() has six digits where a client sees it. Who stores it has all of them.
+fn show_pi(select: &mut SelectPlan) {
+    let visible = select.items.len() - select.hidden_count;
+    for item in &mut select.items[..visible] {
+        if matches!(&item.expr, Expr::Function(Function::Pi, _)) {
+            item.expr = Expr::Const(Value::Double(PI_SHOWN));
+        }
     }
 }
 

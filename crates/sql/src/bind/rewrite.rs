@@ -13,7 +13,9 @@ pub fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         | Expr::IsNull(operand, _)
         | Expr::IsTruth(operand, _, _)
         | Expr::Cast(operand, _)
-        | Expr::Collate(operand, _) => visit(operand),
+        | Expr::Collate(operand, _)
+        | Expr::Convert(operand, _)
+        | Expr::InCollation(operand, _) => visit(operand),
         Expr::Binary(_, left, right) => {
             visit(left);
             visit(right);
@@ -64,7 +66,9 @@ pub fn for_each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
         | Expr::IsNull(operand, _)
         | Expr::IsTruth(operand, _, _)
         | Expr::Cast(operand, _)
-        | Expr::Collate(operand, _) => visit(operand),
+        | Expr::Collate(operand, _)
+        | Expr::Convert(operand, _)
+        | Expr::InCollation(operand, _) => visit(operand),
         Expr::Binary(_, left, right) => {
             visit(left);
             visit(right);

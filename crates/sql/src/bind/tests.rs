@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use types::Catalogue;
+use types::expr::{EvalContext, eval};
+use types::wire::Wire;
+use types::{Catalogue, Value};
 
 use super::Binder;
 use crate::check::catalogue::{NoSession, environment};
@@ -366,4 +368,60 @@ fn create_table_text_round_trips() {
     let again = catalogue(&[&text]);
     let again = again.table("test", "t").expect("made again");
     assert_eq!(crate::show::create_table_text(again), text);
+}
+
+/// The deepest statements that the parser takes go through binder, wire form and evaluation on the stack that statements
+/// run on, or are refused with 1436: none overflows it.
+#[test]
+fn the_deepest_statements_fit_the_stack() {
+    let check = || {
+        let catalogue = tables();
+        let row = vec![Value::Null; 8];
+        for (open, middle, close) in [
+            ("(", "1", ")"),
+            ("if(0, 1, ", "7", ")"),
+            ("if(id, 1.5, ", "7", ")"),
+            ("coalesce(null, ", "v", ")"),
+            ("concat('a', ", "v", ")"),
+            ("case when 1 then ", "1", " end"),
+            ("case id when ", "1", " then 1 end"),
+            ("cast(", "1", " as char)"),
+            ("id = 0 or (", "id = 2", ")"),
+            ("id = 0 or x and (", "id = 2", ")"),
+            ("not (", "id", ")"),
+            ("- (", "id", ")"),
+            ("1 + (", "id", ")"),
+            ("1 + ", "id", ""),
+            ("id in (1, ", "2", ")"),
+            ("id between 1 and (", "2", ")"),
+            ("v like (", "'a'", ")"),
+            ("id = (", "2", ")"),
+            ("date_add('2024-01-01', interval (", "1", ") day)"),
+        ] {
+            let sql = |depth: usize| {
+                format!("select {}{middle}{} from t", open.repeat(depth), close.repeat(depth))
+            };
+            let mut depth = 800;
+            while parse_one(sql(depth).as_bytes()).is_err() {
+                depth -= 1;
+            }
+            assert!(200 <= depth, "{open}: {depth}");
+            let plan = match bind(&catalogue, &sql(depth), &[]) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    assert_eq!(error.code, 1436, "{open}: {}", error.message);
+                    continue;
+                }
+            };
+            let PlanKind::Select(select) = &plan.kind else { panic!("{open}") };
+            let expr = &select.items[0].expr;
+            let back = types::Expr::from_bytes(&expr.to_bytes()).expect("within the wire's depth");
+            let mut context = EvalContext::new(&[]);
+            eval(&back, &row, &mut context).unwrap_or_else(|error| panic!("{open}: {error}"));
+            drop(plan);
+        }
+    };
+    let stack = crate::parser::limits::STACK_SIZE;
+    let thread = std::thread::Builder::new().stack_size(stack).spawn(check).expect("a thread");
+    thread.join().expect("no overflow");
 }

@@ -39,6 +39,7 @@ pub fn environment() -> Environment {
         sql_mode: SqlMode::default(),
         collation: Collation::default(),
         group_concat_length_max: 1_024,
+        div_precision_increment: 4,
     }
 }
 

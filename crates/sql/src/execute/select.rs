@@ -671,11 +671,8 @@ fn of_type(
         (&value, &column.column_type)
     {
         // A branch of IF, a larger of two: shown with the digits of all.
-        let is_short = number.scale() < *scale && *scale < UNKNOWN_SCALE;
-        return match number.rescale(*scale) {
-            Some(longer) if is_short => Value::Decimal(longer),
-            _ => value,
-        };
+        let is_short = number.shown_scale() < *scale && *scale < UNKNOWN_SCALE;
+        return if is_short { Value::Decimal(number.show(*scale)) } else { value };
     }
     if value.is_null() || column.null_type || column.column_type.accepts(value.as_ref()) {
         return value;

@@ -2,6 +2,7 @@
 
 use client::Durability;
 use types::convert::{SqlWarning, WarningLevel};
+use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::MAX_ALLOWED_PACKET;
 use types::{Collation, Decimal, Value};
 
@@ -389,6 +390,11 @@ impl Session {
                 // No value is longer than a packet.
                 let length = text.parse().unwrap_or(MAX_ALLOWED_PACKET).min(MAX_ALLOWED_PACKET);
                 self.settings.group_concat_length_max = length as u32;
+                self.set_environment(self.environment.database.clone());
+            }
+            "div_precision_increment" => {
+                self.settings.div_precision_increment =
+                    text.parse().unwrap_or(DIV_PRECISION_INCREMENT);
                 self.set_environment(self.environment.database.clone());
             }
             _ => {}

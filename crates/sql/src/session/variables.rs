@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::GROUP_CONCAT_LENGTH_DEFAULT;
 use types::{Collation, Value};
 
@@ -91,7 +92,7 @@ pub static VARIABLES: &[Variable] = &[
     v("default_storage_engine", Both, Text("InnoDB")),
     v("default_tmp_storage_engine", Both, Text("InnoDB")),
     v("default_week_format", Both, int(0, 0, 7)),
-    v("div_precision_increment", Both, int(4, 4, 4)),
+    v("div_precision_increment", Both, int(4, 0, 30)),
     v("end_markers_in_json", Both, Bool(false)),
     v("eq_range_index_dive_limit", Both, int(200, 0, U32)),
     Variable { name: "error_count", scope: Session, read_only: true, kind: Computed(true) },
@@ -480,6 +481,7 @@ pub struct Settings {
     pub select_limit: u64,
     /// Bytes that GROUP_CONCAT makes at most.
     pub group_concat_length_max: u32,
+    pub div_precision_increment: u8,
     pub sql_notes: bool,
     /// SET timestamp: NOW() answers this, microseconds since 1970.
     pub timestamp_micros: Option<i64>,
@@ -512,6 +514,7 @@ impl Default for Settings {
             lock_wait_timeout_seconds: 50,
             select_limit: u64::MAX,
             group_concat_length_max: GROUP_CONCAT_LENGTH_DEFAULT,
+            div_precision_increment: DIV_PRECISION_INCREMENT,
             commit_token: None,
             sql_notes: true,
             timestamp_micros: None,
@@ -531,6 +534,7 @@ impl Settings {
             sql_mode: self.sql_mode,
             collation: self.collation_connection,
             group_concat_length_max: self.group_concat_length_max,
+            div_precision_increment: self.div_precision_increment,
         }
     }
 }

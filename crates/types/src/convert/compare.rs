@@ -137,22 +137,113 @@ fn compare_temporal(
     }
 }
 
-/// A total order for ORDER BY, GROUP BY and sets: NULL first, then as [`compare`] says, silently. Values of one column
-/// are of one kind, where this is the order of the column's keys.
+/// The kinds of values that are compared with each other by ORDER BY, GROUP BY and sets, in their order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum SortClass {
+    Null,
+    Number,
+    /// DATE and DATETIME.
+    Moment,
+    Time,
+    Bytes,
+    Text,
+}
+
+fn sort_class(value: ValueRef<'_>) -> SortClass {
+    match value {
+        ValueRef::Null => SortClass::Null,
+        ValueRef::Int(_)
+        | ValueRef::UInt(_)
+        | ValueRef::Float(_)
+        | ValueRef::Double(_)
+        | ValueRef::Decimal(_) => SortClass::Number,
+        ValueRef::Date(_) | ValueRef::DateTime(_) => SortClass::Moment,
+        ValueRef::Time(_) => SortClass::Time,
+        ValueRef::Bytes(_) => SortClass::Bytes,
+        ValueRef::Text(..) => SortClass::Text,
+    }
+}
+
+/// A total order over all values, for ORDER BY, GROUP BY and sets. The values of one expression have one type and one
+/// collation, and for those it is MySQL's order: NULL first, decimals by the digits that show. It stays an order whatever
+/// the values are, because no pair decides how it is compared: values of different classes order by their class, numbers
+/// by their exact value, texts of different collations by the collation's number. A comparison that is no order would
+/// make the sort panic.
 pub fn sort_compare(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
-    match (left.is_null(), right.is_null()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => Ordering::Less,
-        (false, true) => Ordering::Greater,
-        (false, false) => {
-            let mut silent = ConvertContext::default();
-            compare(left, right, &mut silent).expect("neither is NULL")
+    use ValueRef::*;
+    match (left, right) {
+        (Int(a), Int(b)) => a.cmp(&b),
+        (UInt(a), UInt(b)) => a.cmp(&b),
+        (Decimal(a), Decimal(b)) => a.as_shown().cmp(&b.as_shown()),
+        (Double(a), Double(b)) => (a + 0.0).total_cmp(&(b + 0.0)),
+        (Text(a, collation_a), Text(b, collation_b)) => {
+            let by_collation = collation_a.id().cmp(&collation_b.id());
+            by_collation.then_with(|| collation_a.compare(a, b))
+        }
+        (Bytes(a), Bytes(b)) => a.cmp(b),
+        (Date(a), Date(b)) => a.cmp(&b),
+        (Time(a), Time(b)) => a.cmp(&b),
+        (DateTime(a), DateTime(b)) => a.cmp(&b),
+        (Date(a), DateTime(b)) => a.at_midnight().cmp(&b),
+        (DateTime(a), Date(b)) => a.cmp(&b.at_midnight()),
+        _ => sort_class(left).cmp(&sort_class(right)).then_with(|| {
+            match (SortNumber::of(left), SortNumber::of(right)) {
+                (Some(a), Some(b)) => a.compare(b),
+                _ => Ordering::Equal,
+            }
+        }),
+    }
+}
+
+/// A number as it is sorted.
+#[derive(Clone, Copy)]
+enum SortNumber {
+    Exact(crate::Decimal),
+    Double(f64),
+}
+
+impl SortNumber {
+    fn of(value: ValueRef<'_>) -> Option<SortNumber> {
+        Some(match value {
+            ValueRef::Int(value) => SortNumber::Exact(crate::Decimal::from_i64(value)),
+            ValueRef::UInt(value) => SortNumber::Exact(crate::Decimal::from_u64(value)),
+            ValueRef::Decimal(value) => SortNumber::Exact(value.as_shown()),
+            // Adding zero makes -0 and 0 one.
+            ValueRef::Float(value) => SortNumber::Double(f64::from(value) + 0.0),
+            ValueRef::Double(value) => SortNumber::Double(value + 0.0),
+            _ => return None,
+        })
+    }
+    fn compare(self, other: SortNumber) -> Ordering {
+        match (self, other) {
+            (SortNumber::Exact(a), SortNumber::Exact(b)) => a.cmp(&b),
+            (SortNumber::Double(a), SortNumber::Double(b)) => a.total_cmp(&b),
+            (SortNumber::Exact(a), SortNumber::Double(b)) => a.compare_f64(b),
+            (SortNumber::Double(a), SortNumber::Exact(b)) => b.compare_f64(a).reverse(),
+        }
+    }
+    /// Equal numbers have equal bytes: of the double if there is one of that value, else of the digits.
+    fn put_key(self, out: &mut Vec<u8>) {
+        let double = match self {
+            SortNumber::Double(value) => Some(value),
+            SortNumber::Exact(value) => value.to_f64_exact(),
+        };
+        match (double, self) {
+            (Some(double), _) => {
+                out.push(1);
+                out.extend_from_slice(&double.to_le_bytes());
+            }
+            (None, SortNumber::Exact(value)) => {
+                out.push(2);
+                push_delimited(value.normalized().to_string().as_bytes(), out);
+            }
+            (None, SortNumber::Double(_)) => unreachable!("a double is one"),
         }
     }
 }
 
-/// Appends bytes that are equal for values that compare equal: what GROUP BY, DISTINCT and hash joins look up by. NULL
-/// equals NULL here. Several values may follow each other.
+/// Appends bytes that are equal for the values that [`sort_compare`] holds for equal, and for no others: what GROUP BY,
+/// DISTINCT and hash joins look up by. NULL equals NULL here. Several values may follow each other.
 pub fn group_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
     let mut tagged = |tag: u8, bytes: &[u8]| {
         out.push(tag);
@@ -160,26 +251,17 @@ pub fn group_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
     };
     match value {
         ValueRef::Null => tagged(0, &[]),
-        ValueRef::Int(v) => tagged(1, &i128::from(v).to_le_bytes()),
-        ValueRef::UInt(v) => tagged(1, &i128::from(v).to_le_bytes()),
-        ValueRef::Decimal(v) => {
-            let v = v.normalized();
-            match v.to_i128_round() {
-                Some(whole) if v.scale() == 0 => tagged(1, &whole.to_le_bytes()),
-                _ => {
-                    let text = v.to_string();
-                    out.push(2);
-                    push_delimited(text.as_bytes(), out);
-                }
-            }
+        ValueRef::Int(_)
+        | ValueRef::UInt(_)
+        | ValueRef::Decimal(_)
+        | ValueRef::Float(_)
+        | ValueRef::Double(_) => {
+            SortNumber::of(value).expect("these are the numbers").put_key(out);
         }
-        // + 0.0 makes -0.0 the other zero.
-        ValueRef::Float(v) => tagged(3, &(f64::from(v) + 0.0).to_le_bytes()),
-        ValueRef::Double(v) => tagged(3, &(v + 0.0).to_le_bytes()),
         ValueRef::Text(text, collation) => {
             let mut key = Vec::new();
             collation.sort_key(text, &mut key);
-            out.push(4);
+            tagged(4, &collation.id().to_le_bytes());
             push_delimited(&key, out);
         }
         ValueRef::Bytes(bytes) => {

@@ -159,13 +159,13 @@ fn text_to_decimal(bytes: &[u8], cx: &mut ConvertContext) -> Decimal {
     number
 }
 
-/// The value as an exact decimal; doubles by their shortest decimal form. NULL gives 0: ask before.
+/// The value as an exact decimal; doubles by their shortest decimal form, a FLOAT as the double of the same value. NULL gives 0: ask before.
 pub fn to_decimal(value: ValueRef<'_>, cx: &mut ConvertContext) -> Decimal {
     match value {
         ValueRef::Null => Decimal::ZERO,
         ValueRef::Int(v) => Decimal::from_i64(v),
         ValueRef::UInt(v) => Decimal::from_u64(v),
-        ValueRef::Float(v) => f64_to_decimal(float_as_f64(v), cx),
+        ValueRef::Float(v) => f64_to_decimal(f64::from(v), cx),
         ValueRef::Double(v) => f64_to_decimal(v, cx),
         ValueRef::Decimal(v) => v,
         ValueRef::Text(v, _) => text_to_decimal(v.as_bytes(), cx),
@@ -196,11 +196,6 @@ fn f64_to_decimal(value: f64, cx: &mut ConvertContext) -> Decimal {
             if value < 0.0 { largest.neg() } else { largest }
         }
     }
-}
-
-/// A FLOAT widened through the digits it prints, so that 0.1 stays 0.1.
-pub(crate) fn float_as_f64(value: f32) -> f64 {
-    format!("{value:e}").parse().expect("Rust reads what it prints")
 }
 
 /// Truth: NULL is unknown, else whether the number is not 0.

@@ -3,7 +3,7 @@
 //! Every rule has two sides: strict mode refuses, lenient mode clamps and reports the same thing as a warning. So the
 //! rules compute the clamped value together with what is wrong with it, and one place ([`store`]) decides.
 
-use super::number::{f64_to_integer, float_as_f64};
+use super::number::f64_to_integer;
 use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_bytes, to_text};
 use crate::value::int_range;
 use crate::{
@@ -233,6 +233,11 @@ fn store_double(value: ValueRef<'_>, limit: f64) -> Outcome {
         ValueRef::Float(v) => (f64::from(v), false),
         ValueRef::Text(..) | ValueRef::Bytes(_) => {
             let (number, junk, digits) = number_prefix(&to_bytes(value));
+            // A number beyond all doubles, which is read as the largest of them.
+            if junk && number.abs() == f64::MAX {
+                let clamped = Value::Double(number.clamp(-limit, limit));
+                return wrong(clamped, ConvertErrorKind::OutOfRange, "");
+            }
             (number, junk || !digits)
         }
         _ => (super::to_f64(value, &mut ConvertContext::default()), false),
@@ -251,7 +256,7 @@ fn store_decimal(value: ValueRef<'_>, precision: u8, scale: u8, unsigned: bool) 
     let mut junk = false;
     let number = match value {
         ValueRef::Null => return fine(Value::Null),
-        ValueRef::Float(v) => Decimal::from_f64(float_as_f64(v)),
+        ValueRef::Float(v) => Decimal::from_f64(f64::from(v)),
         ValueRef::Double(v) => Decimal::from_f64(v),
         ValueRef::Text(..) | ValueRef::Bytes(_) => {
             let bytes = to_bytes(value);

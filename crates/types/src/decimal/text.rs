@@ -1,28 +1,29 @@
 //! Decimals from and to text, and from and to doubles (whose shortest text decides, as in MySQL).
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use ethnum::I256;
 
-use super::{Decimal, PRECISION_MAX, SCALE_MAX, power};
+use super::{DIGITS_MAX, Decimal, PRECISION_MAX, SCALE_MAX, divide, power, small};
 
 /// Significant digits read from text; the first digit that does not fit decides the rounding, later ones cannot matter.
-const DIGITS_READ: usize = PRECISION_MAX as usize + SCALE_MAX as usize + 2;
+const DIGITS_READ: usize = DIGITS_MAX as usize + 2;
 /// Exponents are cut here: far outside what a decimal holds, and safe to add to any length of text.
 const EXPONENT_MAX: i64 = 1_000_000_000_000;
-/// A sign, 65 digits, a point and a zero before it.
+/// A sign, 71 digits, a point and a zero before it.
 const TEXT_MAX: usize = 80;
 
 impl Decimal {
     /// Reads a whole string as a number: blanks around it, a sign, a point, an exponent are allowed. None for anything
-    /// else and for numbers of more than 65 integer digits.
+    /// else and for numbers of more than 71 integer digits.
     pub fn parse(text: &str) -> Option<Decimal> {
         let text = text.trim_ascii();
         let (number, used, overflow) = parse_number(text.as_bytes());
         (used > 0 && used == text.len() && !overflow).then_some(number)
     }
     /// Reads the longest number at the start, after blanks: the number and how many bytes it took with those blanks, or
-    /// (0, 0) if there is none. More than 65 integer digits give the largest number; digits behind the point that do not
+    /// (0, 0) if there is none. More than 71 integer digits give 65 nines, the largest number of a column; digits behind the point that do not
     /// fit are rounded.
     pub fn parse_prefix(text: &[u8]) -> (Decimal, usize) {
         let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -31,7 +32,7 @@ impl Decimal {
             (number, used, _) => (number, blanks + used),
         }
     }
-    /// The number the shortest text of the double stands for; None for NaN, infinities and 10^65 or more.
+    /// The number the shortest text of the double stands for; None for NaN, infinities and 10^71 or more.
     pub fn from_f64(value: f64) -> Option<Decimal> {
         if !value.is_finite() {
             return None;
@@ -56,7 +57,45 @@ impl Decimal {
         self.text(&mut buffer).parse().expect("a decimal's text is a number")
     }
 
-    /// The text, written to the end of `buffer`.
+    /// The double of exactly this value, if there is one.
+    pub fn to_f64_exact(self) -> Option<f64> {
+        let number = self.normalized();
+        let scale = u32::from(number.scale());
+        if number.is_zero() {
+            return Some(0.0);
+        }
+        // m / 10^s is (m / 5^s) / 2^s, and factors of two only move the exponent.
+        let (quotient, rest) = divide(number.mantissa(), power(scale) >> scale);
+        if rest != I256::ZERO {
+            return None;
+        }
+        let twos = quotient.trailing_zeros();
+        let odd = small(quotient >> twos)?;
+        (odd.unsigned_abs() < 1 << 53).then(|| odd as f64 * 2f64.powi(twos as i32 - scale as i32))
+    }
+    /// Compares all digits with the exact value of a finite double.
+    pub fn compare_f64(self, double: f64) -> Ordering {
+        // Rounding to the nearest double keeps the order, so only a tie has to be looked at more closely.
+        let nearest = (self.to_f64() + 0.0).total_cmp(&(double + 0.0));
+        if nearest != Ordering::Equal || self.to_f64_exact().is_some() {
+            return nearest;
+        }
+        let mut buffer = [0; TEXT_MAX];
+        let exact = self.abs().text(&mut buffer).to_string();
+        // No double has more digits behind the point.
+        let double_text = format!("{:.1074}", double.abs());
+        let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
+        let (double_whole, double_fraction) = double_text.split_once('.').expect("with a fraction");
+        let padded = format!("{fraction:0<1074}");
+        let magnitude = (whole.len(), whole, padded.as_str()).cmp(&(
+            double_whole.len(),
+            double_whole,
+            double_fraction,
+        ));
+        if self.is_negative() { magnitude.reverse() } else { magnitude }
+    }
+
+    /// The text of all digits, written to the end of `buffer`.
     fn text(self, buffer: &mut [u8; TEXT_MAX]) -> &str {
         let scale = usize::from(self.scale());
         let mut rest = self.mantissa().unsigned_abs();
@@ -106,7 +145,7 @@ impl Decimal {
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut buffer = [0; TEXT_MAX];
-        f.pad(self.text(&mut buffer))
+        f.pad(self.as_shown().text(&mut buffer))
     }
 }
 impl fmt::Debug for Decimal {
@@ -188,12 +227,11 @@ fn assemble(digits: &[u8], point: i64, scale: i64, negative: bool) -> (Decimal, 
         let value = Decimal::max_value(PRECISION_MAX, 0);
         if negative { value.neg() } else { value }
     };
-    if integer_digits > i64::from(PRECISION_MAX) {
+    if integer_digits > i64::from(DIGITS_MAX) {
         return (largest(negative), true);
     }
-    let scale_max = i64::from(SCALE_MAX).min(i64::from(PRECISION_MAX) - integer_digits);
-    let mut scale = scale.clamp(0, scale_max);
-    let kept = point + scale; // how many digits the mantissa takes, at most 65
+    let mut scale = scale.clamp(0, i64::from(DIGITS_MAX) - integer_digits);
+    let kept = point + scale; // how many digits the mantissa takes, at most 71
     let mut mantissa = I256::ZERO;
     if kept >= 0 {
         let kept = kept as usize;
@@ -211,11 +249,11 @@ fn assemble(digits: &[u8], point: i64, scale: i64, negative: bool) -> (Decimal, 
             mantissa += I256::ONE;
         }
     }
-    if mantissa == power(u32::from(PRECISION_MAX)) {
+    if mantissa == power(DIGITS_MAX) {
         if scale == 0 {
             return (largest(negative), true);
         }
-        mantissa = power(u32::from(PRECISION_MAX) - 1);
+        mantissa = power(DIGITS_MAX - 1);
         scale -= 1;
     }
     (Decimal::pack(if negative { -mantissa } else { mantissa }, scale as u8), false)

@@ -1,11 +1,11 @@
 //! Unsigned 512-bit numbers: what the product of two mantissas, or a mantissa moved to a larger scale, needs before it is
-//! cut back to 65 digits. Only the slow path comes here, so it is schoolbook arithmetic on eight words.
+//! cut back to 71 digits. Only the slow path comes here, so it is schoolbook arithmetic on eight words.
 
 use std::cmp::Ordering;
 
 use ethnum::{I256, U256};
 
-use super::{Decimal, PRECISION_MAX, SCALE_MAX, power};
+use super::{DIGITS_MAX, Decimal, SCALE_MAX, power};
 
 /// Words from low to high.
 pub(super) struct Wide([u64; 8]);
@@ -45,7 +45,7 @@ impl Wide {
             *word = sum as u64;
             carry = sum >> 64;
         }
-        assert!(carry == 0, "the operands have at most 95 digits");
+        assert!(carry == 0, "the operands have at most 142 digits");
         Wide(out)
     }
     /// `self - other`, which must not be negative.
@@ -86,13 +86,15 @@ impl Wide {
         }
         count
     }
-    /// The number at a scale of at most 30 and with at most 65 digits, digits behind the point dropped with rounding
-    /// half away from zero; None if the integer part alone is too long.
-    pub(super) fn fit(mut self, negative: bool, scale: u32) -> Option<Decimal> {
+    /// Drops digits from the end.
+    pub(super) fn truncate(&mut self, digits: u32) {
+        (0..digits).for_each(|_| _ = self.divide_small(10));
+    }
+    /// The number with at most 71 digits, digits behind the point dropped with rounding half away from zero; None if the
+    /// integer part alone is too long.
+    pub(super) fn fit(mut self, negative: bool, scale: u32, shown: u32) -> Option<Decimal> {
         let digits = self.digit_count();
-        let excess_digits = digits.saturating_sub(u32::from(PRECISION_MAX));
-        let excess_scale = scale.saturating_sub(u32::from(SCALE_MAX));
-        let drop = excess_digits.max(excess_scale);
+        let drop = digits.saturating_sub(DIGITS_MAX).max(scale.saturating_sub(DIGITS_MAX));
         if drop > scale {
             return None;
         }
@@ -100,18 +102,20 @@ impl Wide {
         for _ in 0..drop {
             last = self.divide_small(10);
         }
-        assert!(self.0[4..] == [0; 4], "at most 65 digits are left");
+        assert!(self.0[4..] == [0; 4], "at most 71 digits are left");
         let [w0, w1, w2, w3, ..] = self.0.map(u128::from);
         let mut mantissa = I256::from_words((w3 << 64 | w2) as i128, (w1 << 64 | w0) as i128);
         if last >= 5 {
             mantissa += I256::ONE;
         }
         let mut scale = scale - drop;
-        if mantissa == power(u32::from(PRECISION_MAX)) {
-            // 999..9 rounded up to 10^65: one more digit of the fraction has to go, if there is one.
-            mantissa = power(u32::from(PRECISION_MAX) - 1);
+        if mantissa == power(DIGITS_MAX) {
+            // 999..9 rounded up to 10^71: one more digit of the fraction has to go, if there is one.
+            mantissa = power(DIGITS_MAX - 1);
             scale = scale.checked_sub(1)?;
         }
-        Some(Decimal::pack(if negative { -mantissa } else { mantissa }, scale as u8))
+        let shown = shown.min(scale).min(u32::from(SCALE_MAX));
+        let mantissa = if negative { -mantissa } else { mantissa };
+        Some(Decimal::pack_shown(mantissa, scale as u8, shown as u8))
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::{Columns, EvalContext, EvalError, Expr, ResultType, arithmetic, eval};
 use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
-use crate::decimal::{PRECISION_MAX, SCALE_MAX};
+use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
 use crate::wire::Bytes;
 use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum, wire_struct};
 
@@ -24,7 +24,10 @@ pub const KEPT_BYTES_MAX: u64 = 64 << 20;
 pub enum AggregateFunction {
     Count,
     Sum,
-    Avg,
+    /// Shows so many digits behind the point more than its argument: div_precision_increment.
+    Avg {
+        increment: u8,
+    },
     Min,
     Max,
     BitAnd,
@@ -42,19 +45,19 @@ pub enum AggregateFunction {
     AnyValue,
 }
 wire_enum!(AggregateFunction {
-    0 => Count, 1 => Sum, 2 => Avg, 3 => Min, 4 => Max, 5 => BitAnd, 6 => BitOr, 7 => BitXor,
+    0 => Count, 1 => Sum, 2 => Avg { increment }, 3 => Min, 4 => Max, 5 => BitAnd, 6 => BitOr, 7 => BitXor,
     8 => StddevPop, 9 => StddevSamp, 10 => VarPop, 11 => VarSamp, 12 => GroupConcat { separator, length_max },
     13 => AnyValue,
 });
 
 impl AggregateFunction {
-    /// By MySQL's name, in any case; GROUP_CONCAT with a comma and its default length.
+    /// By MySQL's name, in any case; GROUP_CONCAT with a comma and its default length, AVG with the default increment.
     pub fn by_name(name: &str) -> Option<AggregateFunction> {
         use AggregateFunction::*;
         Some(match name.to_ascii_uppercase().as_str() {
             "COUNT" => Count,
             "SUM" => Sum,
-            "AVG" => Avg,
+            "AVG" => Avg { increment: DIV_PRECISION_INCREMENT },
             "MIN" => Min,
             "MAX" => Max,
             "BIT_AND" => BitAnd,
@@ -141,15 +144,15 @@ impl Aggregate {
                 let collation = collation.unwrap_or(Collation::DEFAULT);
                 (Some(ColumnType::Varchar { length: *length_max, collation }), true)
             }
-            Sum | Avg => {
-                let average = self.function == Avg;
+            Sum | Avg { .. } => {
+                let (wider, finer) = match self.function {
+                    Avg { increment } => (increment, increment),
+                    _ => (22, 0),
+                };
                 let exact = argument.exact_digits().map(|(precision, scale)| {
-                    let (wider, finer) = if average { (4, 4) } else { (22, 0) };
-                    ColumnType::Decimal {
-                        precision: (precision + wider).min(PRECISION_MAX),
-                        scale: (scale + finer).min(SCALE_MAX),
-                        unsigned: false,
-                    }
+                    let scale = (scale + finer).min(SCALE_MAX);
+                    let precision = (precision + wider).clamp(scale, PRECISION_MAX);
+                    ColumnType::Decimal { precision, scale, unsigned: false }
                 });
                 (Some(exact.unwrap_or(ColumnType::Double)), true)
             }
@@ -178,7 +181,8 @@ wire_struct!(Distinct { values, size });
 enum Accumulator {
     Count(u64),
     Sum(Sum),
-    Avg(Sum),
+    /// With the digits behind the point that the division adds.
+    Avg(Sum, u8),
     Min(Value),
     Max(Value),
     BitAnd(u64),
@@ -193,7 +197,7 @@ enum Accumulator {
     Sorted(Sorted),
 }
 wire_enum!(Accumulator {
-    0 => Count(count), 1 => Sum(sum), 2 => Avg(sum), 3 => Min(value), 4 => Max(value),
+    0 => Count(count), 1 => Sum(sum), 2 => Avg(sum, increment), 3 => Min(value), 4 => Max(value),
     5 => BitAnd(bits), 6 => BitOr(bits), 7 => BitXor(bits), 8 => StddevPop(moments),
     9 => StddevSamp(moments), 10 => VarPop(moments), 11 => VarSamp(moments), 12 => Concat(concat),
     13 => Any(value), 14 => Sorted(sorted),
@@ -255,21 +259,24 @@ impl Sum {
             Some(decimals) => decimals.add(integers),
         }
     }
-    fn finish(&self, average: bool) -> Value {
+    /// The sum, or the average that shows so many more digits behind the point.
+    fn finish(&self, average: Option<u8>) -> Value {
         if self.count == 0 {
             return Value::Null;
         }
         match (self.doubles, self.exact()) {
             (Some(doubles), exact) => {
                 let sum = doubles + exact.map_or(0.0, Decimal::to_f64);
-                Value::Double(if average { sum / self.count as f64 } else { sum })
+                Value::Double(if average.is_some() { sum / self.count as f64 } else { sum })
             }
-            (None, Some(sum)) if average => {
-                let scale = (sum.scale() + 4).min(SCALE_MAX);
-                let quotient = sum.div_scale(Decimal::from_u64(self.count), scale);
-                quotient.map_or(Value::Null, Value::Decimal)
+            (None, sum) => {
+                let count = Decimal::from_u64(self.count);
+                let result = match average {
+                    Some(increment) => sum.and_then(|sum| sum.div(count, increment)),
+                    None => sum,
+                };
+                result.map_or(Value::Null, Value::Decimal)
             }
-            (None, sum) => sum.map_or(Value::Null, Value::Decimal),
         }
     }
 }
@@ -422,7 +429,7 @@ impl AggregateState {
         let so_far = match &aggregate.function {
             F::Count => Accumulator::Count(0),
             F::Sum => Accumulator::Sum(Sum::default()),
-            F::Avg => Accumulator::Avg(Sum::default()),
+            F::Avg { increment } => Accumulator::Avg(Sum::default(), *increment),
             F::Min => Accumulator::Min(Value::Null),
             F::Max => Accumulator::Max(Value::Null),
             F::BitAnd => Accumulator::BitAnd(u64::MAX),
@@ -555,7 +562,7 @@ impl Accumulator {
     ) -> Result<(), EvalError> {
         match self {
             Accumulator::Count(count) => *count += 1,
-            Accumulator::Sum(sum) | Accumulator::Avg(sum) => sum.add(value, cx)?,
+            Accumulator::Sum(sum) | Accumulator::Avg(sum, _) => sum.add(value, cx)?,
             Accumulator::Min(least) => keep(least, value, Ordering::Less),
             Accumulator::Max(most) => keep(most, value, Ordering::Greater),
             Accumulator::BitAnd(bits) => *bits &= arithmetic::to_bits(value, cx),
@@ -578,7 +585,7 @@ impl Accumulator {
         use Accumulator::*;
         match (self, other) {
             (Count(a), Count(b)) => *a = a.saturating_add(b),
-            (Sum(a), Sum(b)) | (Avg(a), Avg(b)) => a.merge(b)?,
+            (Sum(a), Sum(b)) | (Avg(a, _), Avg(b, _)) => a.merge(b)?,
             (Min(a), Min(b)) => keep(a, b.as_ref(), Ordering::Less),
             (Max(a), Max(b)) => keep(a, b.as_ref(), Ordering::Greater),
             (BitAnd(a), BitAnd(b)) => *a &= b,
@@ -609,8 +616,8 @@ impl Accumulator {
         let double = |value: Option<f64>| value.map_or(Value::Null, Value::Double);
         match self {
             Accumulator::Count(count) => Value::Int(i64::try_from(*count).unwrap_or(i64::MAX)),
-            Accumulator::Sum(sum) => sum.finish(false),
-            Accumulator::Avg(sum) => sum.finish(true),
+            Accumulator::Sum(sum) => sum.finish(None),
+            Accumulator::Avg(sum, increment) => sum.finish(Some(*increment)),
             Accumulator::Min(value) | Accumulator::Max(value) => value.clone(),
             Accumulator::BitAnd(bits) | Accumulator::BitOr(bits) | Accumulator::BitXor(bits) => {
                 Value::UInt(*bits)
@@ -631,7 +638,12 @@ fn keep(kept: &mut Value, value: ValueRef<'_>, wanted: Ordering) {
     if value.is_null() {
         return;
     }
-    if kept.is_null() || sort_compare(value, kept.as_ref()) == wanted {
+    let ordering = match (value, kept.as_ref()) {
+        // All digits count, so that the result does not depend on the order of the rows.
+        (ValueRef::Decimal(value), ValueRef::Decimal(kept)) => value.cmp(&kept),
+        (value, kept) => sort_compare(value, kept),
+    };
+    if kept.is_null() || ordering == wanted {
         *kept = value.to_value();
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{BinaryOp, EvalError};
 use crate::convert::{ConvertContext, to_decimal, to_f64, to_integer, to_text};
+use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX};
 use crate::{Decimal, Value, ValueRef};
 
 /// An operand as the arithmetic sees it.
@@ -49,7 +50,7 @@ fn number(value: ValueRef<'_>, cx: &mut ConvertContext) -> Number {
         ValueRef::Time(_) | ValueRef::DateTime(_) => {
             let number = to_decimal(value, cx);
             match number.to_i64_round() {
-                Some(whole) if number.scale() == 0 => {
+                Some(whole) if number.shown_scale() == 0 => {
                     Number::Integer { value: i128::from(whole), unsigned: false }
                 }
                 _ => Number::Decimal(number),
@@ -117,11 +118,27 @@ pub(super) fn binary(
         | BinaryOp::ShiftRight => Ok(bits(op, a, b, cx)),
         _ => {
             let (x, y) = (number(a, cx), number(b, cx));
-            calculate(op, x, y, cx)
+            calculate(op, x, y, DIV_PRECISION_INCREMENT, cx)
                 .map(|value| value.unwrap_or(Value::Null))
                 .map_err(|kind| out_of_range(kind, op, a, b))
         }
     }
+}
+
+/// `a / b`, showing the digits that the dividend shows plus `increment`.
+pub(super) fn divide(
+    a: ValueRef<'_>,
+    b: ValueRef<'_>,
+    increment: u8,
+    cx: &mut ConvertContext,
+) -> Result<Value, EvalError> {
+    if a.is_null() || b.is_null() {
+        return Ok(Value::Null);
+    }
+    let (x, y) = (number(a, cx), number(b, cx));
+    calculate(BinaryOp::Divide, x, y, increment, cx)
+        .map(|value| value.unwrap_or(Value::Null))
+        .map_err(|kind| out_of_range(kind, BinaryOp::Divide, a, b))
 }
 
 /// None: division by zero, warned about. Err: the kind that overflowed.
@@ -129,6 +146,7 @@ fn calculate(
     op: BinaryOp,
     a: Number,
     b: Number,
+    increment: u8,
     cx: &mut ConvertContext,
 ) -> Result<Option<Value>, &'static str> {
     use BinaryOp::*;
@@ -158,7 +176,7 @@ fn calculate(
                 Add => x.add(y),
                 Subtract => x.sub(y),
                 Multiply => x.mul(y),
-                Divide => x.div(y),
+                Divide => x.div(y, increment),
                 Modulo => x.rem(y),
                 _ => unreachable!("{op:?} is no decimal arithmetic"),
             };
@@ -194,16 +212,17 @@ fn integer_divide(a: Number, b: Number) -> Result<Value, &'static str> {
     if let (Number::Integer { value: x, .. }, Number::Integer { value: y, .. }) = (a, b) {
         return integer(x / y, unsigned);
     }
+    // A double beyond all decimals is the largest decimal, as in MySQL.
     let exact = |value: Number| match value {
-        Number::Double(value) => Decimal::from_f64(value),
-        _ => value.to_exact(),
+        Number::Double(value) => Decimal::from_f64(value).unwrap_or_else(|| {
+            let largest = Decimal::max_value(PRECISION_MAX, 0);
+            if value < 0.0 { largest.neg() } else { largest }
+        }),
+        Number::Decimal(value) => value,
+        Number::Integer { value, .. } => Decimal::from_i128(value),
     };
-    let quotient = match (exact(a), exact(b)) {
-        // A divisor so small that it is 0 with 30 digits behind the point.
-        (Some(_), Some(y)) if y.is_zero() => None,
-        (Some(x), Some(y)) => x.int_div(y).and_then(Decimal::to_i128_round),
-        _ => None,
-    };
+    // None: the divisor is 0 with 71 digits behind the point, or the quotient has more digits than a decimal.
+    let quotient = exact(a).int_div(exact(b)).and_then(Decimal::to_i128_round);
     integer(quotient.ok_or(kind)?, unsigned)
 }
 

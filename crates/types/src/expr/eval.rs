@@ -4,8 +4,12 @@
 //! with a constant, or a chain of them, allocates nothing. The part that knows the row's type ([`operand`]) only walks
 //! the tree; computing is done on values, once for all kinds of row.
 //!
-//! The walk recurses as deep as the expression nests, which binder and wire format keep within 256 levels; wide lists
-//! (AND, OR, IN) are loops.
+//! The walk recurses as deep as the expression nests, which binder and wire format keep within
+//! [`crate::wire::DEPTH_MAX`] levels; wide lists (AND, OR, IN) are loops.
+//!
+//! Types and collations were settled when the expression was bound ([`super::settle_node`]): nothing here looks at an operand's
+//! expression to decide how its value is treated, but for bare constants and parameters, which take the collation of
+//! what they are compared with.
 
 use std::cmp::Ordering;
 
@@ -289,29 +293,16 @@ fn truth_of_comparison<R: Columns + ?Sized>(
     })
 }
 
-/// How strongly an expression holds to its collation: the lower wins (MySQL's coercibility).
-fn coercibility(expr: &Expr) -> u8 {
-    match expr {
-        Expr::Collate(..) => 0,
-        Expr::Column(_) | Expr::Cast(..) => 2,
-        Expr::Const(_) | Expr::Param(_) => 4,
-        _ => expr.children().into_iter().map(coercibility).min().unwrap_or(4),
-    }
-}
-
-/// The collation two texts are compared in: the one whose expression holds to it harder; of equals a binary one, else
-/// the left one's.
+/// The collation two texts are compared in. They have one, or one of them is a bare literal, which yields to the other.
 fn collation_of(left: &Expr, a: Collation, right: &Expr, b: Collation) -> Collation {
     if a == b {
         return a;
     }
-    match coercibility(left).cmp(&coercibility(right)) {
-        Ordering::Less => a,
-        Ordering::Greater => b,
-        Ordering::Equal => {
-            let by_bytes = |collation: Collation| collation.name().ends_with("bin");
-            if by_bytes(b) && !by_bytes(a) { b } else { a }
-        }
+    match (left, right) {
+        (Expr::Param(_), _) => b,
+        (_, Expr::Param(_)) => a,
+        (Expr::Const(_), _) => b,
+        _ => a,
     }
 }
 
@@ -489,6 +480,15 @@ pub(super) fn operand<'r, 'a: 'r, R: Columns + ?Sized>(
         Expr::Collate(inner, collation) => {
             Ok(operand_with_collation(operand(inner, row, ctx)?, *collation))
         }
+        Expr::Convert(inner, target) => {
+            let value = operand(inner, row, ctx)?;
+            Ok(Operand::Owned(convert::to_type(value.get(), target, &mut ctx.convert)))
+        }
+        Expr::InCollation(inner, collation) => Ok(match operand(inner, row, ctx)? {
+            Operand::Ref(ValueRef::Text(text, _)) => Operand::Ref(ValueRef::Text(text, *collation)),
+            Operand::Owned(Value::Text(text, _)) => Operand::Owned(Value::Text(text, *collation)),
+            other => other,
+        }),
         Expr::Interval { operand, amount, unit, subtract } => {
             operand_of_interval(operand, amount, *unit, *subtract, row, ctx)
         }
@@ -597,32 +597,6 @@ fn operand_of_interval<'r, R: Columns + ?Sized>(
     Ok(Operand::Owned(result))
 }
 
-/// Gives all texts among a function's arguments the collation that wins among them.
-fn agree_on_collation(arguments: &[Expr], values: &mut [ValueRef<'_>]) {
-    let mut winner: Option<(usize, Collation)> = None;
-    let mut differ = false;
-    for (position, value) in values.iter().enumerate() {
-        let ValueRef::Text(_, collation) = *value else { continue };
-        winner = match winner {
-            None => Some((position, collation)),
-            Some((_, best)) if best == collation => continue,
-            Some((best_position, best)) => {
-                differ = true;
-                let (left, right) = (&arguments[best_position], &arguments[position]);
-                let won = collation_of(left, best, right, collation);
-                Some((if won == best { best_position } else { position }, won))
-            }
-        };
-    }
-    if let (true, Some((_, collation))) = (differ, winner) {
-        for value in values {
-            if let ValueRef::Text(text, _) = *value {
-                *value = ValueRef::Text(text, collation);
-            }
-        }
-    }
-}
-
 fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
     function: Function,
     arguments: &'r [Expr],
@@ -656,8 +630,7 @@ fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
             for argument in arguments {
                 values.push(operand(argument, row, ctx)?);
             }
-            let mut values: Vec<ValueRef<'_>> = values.iter().map(Operand::get).collect();
-            agree_on_collation(arguments, &mut values);
+            let values: Vec<ValueRef<'_>> = values.iter().map(Operand::get).collect();
             Ok(Operand::Owned(functions::call(function, &values, ctx)?))
         }
     }

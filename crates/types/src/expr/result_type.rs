@@ -1,10 +1,10 @@
 //! The static type of an expression: what result sets announce and what CREATE TABLE ... SELECT makes of it.
 //!
 //! Follows MySQL's rules of kinds, precisions and lengths; where those are intricate (lengths of strings made of
-//! numbers) the length is an upper bound. Values themselves carry their kind: nothing is computed by these types.
+//! numbers) the length is an upper bound. Values carry their kind; [`super::settle_node`] sees to it that it is the static one.
 
 use super::{BinaryOp, Expr, Function, IntervalUnit, UnaryOp};
-use crate::decimal::{PRECISION_MAX, SCALE_MAX};
+use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
 use crate::{Collation, ColumnType, IntWidth, Value};
 
 /// The type of a column, a parameter or an expression.
@@ -102,7 +102,7 @@ fn value_type(value: &Value) -> ResultType {
         Value::Float(_) => ColumnType::Float,
         Value::Double(_) => ColumnType::Double,
         Value::Decimal(v) => {
-            let scale = u32::from(v.scale());
+            let scale = u32::from(v.shown_scale());
             decimal(v.integer_digits() + scale, scale)
         }
         Value::Text(text, collation) => text_type(text.chars().count() as u64, false, *collation),
@@ -130,14 +130,31 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
         (
             ColumnType::Int { width: width_a, unsigned: unsigned_a },
             ColumnType::Int { width: width_b, unsigned: unsigned_b },
-        ) => match (unsigned_a == unsigned_b, *width_a.max(width_b)) {
-            (true, width) => ColumnType::Int { width, unsigned: *unsigned_a },
-            // Signed and unsigned 64 bits share no integer type.
-            (false, IntWidth::W8) => decimal(20, 0),
-            (false, _) => bigint(false),
-        },
+        ) => {
+            let width = *width_a.max(width_b);
+            let unsigned_width = if *unsigned_a { width_a } else { width_b };
+            match (unsigned_a == unsigned_b, width) {
+                (true, width) => ColumnType::Int { width, unsigned: *unsigned_a },
+                (false, width) if *unsigned_width < width => {
+                    ColumnType::Int { width, unsigned: false }
+                }
+                // The next wider one holds both; 64 bits with and without a sign share no integer type.
+                (false, IntWidth::W8) => decimal(20, 0),
+                (false, IntWidth::W4) => bigint(false),
+                (false, IntWidth::W3) => ColumnType::Int { width: IntWidth::W4, unsigned: false },
+                (false, IntWidth::W2) => ColumnType::Int { width: IntWidth::W3, unsigned: false },
+                (false, IntWidth::W1) => ColumnType::Int { width: IntWidth::W2, unsigned: false },
+            }
+        }
         _ if type_a.is_numeric() && type_b.is_numeric() => {
-            if float(type_a) || float(type_b) {
+            // A FLOAT holds three bytes of an integer.
+            let fits_float = |own: &ColumnType| match own {
+                ColumnType::Int { width, .. } => *width <= IntWidth::W3,
+                own => *own == ColumnType::Float,
+            };
+            if fits_float(type_a) && fits_float(type_b) {
+                ColumnType::Float
+            } else if float(type_a) || float(type_b) {
                 ColumnType::Double
             } else {
                 let (precision_a, scale_a) = a.exact_digits().expect("an exact number");
@@ -201,7 +218,9 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
             };
             ResultType::new(column_type, inner.nullable)
         }
-        Expr::Binary(op, left, right) => binary_type(*op, &of(left), &of(right)),
+        Expr::Binary(op, left, right) => {
+            binary_type(*op, &of(left), &of(right), DIV_PRECISION_INCREMENT)
+        }
         Expr::Case { branches, otherwise, .. } => {
             let merged = merge_all(
                 branches.iter().map(|(_, then)| then).chain(otherwise.as_deref()).map(of),
@@ -214,6 +233,12 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
             let inner = of(operand);
             let length = u64::from(inner.text_length());
             ResultType::new(text_type(length, false, *collation), inner.nullable)
+        }
+        Expr::Convert(operand, target) => ResultType::new(target.clone(), of(operand).nullable),
+        Expr::InCollation(operand, collation) => {
+            let inner = of(operand);
+            let column_type = inner.column_type.map(|own| own.with_collation(*collation));
+            ResultType { column_type, ..inner }
         }
         Expr::Interval { operand, amount, unit, .. } => {
             let date_only = super::interval::is_date_unit(*unit);
@@ -266,7 +291,7 @@ fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
     ResultType::new(column_type, inner.nullable || can_fail)
 }
 
-fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType) -> ResultType {
+fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType, increment: u8) -> ResultType {
     use BinaryOp::*;
     let nullable = left.nullable || right.nullable;
     let unsigned = left.is_unsigned() || right.is_unsigned();
@@ -304,7 +329,10 @@ fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType) -> ResultTyp
                 let scale = sa.max(sb);
                 match op {
                     Multiply => decimal(pa + pb, sa + sb),
-                    Divide => decimal(pa + sb + 4, sa + 4),
+                    Divide => {
+                        let increment = u32::from(increment);
+                        decimal(pa + sb + increment, sa + increment)
+                    }
                     Modulo => decimal(pa.max(pb), scale),
                     _ => decimal((pa - sa).max(pb - sb) + scale + 1, scale),
                 }
@@ -329,7 +357,9 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
     };
     let integer = |nullable| ResultType::new(bigint(false), nullable);
     let double = |nullable| ResultType::new(ColumnType::Double, nullable);
-    let plain = |length: u64| ResultType::new(text_type(length, false, collation), true);
+    // In the connection's collation, which a conversion around the call says where it is not the default.
+    let plain = |length: u64| ResultType::new(text_type(length, false, Collation::DEFAULT), true);
+    let nullable_text = |length: u64| ResultType::new(text_type(length, false, collation), true);
     let text = |length: u64| ResultType::new(text_type(length, binary, collation), nullable);
     let fsp = |position: usize| second_digits(&arguments[position], &types[position]);
     match function {
@@ -355,7 +385,12 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             };
             ResultType::new(column_type, nullable)
         }
-        Mod => binary_type(BinaryOp::Modulo, &types[0], &types[1]),
+        Mod => binary_type(BinaryOp::Modulo, &types[0], &types[1], DIV_PRECISION_INCREMENT),
+        Divide => {
+            let increment = number(2).and_then(|own| u8::try_from(own).ok());
+            let increment = increment.unwrap_or(DIV_PRECISION_INCREMENT);
+            binary_type(BinaryOp::Divide, &types[0], &types[1], increment)
+        }
         Sign | BitCount | Isnull | Length | CharLength | BitLength | Ascii | Ord | Locate
         | Instr | Strcmp | FindInSet | RegexpLike | RegexpInstr | IsIpv4 | IsIpv6 | IsUuid => {
             integer(nullable && function != Isnull)
@@ -369,10 +404,16 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             let merged = merge_all(types.iter().cloned());
             ResultType { nullable: types.iter().all(|side| side.nullable), ..merged }
         }
-        Greatest | Least => ResultType { nullable, ..merge_all(types.iter().cloned()) },
+        Greatest | Least => ResultType { nullable, ..extreme_type(types) },
         If => merge_types(&types[1], &types[2]),
         NullIf => ResultType { nullable: true, ..types[0].clone() },
-        Elt => ResultType { nullable: true, ..merge_all(types[1..].iter().cloned()) },
+        Elt => {
+            let longest = (1..types.len()).map(length).max().unwrap_or(0);
+            let binary = types[1..].iter().any(ResultType::is_binary);
+            let own = types[1..].iter().find_map(ResultType::collation);
+            let own = own.unwrap_or(Collation::DEFAULT);
+            ResultType::new(text_type(longest, binary, own), true)
+        }
         Concat => text((0..types.len()).map(length).sum()),
         ConcatWs => {
             let pieces: u64 = (1..types.len()).map(length).sum();
@@ -416,10 +457,10 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             plain(digits.saturating_add(digits / 76))
         }
         Format => plain(length(0) * 2 + 32),
-        MakeSet => plain((1..types.len()).map(|position| length(position) + 1).sum()),
-        ExportSet => plain(u64::from(u32::MAX)),
-        RegexpReplace => plain(u64::from(u32::MAX)),
-        RegexpSubstr => plain(length(0)),
+        MakeSet => nullable_text((1..types.len()).map(|position| length(position) + 1).sum()),
+        ExportSet => nullable_text(u64::from(u32::MAX)),
+        RegexpReplace => nullable_text(u64::from(u32::MAX)),
+        RegexpSubstr => nullable_text(length(0)),
         InetNtoa => plain(15),
         Inet6Ntoa => plain(45),
         BinToUuid => plain(36),
@@ -470,6 +511,19 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             integer(true)
         }
     }
+}
+
+/// GREATEST and LEAST: as the branches of IF, but a text that meets a date is read as one.
+fn extreme_type(types: &[ResultType]) -> ResultType {
+    let known = || types.iter().filter_map(|own| own.column_type.as_ref());
+    let is_text = |own: &ColumnType| own.is_string();
+    if known().any(is_text) && known().any(ColumnType::is_temporal) {
+        let temporal = types
+            .iter()
+            .filter(|own| own.column_type.as_ref().is_some_and(ColumnType::is_temporal));
+        return merge_all(temporal.cloned());
+    }
+    merge_all(types.iter().cloned())
 }
 
 fn text_of_hex(length: u64, nullable: bool) -> ResultType {

@@ -39,6 +39,10 @@ impl Call<'_, '_, '_> {
                 | ValueRef::Date(_)
                 | ValueRef::Time(_)
                 | ValueRef::DateTime(_) => self.plain(hex(&bytes, true)),
+                ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Decimal(_) => {
+                    let number = bits_of(self.f64(0));
+                    self.plain(format!("{number:X}"))
+                }
                 _ => {
                     let number = self.wide(0) as u64;
                     self.plain(format!("{number:X}"))
@@ -125,6 +129,15 @@ fn swap_time(bytes: [u8; 16], swap: bool, to_binary: bool) -> [u8; 16] {
         out[target] = bytes[source];
     }
     out
+}
+
+/// The 64 bits of a number's nearest integer; all of them of one that has no place in 64 bits.
+fn bits_of(number: f64) -> u64 {
+    if number <= i64::MIN as f64 || number >= u64::MAX as f64 {
+        return u64::MAX;
+    }
+    let rounded = if number > 0.0 { number + 0.5 } else { number - 0.5 };
+    if rounded < 0.0 { rounded as i64 as u64 } else { rounded as u64 }
 }
 
 /// 32 digits plain, with dashes, or with dashes in braces.

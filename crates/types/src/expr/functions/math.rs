@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::super::{BinaryOp, EvalError, Function, arithmetic};
 use super::Call;
-use crate::convert::{compare, to_f64, to_text};
+use crate::convert::{compare, to_f64, to_text, to_type};
 use crate::decimal::SCALE_MAX;
-use crate::{Decimal, Value, ValueRef};
+use crate::{ColumnType, Decimal, Value, ValueRef};
 
 /// More digits than any number has: ROUND and TRUNCATE see no difference beyond.
 const DIGITS_MAX: i64 = 400;
@@ -24,6 +24,11 @@ impl Call<'_, '_, '_> {
             Mod => {
                 let (a, b) = (self.values[0], self.values[1]);
                 arithmetic::binary(BinaryOp::Modulo, a, b, &mut self.ctx.convert)
+            }
+            Divide => {
+                let (a, b) = (self.values[0], self.values[1]);
+                let increment = self.int(2).clamp(0, i64::from(SCALE_MAX)) as u8;
+                arithmetic::divide(a, b, increment, &mut self.ctx.convert)
             }
             Pi => Ok(Value::Double(std::f64::consts::PI)),
             Conv | Bin | Oct => Ok(self.conv()),
@@ -214,6 +219,11 @@ impl Call<'_, '_, '_> {
     fn extreme(&mut self, wanted: Ordering) -> Value {
         let values = self.values;
         let is_text = |value: &&ValueRef<'_>| matches!(value, ValueRef::Text(..));
+        if values.iter().any(|value| is_text(&value))
+            && let Some(best) = self.extreme_moment(wanted)
+        {
+            return best;
+        }
         let is_number = |value: &ValueRef<'_>| {
             matches!(value, ValueRef::Int(_) | ValueRef::UInt(_) | ValueRef::Decimal(_))
         };
@@ -253,6 +263,39 @@ impl Call<'_, '_, '_> {
             return Value::Decimal(crate::convert::to_decimal(best, &mut self.ctx.convert));
         }
         best.to_value()
+    }
+
+    /// Where texts meet dates: the extreme as a date, or a datetime or time, as the others are. None if nothing here is one,
+    /// or a text spells none.
+    fn extreme_moment(&mut self, wanted: Ordering) -> Option<Value> {
+        let values = self.values;
+        let of_kind = |is: fn(&ValueRef<'_>) -> bool| values.iter().any(is);
+        let target = if of_kind(|value| matches!(value, ValueRef::DateTime(_))) {
+            ColumnType::DateTime { fsp: 6 }
+        } else if of_kind(|value| matches!(value, ValueRef::Date(_))) {
+            match of_kind(|value| matches!(value, ValueRef::Time(_))) {
+                true => ColumnType::DateTime { fsp: 6 },
+                false => ColumnType::Date,
+            }
+        } else if of_kind(|value| matches!(value, ValueRef::Time(_))) {
+            ColumnType::Time { fsp: 6 }
+        } else {
+            return None;
+        };
+        let mut best: Option<Value> = None;
+        for value in values {
+            let own = to_type(*value, &target, &mut self.ctx.convert);
+            if own.is_null() {
+                return Some(Value::Null);
+            }
+            let is_better = best.as_ref().is_none_or(|best| {
+                compare(own.as_ref(), best.as_ref(), &mut self.ctx.convert) == Some(wanted)
+            });
+            if is_better {
+                best = Some(own);
+            }
+        }
+        best
     }
 
     /// INTERVAL(n, a, b, ...): how many of the ascending a, b, ... are not above n; -1 for NULL.
@@ -306,9 +349,13 @@ fn parse_base(text: &str, base: i64) -> u64 {
     let radix = base.unsigned_abs() as u32;
     let mut number: u128 = 0;
     for digit in digits.chars().map_while(|c| c.to_digit(radix)) {
-        number = (number * u128::from(radix) + u128::from(digit)).min(u128::from(u64::MAX));
+        number = (number * u128::from(radix) + u128::from(digit)).min(1 << 64);
     }
-    let magnitude = number as u64;
+    if number > u128::from(u64::MAX) && base > 0 {
+        // All bits, whatever the sign.
+        return u64::MAX;
+    }
+    let magnitude = number.min(u128::from(u64::MAX)) as u64;
     match (base < 0, negative) {
         (false, false) => magnitude,
         (false, true) => magnitude.wrapping_neg(),

@@ -65,9 +65,8 @@ impl<'v> Call<'v, '_, '_> {
         match self.function {
             Abs | Ceiling | Floor | Round | Truncate | Sign | Mod | Power | Sqrt | Exp | Ln
             | Log | Log2 | Log10 | Pi | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Cot
-            | Degrees | Radians | Conv | Bin | Oct | Greatest | Least | Interval | BitCount => {
-                self.math()
-            }
+            | Degrees | Radians | Conv | Bin | Oct | Greatest | Least | Interval | BitCount
+            | Divide => self.math(),
             If | IfNull | NullIf | Coalesce => {
                 unreachable!("evaluated lazily, before their arguments are")
             }
@@ -137,13 +136,7 @@ impl<'v> Call<'v, '_, '_> {
     fn strings<const N: usize>(&self, positions: [usize; N]) -> Strings<'v, N> {
         let of = |position: usize| self.values[position];
         let binary = positions.iter().any(|&p| matches!(of(p), ValueRef::Bytes(_)));
-        let collation = positions
-            .iter()
-            .find_map(|&p| match of(p) {
-                ValueRef::Text(_, collation) => Some(collation),
-                _ => None,
-            })
-            .unwrap_or(Collation::DEFAULT);
+        let collation = first_collation(positions.iter().map(|&position| of(position)));
         let items = positions.map(|position| {
             let value = of(position);
             if binary { Cow::Owned(widen(&to_bytes(value))) } else { to_text(value) }
@@ -166,6 +159,15 @@ impl<'v> Call<'v, '_, '_> {
         self.ctx.convert.warn(1301, message);
         Value::Null
     }
+}
+
+/// The collation of the texts among the arguments, which all have the same.
+fn first_collation<'v>(mut values: impl Iterator<Item = ValueRef<'v>>) -> Collation {
+    let first = values.find_map(|value| match value {
+        ValueRef::Text(_, collation) => Some(collation),
+        _ => None,
+    });
+    first.unwrap_or(Collation::DEFAULT)
 }
 
 /// Each byte as the character of the same number, so that functions of characters work on bytes.

@@ -149,6 +149,7 @@ const TABLE: &[Entry] = &[
     (Function::RowKey, &["row_key"], 1, MANY),
     (Function::TemporalText, &["temporal_text"], 2, 2),
     (Function::Panic, &["SKARV_PANIC"], 1, 1),
+    (Function::Divide, &["divide"], 3, 3),
 ];
 
 impl Function {

@@ -1,10 +1,12 @@
 //! Regular expressions: REGEXP / RLIKE and the REGEXP_ functions.
 //!
 //! Matching takes time linear in the subject whatever the pattern, which rules out backreferences and look-around:
-//! patterns with those are refused (error 3685) where MySQL's ICU would run them. The rest of the syntax is the same
+//! patterns with those are refused (error 3690) where MySQL's ICU would run them. The rest of the syntax is the same
 //! for what is commonly written.
 
 use regex::{Captures, Regex, RegexBuilder};
+use regex_syntax::ast::ErrorKind;
+use regex_syntax::ast::parse::Parser;
 
 use super::super::{EvalError, Function};
 use super::Call;
@@ -31,6 +33,9 @@ impl RegexCache {
             known == pattern && known_flags == flags && *sensitive == case_sensitive
         });
         if !hit {
+            if pattern.is_empty() {
+                return Err(illegal_argument());
+            }
             let mut insensitive = !case_sensitive;
             let (mut lines, mut dot, mut unix) = (false, false, true);
             for flag in flags.chars() {
@@ -52,13 +57,84 @@ impl RegexCache {
                 .crlf(!unix)
                 .size_limit(PATTERN_SIZE_MAX)
                 .build()
-                .map_err(|_| {
-                    EvalError::raised(3685, "Illegal argument to a regular expression.")
-                })?;
+                .map_err(|error| refusal(pattern, &error))?;
             self.last = Some((pattern.into(), flags.into(), case_sensitive, compiled));
         }
         Ok(&self.last.as_ref().expect("just set").3)
     }
+}
+
+fn illegal_argument() -> EvalError {
+    EvalError::raised(3685, "Illegal argument to a regular expression.")
+}
+
+/// What is wrong with a pattern, by MySQL's numbers.
+fn refusal(pattern: &str, error: &regex::Error) -> EvalError {
+    if matches!(error, regex::Error::CompiledTooBig(_)) {
+        return too_big();
+    }
+    let Err(error) = Parser::new().parse(pattern) else { return illegal_argument() };
+    let start = error.span().start;
+    use ErrorKind::*;
+    match error.kind() {
+        CaptureLimitExceeded | NestLimitExceeded(_) => too_big(),
+        ClassUnclosed => EvalError::raised(
+            3696,
+            "The regular expression contains an unclosed bracket expression.",
+        ),
+        ClassRangeInvalid | ClassRangeLiteral => EvalError::raised(
+            3697,
+            "The regular expression contains an [x-y] character range where x comes after y.",
+        ),
+        ClassEscapeInvalid
+        | EscapeHexEmpty
+        | EscapeHexInvalid
+        | EscapeHexInvalidDigit
+        | EscapeUnexpectedEof
+        | EscapeUnrecognized
+        | UnicodeClassInvalid
+        | SpecialWordBoundaryUnclosed
+        | SpecialWordBoundaryUnrecognized
+        | SpecialWordOrRepetitionUnexpectedEof => {
+            EvalError::raised(3689, "Unrecognized escape sequence in regular expression.")
+        }
+        GroupUnclosed | GroupUnopened => {
+            EvalError::raised(3691, "Mismatched parenthesis in regular expression.")
+        }
+        DecimalEmpty | DecimalInvalid | RepetitionCountDecimalEmpty | RepetitionCountUnclosed => {
+            EvalError::raised(3692, "Incorrect description of a {min,max} interval.")
+        }
+        RepetitionCountInvalid => {
+            EvalError::raised(3693, "The maximum is less than the minimum in a {min,max} interval.")
+        }
+        UnsupportedBackreference | UnsupportedLookAround => EvalError::raised(
+            3690,
+            "The regular expression contains a feature that is not implemented in this library \
+             version.",
+        ),
+        GroupNameDuplicate { .. } | GroupNameEmpty | GroupNameInvalid | GroupNameUnexpectedEof => {
+            EvalError::raised(3887, "A capture group has an invalid name.")
+        }
+        FlagDanglingNegation
+        | FlagDuplicate { .. }
+        | FlagRepeatedNegation { .. }
+        | FlagUnexpectedEof
+        | FlagUnrecognized => {
+            EvalError::raised(3900, "Invalid match mode flag in regular expression.")
+        }
+        RepetitionMissing => EvalError::raised(
+            3688,
+            format!(
+                "Syntax error in regular expression on line {}, character {}.",
+                start.line, start.column
+            ),
+        ),
+        _ => illegal_argument(),
+    }
+}
+
+fn too_big() -> EvalError {
+    EvalError::raised(3700, "The regular expression pattern exceeds limits on size or complexity.")
 }
 
 /// What a match is replaced by, as ICU reads it: `$1` is a group, with as many digits as there are groups for, and whatever is behind a

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::super::Function;
-use super::Call;
 use super::math::round_double;
+use super::{Call, first_collation};
 use crate::convert::{compare, to_bytes, to_text};
 use crate::decimal::SCALE_MAX;
 use crate::{Collation, Decimal, Value, ValueRef};
@@ -96,7 +96,12 @@ impl Call<'_, '_, '_> {
                 if wanted.contains(',') || list.is_empty() {
                     return Value::Int(0);
                 }
-                let place = list.split(',').position(|item| strings.collation.equal(item, wanted));
+                // A space at the end counts, whatever the collation: it is inside once a letter follows.
+                let inside = |item: &str| format!("{item}x");
+                let wanted = inside(wanted);
+                let place = list
+                    .split(',')
+                    .position(|item| strings.collation.equal(&inside(item), &wanted));
                 Value::from(place.map_or(0, |place| place as i64 + 1))
             }
             Format => self.format_number(),
@@ -424,7 +429,8 @@ impl Call<'_, '_, '_> {
             .filter(|(bit, value)| bits >> bit & 1 == 1 && !value.is_null())
             .map(|(_, value)| to_text(*value))
             .collect();
-        self.plain(chosen.join(","))
+        let collation = first_collation(self.values[1..].iter().copied());
+        Value::text(&chosen.join(","), collation)
     }
 
     fn export_set(&mut self) -> Value {
@@ -439,7 +445,8 @@ impl Call<'_, '_, '_> {
         }
         let shown: Vec<&str> =
             (0..count).map(|bit| if bits >> bit & 1 == 1 { &*on } else { &*off }).collect();
-        self.plain(shown.join(&separator))
+        let collation = first_collation(self.values[1..].iter().copied());
+        Value::text(&shown.join(&separator), collation)
     }
 }
 

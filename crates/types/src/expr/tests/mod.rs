@@ -1,6 +1,7 @@
 //! Expressions against tables of expected results, written as SQL.
 
 mod aggregates;
+mod collations;
 mod parse;
 mod rows;
 mod table;
@@ -8,9 +9,12 @@ mod temporal;
 
 use parse::parse;
 
-use crate::Value;
 use crate::convert::to_text;
-use crate::expr::{EvalContext, NoColumns, eval};
+use crate::expr::{
+    Coercibility, Derivation, EvalContext, Expr, NoColumns, ResultType, Typing, eval, result_type,
+    settle,
+};
+use crate::{Collation, Value};
 
 /// What the statement's clock shows in these tests.
 const NOW: &str = "2024-02-29 12:34:56";
@@ -19,6 +23,38 @@ fn context() -> EvalContext<'static> {
     let mut ctx = EvalContext::new(&[]);
     ctx.convert.now = crate::DateTime::parse(NOW).expect("a datetime").value;
     ctx
+}
+
+/// Of expressions without columns and parameters.
+fn typing(connection: Collation) -> Typing<'static> {
+    Typing {
+        columns: &[],
+        column_coercibilities: &[],
+        params: &[],
+        param_derivations: &[],
+        connection,
+    }
+}
+
+/// The expression with its collations settled, on columns and parameters of the kinds of these values.
+fn settled(text: &str, row: &[Value], params: &[Value]) -> Expr {
+    let types = |values: &[Value]| -> Vec<ResultType> {
+        let of = |value: &Value| result_type(&Expr::Const(value.clone()), &[], &[]);
+        values.iter().map(of).collect()
+    };
+    let (columns, params) = (types(row), types(params));
+    let of_param =
+        |own: &ResultType| Derivation::of_type(own.column_type.as_ref(), Coercibility::Coercible);
+    let param_derivations: Vec<Derivation> = params.iter().map(of_param).collect();
+    let mut expr = parse(text);
+    let typing = Typing {
+        columns: &columns,
+        params: &params,
+        param_derivations: &param_derivations,
+        ..typing(Collation::DEFAULT)
+    };
+    settle(&mut expr, &typing).expect("collations that mix");
+    expr
 }
 
 fn shown(value: &Value) -> String {
@@ -33,8 +69,11 @@ fn shown(value: &Value) -> String {
 
 /// The value as text, or "ERROR number"; then the numbers of the warnings.
 fn evaluate(text: &str) -> String {
-    let expr = parse(text);
+    let mut expr = parse(text);
     assert!(expr.check(0, 0), "{text}");
+    if let Err(mix) = settle(&mut expr, &typing(Collation::DEFAULT)) {
+        return format!("ERROR {}", mix.code());
+    }
     let mut ctx = context();
     let mut out = match eval(&expr, &NoColumns, &mut ctx) {
         Ok(value) => shown(&value),

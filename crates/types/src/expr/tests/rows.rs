@@ -1,6 +1,6 @@
 //! Expressions on rows: columns, parameters, strict mode, hostile shapes, static types.
 
-use super::{context, parse, shown};
+use super::{context, parse, settled, shown};
 use crate::expr::{
     EvalContext, Expr, ResultType, UnaryOp, eval, eval_predicate, merge_types, result_type,
 };
@@ -28,7 +28,7 @@ fn predicates_on_rows() {
         ("c0 BETWEEN 1 AND $0", true),
         ("c0 + 1 = 8", true),
     ] {
-        let expr = parse(text);
+        let expr = settled(text, &row, &params);
         assert!(expr.check(3, 2));
         assert!(!expr.check(0, 0), "{text} uses columns");
         let mut ctx = EvalContext::new(&params);
@@ -54,7 +54,8 @@ fn collations_of_columns_and_literals() {
         ("c0 LIKE 'A'", false),
         ("CASE c0 WHEN 'A' THEN 1 ELSE 0 END", false),
     ] {
-        assert_eq!(eval_predicate(&parse(text), &row, &mut ctx), Ok(holds), "{text}");
+        let expr = settled(text, &row, &[]);
+        assert_eq!(eval_predicate(&expr, &row, &mut ctx), Ok(holds), "{text}");
     }
 }
 
@@ -114,18 +115,25 @@ fn nesting_is_bounded() {
         |inner| Expr::Case { operand: None, branches: vec![(inner, parse("1"))], otherwise: None },
         |inner| Expr::In { operand: Box::new(inner), list: vec![parse("1")], negated: false },
     ];
-    for shape in shapes {
-        let expr = nested(255, shape);
-        assert!(expr.check(0, 0));
-        let row: Vec<Value> = Vec::new();
-        assert!(eval(&expr, &row, &mut context()).is_ok());
-        let types: Vec<ResultType> = Vec::new();
-        assert!(result_type(&expr, &types, &types).column_type.is_some());
-        let deep = nested(300, shape);
-        assert!(!deep.check(0, 0));
-        let bytes = deep.to_bytes();
-        assert_eq!(Expr::from_bytes(&bytes).err(), Some(WireError::TooDeep));
-    }
+    let deepest = crate::wire::DEPTH_MAX as usize - 1;
+    let check = move || {
+        for shape in shapes {
+            let expr = nested(deepest, shape);
+            assert!(expr.check(0, 0));
+            let row: Vec<Value> = Vec::new();
+            assert!(eval(&expr, &row, &mut context()).is_ok());
+            let types: Vec<ResultType> = Vec::new();
+            assert!(result_type(&expr, &types, &types).column_type.is_some());
+            assert!(Expr::from_bytes(&expr.to_bytes()).is_ok());
+            let deep = nested(deepest + 10, shape);
+            assert!(!deep.check(0, 0));
+            let bytes = deep.to_bytes();
+            assert_eq!(Expr::from_bytes(&bytes).err(), Some(WireError::TooDeep));
+        }
+    };
+    // The stack of the threads that run statements.
+    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(check).expect("a thread");
+    thread.join().expect("no panic");
 }
 
 /// Bytes of a peer that are no expression are errors, whatever they are.

@@ -321,7 +321,7 @@ fn like_and_regexp() {
         'ABC' REGEXP 'b' -> 1
         'ABC' REGEXP 'b' COLLATE utf8mb4_bin -> 0
         'abc' NOT REGEXP 'x' -> 1
-        'abc' REGEXP '(' -> ERROR 3685
+        'abc' REGEXP '(' -> ERROR 3691
         'a' REGEXP NULL -> NULL
         REGEXP_LIKE('ABC', 'abc', 'c') -> 0
         REGEXP_SUBSTR('abc def', '[a-z]+$') -> def

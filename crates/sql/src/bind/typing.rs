@@ -1,0 +1,203 @@
+//! Types and collations of bound expressions: what the binder knows of columns, parameters and the session, for
+//! [`types::expr::settle_node`].
+
+use types::expr::{
+    AggregateFunction, Coercibility, CollationMix, Derivation, Function, ResultType, Typing,
+    result_type, settle_node,
+};
+use types::{Collation, ColumnType, Expr};
+
+use super::names::Scope;
+use super::{Binder, rewrite};
+use crate::error::{SqlError, code};
+use crate::parser::ast;
+use crate::plan::Slot;
+
+/// Functions whose text is the server's: stronger than a literal, weaker than a column.
+const SYSTEM_CONSTANTS: [&str; 6] =
+    ["USER", "CURRENT_USER", "VERSION", "DATABASE", "CURRENT_ROLE", "SCHEMA"];
+
+impl Binder<'_> {
+    /// The type of a bound expression; notes that the plan depends on the kinds of parameters if it does.
+    pub fn type_of(&mut self, expr: &Expr, columns: &[ResultType]) -> ResultType {
+        self.note_params(expr);
+        result_type(expr, columns, &self.param_types)
+    }
+
+    fn note_params(&mut self, expr: &Expr) {
+        let statement_params = self.param_kinds.len();
+        let mut uses = false;
+        rewrite::for_each_param(expr, &mut |number| {
+            uses |= usize::from(number) < statement_params;
+        });
+        self.kinds_matter |= uses;
+    }
+
+    /// The expression, whose operands are settled, with types and collations of its operands made those it says.
+    pub fn settle(&mut self, mut expr: Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        match &expr {
+            Expr::Const(_) | Expr::Column(_) | Expr::Param(_) => return Ok(expr),
+            // Which type the branches have in common depends on those of parameters.
+            Expr::Case { .. }
+            | Expr::Function(
+                Function::If
+                | Function::IfNull
+                | Function::Coalesce
+                | Function::Greatest
+                | Function::Least
+                | Function::Elt,
+                _,
+            ) => self.note_params(&expr),
+            _ => {}
+        }
+        let columns = scope.result_types();
+        let coercibilities = self.coercibilities(scope, &columns);
+        settle_node(&mut expr, &self.typing(&columns, &coercibilities)).map_err(illegal_mix)?;
+        Ok(expr)
+    }
+
+    fn typing<'t>(
+        &'t self,
+        columns: &'t [ResultType],
+        column_coercibilities: &'t [Coercibility],
+    ) -> Typing<'t> {
+        Typing {
+            columns,
+            column_coercibilities,
+            params: &self.param_types,
+            param_derivations: &self.param_derivations,
+            connection: self.environment.collation,
+        }
+    }
+
+    /// How strongly columns and aggregates hold to their collations: an aggregate as its argument does.
+    fn coercibilities(&self, scope: &Scope<'_>, columns: &[ResultType]) -> Vec<Coercibility> {
+        let Some(groups) = scope.groups else { return Vec::new() };
+        let groups = groups.borrow();
+        let plain = self.typing(columns, &[]);
+        let of_aggregate = |function: &AggregateFunction, argument: &Option<Expr>| {
+            let keeps = matches!(
+                function,
+                AggregateFunction::Min
+                    | AggregateFunction::Max
+                    | AggregateFunction::AnyValue
+                    | AggregateFunction::GroupConcat { .. }
+            );
+            match argument {
+                Some(argument) if keeps => plain.derivation(argument).coercibility,
+                _ => Coercibility::Implicit,
+            }
+        };
+        let mut all = vec![Coercibility::Implicit; groups.base + groups.group_count];
+        let aggregates = groups.aggregates.iter();
+        all.extend(aggregates.map(|own| of_aggregate(&own.function, &own.argument)));
+        all
+    }
+
+    /// The collation of a bound expression, and how strongly it holds to it.
+    pub fn derivation(&mut self, expr: &Expr, scope: &Scope<'_>) -> Derivation {
+        let columns = scope.result_types();
+        if let Expr::Param(number) = expr
+            && usize::from(*number) < self.param_kinds.len()
+        {
+            let own = self.type_of(expr, &columns);
+            return Derivation::of_type(own.column_type.as_ref(), Coercibility::Coercible);
+        }
+        let coercibilities = self.coercibilities(scope, &columns);
+        self.typing(&columns, &coercibilities).derivation(expr)
+    }
+
+    /// COERCIBILITY(operand).
+    pub fn coercibility(
+        &mut self,
+        operand: &ast::Expr,
+        bound: &Expr,
+        scope: &Scope<'_>,
+    ) -> Coercibility {
+        match operand {
+            ast::Expr::SystemVariable { .. } => Coercibility::SystemConstant,
+            ast::Expr::Function { name, .. } if SYSTEM_CONSTANTS.contains(&name.as_str()) => {
+                Coercibility::SystemConstant
+            }
+            _ => self.derivation(bound, scope).coercibility,
+        }
+    }
+
+    /// `operand COLLATE name`; 1253 where the operand is of another character set than the collation.
+    pub fn collate(
+        &mut self,
+        operand: &ast::Expr,
+        bound: Expr,
+        name: &str,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let collation =
+            Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
+        let asked = Collation::charset_of_name(name);
+        let own = self.charset_of(operand, &bound, scope);
+        if asked != own {
+            // A literal is of the connection's character set, of which the environment has only the collation.
+            let is_literal = self.derivation(&bound, scope).coercibility == Coercibility::Coercible;
+            self.reusable = false;
+            let connection = self
+                .session
+                .system_variable(ast::VariableScope::Session, "character_set_connection");
+            let is_connection =
+                matches!(&connection, Ok(types::Value::Text(own, _)) if **own == *asked);
+            if !is_literal || !is_connection || own == "binary" {
+                return Err(SqlError::new(
+                    code::ER_COLLATION_CHARSET_MISMATCH,
+                    format!("COLLATION '{name}' is not valid for CHARACTER SET '{own}'"),
+                ));
+            }
+        }
+        Ok(Expr::Collate(Box::new(bound), collation))
+    }
+
+    /// The character set an operand is written in; characters are utf8mb4 once they are read.
+    fn charset_of(&mut self, operand: &ast::Expr, bound: &Expr, scope: &Scope<'_>) -> String {
+        let written = match operand {
+            ast::Expr::Literal(ast::Literal::CharsetString { charset, .. })
+            | ast::Expr::ConvertUsing { charset, .. } => Some(charset),
+            ast::Expr::Cast { target, .. } => match &**target {
+                ast::CastType::Char { charset, .. } => charset.as_ref(),
+                _ => None,
+            },
+            _ => None,
+        };
+        match (written, self.derivation(bound, scope).collation) {
+            (Some(charset), _) if charset.eq_ignore_ascii_case("utf8") => "utf8mb3".into(),
+            (Some(charset), _) => charset.to_ascii_lowercase(),
+            (None, Some(own)) if own.is_binary() => "binary".into(),
+            (None, _) => "utf8mb4".into(),
+        }
+    }
+
+    /// What is to be read as text: times keep the digits of fractional seconds they are declared with.
+    pub fn as_text(&mut self, operand: &mut Expr, scope: &Scope<'_>) {
+        if let Some(own) = self.type_of(operand, &scope.result_types()).column_type {
+            types::expr::as_text(operand, &own);
+        }
+    }
+
+    pub fn as_texts(&mut self, operands: &mut [Expr], scope: &Scope<'_>) {
+        for operand in operands {
+            self.as_text(operand, scope);
+        }
+    }
+}
+
+fn illegal_mix(mix: CollationMix) -> SqlError {
+    SqlError::new(mix.code(), mix.message())
+}
+
+/// Of a slot of the type: a column's value or a variable's is implicit, what a function makes gives way.
+pub fn slot_derivation(slot: &Slot, column_type: Option<&ColumnType>) -> Derivation {
+    let coercibility = match slot {
+        Slot::UserVariable(_) | Slot::Assign { .. } | Slot::NewValue { .. } | Slot::Subquery(_) => {
+            Coercibility::Implicit
+        }
+        _ => Coercibility::Coercible,
+    };
+    Derivation::of_type(column_type, coercibility)
+}

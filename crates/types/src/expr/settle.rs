@@ -1,0 +1,347 @@
+//! Types and collations, settled once: the pass that makes the values inside an expression those its static types say.
+//!
+//! Where one of several operands is the value (IF, COALESCE, CASE, GREATEST, ...), each operand that is of another type
+//! than all of them together is converted to that type, so that whatever is around it always meets the same kind of
+//! value. Where texts are compared or put together, the operands' collations are made one. What evaluation does then
+//! depends on no row: the collation of a sort key is the same in all of them.
+
+use super::coercibility::{self, CollationMix, Derivation, TextSource, Typing, text_source};
+use super::{BinaryOp, Expr, Function, ResultType, UnaryOp, merge_types, result_type};
+use crate::convert::{self, ConvertContext};
+use crate::{Collation, ColumnType, Value};
+
+/// Settles the expression and all its operands.
+pub fn settle(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
+    for child in expr.children_mut() {
+        settle(child, typing)?;
+    }
+    settle_node(expr, typing)
+}
+
+/// Settles the expression, whose operands are settled.
+pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
+    match expr {
+        Expr::Binary(op, left, right) => match comparison_symbol(*op) {
+            Some(symbol) => agree(&mut [left, right], symbol, true, typing),
+            None => Ok(()),
+        },
+        Expr::Between { operand, low, high, .. } => {
+            agree(&mut [operand, low, high], "between", true, typing)
+        }
+        Expr::In { operand, list, .. } => {
+            let mut operands: Vec<&mut Expr> = vec![operand];
+            operands.extend(list.iter_mut());
+            agree(&mut operands, " IN ", true, typing)
+        }
+        Expr::Like { operand, pattern, .. } => agree(&mut [operand, pattern], "like", true, typing),
+        Expr::Case { operand, branches, otherwise } => {
+            if let Some(operand) = operand {
+                let mut operands: Vec<&mut Expr> = vec![operand];
+                operands.extend(branches.iter_mut().map(|(when, _)| when));
+                agree(&mut operands, "case", true, typing)?;
+            }
+            let mut results: Vec<&mut Expr> = branches.iter_mut().map(|(_, then)| then).collect();
+            results.extend(otherwise.as_deref_mut());
+            merge(&mut results, "case", typing)
+        }
+        Expr::Interval { operand, .. } => {
+            let own = typing.value_collation(operand);
+            if own.is_some_and(|own| own != typing.connection && !own.is_binary()) {
+                wrap(expr, typing.connection);
+            }
+            Ok(())
+        }
+        Expr::Function(..) => settle_call(expr, typing),
+        Expr::Const(_)
+        | Expr::Column(_)
+        | Expr::Param(_)
+        | Expr::Unary(UnaryOp::Not | UnaryOp::Negate | UnaryOp::BitNot, _)
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::IsNull(..)
+        | Expr::IsTruth(..)
+        | Expr::Cast(..)
+        | Expr::Collate(..)
+        | Expr::Convert(..)
+        | Expr::InCollation(..) => Ok(()),
+    }
+}
+
+fn comparison_symbol(op: BinaryOp) -> Option<&'static str> {
+    use BinaryOp::*;
+    Some(match op {
+        Equal => "=",
+        NullSafeEqual => "<=>",
+        NotEqual => "<>",
+        Less => "<",
+        LessOrEqual => "<=",
+        Greater => ">",
+        GreaterOrEqual => ">=",
+        Add | Subtract | Multiply | Divide | IntegerDivide | Modulo | Xor | BitAnd | BitOr
+        | BitXor | ShiftLeft | ShiftRight => return None,
+    })
+}
+
+fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
+    let Expr::Function(function, arguments) = expr else { return Ok(()) };
+    let function = *function;
+    let name = function.name().to_lowercase();
+    match function {
+        Function::If => merge(&mut arguments[1..].iter_mut().collect::<Vec<_>>(), &name, typing),
+        Function::IfNull | Function::Coalesce => {
+            merge(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, typing)
+        }
+        Function::Greatest | Function::Least => {
+            // A date and a text meet as dates.
+            let types = types_of(arguments.iter(), typing);
+            let has = |test: fn(&ColumnType) -> bool| {
+                types.iter().filter_map(|own| own.column_type.as_ref()).any(test)
+            };
+            if has(ColumnType::is_temporal)
+                && !types
+                    .iter()
+                    .all(|own| own.column_type.as_ref().is_none_or(ColumnType::is_temporal))
+            {
+                return Ok(());
+            }
+            merge(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, typing)
+        }
+        Function::Elt => {
+            let own = result_type_of_call(expr, typing);
+            let Expr::Function(_, arguments) = expr else { return Ok(()) };
+            let mut texts: Vec<&mut Expr> = arguments[1..].iter_mut().collect();
+            merge_into(&mut texts, &own, &name, typing)
+        }
+        Function::NullIf
+        | Function::Strcmp
+        | Function::Locate
+        | Function::Instr
+        | Function::FindInSet
+        | Function::RegexpLike
+        | Function::RegexpInstr
+        | Function::RegexpSubstr => {
+            let (first, rest) = arguments.split_at_mut(1);
+            agree(&mut [&mut first[0], &mut rest[0]], &name, false, typing)
+        }
+        Function::RegexpReplace => {
+            let mut texts: Vec<&mut Expr> = arguments[..3].iter_mut().collect();
+            agree(&mut texts, &name, false, typing)
+        }
+        Function::Field => {
+            agree(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, false, typing)
+        }
+        _ => match text_source(function, arguments.len()) {
+            TextSource::NoText | TextSource::Bytes | TextSource::Branches(_) => Ok(()),
+            TextSource::Connection => {
+                if typing.connection != Collation::DEFAULT {
+                    wrap(expr, typing.connection);
+                }
+                Ok(())
+            }
+            TextSource::FirstIfText => {
+                let own = typing.value_collation(&arguments[0]);
+                if own.is_some_and(|own| own != typing.connection && !own.is_binary()) {
+                    wrap(expr, typing.connection);
+                }
+                Ok(())
+            }
+            TextSource::Arguments(positions) => {
+                let own: Vec<Derivation> =
+                    positions.iter().map(|&at| typing.derivation(&arguments[at])).collect();
+                let all = coercibility::aggregate(&own, false, typing.connection, &name)?;
+                let collation = all.collation.unwrap_or(typing.connection);
+                let mut has_text = false;
+                for &at in &positions {
+                    put_collation(&mut arguments[at], collation, false, typing);
+                    has_text |= typing.value_collation(&arguments[at]).is_some();
+                }
+                if !has_text && collation != Collation::DEFAULT {
+                    wrap(expr, collation);
+                }
+                Ok(())
+            }
+        },
+    }
+}
+
+fn result_type_of_call(expr: &Expr, typing: &Typing<'_>) -> ResultType {
+    result_type(expr, typing.columns, typing.params)
+}
+
+fn types_of<'e>(exprs: impl Iterator<Item = &'e Expr>, typing: &Typing<'_>) -> Vec<ResultType> {
+    exprs.map(|expr| result_type(expr, typing.columns, typing.params)).collect()
+}
+
+fn take(expr: &mut Expr) -> Box<Expr> {
+    Box::new(std::mem::replace(expr, Expr::Const(Value::Null)))
+}
+
+fn wrap(expr: &mut Expr, collation: Collation) {
+    let inner = take(expr);
+    *expr = Expr::InCollation(inner, collation);
+}
+
+/// Operands that are compared as texts, the first with each of the others: in one collation. A parameter that is a
+/// literal may stay as it is where what it meets is of the collation, because evaluation lets the other one decide: access
+/// paths look for bare parameters.
+fn agree(
+    operands: &mut [&mut Expr],
+    operation: &str,
+    params_yield: bool,
+    typing: &Typing<'_>,
+) -> Result<(), CollationMix> {
+    let own: Vec<Derivation> = operands.iter().map(|operand| typing.derivation(operand)).collect();
+    if own.iter().filter(|own| own.collation.is_some()).count() < 2 {
+        return Ok(());
+    }
+    let all = coercibility::aggregate(&own, true, typing.connection, operation)?;
+    let Some(collation) = all.collation.filter(|collation| !collation.is_binary()) else {
+        return Ok(());
+    };
+    let is_param = |expr: &Expr| matches!(expr, Expr::Param(_));
+    let first_is_param = is_param(operands[0]);
+    let others_are_params = operands[1..].iter().any(|operand| is_param(operand));
+    for (position, operand) in operands.iter_mut().enumerate() {
+        let meets_param = if position == 0 { others_are_params } else { first_is_param };
+        put_collation(operand, collation, params_yield && !meets_param, typing);
+    }
+    Ok(())
+}
+
+/// Gives the text that `expr` is, if it is one, the collation.
+fn put_collation(expr: &mut Expr, collation: Collation, may_yield: bool, typing: &Typing<'_>) {
+    if collation.is_binary() {
+        return;
+    }
+    match expr {
+        Expr::Const(Value::Text(_, own)) => *own = collation,
+        Expr::Const(Value::Bytes(bytes)) => {
+            if let Ok(text) = std::str::from_utf8(bytes) {
+                *expr = Expr::Const(Value::text(text, collation));
+            }
+        }
+        Expr::Param(number)
+            if may_yield
+                && typing.param_derivations[usize::from(*number)].coercibility
+                    == coercibility::Coercibility::Coercible => {}
+        _ => {
+            let own = typing.value_collation(expr);
+            if own.is_some_and(|own| own != collation && !own.is_binary()) {
+                wrap(expr, collation);
+            }
+        }
+    }
+}
+
+/// Operands of which one is the value: all of the type they have together.
+fn merge(
+    results: &mut [&mut Expr],
+    operation: &str,
+    typing: &Typing<'_>,
+) -> Result<(), CollationMix> {
+    let types = types_of(results.iter().map(|result| &**result), typing);
+    let merged = types.iter().cloned().reduce(|a, b| merge_types(&a, &b));
+    match merged {
+        Some(merged) => merge_into(results, &merged, operation, typing),
+        None => Ok(()),
+    }
+}
+
+/// The scale of a parameter's decimal, which nobody has seen: the largest there is.
+const UNKNOWN_SCALE: u8 = 30;
+
+fn merge_into(
+    results: &mut [&mut Expr],
+    merged: &ResultType,
+    operation: &str,
+    typing: &Typing<'_>,
+) -> Result<(), CollationMix> {
+    let types = types_of(results.iter().map(|result| &**result), typing);
+    let own: Vec<Derivation> = results.iter().map(|result| typing.derivation(result)).collect();
+    let target = match &merged.column_type {
+        None => return Ok(()),
+        Some(target) if target.is_string() => {
+            let all = coercibility::aggregate(&own, false, typing.connection, operation)?;
+            target.with_collation(all.collation.unwrap_or(typing.connection))
+        }
+        Some(ColumnType::Decimal { precision, scale: UNKNOWN_SCALE, unsigned }) => {
+            let known = types.iter().filter_map(ResultType::exact_digits);
+            let scale = known.map(|(_, scale)| scale).filter(|scale| *scale < UNKNOWN_SCALE).max();
+            ColumnType::Decimal {
+                precision: *precision,
+                scale: scale.unwrap_or(0),
+                unsigned: *unsigned,
+            }
+        }
+        Some(target) => target.clone(),
+    };
+    for (result, own) in results.iter_mut().zip(&types) {
+        convert_to(result, own, &target, typing);
+    }
+    Ok(())
+}
+
+/// Makes the value of `expr`, which is of type `own`, one of `target`, if it is of another kind.
+fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &Typing<'_>) {
+    let Some(own) = &own.column_type else { return };
+    if is_same_kind(own, target) {
+        return;
+    }
+    if own.is_string() && target.is_string() {
+        let collation = target.collation().expect("a character type has one");
+        put_collation(expr, collation, false, typing);
+        return;
+    }
+    if target.is_string() || target.is_binary() {
+        as_text(expr, own);
+    }
+    match expr {
+        Expr::Const(value) => {
+            let mut silent = ConvertContext::default();
+            // A time becomes a datetime on the statement's day, which is not known here.
+            if !matches!(value, Value::Time(_)) || !matches!(target, ColumnType::DateTime { .. }) {
+                *value = convert::to_type(value.as_ref(), target, &mut silent);
+                return;
+            }
+        }
+        Expr::Function(Function::TemporalText, _)
+            if target.collation() == Some(Collation::DEFAULT) =>
+        {
+            return;
+        }
+        _ => {}
+    }
+    let inner = take(expr);
+    *expr = Expr::Convert(inner, target.clone());
+}
+
+/// Makes an expression of type `own` one that is read as a text: times show the digits of fractional seconds that they
+/// are declared with, and PI() shows six digits.
+pub fn as_text(expr: &mut Expr, own: &ColumnType) {
+    if let Expr::Function(Function::Pi, _) = expr {
+        *expr = Expr::Const(Value::Double(super::PI_SHOWN));
+    } else if own.fsp() > 0 {
+        let value = take(expr);
+        let digits = Expr::Const(Value::Int(i64::from(own.fsp())));
+        *expr = Expr::Function(Function::TemporalText, vec![*value, digits]);
+    }
+}
+
+fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
+    match (own, target) {
+        (ColumnType::Int { unsigned: a, .. }, ColumnType::Int { unsigned: b, .. }) => a == b,
+        (ColumnType::Decimal { scale: a, .. }, ColumnType::Decimal { scale: b, .. }) => a == b,
+        (ColumnType::Float, ColumnType::Float)
+        | (ColumnType::Double, ColumnType::Double)
+        | (ColumnType::Date, ColumnType::Date)
+        | (ColumnType::Time { .. }, ColumnType::Time { .. }) => true,
+        (
+            ColumnType::DateTime { .. } | ColumnType::Timestamp { .. },
+            ColumnType::DateTime { .. } | ColumnType::Timestamp { .. },
+        ) => true,
+        _ => {
+            (own.is_binary() && target.is_binary())
+                || (own.is_string() && own.collation() == target.collation())
+        }
+    }
+}
