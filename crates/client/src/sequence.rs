@@ -96,7 +96,7 @@ impl Session {
             let sequence = sequences.entry(table.id).or_default();
             sequence.floor = sequence.floor.max(value.saturating_add(1));
             sequence.next = sequence.next.max(sequence.floor.min(sequence.end));
-            // The last value of all is never given out: behind it there is none to go on with.
+            // The last value of all is never given out: behind it there is none to continue with.
             if value.saturating_add(1) <= sequence.known_next {
                 return Ok(());
             }

@@ -261,7 +261,7 @@ fn print_statements(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Checks by random SQL: so many, in chunks with a seed each.
+/// Checks by random SQL: their number, in chunks with a seed each.
 struct Chunks {
     flag: &'static str,
     count: u64,

@@ -1,7 +1,7 @@
 //! SQL over a simulated cluster: random statements, and random predicates by every access path.
 //!
 //! Both come from [`sql::check`]. A chunk is a world of its own with one seed, so a failure is repeated by its seed; the
-//! links are without faults, since what is judged here is SQL.
+//! links are without faults, since these worlds judge SQL.
 //!
 //! Statements must end with an answer: none with a fault of the server (1815), which is what a panic becomes. Predicates
 //! must give the same rows through every key, without any, as the truth value of each row, to UPDATE and to DELETE.
@@ -144,7 +144,7 @@ pub fn predicates(seed: u64, count: u64) -> Result<String, String> {
 async fn run_predicates(mut session: Session, seed: u64, count: u64) -> Result<String, String> {
     let mut random = Random::new(seed);
     let (mut done, mut refused) = (0, 0);
-    // A change in strict mode refuses what is a warning in a SELECT.
+    // A change in strict mode refuses values that are a warning in a SELECT.
     must(&mut session, "SET sql_mode = ''").await?;
     while done < count {
         let table = tables::table(&mut random, ROW_COUNT);

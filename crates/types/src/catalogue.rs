@@ -333,7 +333,7 @@ mod tests {
     }
 
     /// A column without a width has the bytes that it had before there were widths, and those bytes are read; a width is
-    /// kept; bits that nobody writes are refused.
+    /// kept; unknown bits are refused.
     #[test]
     fn columns_of_older_catalogues_are_read() {
         #[derive(Debug)]

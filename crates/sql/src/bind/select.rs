@@ -609,7 +609,7 @@ fn order_columns(plan: &SelectPlan) -> Option<Vec<(u16, bool)>> {
         .collect()
 }
 
-/// ONLY_FULL_GROUP_BY: what SELECT DISTINCT is sorted by is computed from what it selects, or has many values a row. 3065
+/// ONLY_FULL_GROUP_BY: SELECT DISTINCT is sorted by values computed from its select list; others have many values a row. 3065
 /// for columns that are not selected, 3066 for aggregates.
 fn check_distinct(
     visible: &[Bound],

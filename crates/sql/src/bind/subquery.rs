@@ -41,7 +41,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The parameters that stand for the columns of a subquery, of which there are to be so many.
+    /// The parameters that stand for the columns of a subquery, with their expected number.
     fn subquery_columns(
         &mut self,
         query: &ast::Query,

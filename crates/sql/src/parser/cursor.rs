@@ -425,7 +425,7 @@ impl<'a> Parser<'a> {
         self.syntax_error()
     }
 
-    /// A width or length behind a type: what is too large for any is the largest there is.
+    /// A width or length behind a type; a number too large for any becomes the largest.
     pub fn width(&mut self) -> Parse<u64> {
         if self.token.kind == TokenKind::Integer
             && let Some(Literal::Decimal(_)) = lexer::decode_literal(self.text, self.token)
