@@ -34,9 +34,9 @@ pub const SCALE_MAX: u8 = 30;
 pub const DIV_PRECISION_INCREMENT: u8 = 4;
 /// Digits of a number inside an expression.
 const DIGITS_MAX: u32 = 71;
-/// MySQL computes quotients in words of so many digits,
+/// Digits of a word: MySQL computes quotients in words,
 const WORD_DIGITS: u32 = 9;
-/// and a number is at most so many words there.
+/// and the words of the longest number there.
 const WORD_COUNT_MAX: u32 = 9;
 /// A product keeps four words behind the point: MySQL cuts its scale to 31, which is that many words.
 const PRODUCT_SCALE_MAX: u32 = 36;
@@ -338,7 +338,7 @@ impl Decimal {
         product.fit(self.is_negative() != other.is_negative(), scale - surplus, shown)
     }
     /// Quotient, showing the scale that `self` shows plus `increment` (at most 30); None on overflow and for a zero
-    /// divisor. As in MySQL the scales of both are rounded up to whole words, the quotient has at least so many digits
+    /// divisor. As in MySQL the scales of both are rounded up to whole words, the quotient has at least this many digits
     /// behind the point and is cut there, not rounded.
     pub fn div(self, other: Decimal, increment: u8) -> Option<Decimal> {
         if other.is_zero() {

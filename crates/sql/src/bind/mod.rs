@@ -80,7 +80,7 @@ pub struct Binder<'a> {
     param_kinds: &'a [ParamKind],
     /// Of the parameters, then of the slots.
     param_types: Vec<ResultType>,
-    /// The same of their collations. That of a literal does not depend on what it is: plans hold for all kinds.
+    /// The same of their collations. That of a literal does not depend on its value: plans hold for all kinds.
     param_derivations: Vec<Derivation>,
     slots: Vec<Slot>,
     /// The plan holds for these kinds of parameters only.

@@ -182,7 +182,7 @@ fn arithmetic() {
     );
 }
 
-/// Dividend, divisor, increment; what the quotient shows; what it shows times 10^18. The results of a server that keeps
+/// Dividend, divisor, increment; the shown quotient; its product with 10^18 as shown. The results of a server that keeps
 /// MySQL's words of nine digits, over random operands: a quotient is cut at whole words, not rounded.
 #[test]
 fn quotients_keep_whole_words() {
@@ -267,7 +267,7 @@ fn quotients_keep_whole_words() {
     assert!(count > 60);
 }
 
-/// What shows is one thing, what is computed with another.
+/// The shown digits differ from the computed ones.
 #[test]
 fn hidden_digits() {
     let third = d("1").div(d("3"), DIV_PRECISION_INCREMENT).unwrap();

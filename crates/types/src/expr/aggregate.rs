@@ -24,7 +24,7 @@ pub const KEPT_BYTES_MAX: u64 = 64 << 20;
 pub enum AggregateFunction {
     Count,
     Sum,
-    /// Shows so many digits behind the point more than its argument: div_precision_increment.
+    /// Digits behind the point that it shows beyond those of its argument: div_precision_increment.
     Avg {
         increment: u8,
     },
@@ -259,7 +259,7 @@ impl Sum {
             Some(decimals) => decimals.add(integers),
         }
     }
-    /// The sum, or the average that shows so many more digits behind the point.
+    /// The sum, or the average with its additional digits behind the point.
     fn finish(&self, average: Option<u8>) -> Value {
         if self.count == 0 {
             return Value::Null;

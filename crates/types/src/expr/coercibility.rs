@@ -164,7 +164,7 @@ fn mix(operands: &[Derivation], operation: &str) -> CollationMix {
     CollationMix { operands: operands.to_vec(), operation: operation.into() }
 }
 
-/// What is known of the columns and parameters of an expression, and of its session.
+/// The known properties of the columns and parameters of an expression, and of its session.
 #[derive(Clone, Copy)]
 pub struct Typing<'a> {
     pub columns: &'a [ResultType],

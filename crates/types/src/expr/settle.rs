@@ -182,7 +182,7 @@ fn wrap(expr: &mut Expr, collation: Collation) {
 }
 
 /// Operands that are compared as texts, the first with each of the others: in one collation. A parameter that is a
-/// literal may stay as it is where what it meets is of the collation, because evaluation lets the other one decide: access
+/// literal may stay as it is where its counterpart is of the collation, because evaluation lets the other one decide: access
 /// paths look for bare parameters.
 fn agree(
     operands: &mut [&mut Expr],
@@ -247,7 +247,7 @@ fn merge(
     }
 }
 
-/// The scale of a parameter's decimal, which nobody has seen: the largest there is.
+/// The scale of a parameter's decimal, which is unknown yet: the largest.
 const UNKNOWN_SCALE: u8 = 30;
 
 fn merge_into(
