@@ -75,6 +75,11 @@ impl Session {
         let sequence = sequences.entry(table.id).or_default();
         let end = first + block;
         sequence.known_next = sequence.known_next.max(end);
+        // Values that were left of the last block, where nobody has reserved any between: no gap is to show.
+        let first = match sequence.end == first && sequence.next < first {
+            true => sequence.next,
+            false => first,
+        };
         // Others of this worker may have reserved meanwhile. The first values are this session's, and above all it had
         // before; what is over is for everybody only if it is above all that everybody had.
         if sequence.end < end {

@@ -191,6 +191,9 @@ impl SqlError {
     pub fn table_exists(table: &str) -> SqlError {
         SqlError::new(code::ER_TABLE_EXISTS_ERROR, format!("Table '{table}' already exists"))
     }
+    pub fn not_unique_table(name: &str) -> SqlError {
+        SqlError::new(code::ER_NONUNIQ_TABLE, format!("Not unique table/alias: '{name}'"))
+    }
     /// DROP TABLE of tables that are not there; names come as "db.table,db.other".
     pub fn bad_table(names: &str) -> SqlError {
         SqlError::new(code::ER_BAD_TABLE_ERROR, format!("Unknown table '{names}'"))

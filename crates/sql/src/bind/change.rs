@@ -37,8 +37,7 @@ impl Binder<'_> {
         let scope = Scope::of(&scope_table, "field list");
         let mut columns: Vec<u16> = Vec::new();
         for name in &insert.columns {
-            let name = ast::ColumnName { schema: None, table: None, column: name.clone() };
-            let column = position_u16(scope.column(&name)?);
+            let column = position_u16(scope.column(name)?);
             if columns.contains(&column) {
                 return Err(SqlError::column_specified_twice(&name.column));
             }
@@ -177,10 +176,7 @@ impl Binder<'_> {
         } else if !insert.on_duplicate.is_empty() && !is_bound {
             let row_alias = insert.row_alias.as_ref();
             if row_alias.is_some_and(|alias| alias.name == table.name) {
-                return Err(SqlError::new(
-                    code::ER_NONUNIQ_TABLE,
-                    format!("Not unique table/alias: '{}'", table.name),
-                ));
+                return Err(SqlError::not_unique_table(&table.name));
             }
             let names: Vec<String> = match row_alias {
                 Some(alias) if alias.columns.is_empty() => Vec::new(),
@@ -388,10 +384,7 @@ impl Binder<'_> {
                 ));
             }
             if 0 < number {
-                return Err(SqlError::new(
-                    code::ER_NONUNIQ_TABLE,
-                    format!("Not unique table/alias: '{}'", target.name),
-                ));
+                return Err(SqlError::not_unique_table(&target.name));
             }
         }
         Ok(())

@@ -104,7 +104,7 @@ impl ScopeTable {
     }
 }
 
-/// A name of the select list: an alias, or a column's own name.
+/// A name of the select list: an alias, a column's own name, or the text of what is computed.
 #[derive(Clone, Copy)]
 pub struct Alias<'a> {
     pub name: &'a str,

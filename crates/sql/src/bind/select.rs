@@ -135,7 +135,6 @@ impl Binder<'_> {
         let aliases: Vec<Alias<'_>> = items
             .iter()
             .enumerate()
-            .filter(|(_, item)| item.has_alias || matches!(item.expr, ast::Expr::Column(_)))
             .map(|(number, item)| Alias { name: &item.name, expr: &item.expr, item: number })
             .collect();
         let base = scope_table.map_or(0, |table| table.columns.len());

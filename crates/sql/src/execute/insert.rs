@@ -395,10 +395,11 @@ impl Session {
                 }
             };
             given = Some((row, next));
-            rows[row].values[column] = generated_value(next, &table.columns[column].column_type)?;
+            let value = generated_value(next, &table.columns[column].column_type);
             if sequence.column == Some(column) {
-                sequence.generated.insert(row, next);
+                sequence.generated.insert(row, sequence_value(&value));
             }
+            rows[row].values[column] = value;
         }
         self.raise_sequence(table, largest).await
     }
@@ -613,7 +614,14 @@ impl Session {
                     warnings.push(SqlWarning::warning(error.code, error.message));
                 }
                 InsertMode::Replace => {
-                    if conflicts.len() == 1 && first_row == new {
+                    // Like MySQL, which changes a row where its last unique key is taken, and deletes it where another one is:
+                    // only the change finds out that the row is the same.
+                    let is_last = unique_indexes(table).all(|(number, _)| number <= *first_index);
+                    let old = RowView::new(&plan.layout, first_row);
+                    let is_same = conflicts.len() == 1
+                        && is_last
+                        && is_same_row(table, &old, &rows[position].values);
+                    if is_same {
                         changed.affected += 1;
                         continue;
                     }
@@ -811,24 +819,31 @@ impl Session {
     }
 }
 
-/// A value of the sequence as its column keeps it; 1467 if it does not fit.
-fn generated_value(next: u64, column_type: &ColumnType) -> Result<Value, SqlError> {
+/// Are all columns that users see the same?
+fn is_same_row(table: &Table, old: &RowView<'_>, new: &[Value]) -> bool {
+    owned_row(table, old)
+        .iter()
+        .zip(new)
+        .zip(&table.columns)
+        .all(|((old, new), column)| column.hidden || old == new)
+}
+
+/// A value of the sequence as its column keeps it. Like InnoDB's counter it ends at the type's greatest value, which is then
+/// given again and again: where it is taken that is error 1062.
+fn generated_value(next: u64, column_type: &ColumnType) -> Value {
     match column_type {
-        ColumnType::Int { width, unsigned: false } => i64::try_from(next)
-            .ok()
-            .filter(|value| *value <= width.signed_max())
-            .map(Value::Int)
-            .ok_or_else(sequence_end),
-        ColumnType::Int { width, unsigned: true } if next <= width.unsigned_max() => {
-            Ok(Value::UInt(next))
+        ColumnType::Int { width, unsigned: false } => {
+            let max = width.signed_max();
+            Value::Int(i64::try_from(next).map_or(max, |next| next.min(max)))
         }
-        ColumnType::Int { unsigned: true, .. } => Err(sequence_end()),
-        ColumnType::Double => Ok(Value::Double(next as f64)),
-        ColumnType::Float => Ok(Value::Float(next as f32)),
+        ColumnType::Int { width, unsigned: true } => Value::UInt(next.min(width.unsigned_max())),
+        ColumnType::Double => Value::Double(next as f64),
+        ColumnType::Float => Value::Float(next as f32),
         other => unreachable!("AUTO_INCREMENT on {other:?} is refused by CREATE TABLE"),
     }
 }
 
+/// 1467: the last value of BIGINT UNSIGNED is never given out, and nothing comes behind it.
 fn sequence_end() -> SqlError {
     SqlError::new(
         code::ER_AUTOINC_READ_FAILED,

@@ -141,6 +141,7 @@ impl Session {
             return Ok(None);
         }
         // Values that are the same for all rows are stored here, once, where their errors have names.
+        let mut stored_warnings = Vec::new();
         let mut shipped = Vec::with_capacity(assignments.len());
         let mut pace = Pace::default();
         for assignment in assignments {
@@ -152,11 +153,11 @@ impl Session {
                     let value = keys::constant(expr, &mut context)?;
                     take_warnings(&mut context, warnings);
                     let stored = if !value.is_null() {
-                        store_value(value, column, storing, run, 1, warnings)
+                        store_value(value, column, storing, run, 1, &mut stored_warnings)
                     } else if column.nullable {
                         Ok(value)
                     } else {
-                        refuse_null(column, storing, warnings)
+                        refuse_null(column, storing, &mut stored_warnings)
                     };
                     // What does not fit is an error only if there is a row to change: that is found out the general way.
                     let Ok(stored) = stored else { return Ok(None) };
@@ -165,6 +166,10 @@ impl Session {
                 }
             };
             shipped.push(client::Assignment { column: assignment.column, value });
+        }
+        // Each row that is changed gives its own warnings.
+        if !stored_warnings.is_empty() && 1 < keys.len() {
+            return Ok(None);
         }
         let exprs = || {
             let values = shipped.iter().map(|assignment| &assignment.value);
@@ -203,6 +208,9 @@ impl Session {
                 done.matched += u64::from(matched);
                 done.affected += u64::from(changed);
             }
+        }
+        if 0 < done.matched {
+            warnings.append(&mut stored_warnings);
         }
         Ok(Some(done))
     }

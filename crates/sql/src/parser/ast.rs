@@ -374,7 +374,7 @@ pub struct Insert {
     pub table: ObjectName,
     pub partitions: Vec<String>,
     /// Column names as written; empty when there was no list. A SET form fills it.
-    pub columns: Vec<String>,
+    pub columns: Vec<ColumnName>,
     pub source: InsertSource,
     /// `AS new(a, b)`.
     pub row_alias: Option<RowAlias>,

@@ -27,7 +27,7 @@ impl Parser<'_> {
         if self.at_kind(TokenKind::LeftParen) && !self.is_query_in_parens() {
             self.advance();
             if !self.at_kind(TokenKind::RightParen) {
-                columns = self.list(Self::insert_column)?;
+                columns = self.list(Self::column_name)?;
             }
             self.expect_kind(TokenKind::RightParen)?;
         }
@@ -80,16 +80,11 @@ impl Parser<'_> {
         Ok(Statement::Insert(Box::new(insert)))
     }
 
-    /// A column in an INSERT's list; a table's name before it is dropped.
-    fn insert_column(&mut self) -> Parse<String> {
-        Ok(self.column_name()?.column)
-    }
-
-    fn insert_source(&mut self, columns: &mut Vec<String>) -> Parse<InsertSource> {
+    fn insert_source(&mut self, columns: &mut Vec<ColumnName>) -> Parse<InsertSource> {
         if columns.is_empty() && self.accept("SET") {
             let mut values = Vec::new();
             for assignment in self.assignments()? {
-                columns.push(assignment.column.column);
+                columns.push(assignment.column);
                 values.push(assignment.value);
             }
             return Ok(InsertSource::Values(vec![values]));

@@ -441,7 +441,7 @@ fn inserts() {
         ("INSERT t VALUE (1), (2)", "", "[[1], [2]]"),
         ("INSERT INTO s.t (a, `b`) VALUES (?, ?), (?, -1)", "a,b", "[[?0, ?1], [?2, (neg 1)]]"),
         ("INSERT INTO t () VALUES ()", "", "[[]]"),
-        ("INSERT INTO t (t.a) VALUES (1 + 2)", "a", "[[(+ 1 2)]]"),
+        ("INSERT INTO t (t.a, s.t.b) VALUES (1 + 2)", "t.a,s.t.b", "[[(+ 1 2)]]"),
         ("INSERT INTO t SET a = 1, b = DEFAULT", "a,b", "[[1, default]]"),
         ("REPLACE INTO t (a) VALUES (1)", "a", "[[1]]"),
         ("REPLACE t SET a = now()", "a", "[[(NOW)]]"),
@@ -449,7 +449,8 @@ fn inserts() {
         ("INSERT INTO t (a) VALUES (1) AS n (x) ON DUPLICATE KEY UPDATE a = n.x", "a", "[[1]]"),
     ] {
         let insert = insert(sql);
-        assert_eq!(insert.columns.join(","), columns, "{sql}");
+        let named: Vec<String> = insert.columns.iter().map(ToString::to_string).collect();
+        assert_eq!(named.join(","), columns, "{sql}");
         let InsertSource::Values(values) = insert.source else { panic!("{sql}") };
         assert_eq!(format!("{values:?}"), rows, "{sql}");
         assert_eq!(insert.replace, sql.starts_with("REPLACE"));

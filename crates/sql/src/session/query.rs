@@ -47,6 +47,10 @@ impl Session {
                 Ok(consumed) if consumed < rest.len() => rest = &rest[consumed..],
                 Ok(_) => break,
                 Err(error) => {
+                    // Refused before it began: what the statement before warned of is not its own.
+                    if error.code == code::ER_PARSE_ERROR {
+                        self.warnings.clear();
+                    }
                     self.note_error(&error);
                     sink.error(&error);
                     break;
@@ -219,7 +223,9 @@ impl Session {
         let mut params = self.literal_values(literals)?;
         loop {
             let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = Arc::new(self.bind(&statement, &kinds)?);
+            let plan = Arc::new(self.bind(&statement, &kinds).inspect_err(|_| {
+                self.warnings.clear();
+            })?);
             if let Some(key) = key
                 && is_shareable
                 && plan.reusable

@@ -1,6 +1,7 @@
 //! Definitions: databases, tables, indexes. Each commits what is open, then changes the control plane's catalogue; when
 //! the statement ends, every node uses the new definition.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use client::SchemaChange;
@@ -64,6 +65,7 @@ impl Session {
                 Ok(0)
             }
             Statement::RenameTable(pairs) => {
+                self.check_renames(pairs)?;
                 for (source, target) in pairs {
                     self.rename_table(source, target).await?;
                 }
@@ -207,6 +209,15 @@ impl Session {
         check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();
+        if let Some(source) = &create.like {
+            let current = self.environment.database.as_deref();
+            let own = source.schema.as_deref().or(current);
+            if source.name == create.name.name
+                && own.is_some_and(|own| own.eq_ignore_ascii_case(&database))
+            {
+                return Err(SqlError::not_unique_table(&source.name).into());
+            }
+        }
         let exists = SqlError::table_exists(&create.name.name);
         if catalogue.table(&database, &create.name.name).is_some() {
             if create.if_not_exists {
@@ -228,8 +239,14 @@ impl Session {
             }
             None => {
                 let environment = self.environment.clone();
-                let binder = &mut Binder::new(&catalogue, &environment, &*self, &[]);
-                binder.table_definition(create, &database, collation)?
+                let table = {
+                    let binder = &mut Binder::new(&catalogue, &environment, &*self, &[]);
+                    binder.table_definition(create, &database, collation)?
+                };
+                for (position, index) in table.indexes.iter().enumerate() {
+                    self.warn_of_twin(&table, &table.indexes[..position], index);
+                }
+                table
             }
         };
         match self.change(SchemaChange::CreateTable(Box::new(table))).await {
@@ -249,6 +266,16 @@ impl Session {
         if_exists: bool,
         names: &[ast::ObjectName],
     ) -> Result<u64, Failure> {
+        let current = self.environment.database.as_deref();
+        let full = |name: &ast::ObjectName| {
+            let schema = name.schema.as_deref().or(current).map(str::to_lowercase);
+            (schema, name.name.clone())
+        };
+        for (position, name) in names.iter().enumerate() {
+            if names[..position].iter().any(|before| full(before) == full(name)) {
+                return Err(SqlError::not_unique_table(&name.name).into());
+            }
+        }
         let mut tables = Vec::new();
         let mut missing = Vec::new();
         for name in names {
@@ -299,6 +326,35 @@ impl Session {
         Ok(0)
     }
 
+    /// Checks all renames of a statement before the first is done: each finds the names as those before it leave them.
+    fn check_renames(&self, pairs: &[(ast::ObjectName, ast::ObjectName)]) -> Result<(), SqlError> {
+        // Names that are taken (true) or free by what was done so far; others are as the catalogue has them.
+        let mut changed: BTreeMap<(String, String), bool> = BTreeMap::new();
+        let catalogue = self.catalogue();
+        for (source, target) in pairs {
+            let (source_database, _) = self.target_database(source)?;
+            let own = (source_database, source.name.clone());
+            match changed.get(&own) {
+                Some(true) => {}
+                Some(false) => return Err(SqlError::no_such_table(&own.0, &own.1)),
+                None => drop(self.own_table(source)?),
+            }
+            check_written_name(target)?;
+            let (database, _) = self.target_database(target)?;
+            let new = (database, target.name.clone());
+            let is_taken = match changed.get(&new) {
+                Some(is_taken) => *is_taken,
+                None => catalogue.table(&new.0, &new.1).is_some(),
+            };
+            if is_taken {
+                return Err(SqlError::table_exists(&target.name));
+            }
+            changed.insert(own, false);
+            changed.insert(new, true);
+        }
+        Ok(())
+    }
+
     async fn rename_table(
         &mut self,
         source: &ast::ObjectName,
@@ -320,7 +376,29 @@ impl Session {
         definition: &ast::IndexDefinition,
     ) -> Result<(), Failure> {
         let index = index_definition(table, definition)?;
+        self.warn_of_twin(table, &table.indexes, &index);
         self.add_index_of(table, index).await
+    }
+
+    /// Warns of an index that has the columns of another one.
+    fn warn_of_twin(&mut self, table: &Table, others: &[types::Index], index: &types::Index) {
+        let is_twin = |other: &types::Index| {
+            let is_unique = |own: &types::Index| matches!(own.kind, IndexKind::Unique { .. });
+            other.kind != IndexKind::Primary
+                && is_unique(other) == is_unique(index)
+                && other.parts == index.parts
+        };
+        if index.kind != IndexKind::Primary && others.iter().any(is_twin) {
+            let error = SqlError::new(
+                code::ER_DUP_INDEX,
+                format!(
+                    "Duplicate index '{}' defined on the table '{}.{}'. This is deprecated and will be disallowed in a \
+                     future release.",
+                    index.name, table.database, table.name
+                ),
+            );
+            self.note(WarningLevel::Warning, error);
+        }
     }
 
     async fn add_index_of(
@@ -397,6 +475,7 @@ impl Session {
             let refused = match operation {
                 A::AddIndex(definition) => {
                     let index = index_definition(&planned, definition)?;
+                    self.warn_of_twin(&planned, &planned.indexes, &index);
                     planned.indexes.push(index.clone());
                     steps.added.push(index);
                     continue;

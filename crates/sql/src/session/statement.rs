@@ -204,7 +204,7 @@ impl Session {
             };
             let plan = match plan {
                 Some(plan) => plan,
-                None => self.bind(statement, &kinds)?,
+                None => self.bind(statement, &kinds).inspect_err(|_| self.warnings.clear())?,
             };
             let plan = Arc::new(plan);
             match self.run_plan(&plan, params, sink, more).await? {
