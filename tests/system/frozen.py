@@ -22,7 +22,7 @@ EXCLUDED_AFTER = 1.6
 PROBES = 8
 # A worker that acknowledges nothing for twenty heartbeats, five seconds in a box, and then its node's lease.
 HUNG_WAIT_MAX = 8.0
-# A process that gets so little time that what is asked of it takes a hundred times as long, in seconds; and by when it is excluded: five
+# A process with so little time that its requests take a hundred times as long, in seconds; and by when it is excluded: five
 # seconds until most probes say so, fifty heartbeats, and the end of its lease, and once more as long where chance has it.
 STOPPED, RUNS = 0.6, 0.005
 SLOW_MAX = 40.0

@@ -123,7 +123,7 @@ impl Client {
         let is_known = runs || state.is_over(transaction.incarnation);
         is_known && shard.0 < state.shard_count()
     }
-    /// What the last cluster restart began with, and what it lost; none if there was none.
+    /// The report of the last cluster restart; none if there was none.
     pub fn restarted(&self) -> Option<RestartReport> {
         self.shared.state.borrow().restarted.clone()
     }
@@ -171,7 +171,7 @@ impl Client {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-    /// Completes after so many milliseconds.
+    /// Completes after `ms` milliseconds.
     pub async fn sleep_ms(&self, ms: u64) {
         self.sleep_us(ms.saturating_mul(1_000)).await;
     }

@@ -24,7 +24,7 @@ use crate::session::Session;
 
 /// Rows whose entries are made in one transaction.
 const ROWS_PER_TRANSACTION: usize = 200;
-/// A transaction that lost a deadlock or waited too long for a lock is tried again so often before the build is given up.
+/// Attempts of a transaction that lost a deadlock or waited too long for a lock, before the build is given up.
 const ATTEMPTS_MAX: u32 = 20;
 const LOCK_WAIT_TIMEOUT_MS: u32 = 50_000;
 

@@ -345,7 +345,7 @@ mod tests {
         Batch { ops: vec![op; count], ..Batch::default() }
     }
 
-    /// Executes a batch that is answered 300 microseconds later; how long it is until the session goes on after that.
+    /// Executes a batch that is answered 300 microseconds later; returns the time until the session continues after that.
     fn rest(operations: usize, others_ask: bool) -> u64 {
         let config = ClusterConfig {
             cluster: ClusterId(1),

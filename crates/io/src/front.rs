@@ -5,7 +5,7 @@
 //! cache miss each in every turn; instead each task is wrapped so that it notes its connection when
 //! it is polled, and only those are checked.
 //!
-//! Readiness is edge-triggered. Writability is asked for only while a socket is full: a unix socket announces it each
+//! Readiness is edge-triggered. The worker asks for writability only while a socket is full: a unix socket announces it each
 //! time the client reads, which would wake the worker once more for every answer.
 
 use std::cell::RefCell;

@@ -445,8 +445,8 @@ mod tests {
         assert_eq!(open(dir.path()).unwrap().read(), [b"once more".to_vec()]);
     }
 
-    /// A disk without room is waited for: what it has no room for is not durable, the log says so once, what stood there stands, and a
-    /// node that ends meanwhile ends. (`/dev/full` has never room.) A path with room takes the record.
+    /// The thread waits for a disk without room: a record without room is not durable, the log reports it once, earlier records stay,
+    /// and a node that ends meanwhile ends. (`/dev/full` has never room.) A path with room takes the record.
     #[test]
     fn a_full_disk_is_waited_for() {
         let dir = tempfile::tempdir().unwrap();
@@ -479,8 +479,8 @@ mod tests {
         assert_eq!(open(dir.path()).unwrap().read(), [b"room".to_vec()]);
     }
 
-    /// Cut at any byte, what is left are the records before it, and appending goes on behind them. A flipped bit is found, but
-    /// in the last record, which may be a torn one.
+    /// Cut at any byte, the records before it are left, and appending continues behind them. A flipped bit is found, but in the last
+    /// record, which may be a torn one.
     #[test]
     fn torn_and_damaged_records() {
         let dir = tempfile::tempdir().unwrap();
@@ -523,7 +523,7 @@ mod tests {
         );
     }
 
-    /// Files that chance has changed in several places: reading them never panics, and gives out what was written from the first record
+    /// Files that chance has changed in several places: reading them never panics, and returns the written records from the first one
     /// on, or an error.
     #[test]
     fn files_that_chance_has_changed() {

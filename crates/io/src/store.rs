@@ -321,7 +321,7 @@ fn become_idle() {
 }
 
 /// Has the processor fetch where an entry of this length will be written next: else the worker would wait for that when it gives the
-/// lock of the log back, for who has written such a buffer out had it last.
+/// lock of the log back, because the thread that wrote such a buffer out had it last.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn fetch(room: &[MaybeUninit<u8>], length: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!(damage_of(dir), None, "nothing was moved");
     }
 
-    /// A directory that is a device of its own: what its file system has made there stays, and what was begun is ended.
+    /// A directory that is a device of its own: directories of its file system stay, and an unfinished move is ended.
     #[test]
     fn damage_is_put_inside() {
         let dir = tempfile::tempdir().unwrap();

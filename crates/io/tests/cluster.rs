@@ -146,7 +146,7 @@ fn a_cluster_forms_reports_and_stops() {
     assert_eq!(status["nodes"][1]["state"], json!("unreachable"));
 }
 
-/// Before all nodes are there nobody serves, clients get "connection refused", and management answers all the same.
+/// Before all nodes are there none serves, clients get "connection refused", and management answers all the same.
 #[test]
 fn a_lone_node_waits_without_clients() {
     let dir = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn strangers_on_the_node_port_are_named_and_refused() {
         let mut stream = TcpStream::connect(port).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         stream.write_all(&bytes).unwrap();
-        // The end may come as a reset, because what was sent was not read.
+        // The end may come as a reset, because sent bytes were not read.
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         if std::env::var_os("SKARV_TEST_LONG").is_some() {
@@ -214,7 +214,7 @@ fn strangers_on_the_node_port_are_named_and_refused() {
     }
 }
 
-/// Forwards connections, until it is told to cut them all.
+/// Forwards connections, until a test cuts them all.
 struct Proxy {
     address: SocketAddr,
     cut: mpsc::Sender<()>,
@@ -250,7 +250,7 @@ fn proxy_to(target: SocketAddr) -> Proxy {
     Proxy { address, cut }
 }
 
-/// A link that is cut comes back by itself, and what was said meanwhile arrives.
+/// A link that is cut comes back by itself, and messages from meanwhile arrive.
 #[test]
 fn cut_links_come_back() {
     let dir = tempfile::tempdir().unwrap();
@@ -279,7 +279,7 @@ fn cut_links_come_back() {
     }
 }
 
-/// What start refuses, it refuses with a text that says who or what is in the way.
+/// A refused start has a text that names the obstacle.
 #[test]
 fn starts_are_refused_in_clear_words() {
     let dir = tempfile::tempdir().unwrap();

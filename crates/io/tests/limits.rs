@@ -66,7 +66,7 @@ fn flood_node() {
     let mut flood: Vec<TcpStream> =
         (0..FILES_MAX * 2).map(|_| TcpStream::connect(address).unwrap()).collect();
     wait_for_log(dir, "cannot accept a node connection");
-    // Strangers are turned away after their time, which makes room for those who wait behind them: each of them is told.
+    // Strangers are turned away after their time, which makes room for the clients behind them: each gets an error.
     for stream in &mut flood {
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut answer = Vec::new();

@@ -244,7 +244,7 @@ fn kill_crosses_workers() {
     assert_eq!(second.query("SELECT v FROM d.t"), rows(&[&["11"]]));
 }
 
-/// One connection too many is told so, with MySQL's number; a place that becomes free is used again.
+/// One connection too many gets MySQL's error; a place that becomes free is used again.
 #[test]
 fn connections_are_bounded() {
     let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@
 //!   pipe         the two byte streams between driver and task; TLS
 //!   commands     the task: greeting, login, one command after the other
 //!   login        the exchange of authentication plugins
-//!   backend      what is needed of the SQL layer
+//!   backend      the needed part of the SQL layer
 //!   sink         sql's results as packets; parameters: the way back
 //!   command, handshake, resultset, auth, packet, sqlstate      codecs, which know nothing of sessions
 //! ```

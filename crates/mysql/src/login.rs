@@ -23,7 +23,7 @@ use crate::limits::{PACKET_BEFORE_AUTH_MAX, USER_NAME_SIZE_MAX};
 use crate::pipe::{ReadEnd, read_packet};
 use crate::sink;
 
-/// Why nobody is logged in.
+/// Why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
     Read(ReadEnd),
@@ -43,7 +43,7 @@ const FULL_WANTED: u8 = 4;
 /// A client's request for the public key.
 const PUBLIC_KEY_REQUEST: &[u8] = &[2];
 
-/// A hash that no password has (nobody knows a preimage of it), for users that do not exist.
+/// A hash that no password has (no preimage of it is known), for users that do not exist.
 const DECOY_HASH: [u8; 32] = [0; 32];
 
 impl<H: Host> Task<H> {

@@ -123,7 +123,7 @@ pub enum Order {
     RealTime,
 }
 
-/// Says what is wrong with the history, if something is. `left`: the lists at the very end, when they are known; then
+/// Returns the anomaly of the history, if it has one. `left`: the lists at the very end, when they are known; then
 /// every element has its place.
 pub fn check(
     transactions: &[Transaction],

@@ -930,8 +930,8 @@ fn boot(
     if let Some(backlog) = options.fill_backlog_max {
         shared.set_fill_backlog_max(backlog);
         if options.heartbeat_ms == HEARTBEAT_MS_DEFAULT {
-            // A member may be further behind than a learner is filled, and here often is. That it has caught up may be lost, and then
-            // is said again with the next heartbeat.
+            // A member may be further behind than a learner is filled, and here often is. The report that it has caught up may be lost;
+            // it comes again with the next heartbeat.
             shared.set_log_backlog_max(backlog + 8);
         }
     }

@@ -176,8 +176,8 @@ fn crashes_of_seeds() {
     assert_eq!(met.len(), 2 + 3 + 4 + 3, "{met:?}");
 }
 
-/// Who dies and comes back, and who dies then: every candidate, and often the partner, who alone has what was written while the
-/// other was away.
+/// A node dies and comes back, and then another one dies: every candidate, and often the partner, which alone has the writes from
+/// while the first was away.
 #[test]
 fn returns_of_seeds() {
     let mut met = std::collections::BTreeSet::new();

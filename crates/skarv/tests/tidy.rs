@@ -13,7 +13,7 @@ use tree::{fail_if_any, files};
 const LINES_MAX: &[(&str, usize)] = &[
     ("crates/client", 19),
     ("crates/disk", 15),
-    ("crates/io", 62),
+    ("crates/io", 58),
     ("crates/kernel", 90),
     ("crates/models", 2),
     ("crates/mysql", 34),
@@ -34,7 +34,7 @@ const LINES_MAX: &[(&str, usize)] = &[
 ];
 
 /// A count may be this much below its number, so that two changes that each lower one need not meet in this table.
-const SLACK: usize = 3;
+const SLACK: usize = 12;
 
 /// How many lines the failure shows of each folder.
 const EXAMPLES: usize = 12;

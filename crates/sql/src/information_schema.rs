@@ -210,7 +210,7 @@ fn number(number: u64) -> Value {
     Value::UInt(number)
 }
 
-/// All rows of a table; what is not all there is warned of.
+/// All rows of a table; a warning reports missing ones.
 pub async fn rows(
     session: &mut Session,
     table: VirtualTable,

@@ -200,7 +200,7 @@ pub enum IndexKind {
 wire_enum!(IndexKind { 0 => Primary, 1 => Unique { entries }, 2 => Ordinary });
 
 /// Neighbouring states are in use at the same time (rule R27), so the entries of a unique key, which the writers make, come and
-/// go in steps: whoever makes entries never meets one who leaves them behind.
+/// go in steps: a writer that makes entries never meets one that leaves them behind.
 ///
 /// ```text
 /// unique:   DeleteOnly -> Building -> Public -> Dropping -> Ending -> (gone)
@@ -234,7 +234,7 @@ impl IndexState {
 pub struct IndexPart {
     /// Index into the table's `columns`.
     pub column: u16,
-    /// Only so many characters (bytes for binary columns) of the value are in the key.
+    /// Characters (bytes for binary columns) of the value that are in the key.
     pub prefix: Option<u32>,
     pub descending: bool,
 }

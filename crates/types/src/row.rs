@@ -32,7 +32,7 @@ const END_SIZE: usize = 4;
 pub enum RowError {
     /// Larger than [`ROW_SIZE_MAX`]: tell the user.
     TooLarge,
-    /// These bytes are no row of this layout; says what is wrong.
+    /// These bytes are no row of this layout, with the reason.
     Damaged(&'static str),
 }
 
@@ -226,7 +226,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads a fixed-size column; what is wrong if the bytes are no value of it.
+/// Reads a fixed-size column; an error if the bytes are no value of it.
 fn decode_fixed<'a>(
     column_type: &ColumnType,
     bytes: &'a [u8],

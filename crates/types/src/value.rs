@@ -110,9 +110,9 @@ pub enum ColumnType {
 const TINY_MAX: u32 = u8::MAX as u32;
 const PLAIN_MAX: u32 = u16::MAX as u32;
 const MEDIUM_MAX: u32 = (1 << 24) - 1;
-/// BINARY(n) holds at most so many bytes.
+/// The most bytes of a BINARY(n).
 pub const BINARY_LENGTH_MAX: u32 = 255;
-/// CHAR(n) holds at most so many characters.
+/// The most characters of a CHAR(n).
 pub const CHAR_LENGTH_MAX: u32 = 255;
 /// Bytes of a UTF-8 character at most.
 const CHARACTER_SIZE_MAX: u32 = 4;

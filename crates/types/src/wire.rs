@@ -12,7 +12,7 @@ pub const DEPTH_MAX: u32 = 768;
 pub enum WireError {
     /// The bytes end before the value does.
     Truncated,
-    /// An enum tag or a flag nobody writes; names the type.
+    /// An unknown enum tag or flag; names the type.
     BadTag(&'static str),
     /// Nested deeper than [`DEPTH_MAX`].
     TooDeep,

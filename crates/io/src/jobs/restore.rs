@@ -562,8 +562,8 @@ mod tests {
         }
     }
 
-    /// What CREATE TABLE ... SELECT or another restore was filling when the backup was made is no table of it, by whatever name it is asked
-    /// for; nor is what was being dropped.
+    /// Tables that CREATE TABLE ... SELECT or another restore was filling when the backup was made are left out, by whatever name they
+    /// are requested; so are tables that were being dropped.
     #[test]
     fn unfinished_tables_are_left() {
         let mut catalogue = kernel::bootstrap_catalogue();

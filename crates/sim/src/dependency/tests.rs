@@ -75,7 +75,7 @@ fn transaction(line: &str) -> Transaction {
     }
 }
 
-/// The name of what is wrong: the first line of the message up to its first colon.
+/// The name of the anomaly: the first line of the message up to its first colon.
 fn verdict(history: &str, left: Option<&str>, order: Order) -> String {
     let lines = history.lines().map(str::trim).filter(|line| !line.is_empty());
     let transactions: Vec<Transaction> = lines.map(transaction).collect();
@@ -180,7 +180,7 @@ fn orders_differ() {
         ("1 RC U 1-: x+1\n 2 RC C 3-4: x?1\n 3 RC C 5-6: x?", ["ok", "ok", "G-single-realtime"]),
         // Writes in the wrong order.
         ("1 RC C 1-2: x+1\n 2 RC C 3-4: x+2\n 3 RC C 5-6: x?2,1", ["ok", "ok", "G0-realtime"]),
-        // A snapshot that shows what was begun after it was taken.
+        // A snapshot that shows a transaction that began after it was taken.
         ("1 RR C 1-9: x= | @6 y=2\n 2 RC C 3-4: y+2", ["ok", "ok", "G1c-realtime"]),
         ("1 RC C 1-9: x= | @6 y=2\n 2 RC C 3-4: y+2", ["ok", "ok", "ok"]),
         // The statement that took the snapshot was refused.
@@ -226,7 +226,7 @@ fn what_is_left() {
     }
 }
 
-/// A circle is told with its transactions and why each is before the next.
+/// The report of a circle has its transactions and the reason why each is before the next.
 #[test]
 fn a_circle_is_told() {
     let history = ["1 RC C 1-4: x+1 | y+2", "2 RR C 2-5: x= | y=2"].map(transaction);

@@ -1,5 +1,5 @@
 //! Lists that sessions append to and read in transactions of several statements at every isolation level. Every element
-//! is appended once, so what is read tells what was before what, and the whole history is judged at the end by its
+//! is appended once, so reads show the order of appends, and the whole history is judged at the end by its
 //! circles ([`crate::dependency`]).
 //!
 //! A list is a row, its elements a text in it: `,3,17`. It begins as no row at all, is hot for a few dozen appends, and is
@@ -401,7 +401,7 @@ impl User {
         let ops = steps.iter().map(|step| self.op(*step)).collect();
         let result = match self.request(session, ops, commit).await {
             Ok(result) => result,
-            // It may have happened: what it read is not known, and its elements may be seen.
+            // It may have happened: its reads are not known, and its elements may be seen.
             Err(Refusal::OutcomeUnknown(id)) => return Err(Refusal::OutcomeUnknown(id)),
             Err(refusal) => {
                 self.returned(None);

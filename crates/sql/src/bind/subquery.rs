@@ -1,9 +1,10 @@
 //! SELECT as an operand: `(SELECT ...)` where a value is expected.
 //!
-//! The subquery becomes a [`Slot`] of the statement, or one a column where a row is compared with it: it is run once, before the first row, and its value stands where it
-//! was written, so that it can choose an index and travel to the shards like any parameter. That is right for a subquery
-//! that names nothing of the statement around it and gives the same value whenever it is run; others are refused. It reads
-//! by scans, all at the statement's snapshot.
+//! The subquery becomes a [`Slot`] of the statement, or one per column where a row is compared with
+//! it: it runs once, before the first row, and its value takes its place, so that it can choose an
+//! index and travel to the shards like any parameter. That is right for a subquery that names
+//! nothing of the statement around it and gives the same value at each run; others are refused. It
+//! reads by scans, all at the statement's snapshot.
 
 use std::sync::Arc;
 

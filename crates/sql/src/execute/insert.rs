@@ -640,7 +640,7 @@ impl Session {
                     sequence.inserted(position);
                 }
                 InsertMode::Update(assignments) => {
-                    // The client is told the id of the row that was there.
+                    // The client gets the id of the row that was there.
                     let old = RowView::new(&plan.layout, first_row);
                     sequence.last_explicit =
                         sequence.column.and_then(|column| match table.column_value(&old, column) {

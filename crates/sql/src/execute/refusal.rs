@@ -5,7 +5,7 @@ use types::{Catalogue, TableId};
 
 use crate::error::{SqlError, code};
 
-/// Why a statement failed, and what is left of it.
+/// Why a statement failed, and its effects that stay.
 #[derive(Debug)]
 pub struct Failure {
     pub error: SqlError,

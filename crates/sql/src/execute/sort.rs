@@ -13,7 +13,7 @@ use crate::SqlError;
 pub struct Sorter<'p> {
     /// (position in the row, descending)
     order: &'p [(usize, bool)],
-    /// No more than the first so many are wanted.
+    /// The number of first rows that are wanted.
     wanted: Option<usize>,
     rows: Vec<Vec<Value>>,
     size: usize,

@@ -105,7 +105,7 @@ pub fn store_value(
     })
 }
 
-/// What a column gets when nobody gives it a value.
+/// The value of a column without one.
 pub fn default_value(
     column: &Column,
     storing: Storing,

@@ -59,7 +59,7 @@ pub(super) fn is_cacheable_verb(word: &str) -> bool {
 }
 
 impl Digester {
-    /// The key should be secret and random on a server: who knows it can make two statements collide.
+    /// The key should be secret and random on a server: a client that knows it can make two statements collide.
     pub fn new(key: (u64, u64)) -> Digester {
         Digester { key, buffer: Vec::new() }
     }

@@ -110,7 +110,7 @@ impl Session {
         }
     }
 
-    /// Creates the table under a name nobody knows; the plan then fills it, and calls it by its own name in errors.
+    /// Creates the table under a hidden name; the plan then fills it, and calls it by its own name in errors.
     async fn create_unfinished(
         &mut self,
         definitions: &mut client::Session,

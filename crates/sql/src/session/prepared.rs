@@ -19,7 +19,7 @@ use crate::plan::{ParamKind, Plan};
 use crate::server::{CountedPrepared, Counters};
 use crate::{ColumnInfo, ResultSink};
 
-/// What `max_prepared_stmt_count` is until somebody sets it.
+/// The default of `max_prepared_stmt_count`.
 const PREPARED_COUNT_MAX: u64 = 16_382;
 
 pub struct Prepared {

@@ -154,7 +154,7 @@ fn elements(character: char, emit: &mut impl FnMut(Element)) {
     decompose_canonical(character, |canonical| {
         let mut own = true;
         decompose_compatible(canonical, |piece| own &= piece == canonical);
-        // What is only compatible (½, ﬁ, full-width letters) is told apart by its code point, once.
+        // Letters that are only compatible (½, ﬁ, full-width letters) are distinguished by their code points, once.
         let mut variant = if own { PLAIN } else { u32::from(canonical) };
         decompose_compatible(canonical, |piece| {
             piece_elements(piece, variant, emit);

@@ -159,7 +159,8 @@ fn text_to_decimal(bytes: &[u8], cx: &mut ConvertContext) -> Decimal {
     number
 }
 
-/// The value as an exact decimal; doubles by their shortest decimal form, a FLOAT as the double of the same value. NULL gives 0: ask before.
+/// The value as an exact decimal; doubles by their shortest decimal form, a FLOAT as the double of
+/// the same value. NULL gives 0: check before.
 pub fn to_decimal(value: ValueRef<'_>, cx: &mut ConvertContext) -> Decimal {
     match value {
         ValueRef::Null => Decimal::ZERO,

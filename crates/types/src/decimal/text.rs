@@ -22,9 +22,9 @@ impl Decimal {
         let (number, used, overflow) = parse_number(text.as_bytes());
         (used > 0 && used == text.len() && !overflow).then_some(number)
     }
-    /// Reads the longest number at the start, after blanks: the number and how many bytes it took with those blanks, or
-    /// (0, 0) if there is none. More than 71 integer digits give 65 nines, the largest number of a column; digits behind the point that do not
-    /// fit are rounded.
+    /// Reads the longest number at the start, after blanks. Returns the number and its length in
+    /// bytes with those blanks, or (0, 0) if there is none. More than 71 integer digits give 65
+    /// nines, the largest number of a column; digits behind the point that do not fit are rounded.
     pub fn parse_prefix(text: &[u8]) -> (Decimal, usize) {
         let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         match parse_number(&text[blanks..]) {

@@ -1,4 +1,4 @@
-//! Keys back into values, for people who look at locks: a lock may be on a key that no row has, and then there is
+//! Keys back into values, for views of locks: a lock may be on a key that no row has, and then there is
 //! nothing else to read the values from.
 
 use super::{MARK_NULL, MARK_VALUE};

@@ -194,7 +194,7 @@ fn older_rows() {
         (row.get(0), row.get(3), row.get(4)),
         (ValueRef::Int(-2), ValueRef::Null, ValueRef::UInt(9))
     );
-    // The other way around is damage: a row with columns nobody knows.
+    // The other way around is damage: a row with unknown columns.
     let bytes = encode_row(&new, &refs(&values)).unwrap();
     assert!(matches!(RowView::check(&old, &bytes), Err(RowError::Damaged(_))));
 }
