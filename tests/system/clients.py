@@ -26,7 +26,8 @@ def test_drivers(environment):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             timeout=3000)
     passed, failed = totals(result.stdout)
-    failures = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    # Each with the lines below it, which say why.
+    failures = re.findall(r"^FAILED.*(?:\n {7}.*){0,20}", result.stdout, re.MULTILINE)
     summary = result.stdout[result.stdout.rfind("--- summary"):]
     # A program that ends without naming what failed is caught too.
     assert not failures and failed == 0 and passed > 0, "\n".join(failures[:60]) + "\n" + summary
