@@ -71,6 +71,10 @@ def is_number(text):
 
 
 def equal_values(a, b):
+    if isinstance(a, bytes):
+        a = a.decode("utf-8", "surrogateescape")
+    if isinstance(b, bytes):
+        b = b.decode("utf-8", "surrogateescape")
     if a == b:
         return True
     # Doubles: the last digits depend on the library's functions.
@@ -105,6 +109,15 @@ def explanations():
                 expression, reason = line.split("\t")
                 found.append((re.compile(expression, re.DOTALL), reason))
     return found
+
+
+def is_rounded_quotient(statement, a, b):
+    """MariaDB rounds a quotient to its scale before it is used on, so that digits behind the fourth differ."""
+    if "/" not in statement or not (a[0] == b[0] == "rows" and len(a[1]) == len(b[1])):
+        return False
+    pairs = [(v, w) for x, y in zip(a[1], b[1]) for v, w in zip(x, y) if not equal_values(v, w)]
+    return all(is_number(v) and is_number(w) and math.isclose(float(v), float(w), rel_tol=5e-3, abs_tol=5e-4)
+               for v, w in pairs)
 
 
 def first_difference(a, b):
@@ -212,6 +225,10 @@ def main():
             continue
         differs = not statement.startswith("SELECT")
         text = f"{statement} => {first_difference(ours, theirs)}"
+        if is_rounded_quotient(statement, ours, theirs):
+            used["the reference rounds a quotient before it is used on"] += 1
+            passed += 1
+            continue
         for expression, reason in explained:
             if expression.search(text):
                 used[reason] += 1

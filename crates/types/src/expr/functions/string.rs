@@ -467,7 +467,8 @@ fn soundex(text: &str) -> String {
     };
     let mut letters = text.chars().filter(|c| c.is_alphabetic());
     let Some(first) = letters.next() else { return String::new() };
-    let mut out = first.to_uppercase().to_string();
+    // MySQL leaves a letter beyond ASCII as it is.
+    let mut out = first.to_ascii_uppercase().to_string();
     let mut last = code(first);
     for letter in letters {
         let next = code(letter);
