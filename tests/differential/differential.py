@@ -116,6 +116,8 @@ def is_rounded_quotient(statement, a, b):
     if "/" not in statement or not (a[0] == b[0] == "rows" and len(a[1]) == len(b[1])):
         return False
     pairs = [(v, w) for x, y in zip(a[1], b[1]) for v, w in zip(x, y) if not equal_values(v, w)]
+    if all({v, w} == {"0", "1"} for v, w in pairs):
+        return True
     return all(is_number(v) and is_number(w) and math.isclose(float(v), float(w), rel_tol=5e-3, abs_tol=5e-4)
                for v, w in pairs)
 
@@ -175,6 +177,9 @@ def hostile(options):
     return 1 if failed or not passed else 0
 
 
+ROWS = "SELECT * FROM t ORDER BY id"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--skarv", type=int, required=True)
@@ -220,6 +225,9 @@ def main():
         ours, theirs = skarv.run(statement), reference.run(statement)
         if ours[0] == "error" and ours[1] == 1235:
             refused += 1
+        if statement.startswith("UPDATE") and ours[0] == theirs[0] == "ok":
+            # What was stored, too: the number of rows does not show it.
+            ours, theirs = skarv.run(ROWS), reference.run(ROWS)
         if equal(ours, theirs):
             passed += 1
             continue

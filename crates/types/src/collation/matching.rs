@@ -86,11 +86,13 @@ impl Collation {
         }
     }
 
-    /// Byte offset of the first place where `needle` stands in `text`, character by character; 0 for an empty needle.
+    /// Byte offset of the first place where `needle` stands in `text`, character by character; 0 for an empty needle. As
+    /// in MySQL (`my_instr_mb`) the place has as many bytes as the needle: 'é' is not found in 'e', although they are equal.
     pub fn find(self, text: &str, needle: &str) -> Option<usize> {
         if self.is_case_sensitive() {
             return text.find(needle);
         }
+        let needle_size = needle.len();
         let needle: Vec<char> = needle.chars().collect();
         if needle.is_empty() {
             return Some(0);
@@ -114,7 +116,11 @@ impl Collation {
             if matched == needle.len() {
                 let end = offset + character.len_utf8();
                 let start = text[..end].char_indices().rev().nth(needle.len() - 1);
-                return start.map(|(start, _)| start);
+                let (start, _) = start.expect("as many characters were matched");
+                if end - start == needle_size {
+                    return Some(start);
+                }
+                matched = borders[matched - 1];
             }
         }
         None
