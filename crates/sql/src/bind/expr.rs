@@ -66,7 +66,8 @@ impl Binder<'_> {
             ast::Expr::UserVariable(name) => self.user_variable(name),
             ast::Expr::SystemVariable { scope, name } => {
                 self.reusable = false;
-                Ok(Expr::Const(self.session.system_variable(*scope, name)?))
+                let value = self.session.system_variable(*scope, name)?;
+                Ok(super::function::system_constant(value, self.environment.collation))
             }
             ast::Expr::Assign { variable, value } => self.assign(variable, value, scope),
             ast::Expr::And(terms) => Ok(Expr::And(self.exprs(terms, scope)?)),

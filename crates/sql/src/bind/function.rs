@@ -184,6 +184,15 @@ static REFUSED: &[&str] = &[
     "GROUPING",
 ];
 
+/// A value of the session. Its text gives way to any other but literals, whose collation is the connection's: it takes
+/// that one, and so never meets a literal of another collation.
+pub fn system_constant(value: Value, connection: Collation) -> Expr {
+    Expr::Const(match value {
+        Value::Text(text, _) if !connection.is_binary() => Value::Text(text, connection),
+        value => value,
+    })
+}
+
 impl Binder<'_> {
     pub fn function(
         &mut self,
@@ -198,7 +207,9 @@ impl Binder<'_> {
                 Err(SqlError::wrong_param_count(name))
             }
         };
-        let text = |text: String| Ok(Expr::Const(Value::Text(text.into(), Collation::default())));
+        let collation = self.environment.collation;
+        let text =
+            |text: String| Ok(system_constant(Value::Text(text.into(), collation), collation));
         match name {
             "NOW" | "SYSDATE" | "CURTIME" | "UTC_TIMESTAMP" | "UTC_TIME" => {
                 count(0, 1)?;

@@ -246,7 +246,10 @@ fn like_is_bounded() {
 #[test]
 fn find_and_case() {
     let ci = Collation::Utf8mb40900AiCi;
-    assert_eq!(ci.find("xxÀB", "ab"), Some(2));
+    assert_eq!(ci.find("xxAB", "ab"), Some(2));
+    assert_eq!(ci.find("xxÀB", "áb"), Some(2));
+    assert_eq!(ci.find("xÀBxABx", "ab"), Some(5), "of as many bytes");
+    assert_eq!(ci.find("xxÀB", "ab"), None);
     assert_eq!(ci.find("ab", ""), Some(0));
     assert_eq!(ci.find("ab", "abc"), None);
     assert_eq!(ci.find("aabaabaaa", "AABAAA"), Some(3));
