@@ -25,16 +25,16 @@ pub(crate) struct Sequence {
     /// Reserved and not given out: next .. end.
     next: u64,
     end: u64,
-    /// Every value below this is reserved by somebody.
+    /// Every value below this is reserved.
     known_next: u64,
     /// Values below this are not given out: a larger one was written by hand.
     floor: u64,
     block: u64,
     reserved_at: u64,
-    /// A session of this worker reserves; the others wait for what it brings.
+    /// A session of this worker reserves; the others wait for its values.
     is_reserving: bool,
     waiting: Vec<Waker>,
-    /// Sessions that waited during the last reservation: the next one is to be enough for so many.
+    /// Sessions that waited during the last reservation: the next one must have values for as many.
     crowd: u64,
 }
 
@@ -184,7 +184,7 @@ fn start_of(table: &Table) -> u64 {
     table.auto_increment.as_ref().map_or(1, |auto_increment| auto_increment.start.max(1))
 }
 
-/// Moves the table's next value by `count`; returns what it was.
+/// Moves the table's next value by `count`; returns its former value.
 async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refusal> {
     let next = Expr::Binary(
         BinaryOp::Add,
@@ -201,7 +201,7 @@ async fn reserve(client: &Client, table: &Table, count: u64) -> Result<u64, Refu
     Ok(after - count)
 }
 
-/// Makes the table's next value at least `next`; returns what it is then.
+/// Makes the table's next value at least `next`; returns the new value.
 async fn raise(client: &Client, table: &Table, next: u64) -> Result<u64, Refusal> {
     use types::expr::Function;
     let greatest =
