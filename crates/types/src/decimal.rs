@@ -328,8 +328,12 @@ impl Decimal {
         let shown = u32::from(self.shown_scale()) + u32::from(other.shown_scale());
         let surplus = scale.saturating_sub(PRODUCT_SCALE_MAX);
         if let Some(product) = self.mantissa().checked_mul(other.mantissa()) {
-            // Below 10^77, as all that 256 bits hold.
-            let cut = if surplus < 77 { divide(product, power(surplus)).0 } else { I256::ZERO };
+            let cut = match surplus {
+                0 => product,
+                1..77 => divide(product, power(surplus)).0,
+                // All that 256 bits hold is below 10^77.
+                _ => I256::ZERO,
+            };
             return Decimal::fit(cut, scale - surplus, shown);
         }
         let mut product =

@@ -249,8 +249,14 @@ pub fn group_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
         out.push(tag);
         out.extend_from_slice(bytes);
     };
+    /// Integers below it are doubles, too: 2^53.
+    const DOUBLE_INTEGER_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
     match value {
         ValueRef::Null => tagged(0, &[]),
+        ValueRef::Int(v) if v.unsigned_abs() < DOUBLE_INTEGER_MAX => {
+            tagged(1, &(v as f64).to_le_bytes());
+        }
+        ValueRef::UInt(v) if v < DOUBLE_INTEGER_MAX => tagged(1, &(v as f64).to_le_bytes()),
         ValueRef::Int(_)
         | ValueRef::UInt(_)
         | ValueRef::Decimal(_)
