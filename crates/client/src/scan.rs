@@ -9,6 +9,7 @@ use protocol::op::{
     Batch, GroupBatch, KeyRange, Op, OpKind, OpResult, ReadAt, RowBatch, Scan, ScanOutput,
     WaitPolicy,
 };
+use types::convert::EvalSettings;
 use types::expr::SqlWarning;
 use types::wire::Bytes;
 use types::{ShardId, Table, Value};
@@ -25,8 +26,7 @@ pub struct ScanOptions {
     pub ordered: bool,
     pub params: Vec<Value>,
     pub read_at: ReadAt,
-    pub strict: bool,
-    pub time_zone_offset_seconds: i32,
+    pub settings: EvalSettings,
     pub lock_wait_timeout_ms: u32,
     pub wait: WaitPolicy,
     pub lock_ranges: bool,
@@ -161,8 +161,7 @@ impl ScanCursor {
             params: self.options.params.clone(),
             commit: false,
             read_at: self.options.read_at,
-            strict: self.options.strict,
-            time_zone_offset_seconds: self.options.time_zone_offset_seconds,
+            settings: self.options.settings,
             lock_wait_timeout_ms: self.options.lock_wait_timeout_ms,
             wait: self.options.wait,
             lock_ranges: self.options.lock_ranges,

@@ -12,6 +12,7 @@ use protocol::Refusal;
 use protocol::control::Durability;
 use protocol::op::{Assignment, Batch, Op, OpKind, OpResult, ReadAt};
 use protocol::schema::SEQUENCES_TABLE as SEQUENCES;
+use types::convert::EvalSettings;
 use types::expr::{BinaryOp, EvalError, Expr};
 use types::wire::Bytes;
 use types::{RowView, Table, TableId, Value, ValueRef};
@@ -220,7 +221,7 @@ async fn update(client: &Client, table: &Table, next: Expr, initial: u64) -> Res
         ops: vec![Op { table: SEQUENCES, version: sequences.version, kind }],
         commit: true,
         read_at: ReadAt::Statement,
-        strict: true,
+        settings: EvalSettings { strict: true, ..EvalSettings::default() },
         lock_wait_timeout_ms: 50_000,
         is_waited_for: true,
         // Who uses the value commits behind this: what keeps that keeps this.

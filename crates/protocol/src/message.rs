@@ -3,6 +3,7 @@
 //! Delivery is in order and exactly once between two boots of two workers (the kernel's channels see to it), so no
 //! exchange has a retry of its own; a message is lost only with its sender or receiver.
 
+use types::convert::EvalSettings;
 use types::wire::Bytes;
 use types::{
     Address, Home, Incarnation, IndexId, Lineage, LogPosition, NodeId, SchemaVersion, ShardId,
@@ -394,8 +395,7 @@ pub struct Execute {
     pub read: ReadView,
     /// Commit when executed: the whole transaction is in this message.
     pub commit: bool,
-    pub strict: bool,
-    pub time_zone_offset_seconds: i32,
+    pub settings: EvalSettings,
     pub lock_wait_timeout_ms: u32,
     pub wait: WaitPolicy,
     pub lock_ranges: bool,
@@ -413,8 +413,7 @@ wire_struct!(Execute {
     params,
     read,
     commit,
-    strict,
-    time_zone_offset_seconds,
+    settings,
     lock_wait_timeout_ms,
     wait,
     lock_ranges,

@@ -7,6 +7,7 @@
 use crate::control::Durability;
 use std::ops::Bound;
 
+use types::convert::EvalSettings;
 use types::expr::{Aggregate, AggregateState, SqlWarning};
 use types::wire::{Bytes, Reader, Wire, WireError};
 use types::{Expr, IndexId, SchemaVersion, TableId, Value, wire_enum, wire_struct};
@@ -24,10 +25,8 @@ pub struct Batch {
     pub read_at: ReadAt,
     /// More batches of the statement follow, and their plain reads are to fit together with this one's.
     pub reads_on: bool,
-    /// What assignments do with values their column cannot hold: an error, or the nearest value and a warning.
-    pub strict: bool,
-    /// Offset of the session's time zone from UTC, for TIMESTAMP columns in expressions.
-    pub time_zone_offset_seconds: i32,
+    /// What the session says about the values of expressions, and about values that a column cannot hold.
+    pub settings: EvalSettings,
     /// Longest wait for a row lock before the statement fails with [`crate::Refusal::LockWaitTimeout`].
     pub lock_wait_timeout_ms: u32,
     pub wait: WaitPolicy,
@@ -53,8 +52,7 @@ wire_struct!(Batch {
     commit,
     read_at,
     reads_on,
-    strict,
-    time_zone_offset_seconds,
+    settings,
     lock_wait_timeout_ms,
     wait,
     lock_ranges,

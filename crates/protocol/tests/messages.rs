@@ -19,7 +19,9 @@ use protocol::report::*;
 use protocol::restart::{LostTransaction, NodeLoaded};
 use protocol::schema::{SchemaChange, SchemaError};
 use protocol::{Message, Refusal};
+use types::convert::EvalSettings;
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, OrderKey};
+use types::temporal::DateModes;
 use types::wire::{Bytes, Wire};
 use types::*;
 
@@ -152,8 +154,12 @@ fn messages() -> Vec<Message> {
             params: vec![Value::Null, Value::Double(1.5)],
             read: ReadView::Snapshot(ts),
             commit: true,
-            strict: true,
-            time_zone_offset_seconds: -3600,
+            settings: EvalSettings {
+                strict: true,
+                now: Date::MAX.at_midnight(),
+                time_zone_offset_seconds: -3600,
+                date_modes: DateModes { truncate_fractions: true, ..DateModes::default() },
+            },
             lock_wait_timeout_ms: 50_000,
             wait: WaitPolicy::SkipLocked,
             lock_ranges: true,

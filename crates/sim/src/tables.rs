@@ -6,7 +6,7 @@ use client::{
     Assignment, Batch, BatchResult, Columns, KeyRange, Lock, Op, OpKind, OpResult, ReadAt,
     RowBatch, Scan, ScanOutput,
 };
-use types::convert::ConvertContext;
+use types::convert::{ConvertContext, EvalSettings};
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function};
 use types::wire::Bytes;
 use types::{
@@ -176,7 +176,8 @@ pub fn scan_rows(index: IndexId) -> Scan {
 
 /// A batch of a longer transaction.
 pub fn batch(ops: Vec<Op>, read_at: ReadAt, lock_wait_timeout_ms: u32) -> Batch {
-    Batch { ops, read_at, strict: true, lock_wait_timeout_ms, ..Batch::default() }
+    let settings = EvalSettings { strict: true, ..EvalSettings::default() };
+    Batch { ops, read_at, settings, lock_wait_timeout_ms, ..Batch::default() }
 }
 /// A transaction of one batch.
 pub fn autocommit(ops: Vec<Op>, lock_wait_timeout_ms: u32) -> Batch {

@@ -260,11 +260,12 @@ pub async fn rows(
             rows
         }
         VirtualTable::Columns => {
+            let offset = session.settings.time_zone_offset_seconds;
             let mut rows = Vec::new();
             for table in visible_tables(&catalogue) {
                 let visible = (0..table.columns.len()).filter(|&own| !table.columns[own].hidden);
                 for (position, column) in visible.enumerate() {
-                    rows.push(column_row(table, column, position + 1));
+                    rows.push(column_row(table, column, position + 1, offset));
                 }
             }
             rows
@@ -423,7 +424,7 @@ fn partition_row(table: &Table, counts: Option<(u64, u64)>) -> Vec<Value> {
     row
 }
 
-fn column_row(table: &Table, position: usize, ordinal: usize) -> Vec<Value> {
+fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i32) -> Vec<Value> {
     let column = &table.columns[position];
     let column_type = &column.column_type;
     let type_name = column.type_name();
@@ -472,7 +473,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize) -> Vec<Value> {
         text(&table.name),
         text(&column.name),
         number(ordinal as u64),
-        show::default_text(column).map_or(Value::Null, text),
+        show::default_text(column, offset_seconds).map_or(Value::Null, text),
         text(if column.nullable { "YES" } else { "NO" }),
         text(data_type),
         characters,

@@ -95,7 +95,7 @@ pub enum Slot {
     UtcTime {
         fsp: u8,
     },
-    /// SYSDATE(fsp): the same clock as NOW(), since time stands still while a message is handled.
+    /// SYSDATE(fsp): the clock when the row is computed, whatever SET timestamp says.
     SystemDate {
         fsp: u8,
     },
@@ -145,6 +145,7 @@ impl Slot {
             | Slot::Uuid
             | Slot::UuidShort
             | Slot::Sleep(_)
+            | Slot::SystemDate { .. }
             | Slot::TransactionOutcome(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
@@ -156,7 +157,6 @@ impl Slot {
             | Slot::UtcTimestamp { .. }
             | Slot::UtcDate
             | Slot::UtcTime { .. }
-            | Slot::SystemDate { .. }
             | Slot::LastInsertId
             | Slot::RowCount
             | Slot::FoundRows

@@ -156,6 +156,8 @@ mod tests {
             collation: Collation::default(),
             group_concat_length_max: 1_024,
             div_precision_increment: 4,
+            time_names: types::temporal::Locale::ENGLISH,
+            default_week_format: 0,
         })
     }
 

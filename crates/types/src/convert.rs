@@ -26,8 +26,12 @@ pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
 pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};
-pub use time::{time_of, to_date, to_datetime, to_fuzzy_datetime, to_time};
+pub use time::{
+    TimeOrMoment, cast_datetime, constant_datetime, to_date, to_datetime, to_fuzzy_datetime,
+    to_fuzzy_moment, to_moment, to_time, to_time_or_moment,
+};
 
+use crate::temporal::DateModes;
 use crate::{DateTime, wire_enum, wire_struct};
 
 /// Most warnings kept of one statement (MySQL's largest useful max_error_count); the rest are only counted.
@@ -91,6 +95,20 @@ impl Warnings {
     }
 }
 
+/// What a statement's session says about the evaluation of its expressions. Travels with every request that carries
+/// expressions: they have the same values at every shard as in the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct EvalSettings {
+    /// A data change of a session in strict mode: see [`ConvertContext::strict`].
+    pub strict: bool,
+    /// The statement's NOW() in session time.
+    pub now: DateTime,
+    /// The session's time zone, east positive.
+    pub time_zone_offset_seconds: i32,
+    pub date_modes: DateModes,
+}
+wire_struct!(EvalSettings { strict, now, time_zone_offset_seconds, date_modes });
+
 /// What conversions need to know of the session, and where their warnings go.
 #[derive(Clone, Debug)]
 pub struct ConvertContext {
@@ -102,19 +120,15 @@ pub struct ConvertContext {
     pub now: DateTime,
     /// The session's time zone, east positive.
     pub time_zone_offset_seconds: i32,
+    /// Which dates outside of the calendar the SQL mode admits.
+    pub date_modes: DateModes,
     raised: Option<SqlWarning>,
 }
 
 impl Default for ConvertContext {
-    /// UTC, not strict, at the zero date.
+    /// UTC, not strict, at the zero date, in MySQL's default SQL mode.
     fn default() -> ConvertContext {
-        ConvertContext {
-            warnings: Warnings::default(),
-            strict: false,
-            now: DateTime::ZERO,
-            time_zone_offset_seconds: 0,
-            raised: None,
-        }
+        ConvertContext::new(EvalSettings::default())
     }
 }
 
@@ -123,6 +137,25 @@ const STRICT_ERRORS: [u16; 15] =
     [1048, 1260, 1261, 1263, 1264, 1265, 1292, 1301, 1364, 1365, 1366, 1406, 1411, 1441, 3020];
 
 impl ConvertContext {
+    pub fn new(settings: EvalSettings) -> ConvertContext {
+        ConvertContext {
+            warnings: Warnings::default(),
+            strict: settings.strict,
+            now: settings.now,
+            time_zone_offset_seconds: settings.time_zone_offset_seconds,
+            date_modes: settings.date_modes,
+            raised: None,
+        }
+    }
+    /// The same session, for conversions whose warnings are nobody's.
+    fn quiet(&self) -> ConvertContext {
+        ConvertContext::new(EvalSettings {
+            strict: false,
+            now: self.now,
+            time_zone_offset_seconds: self.time_zone_offset_seconds,
+            date_modes: self.date_modes,
+        })
+    }
     /// Reports a warning, or raises it as an error in strict mode if that makes one of it.
     pub fn warn(&mut self, code: u16, message: String) {
         if self.strict && STRICT_ERRORS.contains(&code) {

@@ -1,9 +1,10 @@
 //! Dates, times of day (or durations) and moments, as MySQL's DATE, TIME, DATETIME and TIMESTAMP.
 //!
 //! All three are small packed integers that order as what they stand for, so that comparing, storing and encoding keys
-//! needs no arithmetic. MySQL's zero date (0000-00-00) and partial dates (2024-00-00) are values like others:
-//! [`Date::is_real`] tells them apart, and calendar arithmetic that cannot make sense of them gives `None`. Whether a
-//! session accepts them (its SQL mode) is decided where values are converted, not here.
+//! needs no arithmetic. MySQL's zero date (0000-00-00), partial dates (2024-00-00) and, with ALLOW_INVALID_DATES, days
+//! that their month has not (2024-02-31) are values like others: [`Date::is_real`] tells them apart, and calendar
+//! arithmetic that cannot make sense of them gives `None`. Whether a session accepts them ([`DateModes`]) is decided where
+//! values are converted, not here.
 //!
 //! A moment has no time zone here. TIMESTAMP columns hold UTC; the session's offset is added at its edge.
 //!
@@ -11,12 +12,16 @@
 
 mod date;
 mod datetime;
+mod locale;
+mod modes;
 mod parse;
 mod time;
 
 pub use date::{Date, days_in_month, is_leap_year};
 pub use datetime::DateTime;
-pub use parse::{ParsedDateTime, ParsedTime, two_digit_year};
+pub use locale::Locale;
+pub use modes::DateModes;
+pub use parse::{ParsedDateTime, ParsedTime, SpelledTime, two_digit_year};
 pub use time::Time;
 
 pub const MICROS_PER_SECOND: i64 = 1_000_000;

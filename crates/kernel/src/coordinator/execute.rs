@@ -217,7 +217,7 @@ impl Coordinator {
     /// Sends the batch's parts to their shards.
     fn dispatch(&mut self, session: SessionId, batch: Batch, context: &mut Context<'_>) {
         let count = batch.ops.len();
-        let Batch { ops, params, statement, commit, strict, .. } = batch;
+        let Batch { ops, params, statement, commit, settings, .. } = batch;
         let parts = split(ops, context);
         let whole = parts.len() == 1;
         let transaction = self.transaction(session);
@@ -273,8 +273,7 @@ impl Coordinator {
                 params: params.expect("taken with the last"),
                 read,
                 commit,
-                strict,
-                time_zone_offset_seconds: batch.time_zone_offset_seconds,
+                settings,
                 lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
                 wait: batch.wait,
                 lock_ranges: batch.lock_ranges,

@@ -231,9 +231,7 @@ impl Shard {
         context: &Context<'_>,
     ) -> Result<(), Stop> {
         self.check_snapshot(execute, context)?;
-        let mut evaluation = EvalContext::new(&execute.params);
-        evaluation.convert.strict = execute.strict;
-        evaluation.convert.time_zone_offset_seconds = execute.time_zone_offset_seconds;
+        let mut evaluation = EvalContext::with(&execute.params, execute.settings);
         while let Some((position, op)) = execute.ops.get(progress.op_next) {
             // Not in between plain reads: together they show one state of the shard.
             if context.node.turn_bytes_max() < self.turn_bytes.get() && needs_transaction(&op.kind)
@@ -352,9 +350,7 @@ impl Shard {
     /// Plain key reads of the latest versions, which need no transaction: all of the batch now, or none of it when a row's
     /// commit is being decided or its table is not here.
     pub(crate) fn read_latest(&self, batch: &Batch, context: &Context<'_>) -> Option<BatchResult> {
-        let mut evaluation = EvalContext::new(&batch.params);
-        evaluation.convert.strict = batch.strict;
-        evaluation.convert.time_zone_offset_seconds = batch.time_zone_offset_seconds;
+        let mut evaluation = EvalContext::with(&batch.params, batch.settings);
         let mut result = BatchResult::default();
         result.results.reserve_exact(batch.ops.len());
         for op in &batch.ops {
@@ -443,7 +439,8 @@ impl Shard {
             return Ok(none);
         }
         let new = contained(|| {
-            assign(replica.partition.table(), &view, assignments, execute.strict, evaluation)
+            let strict = execute.settings.strict;
+            assign(replica.partition.table(), &view, assignments, strict, evaluation)
         })?;
         let Some(new) = new else {
             let row = returning.then(|| Bytes(old.to_vec()));
@@ -786,8 +783,15 @@ fn assigned_value(
     evaluation: &mut EvalContext<'_>,
 ) -> Result<Value, Stop> {
     let column_type: &ColumnType = &column.column_type;
-    let (value, warning) = store(value.as_ref(), column_type, mode, &mut evaluation.convert)
-        .map_err(|error| Refusal::Store { column: position, error })?;
+    let convert = &mut evaluation.convert;
+    let zone = convert.time_zone_offset_seconds;
+    if matches!(column_type, ColumnType::Timestamp { .. }) {
+        // A value for a TIMESTAMP comes in UTC.
+        convert.time_zone_offset_seconds = 0;
+    }
+    let stored = store(value.as_ref(), column_type, mode, convert);
+    convert.time_zone_offset_seconds = zone;
+    let (value, warning) = stored.map_err(|error| Refusal::Store { column: position, error })?;
     if let Some(warning) = warning {
         evaluation.convert.warnings.push(warning.to_warning(&column.name, 1));
     }

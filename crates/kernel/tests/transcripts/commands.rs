@@ -77,6 +77,7 @@ use protocol::report::ReportRequest;
 use protocol::request::{LocalRows, Reply, Request, SessionId};
 use protocol::schema::SchemaChange;
 use storage::PAGE_SIZE;
+use types::convert::EvalSettings;
 use types::hash::{bucket_of, hash64};
 use types::{
     Address, ClusterId, Collation, CommitId, Incarnation, IndexId, Lineage, NodeId, SchemaVersion,
@@ -558,7 +559,7 @@ impl Player {
         let mut statement = previous + 1;
         let mut batch = Batch {
             read_at: session.read_at,
-            strict: true,
+            settings: EvalSettings { strict: true, ..EvalSettings::default() },
             lock_wait_timeout_ms: 1_000,
             ..Batch::default()
         };

@@ -2,11 +2,12 @@
 
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
-use types::{Collation, ColumnType, Date, DateTime, Decimal, Expr, IntWidth, Time, Value};
+use types::temporal::SpelledTime;
+use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, Time, Value};
 
-use super::Binder;
 use super::names::{Named, Scope};
 use super::subquery::is_row;
+use super::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{Bound, Slot};
@@ -50,7 +51,7 @@ impl Binder<'_> {
     fn node(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Literal(literal) => {
-                Ok(Expr::Const(literal_value(literal, self.environment.collation)?))
+                Ok(Expr::Const(literal_value(literal, self.environment)?))
             }
             ast::Expr::Param(number) => {
                 if self.param_kinds.len() <= *number as usize {
@@ -91,6 +92,7 @@ impl Binder<'_> {
                 self.compare_as_number(&mut low, &operand, scope);
                 self.compare_as_number(&mut high, &operand, scope);
                 self.agree_on_numbers([&mut operand, &mut low, &mut high], scope);
+                self.agree_on_dates(&mut operand, &mut [&mut low, &mut high], scope);
                 Ok(Expr::Between {
                     operand: Box::new(operand),
                     low: Box::new(low),
@@ -240,6 +242,34 @@ impl Binder<'_> {
                 let text = std::mem::replace(operand, Expr::Const(Value::Null));
                 *operand = Expr::Cast(Box::new(text), ColumnType::Double);
             }
+        }
+    }
+
+    /// What BETWEEN and IN compare a text with, where dates are among it and nothing but texts beside them: all are dates. A
+    /// date is compared with a text as a date anyway.
+    fn agree_on_dates(&mut self, operand: &mut Expr, others: &mut [&mut Expr], scope: &Scope<'_>) {
+        let columns = scope.result_types();
+        let is_text = |own: &Option<ColumnType>| own.as_ref().is_some_and(ColumnType::is_string);
+        let is_date = |own: &Option<ColumnType>| {
+            matches!(
+                own,
+                Some(ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Timestamp { .. })
+            )
+        };
+        if !is_text(&self.type_of(operand, &columns).column_type) {
+            return;
+        }
+        let types: Vec<Option<ColumnType>> =
+            others.iter().map(|other| self.type_of(other, &columns).column_type).collect();
+        let has_others = types.iter().any(|own| own.is_some() && !is_text(own) && !is_date(own));
+        if has_others || !types.iter().any(is_date) {
+            return;
+        }
+        let texts = others.iter_mut().zip(&types).filter(|(_, own)| is_text(own));
+        let texts = texts.map(|(other, _)| &mut **other).chain([operand]);
+        for text in texts {
+            let value = std::mem::replace(text, Expr::Const(Value::Null));
+            *text = Expr::Cast(Box::new(value), ColumnType::DateTime { fsp: 6 });
         }
     }
 
@@ -579,11 +609,12 @@ impl Binder<'_> {
             let any = Expr::Or(ways);
             return Ok(if negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any });
         }
-        let operand = Box::new(self.expr(operand, scope)?);
+        let mut operand = Box::new(self.expr(operand, scope)?);
         let mut list = self.exprs(list, scope)?;
         for item in &mut list {
             self.compare_as_number(item, &operand, scope);
         }
+        self.agree_on_dates(&mut operand, &mut list.iter_mut().collect::<Vec<_>>(), scope);
         Ok(Expr::In { operand, list, negated })
     }
 
@@ -779,8 +810,17 @@ fn too_large_number(text: &str) -> SqlError {
     )
 }
 
-/// The value of a literal; strings get the connection's collation.
-pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Value, SqlError> {
+/// The value of a literal; strings get the connection's collation, and dates are those that the SQL mode admits.
+pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Result<Value, SqlError> {
+    let collation = environment.collation;
+    let modes = environment.sql_mode.date_modes();
+    let admits = |value: DateTime| {
+        if value.is_zero() {
+            !modes.no_zero_date
+        } else {
+            !(modes.no_zero_in_date && value.date().is_partial())
+        }
+    };
     let temporal = |kind: &str, text: &[u8]| {
         SqlError::new(1525, format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(text)))
     };
@@ -816,17 +856,28 @@ pub fn literal_value(literal: &ast::Literal, collation: Collation) -> Result<Val
         }
         ast::Literal::Date(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATE", bytes))?;
-            Value::Date(Date::parse(text).ok_or_else(|| temporal("DATE", bytes))?)
+            let parsed = DateTime::parse_with(text, modes)
+                .filter(|parsed| parsed.complete && !parsed.has_time && admits(parsed.value));
+            Value::Date(parsed.ok_or_else(|| temporal("DATE", bytes))?.value.date())
         }
         ast::Literal::Time(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| temporal("TIME", bytes))?;
-            let parsed = Time::parse(text).filter(|parsed| parsed.complete && !parsed.clamped);
-            Value::Time(parsed.ok_or_else(|| temporal("TIME", bytes))?.value)
+            match Time::spell(text, modes) {
+                Some(SpelledTime::Time(parsed)) if parsed.complete && !parsed.clamped => {
+                    Value::Time(parsed.value)
+                }
+                _ => return Err(temporal("TIME", bytes)),
+            }
         }
         ast::Literal::Timestamp(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| temporal("DATETIME", bytes))?;
-            let parsed = DateTime::parse(text).filter(|parsed| parsed.complete);
-            Value::DateTime(parsed.ok_or_else(|| temporal("DATETIME", bytes))?.value)
+            let parsed = DateTime::parse_with(text, modes)
+                .filter(|parsed| parsed.complete && parsed.has_time && admits(parsed.value));
+            let parsed = parsed.ok_or_else(|| temporal("DATETIME", bytes))?;
+            if parsed.offset_minutes.is_some() {
+                return Err(SqlError::not_supported("a time zone offset in TIMESTAMP'...'"));
+            }
+            Value::DateTime(parsed.value)
         }
     })
 }

@@ -2,6 +2,7 @@
 
 use types::contain;
 use types::expr::Function;
+use types::temporal::Locale;
 use types::{Collation, ColumnType, Expr, IntWidth, Value};
 
 use super::Binder;
@@ -341,6 +342,12 @@ impl Binder<'_> {
                 let tag = Value::Int(i64::from(interval_unit(*unit).tag()));
                 let mut bound = vec![Expr::Const(tag)];
                 bound.extend(self.exprs(&arguments[1..], scope)?);
+                if function == Function::Extract
+                    && *unit == ast::IntervalUnit::Week
+                    && self.environment.default_week_format != 0
+                {
+                    bound.push(self.week_format());
+                }
                 Ok(Expr::Function(function, bound))
             }
             "IF" => {
@@ -399,9 +406,10 @@ impl Binder<'_> {
                         None => SqlError::no_database(),
                     });
                 };
-                let (least, most) = function.arity();
+                let (least, most) = function.sql_arity();
                 count(least, most)?;
                 let mut bound = self.exprs(arguments, scope)?;
+                self.bind_time_settings(*function, &mut bound);
                 if function.reads_text() {
                     self.as_texts(&mut bound, scope);
                 }
@@ -411,6 +419,29 @@ impl Binder<'_> {
                 Ok(Expr::Function(*function, bound))
             }
         }
+    }
+}
+
+impl Binder<'_> {
+    /// The arguments that lc_time_names and default_week_format stand for, where they are not the defaults.
+    fn bind_time_settings(&self, function: Function, bound: &mut Vec<Expr>) {
+        let locale = self.environment.time_names;
+        let takes_locale = match function {
+            Function::DayName | Function::MonthName | Function::DateFormat => true,
+            Function::FromUnixtime => bound.len() == 2,
+            _ => false,
+        };
+        if takes_locale && locale != Locale::ENGLISH {
+            bound.push(Expr::Const(Value::Int(i64::from(locale.number()))));
+        }
+        let format = self.environment.default_week_format;
+        if function == Function::Week && bound.len() == 1 && format != 0 {
+            bound.push(self.week_format());
+        }
+    }
+
+    fn week_format(&self) -> Expr {
+        Expr::Const(Value::Int(i64::from(self.environment.default_week_format)))
     }
 }
 

@@ -38,6 +38,7 @@ use std::sync::Arc;
 
 use types::convert::SqlWarning;
 use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
+use types::temporal::Locale;
 use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, Table, Value};
 
 use crate::error::SqlError;
@@ -60,6 +61,10 @@ pub struct Environment {
     pub group_concat_length_max: u32,
     /// Digits behind the point that a quotient shows more than its dividend.
     pub div_precision_increment: u8,
+    /// The language of the names of days and months.
+    pub time_names: Locale,
+    /// The mode of WEEK() without one.
+    pub default_week_format: u8,
 }
 
 /// What the binder asks of the session: values that are built into a plan, which is then not reusable.
@@ -71,6 +76,8 @@ pub trait SessionValues {
     fn current_user(&self) -> String;
     fn version(&self) -> String;
     fn connection_id(&self) -> u32;
+    /// Of the session's time zone, east positive.
+    fn time_zone_offset_seconds(&self) -> i32;
 }
 
 pub struct Binder<'a> {

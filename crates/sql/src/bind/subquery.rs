@@ -137,7 +137,7 @@ impl Binder<'_> {
             if let Some((_, expr)) = outer.aliases.iter().find(|(alias, _)| is_it(alias)) {
                 return match expr {
                     ast::Expr::Literal(literal) => {
-                        Ok(Expr::Const(literal_value(literal, self.environment.collation)?))
+                        Ok(Expr::Const(literal_value(literal, self.environment)?))
                     }
                     _ => Err(SqlError::not_supported("correlated subquery")),
                 };

@@ -1,6 +1,6 @@
 //! CREATE TABLE, CREATE INDEX: from the written definition to [`types::Table`], with MySQL's checks.
 
-use types::convert::{ConvertContext, StoreMode, store};
+use types::convert::{ConvertContext, EvalSettings, StoreMode, store};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
     AutoIncrement, Collation, Column, ColumnDefault, ColumnType, Incarnation, Index, IndexId,
@@ -12,6 +12,7 @@ use super::Binder;
 use super::column_type::{column_type, display_width};
 use super::names::Scope;
 use crate::error::{SqlError, code};
+use crate::execute::evaluate::shifted;
 use crate::parser::ast;
 
 /// The hidden primary key of a table that was given none.
@@ -350,7 +351,13 @@ impl Binder<'_> {
             return Err(SqlError::not_supported("DEFAULT (expression)"));
         }
         let bound = self.bound(default, &Scope::empty("default"))?;
-        let mut context = EvalContext::new(&[]);
+        let zone = self.session.time_zone_offset_seconds();
+        let settings = EvalSettings {
+            time_zone_offset_seconds: zone,
+            date_modes: self.environment.sql_mode.date_modes(),
+            ..EvalSettings::default()
+        };
+        let mut context = EvalContext::with(&[], settings);
         let value = eval(&bound.expr, &NoColumns, &mut context).map_err(|_| invalid())?;
         if value.is_null() {
             // DEFAULT NULL of a NOT NULL column is a contradiction; else it is what no clause means.
@@ -375,18 +382,17 @@ impl Binder<'_> {
             }
             value => value,
         };
-        // '0000-00-00' is what dumps of old tables have where NO_ZERO_DATE is off.
-        let mode = if self.environment.sql_mode.no_zero_date() || !column.column_type.is_temporal()
-        {
-            StoreMode::Strict
-        } else {
-            StoreMode::Lenient
-        };
-        let mut convert = ConvertContext::default();
-        match store(value.as_ref(), &column.column_type, mode, &mut convert) {
-            Ok((stored, _)) => Ok(ColumnDefault::Value(stored)),
-            Err(_) => Err(invalid()),
-        }
+        // A default must fit whatever the mode; the dates that the mode admits are dates.
+        let mut convert = ConvertContext::new(settings);
+        let stored = store(value.as_ref(), &column.column_type, StoreMode::Strict, &mut convert);
+        let (stored, _) = stored.map_err(|_| invalid())?;
+        Ok(ColumnDefault::Value(match (stored, &column.column_type) {
+            // It was written in the session's zone; rows hold UTC.
+            (Value::DateTime(local), ColumnType::Timestamp { .. }) if !local.is_zero() => {
+                Value::DateTime(shifted(local, -zone))
+            }
+            (stored, _) => stored,
+        }))
     }
 
     fn keys(

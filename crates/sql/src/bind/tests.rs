@@ -345,7 +345,7 @@ fn create_table_text_round_trips() {
          auto_increment = 50 comment = 'a ''table'''",
     ]);
     let table = first.table("test", "t").expect("made");
-    let text = crate::show::create_table_text(table);
+    let text = crate::show::create_table_text(table, 0);
     for part in [
         "`id` bigint unsigned NOT NULL AUTO_INCREMENT,",
         "`a` varchar(20) CHARACTER SET utf8mb4",
@@ -367,7 +367,7 @@ fn create_table_text_round_trips() {
     }
     let again = catalogue(&[&text]);
     let again = again.table("test", "t").expect("made again");
-    assert_eq!(crate::show::create_table_text(again), text);
+    assert_eq!(crate::show::create_table_text(again, 0), text);
 }
 
 /// The deepest statements that the parser takes go through binder, wire form and evaluation on the stack that statements

@@ -31,6 +31,9 @@ impl SessionValues for NoSession {
     fn connection_id(&self) -> u32 {
         1
     }
+    fn time_zone_offset_seconds(&self) -> i32 {
+        0
+    }
 }
 
 pub fn environment() -> Environment {
@@ -40,6 +43,8 @@ pub fn environment() -> Environment {
         collation: Collation::default(),
         group_concat_length_max: 1_024,
         div_precision_increment: 4,
+        time_names: types::temporal::Locale::ENGLISH,
+        default_week_format: 0,
     }
 }
 

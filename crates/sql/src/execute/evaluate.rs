@@ -37,6 +37,7 @@ impl Session {
             now,
             time_zone_offset_seconds: offset,
             strict,
+            date_modes: self.settings.sql_mode.date_modes(),
             wait,
             work: Cell::new(0),
         }
@@ -54,7 +55,7 @@ impl Session {
     /// A slot that is supplied once a statement; those of each row start as NULL.
     pub fn statement_slot(&self, slot: &Slot, utc: DateTime, local: DateTime) -> Value {
         match slot {
-            Slot::Now { fsp } | Slot::SystemDate { fsp } => Value::DateTime(local.truncate(*fsp)),
+            Slot::Now { fsp } => Value::DateTime(local.truncate(*fsp)),
             Slot::CurrentDate => Value::Date(local.date()),
             Slot::CurrentTime { fsp } => Value::Time(local.time().truncate(*fsp)),
             Slot::UtcTimestamp { fsp } => Value::DateTime(utc.truncate(*fsp)),
@@ -70,6 +71,7 @@ impl Session {
             | Slot::Uuid
             | Slot::UuidShort
             | Slot::Sleep(_)
+            | Slot::SystemDate { .. }
             | Slot::TransactionOutcome(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
@@ -122,6 +124,12 @@ impl Session {
                 let mark =
                     (micros / 1_000_000) << 24 | (self.client.client().random_u64() & 0xff_ffff);
                 Ok(Value::UInt(node | (mark & 0x00ff_ffff_ffff_ffff)))
+            }
+            Slot::SystemDate { fsp } => {
+                let micros = self.client.client().wall_clock_micros();
+                let utc = DateTime::from_micros(micros).unwrap_or(DateTime::ZERO);
+                let local = shifted(utc, run.time_zone_offset_seconds);
+                Ok(Value::DateTime(local.truncate(*fsp)))
             }
             Slot::Sleep(seconds) => {
                 let seconds = evaluate(run, seconds, row, warnings)?;
@@ -177,7 +185,6 @@ impl Session {
             | Slot::UtcTimestamp { .. }
             | Slot::UtcDate
             | Slot::UtcTime { .. }
-            | Slot::SystemDate { .. }
             | Slot::LastInsertId
             | Slot::RowCount
             | Slot::FoundRows

@@ -22,8 +22,9 @@ pub mod write;
 use std::cell::Cell;
 
 use client::WaitPolicy;
-use types::convert::SqlWarning;
+use types::convert::{EvalSettings, SqlWarning};
 use types::expr::EvalContext;
+use types::temporal::DateModes;
 use types::{DateTime, Value};
 
 use crate::SqlError;
@@ -49,6 +50,7 @@ pub struct Run<'p> {
     pub time_zone_offset_seconds: i32,
     /// A data change in strict mode: what would be a warning of an expression is an error.
     pub strict: bool,
+    pub date_modes: DateModes,
     /// NOWAIT or SKIP LOCKED, for what is being read now: a subquery waits, whatever the statement around it says.
     pub wait: WaitPolicy,
     /// Bytes that functions have read and made since the statement let others run.
@@ -59,12 +61,16 @@ impl Run<'_> {
     pub fn first_slot(&self) -> usize {
         usize::from(self.plan.param_count)
     }
+    pub fn settings(&self) -> EvalSettings {
+        EvalSettings {
+            strict: self.strict,
+            now: self.now,
+            time_zone_offset_seconds: self.time_zone_offset_seconds,
+            date_modes: self.date_modes,
+        }
+    }
     pub fn context(&self) -> EvalContext<'_> {
-        let mut context = EvalContext::new(&self.params);
-        context.convert.strict = self.strict;
-        context.convert.now = self.now;
-        context.convert.time_zone_offset_seconds = self.time_zone_offset_seconds;
-        context
+        EvalContext::with(&self.params, self.settings())
     }
     /// Counts what an evaluation has done.
     pub fn count_work(&self, context: &mut EvalContext<'_>) {

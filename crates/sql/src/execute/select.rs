@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound as KeyBound;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
-use types::convert::SqlWarning;
+use types::convert::{EvalSettings, SqlWarning};
 use types::expr::{AggregateState, Columns, EvalContext, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
@@ -548,8 +548,14 @@ impl Session {
         if !is_plain {
             return false;
         }
-        let mut context = EvalContext::new(params);
-        context.convert.time_zone_offset_seconds = self.settings.time_zone_offset_seconds;
+        let offset = self.settings.time_zone_offset_seconds;
+        let settings = EvalSettings {
+            strict: false,
+            now: shifted(self.statement_clock(), offset),
+            time_zone_offset_seconds: offset,
+            date_modes: self.settings.sql_mode.date_modes(),
+        };
+        let mut context = EvalContext::with(params, settings);
         self.key_buffer.clear();
         let (table, path) = (&source.table, &source.access.path);
         let put = put_single_key(table, table, path, &mut context, &mut self.key_buffer);

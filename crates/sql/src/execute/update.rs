@@ -179,7 +179,7 @@ impl Session {
             return Ok(None);
         }
         let mut batch = self.batch(run);
-        batch.strict = storing.mode == types::convert::StoreMode::Strict;
+        batch.settings.strict = storing.mode == types::convert::StoreMode::Strict;
         batch.commit = self.commits_with_last_request();
         batch.params = sent_params(run, exprs());
         batch.ops = keys

@@ -537,6 +537,9 @@ impl SessionValues for Session {
     fn connection_id(&self) -> u32 {
         self.info.id
     }
+    fn time_zone_offset_seconds(&self) -> i32 {
+        self.settings.time_zone_offset_seconds
+    }
 }
 
 /// A value as SET sees it: text of anything but NULL.

@@ -290,7 +290,7 @@ impl Session {
                         Err(error) => Value::Bytes(error.into_bytes().into()),
                     })
                 }
-                other => literal_value(&other, collation),
+                other => literal_value(&other, &self.environment),
             })
             .collect()
     }

@@ -4,6 +4,7 @@ use client::Durability;
 use types::convert::{SqlWarning, WarningLevel};
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::MAX_ALLOWED_PACKET;
+use types::temporal::Locale;
 use types::{Collation, Decimal, Value};
 
 use super::Session;
@@ -386,6 +387,14 @@ impl Session {
                 self.settings.lock_wait_timeout_seconds = text.parse().unwrap_or(50);
             }
             "sql_select_limit" => self.settings.select_limit = text.parse().unwrap_or(u64::MAX),
+            "lc_time_names" => {
+                self.settings.time_names = Locale::by_name(&text).unwrap_or_default();
+                self.set_environment(self.environment.database.clone());
+            }
+            "default_week_format" => {
+                self.settings.default_week_format = text.parse().unwrap_or(0);
+                self.set_environment(self.environment.database.clone());
+            }
             "group_concat_max_len" => {
                 // No value is longer than a packet.
                 let length = text.parse().unwrap_or(MAX_ALLOWED_PACKET).min(MAX_ALLOWED_PACKET);

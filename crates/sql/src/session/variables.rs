@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::GROUP_CONCAT_LENGTH_DEFAULT;
+use types::temporal::{DateModes, Locale};
 use types::{Collation, Value};
 
 use crate::bind::Environment;
@@ -304,13 +305,13 @@ const MODES: &[(&str, bool)] = &[
     ("STRICT_ALL_TABLES", true),
     ("NO_ZERO_IN_DATE", true),
     ("NO_ZERO_DATE", true),
-    ("ALLOW_INVALID_DATES", false),
+    ("ALLOW_INVALID_DATES", true),
     ("ERROR_FOR_DIVISION_BY_ZERO", true),
     ("TRADITIONAL", true),
     ("HIGH_NOT_PRECEDENCE", false),
     ("NO_ENGINE_SUBSTITUTION", true),
     ("PAD_CHAR_TO_FULL_LENGTH", false),
-    ("TIME_TRUNCATE_FRACTIONAL", false),
+    ("TIME_TRUNCATE_FRACTIONAL", true),
 ];
 
 const DEFAULT_MODES: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
@@ -360,8 +361,14 @@ impl SqlMode {
     pub fn no_auto_value_on_zero(self) -> bool {
         self.has("NO_AUTO_VALUE_ON_ZERO")
     }
-    pub fn no_zero_date(self) -> bool {
-        self.has("NO_ZERO_DATE")
+    /// What it says about dates and fractions of seconds.
+    pub fn date_modes(self) -> DateModes {
+        DateModes {
+            no_zero_date: self.has("NO_ZERO_DATE"),
+            no_zero_in_date: self.has("NO_ZERO_IN_DATE"),
+            allow_invalid_dates: self.has("ALLOW_INVALID_DATES"),
+            truncate_fractions: self.has("TIME_TRUNCATE_FRACTIONAL"),
+        }
     }
     pub fn text(self) -> String {
         let names: Vec<&str> = MODES
@@ -483,6 +490,10 @@ pub struct Settings {
     pub group_concat_length_max: u32,
     pub div_precision_increment: u8,
     pub sql_notes: bool,
+    /// lc_time_names: the language of the names of days and months.
+    pub time_names: Locale,
+    /// The mode of WEEK() without one.
+    pub default_week_format: u8,
     /// SET timestamp: NOW() answers this, microseconds since 1970.
     pub timestamp_micros: Option<i64>,
     /// Set values of kept variables, by name.
@@ -517,6 +528,8 @@ impl Default for Settings {
             div_precision_increment: DIV_PRECISION_INCREMENT,
             commit_token: None,
             sql_notes: true,
+            time_names: Locale::ENGLISH,
+            default_week_format: 0,
             timestamp_micros: None,
             kept: BTreeMap::new(),
             strict_snapshot: false,
@@ -535,6 +548,8 @@ impl Settings {
             collation: self.collation_connection,
             group_concat_length_max: self.group_concat_length_max,
             div_precision_increment: self.div_precision_increment,
+            time_names: self.time_names,
+            default_week_format: self.default_week_format,
         }
     }
 }
@@ -616,6 +631,16 @@ pub fn check_kept(variable: &Variable, value: &NewValue) -> Result<(String, bool
             };
             let clamped = if negative { min } else { number.clamp(min, max) };
             Ok((clamped.to_string(), negative || clamped != number))
+        }
+        Kind::Text(_) if name == "lc_time_names" && !matches!(value, NewValue::Default) => {
+            let text = value.text().unwrap_or_default();
+            match Locale::by_name(&text) {
+                Some(locale) => Ok((locale.name().into(), false)),
+                None if Locale::is_known(&text) || text.bytes().all(|b| b.is_ascii_digit()) => {
+                    Err(SqlError::not_supported(format!("lc_time_names {text}")))
+                }
+                None => Err(SqlError::new(1649, format!("Unknown locale: '{text}'"))),
+            }
         }
         Kind::Text(default) => match value {
             NewValue::Default => Ok((default.into(), false)),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use types::convert::to_text;
 use types::{Collation, Column, ColumnDefault, ColumnType, Index, IndexKind, Table, Value};
 
+use crate::execute::evaluate::shifted;
 use crate::information_schema::shown_indexes;
 
 /// A name in backquotes.
@@ -38,10 +39,14 @@ pub fn now_text(column_type: &ColumnType) -> String {
     }
 }
 
-/// A stored value as text, temporal ones with their column's digits.
-pub fn value_text(value: &Value, column_type: &ColumnType) -> String {
+/// A stored value as text, temporal ones with their column's digits, those of a TIMESTAMP in the session's zone.
+pub fn value_text(value: &Value, column_type: &ColumnType, offset_seconds: i32) -> String {
     match value {
-        Value::DateTime(own) => own.format(column_type.fsp()),
+        Value::DateTime(own) => {
+            let is_utc = matches!(column_type, ColumnType::Timestamp { .. }) && !own.is_zero();
+            let own = if is_utc { shifted(*own, offset_seconds) } else { *own };
+            own.format(column_type.fsp())
+        }
         Value::Time(own) => own.format(column_type.fsp()),
         Value::Bytes(bytes) => {
             let mut bytes: &[u8] = bytes;
@@ -72,10 +77,11 @@ pub fn create_database_text(name: &str, collation: Collation, if_not_exists: boo
     )
 }
 
-pub fn create_table_text(table: &Table) -> String {
+/// SHOW CREATE TABLE in a session whose time zone is this far east of UTC.
+pub fn create_table_text(table: &Table, offset_seconds: i32) -> String {
     let mut lines: Vec<String> = Vec::new();
     for column in table.columns.iter().filter(|column| !column.hidden) {
-        lines.push(column_text(table, column));
+        lines.push(column_text(table, column, offset_seconds));
     }
     for index in shown_indexes(table) {
         lines.push(index_text(table, index));
@@ -106,7 +112,7 @@ pub fn create_table_text(table: &Table) -> String {
     text
 }
 
-fn column_text(table: &Table, column: &Column) -> String {
+fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.type_name());
     if column.column_type.is_string()
         && let Some(collation) = column.column_type.collation()
@@ -134,7 +140,7 @@ fn column_text(table: &Table, column: &Column) -> String {
         }
         ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
         ColumnDefault::Value(value) => {
-            let own = value_text(value, &column.column_type);
+            let own = value_text(value, &column.column_type, offset_seconds);
             let _ = write!(text, " DEFAULT {}", literal(&own));
         }
     }

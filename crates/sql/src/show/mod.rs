@@ -138,12 +138,14 @@ fn replica_count(session: &Session) -> u64 {
 const INFO_LENGTH_MAX: usize = 100;
 
 /// A default as DESCRIBE and COLUMN_DEFAULT show it.
-pub fn default_text(column: &Column) -> Option<String> {
+pub fn default_text(column: &Column, offset_seconds: i32) -> Option<String> {
     match &column.default {
         ColumnDefault::None | ColumnDefault::AutoIncrement | ColumnDefault::Value(Value::Null) => {
             None
         }
-        ColumnDefault::Value(value) => Some(create::value_text(value, &column.column_type)),
+        ColumnDefault::Value(value) => {
+            Some(create::value_text(value, &column.column_type, offset_seconds))
+        }
         ColumnDefault::Now => Some(create::now_text(&column.column_type)),
     }
 }
@@ -222,7 +224,10 @@ impl Session {
             S::CreateTable(name) => {
                 let table = self.shown_table(name)?;
                 let mut answer = Table::of_texts(&["Table", "Create Table"]);
-                answer.push_texts(&[&table.name, &create_table_text(&table)]);
+                answer.push_texts(&[
+                    &table.name,
+                    &create_table_text(&table, self.settings.time_zone_offset_seconds),
+                ]);
                 Ok(answer)
             }
             S::CreateDatabase { name, if_not_exists } => {
@@ -238,7 +243,7 @@ impl Session {
             }
             S::Columns { full, extended: _, table, filter } => {
                 let table = self.shown_table(table)?;
-                let answer = columns_table(&table, *full);
+                let answer = columns_table(&table, *full, self.settings.time_zone_offset_seconds);
                 self.filtered(answer, filter).await
             }
             S::Index { table, filter } => {
@@ -679,7 +684,7 @@ impl Session {
         column: Option<&str>,
     ) -> Result<Table, SqlError> {
         let table = self.shown_table(table)?;
-        let mut answer = columns_table(&table, false);
+        let mut answer = columns_table(&table, false, self.settings.time_zone_offset_seconds);
         if let Some(pattern) = column {
             answer.rows.retain(|row| match &row[0] {
                 Value::Text(own, _) => Collation::default().like(own, pattern, Some('\\')),
@@ -690,7 +695,7 @@ impl Session {
     }
 }
 
-fn columns_table(table: &types::Table, full: bool) -> Table {
+fn columns_table(table: &types::Table, full: bool, offset_seconds: i32) -> Table {
     let titles: &[&str] = match full {
         true => &[
             "Field",
@@ -718,7 +723,7 @@ fn columns_table(table: &types::Table, full: bool) -> Table {
         }
         row.push(text(if column.nullable { "YES" } else { "NO" }));
         row.push(text(key_text(table, position)));
-        row.push(default_text(column).map_or(Value::Null, text));
+        row.push(default_text(column, offset_seconds).map_or(Value::Null, text));
         row.push(text(extra_text(column)));
         if full {
             row.push(text("select,insert,update,references"));

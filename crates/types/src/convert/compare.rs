@@ -16,9 +16,8 @@
 
 use std::cmp::Ordering;
 
-use super::{
-    ConvertContext, to_bytes, to_datetime, to_decimal, to_f64, to_fuzzy_datetime, to_text,
-};
+use super::{ConvertContext, time, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_text};
+use crate::temporal::DateModes;
 use crate::{Collation, DateTime, Time, ValueRef};
 
 /// MySQL's comparison; None if a NULL is involved. Two texts of different collations compare by the binary one if
@@ -97,14 +96,10 @@ fn compare_temporal(
                 if let Some(parsed) = Time::parse(&text) {
                     return time.cmp(&parsed.value);
                 }
-            } else if let Some(parsed) = DateTime::parse(&text) {
-                let value = match parsed.offset_minutes {
-                    None => Some(parsed.value),
-                    Some(_) => to_datetime(other, cx),
-                };
-                if let (Some(value), Some(own)) = (value, to_fuzzy_datetime(temporal, cx)) {
-                    return own.cmp(&value);
-                }
+            } else if let Some(value) = time::any_datetime(&text, cx)
+                && let Some(own) = to_fuzzy_datetime(temporal, cx)
+            {
+                return own.cmp(&value);
             }
             let what = if matches!(temporal, ValueRef::Time(_)) { "time" } else { "datetime" };
             cx.warn_incorrect(what, text.as_bytes());
@@ -119,7 +114,10 @@ fn compare_temporal(
             if !matches!(temporal, ValueRef::Time(_))
                 && let Some(whole) = number.to_i64_round()
                 && number == crate::Decimal::from_i64(whole)
-                && let Some(value) = DateTime::from_number(whole)
+                && let Some(value) = DateTime::from_number_with(
+                    whole,
+                    DateModes { allow_invalid_dates: true, ..cx.date_modes },
+                )
                 && let Some(own) = to_fuzzy_datetime(temporal, cx)
             {
                 return own.cmp(&value);

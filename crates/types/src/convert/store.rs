@@ -4,7 +4,9 @@
 //! rules compute the clamped value together with what is wrong with it, and one place ([`store`]) decides.
 
 use super::number::f64_to_integer;
+use super::time::read_moment;
 use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_bytes, to_text};
+use crate::temporal::{DateModes, SpelledTime};
 use crate::value::int_range;
 use crate::{
     Collation, ColumnType, DateTime, Decimal, Time, Value, ValueRef, wire_enum, wire_struct,
@@ -156,7 +158,7 @@ pub fn store(
         ColumnType::Varbinary { length } => store_bytes(value, *length, false),
         ColumnType::Blob { bytes_max } => store_bytes(value, *bytes_max, false),
         ColumnType::Date => store_date(value, cx),
-        ColumnType::Time { fsp } => store_time(value, *fsp),
+        ColumnType::Time { fsp } => store_time(value, *fsp, cx),
         ColumnType::DateTime { fsp } => store_datetime(value, *fsp, false, cx),
         ColumnType::Timestamp { fsp } => store_datetime(value, *fsp, true, cx),
     };
@@ -386,31 +388,54 @@ fn store_bytes(value: ValueRef<'_>, length: u32, fixed_length: bool) -> Outcome 
     fine(Value::Bytes(bytes.into()))
 }
 
-/// What a value spells as a datetime: the value, or None; whether all of it was read.
-fn spelled_datetime(value: ValueRef<'_>, cx: &ConvertContext) -> (Option<DateTime>, bool) {
-    let mut quiet = ConvertContext {
-        now: cx.now,
-        time_zone_offset_seconds: cx.time_zone_offset_seconds,
-        ..ConvertContext::default()
+/// Why a value is no date of a column.
+enum Unfit {
+    /// It spells no date.
+    Unreadable,
+    /// It spells one that no calendar has and the SQL mode does not admit.
+    OutOfRange,
+}
+
+/// The date a column gets, and whether all of the value was read. A TIMESTAMP holds no date outside of the calendar but
+/// the zero date.
+fn moment_to_store(
+    value: ValueRef<'_>,
+    timestamp: bool,
+    cx: &ConvertContext,
+) -> Result<(DateTime, bool), Unfit> {
+    let modes = DateModes {
+        no_zero_in_date: cx.date_modes.no_zero_in_date || timestamp,
+        allow_invalid_dates: cx.date_modes.allow_invalid_dates && !timestamp,
+        ..cx.date_modes
     };
-    let datetime = super::to_fuzzy_datetime(value, &mut quiet);
-    (datetime, quiet.warnings.total() == 0)
+    let any_day = DateModes { allow_invalid_dates: true, ..modes };
+    let mut quiet = cx.quiet();
+    let moment = read_moment(value, any_day, &mut quiet).ok_or(Unfit::Unreadable)?;
+    let date = moment.value.date();
+    let is_refused = if moment.value.is_zero() {
+        modes.no_zero_date
+    } else if date.is_partial() {
+        modes.no_zero_in_date
+    } else {
+        !modes.allow_invalid_dates && !date.is_real()
+    };
+    if is_refused {
+        return Err(Unfit::OutOfRange);
+    }
+    Ok((moment.value, moment.complete && quiet.warnings.total() == 0))
 }
 
 fn store_date(value: ValueRef<'_>, cx: &ConvertContext) -> Outcome {
     use ConvertErrorKind::IncorrectDate;
-    let (datetime, complete) = spelled_datetime(value, cx);
     let zero = Value::Date(crate::Date::ZERO);
-    let Some(datetime) = datetime else {
-        return unreadable(zero, IncorrectDate, value);
+    let (datetime, complete) = match moment_to_store(value, false, cx) {
+        Ok(read) => read,
+        Err(Unfit::Unreadable) => return unreadable(zero, IncorrectDate, value),
+        Err(Unfit::OutOfRange) => return out_of_range(zero, IncorrectDate, value),
     };
     let date = datetime.date();
     if !complete {
         return unreadable(Value::Date(date), IncorrectDate, value);
-    }
-    if !date.is_real() {
-        // NO_ZERO_DATE and NO_ZERO_IN_DATE are part of strict mode's defaults.
-        return out_of_range(Value::Date(date), IncorrectDate, value);
     }
     let time_lost = datetime != date.at_midnight() && !matches!(value, ValueRef::Time(_));
     if time_lost { noted(Value::Date(date)) } else { fine(Value::Date(date)) }
@@ -421,35 +446,44 @@ const TIMESTAMP_RANGE: std::ops::RangeInclusive<i64> = 1..=0x7fff_ffff;
 
 fn store_datetime(value: ValueRef<'_>, fsp: u8, timestamp: bool, cx: &ConvertContext) -> Outcome {
     use ConvertErrorKind::IncorrectDateTime;
-    let (datetime, complete) = spelled_datetime(value, cx);
     let zero = || Value::DateTime(DateTime::ZERO);
-    let Some(datetime) = datetime else {
-        return unreadable(zero(), IncorrectDateTime, value);
+    let (datetime, complete) = match moment_to_store(value, timestamp, cx) {
+        Ok(read) => read,
+        Err(Unfit::Unreadable) => return unreadable(zero(), IncorrectDateTime, value),
+        Err(Unfit::OutOfRange) => return out_of_range(zero(), IncorrectDateTime, value),
     };
-    let Some(rounded) = datetime.round(fsp) else {
+    let Some(adjusted) = datetime.adjust(fsp, cx.date_modes) else {
         return out_of_range(zero(), IncorrectDateTime, value);
     };
+    if timestamp && !adjusted.is_zero() {
+        // The value is in session time.
+        let offset = i64::from(cx.time_zone_offset_seconds);
+        let utc_seconds = adjusted.unix_seconds().map(|seconds| seconds - offset);
+        if !utc_seconds.is_some_and(|seconds| TIMESTAMP_RANGE.contains(&seconds)) {
+            return out_of_range(zero(), IncorrectDateTime, value);
+        }
+    }
     if !complete {
-        return unreadable(Value::DateTime(rounded), IncorrectDateTime, value);
+        return unreadable(Value::DateTime(adjusted), IncorrectDateTime, value);
     }
-    if !rounded.is_real() {
-        return out_of_range(Value::DateTime(rounded), IncorrectDateTime, value);
-    }
-    if timestamp && !rounded.unix_seconds().is_some_and(|s| TIMESTAMP_RANGE.contains(&s)) {
-        return out_of_range(zero(), IncorrectDateTime, value);
-    }
-    fine(Value::DateTime(rounded))
+    fine(Value::DateTime(adjusted))
 }
 
-fn store_time(value: ValueRef<'_>, fsp: u8) -> Outcome {
+fn store_time(value: ValueRef<'_>, fsp: u8, cx: &ConvertContext) -> Outcome {
     use ConvertErrorKind::IncorrectTime;
+    let modes = cx.date_modes;
     let (time, complete, clamped) = match value {
         ValueRef::Null => return fine(Value::Null),
         ValueRef::Time(v) => (Some(v), true, false),
-        ValueRef::DateTime(v) => return noted(Value::Time(v.time().round(fsp))),
+        ValueRef::DateTime(v) => return noted(Value::Time(v.time().adjust(fsp, modes))),
         ValueRef::Date(_) => return noted(Value::Time(Time::ZERO)),
-        ValueRef::Text(..) | ValueRef::Bytes(_) => match Time::parse(&to_text(value)) {
-            Some(parsed) => (Some(parsed.value), parsed.complete, parsed.clamped),
+        ValueRef::Text(..) | ValueRef::Bytes(_) => match Time::spell(&to_text(value), modes) {
+            Some(SpelledTime::Time(parsed)) => {
+                (Some(parsed.value), parsed.complete, parsed.clamped)
+            }
+            Some(SpelledTime::Moment(parsed)) => {
+                (Some(parsed.value.time()), parsed.complete, false)
+            }
             None => (None, false, false),
         },
         ValueRef::Int(_)
@@ -457,18 +491,20 @@ fn store_time(value: ValueRef<'_>, fsp: u8) -> Outcome {
         | ValueRef::Float(_)
         | ValueRef::Double(_)
         | ValueRef::Decimal(_) => {
-            let time = super::to_time(value, &mut ConvertContext::default());
-            let clamped = time.is_none()
-                && super::to_f64(value, &mut ConvertContext::default()).abs() > 8_385_959.0;
-            let negative = super::to_f64(value, &mut ConvertContext::default()) < 0.0;
-            let limit = if negative { Time::MIN } else { Time::MAX };
-            if clamped { (Some(limit), true, true) } else { (time, time.is_some(), false) }
+            let mut quiet = cx.quiet();
+            let number = super::to_f64(value, &mut quiet);
+            let time = super::to_time(value, &mut quiet);
+            let limit = if number < 0.0 { Time::MIN } else { Time::MAX };
+            match time {
+                None if number.abs() > 8_385_959.0 => (Some(limit), true, true),
+                time => (time, time.is_some(), quiet.warnings.total() > 0),
+            }
         }
     };
     let Some(time) = time else {
         return unreadable(Value::Time(Time::ZERO), IncorrectTime, value);
     };
-    let kept = Value::Time(time.round(fsp));
+    let kept = Value::Time(time.adjust(fsp, modes));
     if clamped {
         return out_of_range(kept, IncorrectTime, value);
     }

@@ -135,7 +135,7 @@ fn stores() {
             text("2024-02-30"),
             &ColumnType::Date,
             incorrect("date", "2024-02-30"),
-            "0000-00-00 [1265]",
+            "0000-00-00 [1264]",
         ),
         (text("abc"), &ColumnType::Date, incorrect("date", "abc"), "0000-00-00 [1265]"),
         (
@@ -148,7 +148,7 @@ fn stores() {
             text("2024-02-00"),
             &ColumnType::Date,
             incorrect("date", "2024-02-00"),
-            "2024-02-00 [1264]",
+            "0000-00-00 [1264]",
         ),
         (
             Value::DateTime(moment),

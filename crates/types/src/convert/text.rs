@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{
-    ConvertContext, shown, to_date, to_decimal, to_f64, to_fuzzy_datetime, to_integer, to_time,
-};
+use super::{ConvertContext, cast_datetime, shown, to_decimal, to_f64, to_integer, to_time};
 use crate::{Collation, ColumnType, Decimal, Value, ValueRef};
 
 /// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
@@ -135,13 +133,16 @@ pub fn cast(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -
         }
         ColumnType::Varbinary { length } => Value::Bytes(cast_bytes(value, *length, cx).into()),
         ColumnType::Blob { bytes_max } => Value::Bytes(cast_bytes(value, *bytes_max, cx).into()),
-        ColumnType::Date => to_date(value, cx).map_or(Value::Null, Value::Date),
+        ColumnType::Date => {
+            cast_datetime(value, cx).map_or(Value::Null, |datetime| Value::Date(datetime.date()))
+        }
         ColumnType::Time { fsp } => {
-            to_time(value, cx).map_or(Value::Null, |time| Value::Time(time.round(*fsp)))
+            let modes = cx.date_modes;
+            to_time(value, cx).map_or(Value::Null, |time| Value::Time(time.adjust(*fsp, modes)))
         }
         ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => {
-            let Some(datetime) = to_fuzzy_datetime(value, cx) else { return Value::Null };
-            match datetime.round(*fsp).filter(|datetime| datetime.is_real()) {
+            let Some(datetime) = cast_datetime(value, cx) else { return Value::Null };
+            match datetime.adjust(*fsp, cx.date_modes) {
                 Some(datetime) => Value::DateTime(datetime),
                 None => {
                     cx.warn_incorrect("datetime", to_text(value).as_bytes());

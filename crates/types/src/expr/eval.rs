@@ -15,7 +15,9 @@ use std::cmp::Ordering;
 
 use super::{BinaryOp, Expr, Function, UnaryOp, arithmetic, functions, interval};
 use crate::contain::Panicked;
-use crate::convert::{self, ConvertContext, SqlWarning, compare, is_true, to_bytes, to_text};
+use crate::convert::{
+    self, ConvertContext, EvalSettings, SqlWarning, compare, is_true, to_bytes, to_text,
+};
 use crate::row::RowView;
 use crate::{Collation, Value, ValueRef, wire_enum};
 
@@ -75,10 +77,14 @@ pub struct EvalContext<'a> {
 }
 
 impl<'a> EvalContext<'a> {
+    /// In the default session.
     pub fn new(params: &'a [Value]) -> EvalContext<'a> {
+        EvalContext::with(params, EvalSettings::default())
+    }
+    pub fn with(params: &'a [Value], settings: EvalSettings) -> EvalContext<'a> {
         EvalContext {
             params,
-            convert: ConvertContext::default(),
+            convert: ConvertContext::new(settings),
             max_allowed_packet: MAX_ALLOWED_PACKET,
             work: 0,
             regex: functions::RegexCache::default(),
@@ -348,7 +354,7 @@ fn check_temporal_constant(
     let text = to_text(value);
     let readable = match temporal {
         ValueRef::Time(_) => crate::Time::parse(&text).is_some(),
-        _ => crate::DateTime::parse(&text).is_some(),
+        _ => convert::constant_datetime(&text, cx).is_some(),
     };
     if !readable {
         let text = convert::shown(text.as_bytes());

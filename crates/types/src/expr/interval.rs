@@ -5,7 +5,7 @@
 //! leaves the calendar is NULL, with warning 1441.
 
 use super::IntervalUnit;
-use crate::convert::{ConvertContext, to_datetime, to_decimal, to_integer, to_text};
+use crate::convert::{ConvertContext, to_decimal, to_integer, to_moment, to_text};
 use crate::{Collation, DateTime, Time, Value, ValueRef};
 
 /// An interval in the two measures that do not convert into each other.
@@ -13,6 +13,12 @@ use crate::{Collation, DateTime, Time, Value, ValueRef};
 struct Span {
     months: i64,
     micros: i64,
+}
+
+impl Span {
+    fn negated(self) -> Option<Span> {
+        Some(Span { months: self.months.checked_neg()?, micros: self.micros.checked_neg()? })
+    }
 }
 
 const SECOND: i64 = 1_000_000;
@@ -42,6 +48,11 @@ pub(super) fn is_time_unit(unit: IntervalUnit) -> bool {
             | HourSecond
             | HourMinute
     )
+}
+
+/// Whether a TIME plus this unit is a TIME: units of hours and less, and (as MySQL has it) DAY_MICROSECOND.
+pub(super) fn keeps_time(unit: IntervalUnit) -> bool {
+    is_time_unit(unit) || unit == IntervalUnit::DayMicrosecond
 }
 
 /// The parts of a composite unit, most significant first, as (months, microseconds) of one each.
@@ -95,30 +106,26 @@ fn span(amount: ValueRef<'_>, unit: IntervalUnit, cx: &mut ConvertContext) -> Op
     }
 }
 
-/// "1 2:3:4": numbers between anything else; fewer than the unit has parts are its last ones.
+/// "1 2:3:4": numbers between anything else; fewer than the unit has parts are its last ones. None for more.
 fn composite_span(text: &str, unit: IntervalUnit, sizes: &[Span]) -> Option<Span> {
-    let trimmed = text.trim_start();
+    let trimmed = text.trim_ascii_start();
     let negative = trimmed.starts_with('-');
-    let mut numbers: Vec<&str> =
+    let numbers: Vec<&str> =
         trimmed.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).collect();
-    numbers.truncate(sizes.len());
+    let missing = sizes.len().checked_sub(numbers.len())?;
     let with_micros = sizes.last().is_some_and(|part| part.micros == 1);
     let mut total = Span::default();
-    for (position, digits) in numbers.iter().enumerate() {
-        let size = sizes[sizes.len() - numbers.len() + position];
+    for (position, (digits, size)) in numbers.iter().zip(&sizes[missing..]).enumerate() {
         let mut count: i64 = digits.parse().ok()?;
         if with_micros && position + 1 == numbers.len() && digits.len() < 6 {
             // The fraction ".5" is half a second.
-            count *= 10i64.pow(6 - digits.len() as u32);
+            count = count.checked_mul(10i64.pow(6 - digits.len() as u32))?;
         }
         total.months = total.months.checked_add(count.checked_mul(size.months)?)?;
         total.micros = total.micros.checked_add(count.checked_mul(size.micros)?)?;
     }
     assert!(!is_date_unit(unit) || total.micros == 0);
-    if negative {
-        total = Span { months: -total.months, micros: -total.micros };
-    }
-    Some(total)
+    if negative { total.negated() } else { Some(total) }
 }
 
 fn shift(start: DateTime, span: Span) -> Option<DateTime> {
@@ -137,43 +144,45 @@ pub(super) fn add(
     if date.is_null() || amount.is_null() {
         return Value::Null;
     }
-    let span = span(amount, unit, cx).and_then(|span| {
-        if !subtract {
-            return Some(span);
-        }
-        Some(Span { months: span.months.checked_neg()?, micros: span.micros.checked_neg()? })
-    });
-    let Some(span) = span else { return overflow("datetime", cx) };
-    if let ValueRef::Time(time) = date
-        && is_time_unit(unit)
-    {
+    let time = match date {
+        ValueRef::Time(time) if keeps_time(unit) => Some(time),
+        _ => None,
+    };
+    // A date that is none is NULL whatever the interval.
+    let start = match time {
+        Some(_) => None,
+        None => match to_moment(date, cx) {
+            Some(start) => Some(start),
+            None => return Value::Null,
+        },
+    };
+    let span =
+        span(amount, unit, cx).and_then(|span| if subtract { span.negated() } else { Some(span) });
+    let Some(span) = span else { return overflow("date_add_interval", cx) };
+    if let Some(time) = time {
         let micros = time.micros().checked_add(span.micros);
         return match micros.and_then(Time::from_micros) {
             Some(time) => Value::Time(time),
             None => overflow("time", cx),
         };
     }
-    let Some(start) = to_datetime(date, cx) else { return Value::Null };
+    let (start, has_time) = start.expect("what is no time was read as a date");
     let Some(end) = shift(start, span) else { return overflow("datetime", cx) };
+    let is_date = is_date_unit(unit) && !has_time;
+    let text = |collation| {
+        let text = if is_date { end.date().to_string() } else { end.to_string() };
+        Value::text(&text, collation)
+    };
     match date {
-        ValueRef::Date(_) if is_date_unit(unit) => Value::Date(end.date()),
-        ValueRef::Text(text, collation) => {
-            let date_only = is_date_unit(unit) && !text.contains([':', 'T']) && text.len() <= 10;
-            let shown = if date_only { end.date().to_string() } else { end.to_string() };
-            Value::text(&shown, collation)
-        }
-        ValueRef::Bytes(_) => Value::text(&end.to_string(), Collation::DEFAULT),
-        ValueRef::Int(_) | ValueRef::UInt(_) | ValueRef::Decimal(_)
-            if is_date_unit(unit) && end == end.date().at_midnight() =>
-        {
-            Value::text(&end.date().to_string(), Collation::DEFAULT)
-        }
-        ValueRef::Int(_)
+        ValueRef::Date(_) if is_date => Value::Date(end.date()),
+        ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_) => Value::DateTime(end),
+        ValueRef::Text(_, collation) => text(collation),
+        ValueRef::Bytes(_)
+        | ValueRef::Int(_)
         | ValueRef::UInt(_)
         | ValueRef::Decimal(_)
         | ValueRef::Float(_)
-        | ValueRef::Double(_) => Value::text(&end.to_string(), Collation::DEFAULT),
-        ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_) => Value::DateTime(end),
+        | ValueRef::Double(_) => text(Collation::DEFAULT),
         ValueRef::Null => unreachable!("NULL was answered before"),
     }
 }

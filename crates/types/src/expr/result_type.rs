@@ -5,6 +5,7 @@
 
 use super::{BinaryOp, Expr, Function, IntervalUnit, UnaryOp};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
+use crate::temporal::Locale;
 use crate::{Collation, ColumnType, IntWidth, Value};
 
 /// The type of a column, a parameter or an expression.
@@ -242,7 +243,7 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
         }
         Expr::Interval { operand, amount, unit, .. } => {
             let date_only = super::interval::is_date_unit(*unit);
-            let time_only = super::interval::is_time_unit(*unit);
+            let time_only = super::interval::keeps_time(*unit);
             let finer = match unit {
                 IntervalUnit::Second => second_digits(amount, &of(amount)),
                 _ if format!("{unit:?}").contains("Microsecond") => 6,
@@ -298,9 +299,11 @@ fn binary_type(op: BinaryOp, left: &ResultType, right: &ResultType, increment: u
     // A date is a number in arithmetic: whole without a fraction, else decimal.
     let digits = |side: &ResultType| match &side.column_type {
         Some(ColumnType::Date) => Some((8, 0)),
-        Some(
-            ColumnType::Time { fsp } | ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp },
-        ) => Some((14 + fsp, *fsp)),
+        // hhhmmss
+        Some(ColumnType::Time { fsp }) => Some((7 + fsp, *fsp)),
+        Some(ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp }) => {
+            Some((14 + fsp, *fsp))
+        }
         _ => side.exact_digits(),
     };
     let whole = |side: &ResultType| {
@@ -464,9 +467,13 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         InetNtoa => plain(15),
         Inet6Ntoa => plain(45),
         BinToUuid => plain(36),
-        DayName | MonthName => plain(9),
+        DayName | MonthName => {
+            let locale = number(1).and_then(Locale::from_number).unwrap_or_default();
+            let (day, month) = locale.length_max();
+            plain(u64::from(if function == DayName { day } else { month }))
+        }
         DateFormat | TimeFormat => plain(length(1).saturating_mul(10)),
-        FromUnixtime if types.len() == 2 => plain(length(1).saturating_mul(10)),
+        FromUnixtime if types.len() > 1 => plain(length(1).saturating_mul(10)),
         Date | FromDays | LastDay | MakeDate => ResultType::new(ColumnType::Date, true),
         Time => ResultType::new(ColumnType::Time { fsp: fsp(0) }, true),
         TimeDiff => ResultType::new(ColumnType::Time { fsp: fsp(0).max(fsp(1)) }, true),
@@ -562,7 +569,8 @@ fn pattern_type(pattern: &str) -> ColumnType {
             .any(|pair| pair[0] == b'%' && codes.as_bytes().contains(&pair[1]))
     };
     let fsp = if has("f") { 6 } else { 0 };
-    match (has("YymcdeDMbjUuVvXx"), has("HhIiklSsfpTr")) {
+    // Days are part of either.
+    match (has("MVUXYWabcjmvuxyw"), has("HISThiklrsf")) {
         (false, true) => ColumnType::Time { fsp },
         (true, true) => ColumnType::DateTime { fsp },
         (_, false) => ColumnType::Date,

@@ -71,7 +71,7 @@ impl Date {
     pub fn is_real(self) -> bool {
         !self.is_partial() && self.day() <= days_in_month(self.year(), self.month())
     }
-    /// Real or partial: what a column may hold. 2024-02-30 is neither.
+    /// Real or partial. 2024-02-30 is neither: a column holds it with ALLOW_INVALID_DATES only.
     pub fn is_valid(self) -> bool {
         self.is_partial() || self.is_real()
     }
@@ -79,11 +79,10 @@ impl Date {
     pub fn pack(self) -> u32 {
         self.0
     }
-    /// None if the bits are no date of the calendar nor a zero or partial one.
+    /// None if a part is out of its range, as for [`new`](Self::new).
     pub fn unpack(packed: u32) -> Option<Date> {
         let date = Date(packed);
-        let parts = Date::new(u16::try_from(packed >> 9).ok()?, date.month(), date.day())?;
-        parts.is_valid().then_some(parts)
+        Date::new(u16::try_from(packed >> 9).ok()?, date.month(), date.day())
     }
 
     /// Reads a date as MySQL does; a time behind it is read and dropped. None for what is no date, with 2024-02-30;
@@ -120,19 +119,13 @@ impl Date {
         }
         days + year / 4 - (year / 100 + 1) * 3 / 4
     }
-    /// None outside of 0000-01-01 to 9999-12-31.
+    /// None outside of 0000-00-00 to 9999-12-31. The days of year 0 are the zero date, as MySQL has it.
     pub fn from_day_number(number: i64) -> Option<Date> {
-        if !(1..=DAY_NUMBER_MAX).contains(&number) {
+        if !(0..=DAY_NUMBER_MAX).contains(&number) {
             return None;
         }
         if number <= days_in_year(0) {
-            // The calendar below has a leap day in year 0; MySQL's has not.
-            let (mut month, mut day) = (1u8, number);
-            while day > i64::from(days_in_month(0, month)) {
-                day -= i64::from(days_in_month(0, month));
-                month += 1;
-            }
-            return Date::new(0, month, day as u8);
+            return Some(Date::ZERO);
         }
         // Years that begin in March have their leap day last, and months follow one formula (Howard Hinnant's
         // civil_from_days). Day 0 of it is 0000-03-01.

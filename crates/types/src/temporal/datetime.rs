@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::date::UNIX_EPOCH_DAY;
-use super::{Date, MICROS_PER_DAY, MICROS_PER_SECOND, Time, fsp_unit, two_digit_year};
+use super::{Date, DateModes, MICROS_PER_DAY, MICROS_PER_SECOND, Time, fsp_unit, two_digit_year};
 use crate::temporal::write_fraction;
 use crate::wire::{Reader, Wire, WireError};
 
@@ -77,26 +77,27 @@ impl DateTime {
 
     /// From YYYYMMDDhhmmss, YYMMDDhhmmss, YYYYMMDD or YYMMDD; None for what is no date or time.
     pub fn from_number(number: i64) -> Option<DateTime> {
-        // Where each form begins and ends, as MySQL tells them apart by size alone.
-        const TWO_DIGIT_DATE_MAX: i64 = 991_231;
-        const DATE_MAX: i64 = 99_991_231;
-        const TWO_DIGIT_TIME_MAX: i64 = 991_231_235_959;
-        const TIME_MAX: i64 = 99_991_231_235_959;
-        let (date, time) = match number {
+        DateTime::from_number_with(number, DateModes::default())
+    }
+    /// As [`from_number`](Self::from_number); 20240230 is a date with ALLOW_INVALID_DATES. Whether zero dates are admitted is
+    /// the caller's question.
+    pub fn from_number_with(number: i64, modes: DateModes) -> Option<DateTime> {
+        // Where each form begins and ends, as MySQL tells them apart by size alone. Between the last number of a form with
+        // two digits for the year 69 and the first for the year 70 there is no date.
+        let (date, time, two_digits) = match number {
             0 => return Some(DateTime::ZERO),
-            101..=DATE_MAX => (number, 0),
-            101_000_000..=TIME_MAX => (number / 1_000_000, number % 1_000_000),
+            101..=691_231 | 700_101..=991_231 => (number, 0, true),
+            991_232..=99_991_231 => (number, 0, false),
+            101_000_000..=691_231_235_959 | 700_101_000_000..=991_231_235_959 => {
+                (number / 1_000_000, number % 1_000_000, true)
+            }
+            991_231_235_960..=99_991_231_235_959 => (number / 1_000_000, number % 1_000_000, false),
             _ => return None,
-        };
-        let two_digits = if number <= DATE_MAX {
-            number <= TWO_DIGIT_DATE_MAX
-        } else {
-            number <= TWO_DIGIT_TIME_MAX
         };
         let year = u16::try_from(date / 10_000).ok()?;
         let year = if two_digits { two_digit_year(year) } else { year };
         let date = Date::new(year, (date / 100 % 100) as u8, (date % 100) as u8)?;
-        if !date.is_valid() {
+        if !modes.allow_invalid_dates && !date.is_valid() {
             return None;
         }
         let (hour, minute, second) = (time / 10_000, time / 100 % 100, time % 100);
@@ -125,7 +126,8 @@ impl DateTime {
         let micros = (rest % MICROS_PER_SECOND) as u32;
         DateTime::new(date, seconds / 3600, seconds / 60 % 60, seconds % 60, micros)
     }
-    /// None for a zero or partial date and for a result outside of the calendar; so for the two below.
+    /// None for a zero or partial date and for a result outside of the calendar; so for the two below. A result in year 0 is
+    /// the zero date, as MySQL has it.
     pub fn add_micros(self, micros: i64) -> Option<DateTime> {
         DateTime::from_micros(self.micros()?.checked_add(micros)?)
     }
@@ -137,6 +139,18 @@ impl DateTime {
     }
     fn with_date(self, date: Date) -> DateTime {
         DateTime(u64::from(date.pack()) << DATE_SHIFT | self.0 & ((1 << DATE_SHIFT) - 1))
+    }
+    /// The moment with these microseconds; one second later for 1,000,000, if its date is in the calendar.
+    pub fn with_micros(self, micros: u32) -> Option<DateTime> {
+        let whole = self.truncate(0);
+        if i64::from(micros) < MICROS_PER_SECOND {
+            return Some(DateTime(whole.0 | u64::from(micros)));
+        }
+        whole.add_micros(i64::from(micros))
+    }
+    /// One microsecond later; None past the last one and where a partial date would have to change.
+    pub fn next_micro(self) -> Option<DateTime> {
+        self.with_micros(self.microsecond() + 1)
     }
     /// The same moment in a zone `minutes` further east.
     pub fn shift_offset(self, minutes: i32) -> Option<DateTime> {
@@ -166,6 +180,10 @@ impl DateTime {
         let seconds = (of_day / MICROS_PER_SECOND) as u32;
         let micros = (of_day % MICROS_PER_SECOND) as u32;
         DateTime::new(date, seconds / 3600, seconds / 60 % 60, seconds % 60, micros)
+    }
+    /// Rounded or, with TIME_TRUNCATE_FRACTIONAL, cut to `fsp` digits.
+    pub fn adjust(self, fsp: u8, modes: DateModes) -> Option<DateTime> {
+        if modes.truncate_fractions { Some(self.truncate(fsp)) } else { self.round(fsp) }
     }
     pub fn truncate(self, fsp: u8) -> DateTime {
         let micros = u64::from(self.microsecond());

@@ -1,10 +1,14 @@
 //! Reading dates and times the way MySQL does: with any punctuation between the parts, or none at all.
 //!
-//! A moment is either one run of digits whose length says what it holds (240102, 20240102, 240102030405, 20240102030405,
-//! also 20240102T030405), or parts with a character between them (2024-1-2, 24/01/02, 2024-01-02T03:04:05). Both may end
-//! in fractional seconds, of which the seventh digit rounds. Years of at most two digits mean 1970 to 2069.
+//! A moment is either one run of digits whose length gives its form (240102, 20240102, 240102030405, 20240102030405,
+//! also 20240102T030405), or parts with punctuation between them (2024-1-2, 24/01/02, 2024-01-02 03:04:05). Blanks stand
+//! only between date and time and at the ends. Both forms may end in fractional seconds, of which the seventh digit
+//! rounds, and in an offset from UTC. A year of two digits means 1970 to 2069.
+//!
+//! A time is [-][days ]hh:mm:ss[.fraction], hh:mm, or the run of digits hhmmss; a text of twelve characters or more that
+//! is a moment is read as one.
 
-use super::{Date, DateTime, MICROS_PER_SECOND, Time};
+use super::{Date, DateModes, DateTime, MICROS_PER_SECOND, Time};
 
 /// A moment read from text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +28,15 @@ pub struct ParsedTime {
     pub value: Time,
     /// Nothing but blanks came after it; otherwise MySQL warns of truncation.
     pub complete: bool,
-    /// What the text said is out of range; the value is the nearest time in it.
+    /// The text is out of range; the value is the nearest time in it.
     pub clamped: bool,
+}
+
+/// What a text is where a time is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpelledTime {
+    Time(ParsedTime),
+    Moment(ParsedDateTime),
 }
 
 /// 0 to 69 is 2000 to 2069, 70 to 99 is 1970 to 1999; other years are themselves.
@@ -37,11 +48,29 @@ pub fn two_digit_year(year: u16) -> u16 {
     }
 }
 
+/// A part of a date with more than six digits makes the text no date.
+const PART_MAX: u64 = 999_999;
+/// Bytes of a text that is tried as a moment where a time is expected; a shorter one is a time: '2024-02-29' is 00:20:24.
+const MOMENT_SIZE_MIN: usize = 12;
+/// The furthest offset from UTC.
+const OFFSET_MINUTES_MAX: i32 = 14 * 60;
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
     fn peek(&self) -> Option<u8> {
         self.0.first().copied()
+    }
+    fn is_at_digit(&self) -> bool {
+        self.peek().is_some_and(|byte| byte.is_ascii_digit())
+    }
+    /// The byte here is `byte` and a digit follows it.
+    fn is_before_digit(&self, byte: u8) -> bool {
+        matches!(self.0, [first, second, ..] if *first == byte && second.is_ascii_digit())
     }
     fn skip(&mut self, count: usize) {
         self.0 = &self.0[count..];
@@ -53,242 +82,282 @@ impl<'a> Cursor<'a> {
         }
         found
     }
-    fn skip_blanks(&mut self) {
-        let count = self.0.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    /// Skips blanks; how many there were.
+    fn skip_blanks(&mut self) -> usize {
+        let count = self.0.iter().take_while(|byte| is_blank(**byte)).count();
         self.skip(count);
+        count
     }
-    /// Digits from here on, without taking them.
-    fn digit_count(&self) -> usize {
-        self.0.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    fn is_blank_to_the_end(&self) -> bool {
+        self.0.iter().all(|byte| is_blank(*byte))
     }
-    /// Takes up to `most` digits: the number (cut at u32's largest) and how many; None if there is no digit.
-    fn number(&mut self, most: usize) -> Option<(u32, usize)> {
-        let count = self.digit_count().min(most);
-        if count == 0 {
+    /// Takes up to `most` digits: the number (cut at u64's largest) and the count of digits, both 0 if none stands here.
+    fn number(&mut self, most: usize) -> (u64, usize) {
+        let digits = self.0.iter().take(most).take_while(|byte| byte.is_ascii_digit());
+        let (mut number, mut count) = (0u64, 0);
+        for byte in digits {
+            number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+            count += 1;
+        }
+        self.skip(count);
+        (number, count)
+    }
+}
+
+/// The parts of a moment as they stand in the text.
+struct Scan<'a> {
+    /// Year, month, day, hour, minute, second, fraction.
+    parts: [u64; 7],
+    fraction_digits: usize,
+    /// Parts that were given.
+    count: usize,
+    year_size: usize,
+    offset_minutes: Option<i32>,
+    is_delimited: bool,
+    has_blank: bool,
+    rest: Cursor<'a>,
+}
+
+/// Why a text is no moment.
+enum NoMoment {
+    /// It does not look like one: where a time is expected it may be a time.
+    OtherForm,
+    /// It looks like one, with a part out of range.
+    WrongValue,
+}
+
+/// None: not the form of a moment.
+fn scan(text: &[u8]) -> Option<Scan<'_>> {
+    let mut cursor = Cursor(text);
+    cursor.skip_blanks();
+    if !cursor.is_at_digit() {
+        return None;
+    }
+    let run = cursor.0.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
+    let is_compact = matches!(cursor.0.get(run), None | Some(b'.'));
+    let compact_year_size = if matches!(run, 4 | 8) || run >= 14 { 4 } else { 2 };
+    let mut scan = Scan {
+        parts: [0; 7],
+        fraction_digits: 0,
+        count: 0,
+        year_size: compact_year_size,
+        offset_minutes: None,
+        is_delimited: false,
+        has_blank: false,
+        rest: Cursor(cursor.0),
+    };
+    let mut width = compact_year_size;
+    while scan.count < 7 && cursor.is_at_digit() {
+        let position = scan.count;
+        let most = if is_compact || position == 6 { width } else { usize::MAX };
+        let (number, digits) = cursor.number(most);
+        if PART_MAX < number {
             return None;
         }
-        let digits = &self.0[..count];
-        self.skip(count);
-        let fold = |number: u32, byte: &u8| {
-            number.saturating_mul(10).saturating_add(u32::from(byte - b'0'))
-        };
-        Some((digits.iter().fold(0, fold), count))
-    }
-    /// Fractional seconds if a point stands here: microseconds, 1,000,000 if the seventh digit rounds up to a second.
-    fn fraction(&mut self) -> u32 {
-        if !self.eat(b'.') {
-            return 0;
+        scan.parts[position] = number;
+        scan.count += 1;
+        match position {
+            0 if !is_compact => scan.year_size = digits,
+            6 => scan.fraction_digits = digits,
+            _ => {}
         }
-        let count = self.digit_count();
-        let digits = &self.0[..count];
-        self.skip(count);
-        let mut micros = 0;
-        for index in 0..6 {
-            micros = micros * 10 + digits.get(index).map_or(0, |byte| u32::from(byte - b'0'));
+        width = 2;
+        scan.rest = Cursor(cursor.0);
+        match (position, cursor.peek()) {
+            (_, None) => break,
+            (2, Some(b'T')) => {
+                cursor.skip(1);
+                continue;
+            }
+            (5, Some(b'.')) => {
+                cursor.skip(1);
+                scan.rest = Cursor(cursor.0);
+                width = 6;
+                continue;
+            }
+            (5, Some(byte)) if byte.is_ascii_digit() => break,
+            (5 | 6, Some(b'+' | b'-')) => {
+                scan.offset_minutes = Some(zone(cursor.0)?);
+                scan.rest = Cursor(&[]);
+                break;
+            }
+            (5, Some(_)) => break,
+            _ => {}
         }
-        micros + u32::from(digits.get(6).is_some_and(|&byte| byte >= b'5'))
+        while let Some(byte) = cursor.peek() {
+            if is_blank(byte) {
+                if !matches!(position, 2 | 6) {
+                    return None;
+                }
+                scan.has_blank = true;
+            } else if !byte.is_ascii_punctuation() {
+                break;
+            }
+            cursor.skip(1);
+            scan.is_delimited = true;
+        }
+        scan.rest = Cursor(cursor.0);
     }
+    Some(scan)
+}
+
+impl Scan<'_> {
+    fn moment(mut self, modes: DateModes) -> Result<ParsedDateTime, NoMoment> {
+        let is_zero = self.parts == [0; 7];
+        let mut micros = u32::try_from(self.parts[6]).map_err(|_| NoMoment::WrongValue)?;
+        micros *= 10u32.pow(6 - self.fraction_digits as u32);
+        let [year, month, day, hour, minute, second, _] = self.parts;
+        let part = |number: u64| u32::try_from(number).map_err(|_| NoMoment::WrongValue);
+        let mut year = u16::try_from(year).map_err(|_| NoMoment::WrongValue)?;
+        if self.year_size == 2 && !is_zero {
+            year = two_digit_year(year);
+        }
+        let (month, day) = (
+            u8::try_from(month).map_err(|_| NoMoment::WrongValue)?,
+            u8::try_from(day).map_err(|_| NoMoment::WrongValue)?,
+        );
+        let date = Date::new(year, month, day)
+            .filter(|date| self.count >= 3 && (modes.allow_invalid_dates || date.is_valid()))
+            .ok_or(NoMoment::WrongValue)?;
+        let mut value = DateTime::new(date, part(hour)?, part(minute)?, part(second)?, micros)
+            .ok_or(NoMoment::WrongValue)?;
+        if self.fraction_digits == 6 && self.rest.is_at_digit() {
+            let rounds_up = self.rest.peek().is_some_and(|digit| digit >= b'5');
+            self.rest.number(usize::MAX);
+            if rounds_up && !modes.truncate_fractions {
+                value = value.next_micro().ok_or(NoMoment::WrongValue)?;
+            }
+        }
+        if matches!(self.rest.peek(), Some(b'+' | b'-')) {
+            self.offset_minutes = Some(zone(self.rest.0).ok_or(NoMoment::OtherForm)?);
+            self.rest = Cursor(&[]);
+        }
+        Ok(ParsedDateTime {
+            value,
+            has_time: self.count > 3,
+            complete: self.rest.is_blank_to_the_end(),
+            offset_minutes: self.offset_minutes,
+        })
+    }
+}
+
+/// An offset like +05:30 or -08:00 with nothing but blanks behind it, in minutes; -00:00 is none.
+fn zone(text: &[u8]) -> Option<i32> {
+    let &[sign, h1, h2, b':', m1, m2, ref rest @ ..] = text else { return None };
+    if ![h1, h2, m1, m2].iter().all(u8::is_ascii_digit) || !rest.iter().all(|b| is_blank(*b)) {
+        return None;
+    }
+    let two = |high: u8, low: u8| i32::from(high - b'0') * 10 + i32::from(low - b'0');
+    let (hours, minutes) = (two(h1, h2), two(m1, m2));
+    let total = hours * 60 + minutes;
+    if minutes > 59 || total > OFFSET_MINUTES_MAX || (sign == b'-' && total == 0) {
+        return None;
+    }
+    Some(if sign == b'-' { -total } else { total })
 }
 
 impl DateTime {
     /// Reads a moment as MySQL does; None for what is no date or no time, with 2024-02-30 and 25:00:00. Zero and partial
     /// dates are read.
     pub fn parse(text: &str) -> Option<ParsedDateTime> {
-        let mut cursor = Cursor(text.as_bytes());
-        cursor.skip_blanks();
-        let (parts, count) = match compact_size(cursor.0) {
-            Some(size) => compact_parts(&mut cursor, size)?,
-            None => delimited_parts(&mut cursor)?,
-        };
-        if count < 3 {
-            return None;
-        }
-        let micros = if count == 6 { cursor.fraction() } else { 0 };
-        let [year, month, day, hour, minute, second] = parts;
-        let date =
-            Date::new(u16::try_from(year).ok()?, month.try_into().ok()?, day.try_into().ok()?)?;
-        if !date.is_valid() {
-            return None;
-        }
-        let carry = i64::from(micros) == MICROS_PER_SECOND;
-        let value =
-            DateTime::new(date, hour, minute, second, if carry { 999_999 } else { micros })?;
-        let value = if carry { value.add_micros(1)? } else { value };
-        let offset_minutes = if count > 3 { zone(&mut cursor)? } else { None };
-        cursor.skip_blanks();
-        let complete = cursor.0.is_empty();
-        Some(ParsedDateTime { value, has_time: count > 3, complete, offset_minutes })
+        DateTime::parse_with(text, DateModes::default())
     }
-}
-
-/// The length of the run of digits (with one T allowed in it) if the text is in the form without punctuation.
-fn compact_size(text: &[u8]) -> Option<usize> {
-    let digits = Cursor(text).digit_count();
-    if digits == 8 && text.get(8) == Some(&b'T') {
-        return Some(8);
+    /// As [`parse`](Self::parse); reads 2024-02-30 with ALLOW_INVALID_DATES and cuts the fraction with
+    /// TIME_TRUNCATE_FRACTIONAL. Whether zero dates are admitted is the caller's question.
+    pub fn parse_with(text: &str, modes: DateModes) -> Option<ParsedDateTime> {
+        scan(text.as_bytes())?.moment(modes).ok()
     }
-    let after = text.get(digits);
-    let ends = match after {
-        None => true,
-        Some(b'.') => digits >= 12,
-        Some(byte) => byte.is_ascii_whitespace() && digits >= 5,
-    };
-    (ends && digits >= 5).then_some(digits)
-}
-
-/// Two digits a part, the year four if there are 8 or at least 14 digits.
-fn compact_parts(cursor: &mut Cursor<'_>, digits: usize) -> Option<([u32; 6], usize)> {
-    let year_size = if digits == 8 || digits >= 14 { 4 } else { 2 };
-    let mut parts = [0; 6];
-    let mut count = 0;
-    while count < 6 {
-        if count == 3 {
-            cursor.eat(b'T');
-        }
-        let most = if count == 0 { year_size } else { 2 };
-        let Some((number, _)) = cursor.number(most) else { break };
-        parts[count] = number;
-        count += 1;
-    }
-    if year_size == 2 && parts != [0; 6] {
-        parts[0] = u32::from(two_digit_year(parts[0] as u16));
-    }
-    Some((parts, count))
-}
-
-/// Numbers with punctuation, a T or blanks between them.
-fn delimited_parts(cursor: &mut Cursor<'_>) -> Option<([u32; 6], usize)> {
-    let mut parts = [0; 6];
-    let mut count = 0;
-    let mut year_size = 0;
-    while count < 6 {
-        if count > 0 {
-            let rest = cursor.0;
-            if count == 3 {
-                // Between date and time: a T, blanks or punctuation.
-                if !cursor.eat(b'T') {
-                    let separators =
-                        cursor.0.iter().take_while(|byte| is_separator(**byte) || **byte == b' ');
-                    let size = separators.count();
-                    if size == 0 {
-                        break;
-                    }
-                    cursor.skip(size);
-                }
-            } else {
-                // Only one point can start the fraction, which is read when all six parts are there.
-                let size = cursor.0.iter().take_while(|byte| is_separator(**byte)).count();
-                if size == 0 {
-                    break;
-                }
-                cursor.skip(size);
-            }
-            if cursor.digit_count() == 0 {
-                cursor.0 = rest;
-                break;
-            }
-        }
-        let Some((number, size)) = cursor.number(if count == 0 { 4 } else { 2 }) else { break };
-        if count == 0 {
-            year_size = size;
-        }
-        parts[count] = number;
-        count += 1;
-    }
-    if year_size <= 2 && parts != [0; 6] {
-        parts[0] = u32::from(two_digit_year(parts[0] as u16));
-    }
-    Some((parts, count))
-}
-
-fn is_separator(byte: u8) -> bool {
-    byte.is_ascii_punctuation()
-}
-
-/// A zone like +05:30 or -08:00 (up to 14 hours): Some(None) if there is none, None if it is out of range.
-fn zone(cursor: &mut Cursor<'_>) -> Option<Option<i32>> {
-    let negative = match cursor.peek() {
-        Some(b'-') => true,
-        Some(b'+') => false,
-        _ => return Some(None),
-    };
-    let &[_, h1, h2, b':', m1, m2, ..] = cursor.0 else { return Some(None) };
-    if ![h1, h2, m1, m2].iter().all(u8::is_ascii_digit) {
-        return Some(None);
-    }
-    let two = |high: u8, low: u8| i32::from(high - b'0') * 10 + i32::from(low - b'0');
-    let (hours, minutes) = (two(h1, h2), two(m1, m2));
-    let total = hours * 60 + minutes;
-    if minutes > 59 || total > 14 * 60 {
-        return None;
-    }
-    cursor.skip(6);
-    Some(Some(if negative { -total } else { total }))
 }
 
 impl Time {
-    /// Reads a time as MySQL does: [-][days ]hh:mm:ss[.fraction], hh:mm, hhmmss, ss; or the time of day of a whole moment.
-    /// None for what is no time, with 10:60:00. Out of range it is cut to the nearest time, which is marked.
+    /// Reads a time as MySQL does, or the time of day of a whole moment. None for what is no time, with 10:60:00. Out of
+    /// range it is cut to the nearest time, which is marked.
     pub fn parse(text: &str) -> Option<ParsedTime> {
-        let trimmed = text.trim_ascii();
-        // A moment has a T or a blank in it, or is twelve digits at least; without either, 487:03:16.5 is a time. A blank
-        // behind a number of days does not look like a date.
-        let is_moment = trimmed.bytes().any(|byte| byte == b'T' || byte.is_ascii_whitespace())
-            || compact_size(trimmed.as_bytes()).is_some();
-        if trimmed.len() >= 12
-            && is_moment
-            && let Some(parsed) = DateTime::parse(trimmed)
-            && parsed.has_time
-        {
-            let complete = parsed.complete;
-            return Some(ParsedTime { value: parsed.value.time(), complete, clamped: false });
-        }
-        let mut cursor = Cursor(trimmed.as_bytes());
-        let negative = cursor.eat(b'-');
-        if !negative {
-            cursor.eat(b'+');
-        }
-        let (mut hours, mut minutes, mut seconds) = (0u64, 0u32, 0u32);
-        let mut days = 0u64;
-        let (first, _) = cursor.number(usize::MAX)?;
-        let blanks = cursor.0.iter().take_while(|byte| **byte == b' ').count();
-        let days_given = blanks > 0 && cursor.0.get(blanks).is_some_and(u8::is_ascii_digit);
-        if days_given {
-            days = u64::from(first);
-            cursor.skip(blanks);
-            hours = u64::from(cursor.number(usize::MAX)?.0);
-        }
-        let colon_digit = |cursor: &Cursor<'_>| {
-            cursor.peek() == Some(b':') && cursor.0.get(1).is_some_and(u8::is_ascii_digit)
-        };
-        if days_given || colon_digit(&cursor) {
-            if !days_given {
-                hours = u64::from(first);
+        Some(match Time::spell(text, DateModes::default())? {
+            SpelledTime::Time(parsed) => parsed,
+            SpelledTime::Moment(parsed) => {
+                ParsedTime { value: parsed.value.time(), complete: parsed.complete, clamped: false }
             }
-            for part in [&mut minutes, &mut seconds] {
-                if !colon_digit(&cursor) {
-                    break;
-                }
-                cursor.skip(1);
-                *part = cursor.number(usize::MAX)?.0;
-            }
-        } else {
-            hours = u64::from(first / 10_000);
-            minutes = first / 100 % 100;
-            seconds = first % 100;
-        }
-        if minutes > 59 || seconds > 59 {
-            return None;
-        }
-        let micros = cursor.fraction();
+        })
+    }
+
+    /// As [`parse`](Self::parse), with the date of a whole moment.
+    pub fn spell(text: &str, modes: DateModes) -> Option<SpelledTime> {
+        let mut cursor = Cursor(text.as_bytes());
         cursor.skip_blanks();
-        let complete = cursor.0.is_empty();
-        // Far out of range is as good as far further out, and stays far from overflow.
-        let hours = (days * 24 + hours).min(1_000_000) as i64;
-        let total_seconds = hours * 3600 + i64::from(minutes) * 60 + i64::from(seconds);
-        let total = total_seconds * MICROS_PER_SECOND + i64::from(micros);
-        let total = if negative { -total } else { total };
-        let value = Time::from_micros_clamped(total);
-        Some(ParsedTime { value, complete, clamped: value.micros() != total })
+        let negative = cursor.eat(b'-');
+        if MOMENT_SIZE_MIN <= cursor.0.len()
+            && let Some(scan) = scan(cursor.0)
+            && (scan.has_blank || !scan.is_delimited)
+        {
+            let modes = DateModes { allow_invalid_dates: false, ..modes };
+            match scan.moment(modes) {
+                Ok(parsed) => return Some(SpelledTime::Moment(parsed)),
+                Err(NoMoment::WrongValue) => return None,
+                Err(NoMoment::OtherForm) => {}
+            }
+        }
+        let parsed = time_of_parts(cursor, negative, modes)?;
+        Some(SpelledTime::Time(parsed))
+    }
+}
+
+/// [days ]hh:mm:ss[.fraction] or hhmmss[.fraction], behind the sign.
+fn time_of_parts(mut cursor: Cursor<'_>, negative: bool, modes: DateModes) -> Option<ParsedTime> {
+    let size = cursor.0.len();
+    let (first, _) = cursor.number(usize::MAX);
+    if size == 0 || u64::from(u32::MAX) < first {
+        return None;
+    }
+    let has_days = cursor.skip_blanks() > 0 && cursor.is_at_digit() && cursor.0.len() > 1;
+    let (hours, mut minutes, mut seconds);
+    if has_days || cursor.is_before_digit(b':') {
+        hours = if has_days { cursor.number(usize::MAX).0 } else { first };
+        (minutes, seconds) = (0, 0);
+        for part in [&mut minutes, &mut seconds] {
+            if !cursor.is_before_digit(b':') {
+                break;
+            }
+            cursor.skip(1);
+            *part = cursor.number(usize::MAX).0;
+        }
+    } else {
+        (hours, minutes, seconds) = (first / 10_000, first / 100 % 100, first % 100);
+    }
+    let (mut micros, mut rounds_up) = (0, false);
+    if cursor.is_before_digit(b'.') {
+        cursor.skip(1);
+        let (fraction, digits) = cursor.number(6);
+        micros = fraction * 10u64.pow(6 - digits as u32);
+        rounds_up = cursor.peek().is_some_and(|digit| (b'5'..=b'9').contains(&digit));
+        cursor.number(usize::MAX);
+    } else if cursor.0 == b"." {
+        cursor.skip(1);
+    }
+    if is_exponent(cursor.0) || minutes > 59 || seconds > 59 || cursor.0.len() == size {
+        return None;
+    }
+    // Far out of range is as good as further out, and stays far from overflow.
+    let days = if has_days { first } else { 0 };
+    let hours = days.saturating_mul(24).saturating_add(hours).min(1_000_000) as i64;
+    let total_seconds = hours * 3600 + (minutes * 60 + seconds) as i64;
+    let mut total = total_seconds * MICROS_PER_SECOND + micros as i64;
+    if rounds_up && !modes.truncate_fractions {
+        total += 1;
+    }
+    let total = if negative { -total } else { total };
+    let value = Time::from_micros_clamped(total);
+    Some(ParsedTime {
+        value,
+        complete: cursor.is_blank_to_the_end(),
+        clamped: value.micros() != total,
+    })
+}
+
+/// A number with an exponent is no time.
+fn is_exponent(text: &[u8]) -> bool {
+    match text {
+        [b'e' | b'E', b'+' | b'-', digit, ..] | [b'e' | b'E', digit, ..] => digit.is_ascii_digit(),
+        _ => false,
     }
 }

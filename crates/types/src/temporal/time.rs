@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{MICROS_PER_SECOND, fsp_unit, write_fraction};
+use super::{DateModes, MICROS_PER_SECOND, fsp_unit, write_fraction};
 use crate::wire::{Reader, Wire, WireError};
 
 /// Hours of the longest time. Numbers and texts may spell more: those are refused before any arithmetic.
@@ -82,6 +82,10 @@ impl Time {
         let unit = fsp_unit(fsp);
         let rounded = (self.0.abs() + unit / 2) / unit * unit;
         Time::from_micros_clamped(rounded * self.0.signum())
+    }
+    /// Rounded or, with TIME_TRUNCATE_FRACTIONAL, cut to `fsp` digits.
+    pub fn adjust(self, fsp: u8, modes: DateModes) -> Time {
+        if modes.truncate_fractions { self.truncate(fsp) } else { self.round(fsp) }
     }
     pub fn truncate(self, fsp: u8) -> Time {
         Time(self.0 / fsp_unit(fsp) * fsp_unit(fsp))

@@ -96,8 +96,8 @@ const TABLE: &[Entry] = &[
     (Function::DayOfWeek, &["DAYOFWEEK"], 1, 1),
     (Function::DayOfYear, &["DAYOFYEAR"], 1, 1),
     (Function::Weekday, &["WEEKDAY"], 1, 1),
-    (Function::DayName, &["DAYNAME"], 1, 1),
-    (Function::MonthName, &["MONTHNAME"], 1, 1),
+    (Function::DayName, &["DAYNAME"], 1, 2),
+    (Function::MonthName, &["MONTHNAME"], 1, 2),
     (Function::Hour, &["HOUR"], 1, 1),
     (Function::Minute, &["MINUTE"], 1, 1),
     (Function::Second, &["SECOND"], 1, 1),
@@ -113,13 +113,13 @@ const TABLE: &[Entry] = &[
     (Function::TimeFormat, &["TIME_FORMAT"], 2, 2),
     (Function::StrToDate, &["STR_TO_DATE"], 2, 2),
     (Function::UnixTimestamp, &["UNIX_TIMESTAMP"], 1, 1),
-    (Function::FromUnixtime, &["FROM_UNIXTIME"], 1, 2),
+    (Function::FromUnixtime, &["FROM_UNIXTIME"], 1, 3),
     (Function::SecToTime, &["SEC_TO_TIME"], 1, 1),
     (Function::TimeToSec, &["TIME_TO_SEC"], 1, 1),
     (Function::AddTime, &["ADDTIME"], 2, 2),
     (Function::SubTime, &["SUBTIME"], 2, 2),
     (Function::TimestampDiff, &["TIMESTAMPDIFF"], 3, 3),
-    (Function::Extract, &["EXTRACT"], 2, 2),
+    (Function::Extract, &["EXTRACT"], 2, 3),
     (Function::InetAton, &["INET_ATON"], 1, 1),
     (Function::InetNtoa, &["INET_NTOA"], 1, 1),
     (Function::RegexpLike, &["REGEXP_LIKE"], 2, 3),
@@ -165,10 +165,22 @@ impl Function {
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1[0]
     }
-    /// The fewest and the most arguments.
+    /// The fewest and the most arguments, with those that only the binder adds.
     pub fn arity(self) -> (usize, usize) {
         let (_, _, least, most) = TABLE[self as usize];
         (least, most)
+    }
+    /// The fewest and the most arguments of a call in SQL.
+    pub fn sql_arity(self) -> (usize, usize) {
+        let (least, most) = self.arity();
+        match self {
+            // The language of lc_time_names is bound behind them.
+            Function::DayName | Function::MonthName => (1, 1),
+            Function::DateFormat | Function::FromUnixtime => (least, 2),
+            // What is trimmed off is written in another way: TRIM(LEADING 'x' FROM s).
+            Function::Trim | Function::Ltrim | Function::Rtrim => (1, 1),
+            _ => (least, most),
+        }
     }
     /// Whether it reads its arguments as text, those that are times among them.
     pub fn reads_text(self) -> bool {

@@ -5,16 +5,19 @@ use std::borrow::Cow;
 use super::super::interval::{is_date_unit, is_time_unit};
 use super::super::{EvalError, Function, IntervalUnit};
 use super::Call;
-use super::format::{DAY_NAMES, MONTH_NAMES, format_datetime};
-use crate::convert::{time_of, to_time};
-use crate::temporal::two_digit_year;
-use crate::{Collation, Date, DateTime, Decimal, Time, Value, ValueRef};
+use super::format::format_datetime;
+use crate::convert::{TimeOrMoment, cast_datetime, to_fuzzy_moment, to_time_or_moment};
+use crate::temporal::{Locale, two_digit_year};
+use crate::{Collation, Date, DateTime, Decimal, Value, ValueRef};
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
-/// FROM_UNIXTIME's last second: 3001-01-18 23:59:59 UTC.
+/// The last second of FROM_UNIXTIME and CONVERT_TZ: 3001-01-18 23:59:59 UTC.
 const UNIX_TIME_MAX: i64 = 32_536_771_199;
+/// The day number of 9999-12-31, and the largest one that FROM_DAYS does not take for 0.
+const DAY_NUMBER_MAX: i64 = 3_652_424;
+const FROM_DAYS_MAX: i64 = 3_652_499;
 
 fn int(number: impl Into<i64>) -> Value {
     Value::Int(number.into())
@@ -24,25 +27,19 @@ fn datetime_value(value: Option<DateTime>) -> Value {
     value.map_or(Value::Null, Value::DateTime)
 }
 
-fn time_value(micros: i64) -> Value {
-    Value::Time(Time::from_micros_clamped(micros))
-}
-
 impl Call<'_, '_, '_> {
     pub(super) fn temporal(&mut self) -> Result<Value, EvalError> {
         use Function::*;
         Ok(match self.function {
-            Date => self.fuzzy(0).map_or(Value::Null, |value| Value::Date(value.date())),
-            Time => match self.time_part() {
-                Some(time) => Value::Time(time),
-                None => Value::Null,
-            },
+            Date => cast_datetime(self.values[0], &mut self.ctx.convert)
+                .map_or(Value::Null, |value| Value::Date(value.date())),
+            Time => self.time(0).map_or(Value::Null, Value::Time),
             Timestamp => self.timestamp(),
             Year | Quarter | Month | DayOfMonth | MonthName | LastDay => self.of_fuzzy_date(),
             Week | WeekOfYear | YearWeek | DayOfWeek | DayOfYear | Weekday | DayName | ToDays
             | ToSeconds => self.of_date(),
             Hour | Minute | Second | Microsecond | TimeToSec => {
-                let Some(time) = self.time_part() else { return Ok(Value::Null) };
+                let Some(time) = self.time(0) else { return Ok(Value::Null) };
                 match self.function {
                     Hour => int(time.hour()),
                     Minute => int(time.minute()),
@@ -64,19 +61,16 @@ impl Call<'_, '_, '_> {
                 }
             }
             TimeDiff => self.time_diff(),
-            FromDays => {
-                let date = crate::Date::from_day_number(self.int(0));
-                date.map_or(Value::Date(crate::Date::ZERO), Value::Date)
-            }
+            FromDays => self.from_days(),
             MakeDate => self.make_date(),
             MakeTime => self.make_time(),
             UnixTimestamp => self.unix_timestamp(),
             FromUnixtime => self.unixtime_to_datetime(),
             SecToTime => {
                 let seconds = self.decimal(0);
-                let micros = seconds.mul(Decimal::from_i64(SECOND)).and_then(Decimal::to_i64_round);
+                let micros = self.micros_of(seconds);
                 let beyond = if seconds.is_negative() { i64::MIN } else { i64::MAX };
-                time_value(micros.unwrap_or(beyond))
+                self.time_value(micros.unwrap_or(beyond))
             }
             AddTime | SubTime => self.add_time(),
             TimestampDiff => self.timestamp_diff(),
@@ -84,11 +78,11 @@ impl Call<'_, '_, '_> {
             PeriodAdd | PeriodDiff => self.period()?,
             ConvertTz => self.convert_tz(),
             UtcToLocal | LocalToUtc => {
-                let offset = i64::from(self.ctx.convert.time_zone_offset_seconds) * SECOND;
+                let offset = self.zone() * SECOND;
                 let offset = if self.function == UtcToLocal { offset } else { -offset };
                 match self.fuzzy(0) {
                     // The zero date is the same everywhere.
-                    Some(value) if !value.is_real() => Value::DateTime(value),
+                    Some(value) if value.date().is_partial() => Value::DateTime(value),
                     value => datetime_value(value.and_then(|value| value.add_micros(offset))),
                 }
             }
@@ -96,24 +90,67 @@ impl Call<'_, '_, '_> {
         })
     }
 
-    /// The time of day of a datetime or a date, or the time itself.
-    fn time_part(&mut self) -> Option<crate::Time> {
-        match self.values[0] {
-            ValueRef::Text(text, _) => match time_of(text, &mut self.ctx.convert) {
-                Some(Ok(datetime)) => Some(datetime.time()),
-                _ => self.time(0),
-            },
-            _ => self.time(0),
+    /// Microseconds of a number of seconds, the seventh digit rounded or cut; None beyond 64 bits.
+    fn micros_of(&self, seconds: Decimal) -> Option<i64> {
+        let micros = seconds.mul(Decimal::from_i64(SECOND))?;
+        let cuts = self.ctx.convert.date_modes.truncate_fractions;
+        if cuts { micros.truncate(0) } else { micros }.to_i64_round()
+    }
+
+    /// A TIME; out of range it is the nearest one, with a warning.
+    fn time_value(&mut self, micros: i64) -> Value {
+        let time = crate::Time::from_micros_clamped(micros);
+        if time.micros() != micros {
+            let (sign, size) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs());
+            let seconds = size / SECOND.unsigned_abs();
+            let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+            let message = format!(
+                "Truncated incorrect time value: '{sign}{hours:02}:{minutes:02}:{:02}'",
+                seconds % 60
+            );
+            self.ctx.convert.warn(1292, message);
         }
+        Value::Time(time)
+    }
+
+    /// NULL and warning 1441 for a date beyond 9999-12-31.
+    fn overflow(&mut self) -> Value {
+        let name = self.function.name().to_lowercase();
+        self.ctx.convert.warn(1441, format!("Datetime function: {name} field overflow"));
+        Value::Null
     }
 
     fn timestamp(&mut self) -> Value {
-        let Some(start) = self.datetime(0) else { return Value::Null };
         if !self.has(1) {
-            return Value::DateTime(start);
+            return datetime_value(cast_datetime(self.values[0], &mut self.ctx.convert));
         }
-        let Some(time) = self.time(1) else { return Value::Null };
-        datetime_value(start.add_micros(time.micros()))
+        let Some(start) = self.fuzzy(0) else { return Value::Null };
+        match to_time_or_moment(self.values[1], &mut self.ctx.convert) {
+            Some(TimeOrMoment::Time(time)) => self.shifted(start, time.micros()),
+            _ => Value::Null,
+        }
+    }
+
+    /// So much later; NULL in year 0 and, with a warning, beyond year 9999. A zero month or day counts as the one before it.
+    fn shifted(&mut self, start: DateTime, micros: i64) -> Value {
+        let of_day = start.time().micros();
+        let of_date = start.date().day_number() * DAY + of_day + micros;
+        let (day, rest) = (of_date.div_euclid(DAY), of_date.rem_euclid(DAY));
+        if DAY_NUMBER_MAX < day {
+            return self.overflow();
+        }
+        match Date::from_day_number(day) {
+            Some(date) if !date.is_zero() => datetime_value(date.at_midnight().add_micros(rest)),
+            _ => Value::Null,
+        }
+    }
+
+    /// The language of names, from a constant argument that the binder adds where it is not English.
+    pub(super) fn locale(&mut self, position: usize) -> Locale {
+        match self.has(position) {
+            true => Locale::from_number(self.int(position)).unwrap_or_default(),
+            false => Locale::ENGLISH,
+        }
     }
 
     fn of_fuzzy_date(&mut self) -> Value {
@@ -125,92 +162,132 @@ impl Call<'_, '_, '_> {
             Function::Quarter => int(month.div_ceil(3)),
             Function::Month => int(month),
             Function::DayOfMonth => int(date.day()),
-            Function::MonthName => match month.checked_sub(1) {
-                Some(index) => self.plain(MONTH_NAMES[usize::from(index)]),
+            Function::MonthName => match self.locale(1).month(month) {
+                Some(name) => self.plain(name),
                 None => Value::Null,
             },
-            _ => date.last_day().map_or(Value::Null, Value::Date),
+            _ => match date.last_day() {
+                Some(last) => Value::Date(last),
+                None => {
+                    let message = format!("Incorrect datetime value: '{date}'");
+                    self.ctx.convert.warn(1292, message);
+                    Value::Null
+                }
+            },
         }
+    }
+
+    /// The mode of WEEK and its kin: 0 where it is not given.
+    fn week_mode(&mut self, position: usize) -> u8 {
+        if self.has(position) { (self.int(position) & 7) as u8 } else { 0 }
     }
 
     fn of_date(&mut self) -> Value {
         let Some(value) = self.datetime(0) else { return Value::Null };
         let date = value.date();
         match self.function {
-            Function::Week => {
-                let mode = if self.has(1) { self.int(1) & 7 } else { 0 };
-                int(date.week(mode as u8))
-            }
+            Function::Week => int(date.week(self.week_mode(1))),
             Function::WeekOfYear => int(date.week(3)),
             Function::YearWeek => {
-                let mode = if self.has(1) { self.int(1) & 7 } else { 0 };
                 // YEARWEEK always counts weeks from 1: week 0 is the last one of the year before.
-                let (year, week) = date.year_week(mode as u8 | 2);
+                let (year, week) = date.year_week(self.week_mode(1) | 2);
                 int(year * 100 + week)
             }
             Function::DayOfWeek => int((date.weekday() + 1) % 7 + 1),
             Function::DayOfYear => int(date.day_of_year()),
             Function::Weekday => int(date.weekday()),
-            Function::DayName => self.plain(DAY_NAMES[usize::from(date.weekday())]),
+            Function::DayName => {
+                let name = self.locale(1).day(date.weekday());
+                self.plain(name)
+            }
             Function::ToDays => int(date.day_number()),
             _ => int(date.day_number() * 86_400 + value.time().micros() / SECOND),
         }
     }
 
-    /// A date with time, or a time, as TIMEDIFF and ADDTIME take either.
-    fn either(&mut self, position: usize) -> Option<Result<DateTime, Time>> {
-        match self.values[position] {
-            ValueRef::Date(date) => Some(Ok(date.at_midnight())),
-            ValueRef::DateTime(datetime) => Some(Ok(datetime)),
-            ValueRef::Time(time) => Some(Err(time)),
-            ValueRef::Text(text, _) => {
-                let read = time_of(text, &mut self.ctx.convert);
-                if read.is_none() {
-                    self.time(position);
-                }
-                read
-            }
-            _ => self.time(position).map(Err),
-        }
+    fn is_dated(&self, position: usize) -> bool {
+        matches!(self.values[position], ValueRef::Date(_) | ValueRef::DateTime(_))
     }
 
+    /// Where one argument is a date, both are read as dates; else both as times or the moments they spell. Of different
+    /// kinds there is no difference.
     fn time_diff(&mut self) -> Value {
-        match (self.either(0), self.either(1)) {
-            (Some(Ok(a)), Some(Ok(b))) => match (a.micros(), b.micros()) {
-                (Some(a), Some(b)) => time_value(a - b),
-                _ => Value::Null,
+        let is_time = |value: ValueRef<'_>| matches!(value, ValueRef::Time(_));
+        let (a, b) = (self.values[0], self.values[1]);
+        let has_date = self.is_dated(0) || self.is_dated(1);
+        let cx = &mut self.ctx.convert;
+        let micros = if has_date {
+            if is_time(a) || is_time(b) {
+                return Value::Null;
+            }
+            let (Some(a), Some(b)) = (to_fuzzy_moment(a, cx), to_fuzzy_moment(b, cx)) else {
+                return Value::Null;
+            };
+            if a.1 != b.1 {
+                return Value::Null;
+            }
+            fuzzy_micros(a.0) - fuzzy_micros(b.0)
+        } else {
+            let (Some(a), Some(b)) = (to_time_or_moment(a, cx), to_time_or_moment(b, cx)) else {
+                return Value::Null;
+            };
+            match (a, b) {
+                (TimeOrMoment::Time(a), TimeOrMoment::Time(b)) => a.micros() - b.micros(),
+                (TimeOrMoment::Moment(a, timed_a), TimeOrMoment::Moment(b, timed_b))
+                    if timed_a == timed_b =>
+                {
+                    fuzzy_micros(a) - fuzzy_micros(b)
+                }
+                _ => return Value::Null,
+            }
+        };
+        self.time_value(micros)
+    }
+
+    /// ADDTIME and SUBTIME. The result of a date is a datetime, of a time a time, of anything else a string.
+    fn add_time(&mut self) -> Value {
+        let start = match self.values[0] {
+            ValueRef::Date(date) => TimeOrMoment::Moment(date.at_midnight(), true),
+            ValueRef::DateTime(datetime) => TimeOrMoment::Moment(datetime, true),
+            value => match to_time_or_moment(value, &mut self.ctx.convert) {
+                Some(start) => start,
+                None => return Value::Null,
             },
-            (Some(Err(a)), Some(Err(b))) => time_value(a.micros() - b.micros()),
-            _ => Value::Null,
+        };
+        let span = match to_time_or_moment(self.values[1], &mut self.ctx.convert) {
+            Some(TimeOrMoment::Time(span)) => span.micros(),
+            _ => return Value::Null,
+        };
+        let span = if self.function == Function::SubTime { -span } else { span };
+        let result = match start {
+            TimeOrMoment::Moment(moment, _) => self.shifted(moment, span),
+            TimeOrMoment::Time(time) => self.time_value(time.micros() + span),
+        };
+        let collation = match self.values[0] {
+            ValueRef::Date(_) | ValueRef::DateTime(_) | ValueRef::Time(_) => return result,
+            ValueRef::Text(_, collation) => collation,
+            _ => Collation::DEFAULT,
+        };
+        match result {
+            Value::DateTime(value) => Value::text(&value.to_string(), collation),
+            Value::Time(value) => Value::text(&value.to_string(), collation),
+            other => other,
         }
     }
 
-    /// ADDTIME and SUBTIME. The result of a string is a string.
-    fn add_time(&mut self) -> Value {
-        let Some(start) = self.either(0) else { return Value::Null };
-        if matches!(self.values[1], ValueRef::Date(_) | ValueRef::DateTime(_)) {
-            return Value::Null;
-        }
-        let Some(span) = self.time(1) else { return Value::Null };
-        let span = if self.function == Function::SubTime { -span.micros() } else { span.micros() };
-        let result = match start {
-            Ok(datetime) => datetime_value(datetime.add_micros(span)),
-            Err(time) => time_value(time.micros() + span),
-        };
-        match (self.values[0], result) {
-            (ValueRef::Text(_, collation), Value::DateTime(value)) => {
-                Value::text(&value.to_string(), collation)
+    fn from_days(&mut self) -> Value {
+        match self.int(0) {
+            number @ 0..=DAY_NUMBER_MAX => {
+                Value::Date(Date::from_day_number(number).expect("in the calendar"))
             }
-            (ValueRef::Text(_, collation), Value::Time(value)) => {
-                Value::text(&value.to_string(), collation)
-            }
-            (_, result) => result,
+            number if DAY_NUMBER_MAX < number && number <= FROM_DAYS_MAX => self.overflow(),
+            _ => Value::Date(Date::ZERO),
         }
     }
 
     fn make_date(&mut self) -> Value {
         let (year, day) = (self.int(0), self.int(1));
-        if !(0..=9999).contains(&year) || day <= 0 {
+        if !(0..=9999).contains(&year) || !(1..=DAY_NUMBER_MAX).contains(&day) {
             return Value::Null;
         }
         let year = year as u16;
@@ -228,11 +305,16 @@ impl Call<'_, '_, '_> {
         {
             return Value::Null;
         }
-        let micros = seconds.mul(Decimal::from_i64(SECOND)).and_then(Decimal::to_i64_round);
-        let micros = micros.expect("below 60 million") + minute * 60 * SECOND;
-        // 838 is the most hours; more are clamped.
-        let hours = hour.clamp(-1000, 1000) * 3600 * SECOND;
-        time_value(if hour < 0 { hours - micros } else { hours + micros })
+        let micros = self.micros_of(seconds).expect("below 60 million") + minute * 60 * SECOND;
+        // 838 is the most hours; more are clamped, and all of them are shown in the warning that still fit its arithmetic.
+        let hours = hour.clamp(-1_000_000_000, 1_000_000_000);
+        let hours =
+            hours.checked_mul(3600 * SECOND).unwrap_or(if hour < 0 { i64::MIN } else { i64::MAX });
+        self.time_value(if hour < 0 {
+            hours.saturating_sub(micros)
+        } else {
+            hours.saturating_add(micros)
+        })
     }
 
     fn zone(&self) -> i64 {
@@ -240,13 +322,13 @@ impl Call<'_, '_, '_> {
     }
 
     fn unix_timestamp(&mut self) -> Value {
-        let Some(local) = self.datetime(0) else {
+        let Some(local) = self.fuzzy(0).filter(|local| !local.date().is_partial()) else {
             return if self.values[0].is_null() { Value::Null } else { int(0) };
         };
         let Some(micros) = local.micros().map(|micros| micros - self.zone() * SECOND) else {
             return int(0);
         };
-        if !(0..=UNIX_TIME_MAX).contains(&(micros / SECOND)) || micros < 0 {
+        if micros < 0 || UNIX_TIME_MAX < micros / SECOND {
             return int(0);
         }
         if micros % SECOND == 0 {
@@ -263,17 +345,21 @@ impl Call<'_, '_, '_> {
 
     fn unixtime_to_datetime(&mut self) -> Value {
         let seconds = self.decimal(0);
-        let micros = seconds.mul(Decimal::from_i64(SECOND)).and_then(Decimal::to_i64_round);
-        let Some(micros) = micros.filter(|micros| (0..=UNIX_TIME_MAX).contains(&(micros / SECOND)))
-        else {
+        let micros = self.micros_of(seconds);
+        let Some(micros) = micros.filter(|micros| {
+            !seconds.is_negative() && (0..=UNIX_TIME_MAX).contains(&(micros / SECOND))
+        }) else {
             return Value::Null;
         };
         let local = DateTime::from_micros(micros + self.zone() * SECOND);
         match local {
-            Some(local) if self.has(1) => match format_datetime(local, &self.text(1)) {
-                Some(text) => self.plain(text),
-                None => Value::Null,
-            },
+            Some(local) if self.has(1) => {
+                let locale = self.locale(2);
+                match format_datetime(local, &self.text(1), locale) {
+                    Some(text) => self.plain(text),
+                    None => Value::Null,
+                }
+            }
             local => datetime_value(local),
         }
     }
@@ -290,8 +376,7 @@ impl Call<'_, '_, '_> {
         let (Some(from), Some(to)) = (self.datetime(1), self.datetime(2)) else {
             return Value::Null;
         };
-        let (Some(start), Some(end)) = (from.micros(), to.micros()) else { return Value::Null };
-        let micros = end - start;
+        let micros = fuzzy_micros(to) - fuzzy_micros(from);
         let months = |size: i64| int(whole_months(from, to) / size);
         use IntervalUnit::*;
         match unit {
@@ -314,16 +399,6 @@ impl Call<'_, '_, '_> {
     /// EXTRACT(unit FROM value): composite units run their parts together, DAY_HOUR of the 3rd at 14h is 314.
     fn extract(&mut self) -> Value {
         let unit = self.unit();
-        let value = self.values[1];
-        // Units without dates read a time; days and hours of a datetime are those of its date.
-        let of_time = |call: &mut Self| match value {
-            ValueRef::Text(text, _) => match time_of(text, &mut call.ctx.convert) {
-                Some(Ok(datetime)) => Some((datetime.date().day(), datetime.time())),
-                _ => to_time(value, &mut call.ctx.convert).map(|time| (0, time)),
-            },
-            ValueRef::DateTime(datetime) => Some((datetime.date().day(), datetime.time())),
-            _ => to_time(value, &mut call.ctx.convert).map(|time| (0, time)),
-        };
         use IntervalUnit::*;
         if is_date_unit(unit) {
             let Some(datetime) = self.fuzzy(1) else { return Value::Null };
@@ -334,20 +409,31 @@ impl Call<'_, '_, '_> {
                 Year => year,
                 Quarter => (month + 2) / 3,
                 Month => month,
-                Week if datetime.is_real() => i64::from(date.week(0)),
+                Week if !date.is_partial() => i64::from(date.week(self.week_mode(2))),
                 Week => return Value::Null,
                 YearMonth => year * 100 + month,
                 _ => day,
             });
         }
-        let Some((day, time)) = of_time(self) else { return Value::Null };
+        // Units without dates read a time; days and hours of a datetime are those of its date.
+        let read = match self.values[1] {
+            ValueRef::DateTime(moment) => Some(TimeOrMoment::Moment(moment, true)),
+            value => to_time_or_moment(value, &mut self.ctx.convert),
+        };
+        let Some(read) = read else { return Value::Null };
+        let time = read.time();
+        let day = match read {
+            TimeOrMoment::Moment(moment, _) if !is_time_unit(unit) => {
+                i64::from(moment.date().day())
+            }
+            _ => 0,
+        };
         let (hour, minute, second, micros) = (
             i64::from(time.hour()),
             i64::from(time.minute()),
             i64::from(time.second()),
             i64::from(time.microsecond()),
         );
-        let day = if is_time_unit(unit) { 0 } else { i64::from(day) };
         let hms = hour * 10_000 + minute * 100 + second;
         let number = match unit {
             Microsecond => micros,
@@ -371,35 +457,53 @@ impl Call<'_, '_, '_> {
         int(if time.is_negative() { -number } else { number })
     }
 
-    /// PERIOD_ADD(yyyymm, months) and PERIOD_DIFF(yyyymm, yyyymm).
+    /// PERIOD_ADD(yyyymm, months) and PERIOD_DIFF(yyyymm, yyyymm). Arithmetic of 64 bits, as MySQL's.
     fn period(&mut self) -> Result<Value, EvalError> {
         let (a, b) = (self.int(0), self.int(1));
         let name = self.function.name().to_lowercase();
+        let full_year = |year: u64| match year {
+            0..70 => year + 2000,
+            70..100 => year + 1900,
+            _ => year,
+        };
         let months = |period: i64| {
-            let (year, month) = (period / 100, period % 100);
-            if !(0..=999_999).contains(&period) || !(1..=12).contains(&month) {
+            let month = period % 100;
+            if period <= 0 || !(1..=12).contains(&month) {
                 let message = format!("Incorrect arguments to {name}");
                 return Err(EvalError::raised(1210, message));
             }
-            let year = if year < 100 { i64::from(two_digit_year(year as u16)) } else { year };
-            Ok(year * 12 + month - 1)
+            let year = full_year(period.unsigned_abs() / 100);
+            Ok(year * 12 + month.unsigned_abs() - 1)
         };
         if self.function == Function::PeriodDiff {
-            return Ok(int(months(a)? - months(b)?));
+            return Ok(int(months(a)?.wrapping_sub(months(b)?) as i64));
         }
-        // Beyond any calendar; small enough for the arithmetic.
-        let total = months(a)? + b.clamp(-1_000_000_000, 1_000_000_000);
-        Ok(int(if total < 0 { 0 } else { total / 12 * 100 + total % 12 + 1 }))
+        let total = months(a)?.wrapping_add(b as u64);
+        if total == 0 {
+            return Ok(int(0));
+        }
+        let year = full_year(total / 12);
+        Ok(int(year.wrapping_mul(100).wrapping_add(total % 12 + 1) as i64))
     }
 
+    /// A moment outside of 1970 to 3000, in the zone it is given in, stays as it is.
     fn convert_tz(&mut self) -> Value {
         let offset = |zone: Cow<'_, str>| zone_offset(&zone);
         let (Some(from), Some(to)) = (offset(self.text(1)), offset(self.text(2))) else {
             return Value::Null;
         };
         let Some(value) = self.datetime(0) else { return Value::Null };
+        let utc = value.unix_seconds().map(|seconds| seconds - from);
+        if !utc.is_some_and(|seconds| (1..=UNIX_TIME_MAX).contains(&seconds)) {
+            return Value::DateTime(value);
+        }
         datetime_value(value.add_micros((to - from) * SECOND))
     }
+}
+
+/// Microseconds since the day before year 0, of partial dates too: 0 is the one before 1.
+fn fuzzy_micros(value: DateTime) -> i64 {
+    value.date().day_number() * DAY + value.time().micros()
 }
 
 /// The offset of "+02:00", "-11:30", "UTC", ... in seconds.

@@ -68,13 +68,12 @@ fn shown(value: &Value) -> String {
 }
 
 /// The value as text, or "ERROR number"; then the numbers of the warnings.
-fn evaluate(text: &str) -> String {
+fn evaluate(text: &str, mut ctx: EvalContext<'static>) -> String {
     let mut expr = parse(text);
     assert!(expr.check(0, 0), "{text}");
     if let Err(mix) = settle(&mut expr, &typing(Collation::DEFAULT)) {
         return format!("ERROR {}", mix.code());
     }
-    let mut ctx = context();
     let mut out = match eval(&expr, &NoColumns, &mut ctx) {
         Ok(value) => shown(&value),
         Err(error) => format!("ERROR {}", error.code()),
@@ -87,13 +86,18 @@ fn evaluate(text: &str) -> String {
 
 /// Each line is `expression -> result`; all that differ are reported together.
 fn check(table: &str) {
+    check_in(context, table);
+}
+
+/// As [`check`], in a session of the caller's.
+fn check_in(session: impl Fn() -> EvalContext<'static>, table: &str) {
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (expression, expected) = line.rsplit_once(" -> ").expect("expression -> result");
         count += 1;
         let expected = if expected == "''" { "" } else { expected };
-        let found = evaluate(expression);
+        let found = evaluate(expression, session());
         if found != expected {
             wrong.push(format!("{expression}\n    expected {expected}\n    found    {found}"));
         }
