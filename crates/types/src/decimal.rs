@@ -1,16 +1,18 @@
 //! Exact decimal numbers, as MySQL's DECIMAL: up to 65 digits, up to 30 of them behind the point.
 //!
-//! A number is an integer (the mantissa) and a scale: 12.50 is 1250 at scale 2. The scale is kept, not minimised. Inside
-//! an expression a number has more digits than a column holds, as in MySQL: up to 71 of them, and a quotient is computed
-//! to whole words of nine digits behind the point. A second scale says how many of those digits the number *shows*: its
-//! text is rounded to them. So `1/3` shows 0.3333, `1/3*3` shows 1.0000 and `1/3 > 0.3333` is true. Arithmetic,
-//! comparison and storing use all digits; text, sorting and grouping use those that show. 71 digits need 237 bits with the
-//! sign, so mantissa and both scales share 256 bits and a `Decimal` is 32 bytes, `Copy`, and never allocates. Equality,
-//! order and hash are numeric: 1.5 equals 1.50.
+//! A number is an integer (the mantissa) and a scale: 12.50 is 1250 at scale 2. The scale is kept,
+//! not minimised. Inside an expression a number has more digits than a column holds, as in MySQL:
+//! up to 71 of them, and a quotient is computed to whole words of nine digits behind the point. A
+//! second scale says how many of those digits the number *shows*: its text is rounded to them. So
+//! `1/3` shows 0.3333, `1/3*3` shows 1.0000 and `1/3 > 0.3333` is true. Arithmetic, comparison and
+//! storing use all digits; text, sorting and grouping use those that show. 71 digits need 237 bits
+//! with the sign, so mantissa and both scales share 256 bits and a `Decimal` is 32 bytes, `Copy`,
+//! and never allocates. Equality, order and hash are numeric: 1.5 equals 1.50.
 //!
-//! Results show MySQL's scales (add: the larger, multiply: the sum, divide: the dividend's plus div_precision_increment, at
-//! most 30). A result of more than 71 digits first loses digits behind the point; only when its integer part has more
-//! than 71 digits it is an overflow, which is `None` (MySQL's limit is 81 digits in words of nine).
+//! Results show MySQL's scales (add: the larger, multiply: the sum, divide: the dividend's plus
+//! div_precision_increment, at most 30). A result of more than 71 digits first loses digits behind
+//! the point; only when its integer part has more than 71 digits it is an overflow, which is `None`
+//! (MySQL's limit is 81 digits in words of nine).
 //!
 //! Text is in [`text`], arithmetic wider than 256 bits in [`wide`].
 
@@ -29,8 +31,8 @@ use wide::Wide;
 pub const PRECISION_MAX: u8 = 65;
 /// Digits behind the point of the widest decimal.
 pub const SCALE_MAX: u8 = 30;
-/// What a division adds to the scale that the dividend shows, unless the session says otherwise: the default of
-/// div_precision_increment.
+/// What a division adds to the scale that the dividend shows, unless the session says otherwise:
+/// the default of div_precision_increment.
 pub const DIV_PRECISION_INCREMENT: u8 = 4;
 /// Digits of a number inside an expression.
 const DIGITS_MAX: u32 = 71;
@@ -38,11 +40,13 @@ const DIGITS_MAX: u32 = 71;
 const WORD_DIGITS: u32 = 9;
 /// and the words of the longest number there.
 const WORD_COUNT_MAX: u32 = 9;
-/// A product keeps four words behind the point: MySQL cuts its scale to 31, which is that many words.
+/// A product keeps four words behind the point: MySQL cuts its scale to 31, which is that many
+/// words.
 const PRODUCT_SCALE_MAX: u32 = 36;
 
-/// The lowest 8 bits hold the scale, the next 8 the scale that shows, the high 240 the mantissa in two's complement; words
-/// from low to high. Invariant: |mantissa| < 10^71, shown scale <= scale <= 71, shown scale <= 30.
+/// The lowest 8 bits hold the scale, the next 8 the scale that shows, the high 240 the mantissa in
+/// two's complement; words from low to high. Invariant: |mantissa| < 10^71, shown scale <= scale <=
+/// 71, shown scale <= 30.
 #[derive(Clone, Copy)]
 pub struct Decimal([u64; 4]);
 
@@ -117,7 +121,8 @@ impl Decimal {
         let (high, low) = (high as u128, low as u128);
         Decimal([low as u64, (low >> 64) as u64, high as u64, (high >> 64) as u64])
     }
-    /// Makes the number if its integer part has at most 71 digits; drops digits behind the point that do not fit.
+    /// Makes the number if its integer part has at most 71 digits; drops digits behind the point
+    /// that do not fit.
     fn fit(mantissa: I256, scale: u32, shown: u32) -> Option<Decimal> {
         if scale <= DIGITS_MAX && mantissa.abs() < power(DIGITS_MAX) {
             let shown = shown.min(scale).min(u32::from(SCALE_MAX));
@@ -139,8 +144,8 @@ impl Decimal {
     pub fn shown_scale(self) -> u8 {
         (self.0[0] >> 8) as u8
     }
-    /// The number with `scale` digits behind the point showing (30 at most): padded with zeros where it has fewer; all
-    /// digits are kept. Unchanged if the zeros do not fit.
+    /// The number with `scale` digits behind the point showing (30 at most): padded with zeros
+    /// where it has fewer; all digits are kept. Unchanged if the zeros do not fit.
     pub fn show(self, scale: u8) -> Decimal {
         let scale = scale.min(SCALE_MAX);
         if scale <= self.scale() {
@@ -202,7 +207,8 @@ impl Decimal {
     pub fn integer_digits(self) -> u32 {
         self.magnitude_digits().saturating_sub(u32::from(self.scale()))
     }
-    /// The precision this number needs: digits before the point plus those that show behind it, at least 1.
+    /// The precision this number needs: digits before the point plus those that show behind it, at
+    /// least 1.
     pub fn digit_count(self) -> u32 {
         (self.integer_digits() + u32::from(self.shown_scale())).max(1)
     }
@@ -220,8 +226,9 @@ impl Decimal {
         self.rescale(scale).is_some_and(|value| value.magnitude_digits() <= u32::from(precision))
     }
 
-    /// Rounds half away from zero to `digits` behind the point, or before it when negative: 155 to -1 digits is 160.
-    /// The scale of the result is at most what it was. None on overflow (999..9 rounded up).
+    /// Rounds half away from zero to `digits` behind the point, or before it when negative: 155 to
+    /// -1 digits is 160. The scale of the result is at most what it was. None on overflow (999..9
+    /// rounded up).
     pub fn round(self, digits: i32) -> Option<Decimal> {
         self.cut(digits, drop_digits)
     }
@@ -245,7 +252,8 @@ impl Decimal {
         if cut == I256::ZERO {
             return Some(Decimal::ZERO);
         }
-        // A cut mantissa that is not zero has at most 72 + digits digits, so the product stays far below 2^255.
+        // A cut mantissa that is not zero has at most 72 + digits digits, so the product stays far
+        // below 2^255.
         Decimal::fit(cut.checked_mul(power(digits.unsigned_abs()))?, 0, 0)
     }
     /// The least integer not below; None on overflow.
@@ -258,8 +266,8 @@ impl Decimal {
         let (quotient, remainder) = divide(self.mantissa(), power(u32::from(self.scale())));
         Decimal::fit(if remainder < I256::ZERO { quotient - I256::ONE } else { quotient }, 0, 0)
     }
-    /// The number with exactly `scale` digits behind the point: rounded or padded with zeros. None if that has more
-    /// than 71 digits.
+    /// The number with exactly `scale` digits behind the point: rounded or padded with zeros. None
+    /// if that has more than 71 digits.
     pub fn rescale(self, scale: u8) -> Option<Decimal> {
         assert!(scale <= SCALE_MAX);
         if scale == self.scale() {
@@ -341,9 +349,10 @@ impl Decimal {
         product.truncate(surplus);
         product.fit(self.is_negative() != other.is_negative(), scale - surplus, shown)
     }
-    /// Quotient, showing the scale that `self` shows plus `increment` (at most 30); None on overflow and for a zero
-    /// divisor. As in MySQL the scales of both are rounded up to whole words, the quotient has at least this many digits
-    /// behind the point and is cut there, not rounded.
+    /// Quotient, showing the scale that `self` shows plus `increment` (at most 30); None on
+    /// overflow and for a zero divisor. As in MySQL the scales of both are rounded up to whole
+    /// words, the quotient has at least this many digits behind the point and is cut there, not
+    /// rounded.
     pub fn div(self, other: Decimal, increment: u8) -> Option<Decimal> {
         if other.is_zero() {
             return None;
@@ -359,7 +368,8 @@ impl Decimal {
         let added = (padded - scale) + (padded_other - scale_other);
         let missing = u32::from(increment).saturating_sub(added);
         let mut fraction_words = words(padded + padded_other + missing);
-        // The quotient has one digit more than the difference of the digits before the points, at most.
+        // The quotient has one digit more than the difference of the digits before the points, at
+        // most.
         let whole_max = (self.magnitude_digits() + scale_other + 1)
             .saturating_sub(scale + other.magnitude_digits() - 1);
         let mut wanted = fraction_words * WORD_DIGITS;
@@ -377,7 +387,8 @@ impl Decimal {
         }
         Decimal::fit(divide_scaled(self, other, 0)?, 0, 0)
     }
-    /// The remainder of DIV, with the dividend's sign, at the larger scale; None for a zero divisor.
+    /// The remainder of DIV, with the dividend's sign, at the larger scale; None for a zero
+    /// divisor.
     #[allow(clippy::should_implement_trait)]
     pub fn rem(self, other: Decimal) -> Option<Decimal> {
         if other.is_zero() {
@@ -387,11 +398,13 @@ impl Decimal {
         let shown = self.shown_scale().max(other.shown_scale());
         let unit = power(u32::from(scale - other.scale()));
         let Some(divisor) = other.mantissa().checked_mul(unit) else {
-            // The divisor at the common scale is beyond 10^76, the dividend (unscaled here) below 10^71.
+            // The divisor at the common scale is beyond 10^76, the dividend (unscaled here) below
+            // 10^71.
             return Some(self.show(shown));
         };
-        // (a * 10^k) mod b, a digit at a time. Either the divisor was scaled up or the dividend still has to be, never
-        // both: here a remainder is below 10^71, so that one more digit cannot leave 256 bits.
+        // (a * 10^k) mod b, a digit at a time. Either the divisor was scaled up or the dividend
+        // still has to be, never both: here a remainder is below 10^71, so that one more digit
+        // cannot leave 256 bits.
         let mut remainder = divide(self.mantissa(), divisor).1;
         for _ in 0..scale - self.scale() {
             remainder = divide(remainder * power(1), divisor).1;
@@ -402,12 +415,14 @@ impl Decimal {
     /// Bytes of a DECIMAL(precision, _) in rows and keys: 1 to 28.
     pub fn fixed_size(precision: u8) -> usize {
         assert!((1..=PRECISION_MAX).contains(&precision));
-        // Bits of 10^precision - 1 (log2(10) = 3.3219281 is exact enough up to 65 digits, which a test shows) and a sign.
+        // Bits of 10^precision - 1 (log2(10) = 3.3219281 is exact enough up to 65 digits, which a
+        // test shows) and a sign.
         let bits = u64::from(precision) * 33_219_281 / 10_000_000 + 1;
         (bits + 1).div_ceil(8) as usize
     }
-    /// Appends the number as a DECIMAL(precision, scale): big-endian, sign bit flipped, so that bytes order as numbers.
-    /// A number that does not fit is a bug of the caller, who converts first.
+    /// Appends the number as a DECIMAL(precision, scale): big-endian, sign bit flipped, so that
+    /// bytes order as numbers. A number that does not fit is a bug of the caller, who converts
+    /// first.
     pub fn encode_fixed(self, precision: u8, scale: u8, out: &mut Vec<u8>) {
         let number = self.rescale(scale).expect("converted to the column's type before");
         assert!(number.magnitude_digits() <= u32::from(precision));
@@ -417,7 +432,8 @@ impl Decimal {
         out.extend_from_slice(&bytes[32 - size..]);
         out[start] ^= 0x80;
     }
-    /// Reads what [`encode_fixed`](Self::encode_fixed) wrote; None if the bytes are no number of that type.
+    /// Reads what [`encode_fixed`](Self::encode_fixed) wrote; None if the bytes are no number of
+    /// that type.
     pub fn decode_fixed(precision: u8, scale: u8, bytes: &[u8]) -> Option<Decimal> {
         if scale > SCALE_MAX || bytes.len() != Decimal::fixed_size(precision) {
             return None;
@@ -432,7 +448,8 @@ impl Decimal {
     }
 }
 
-/// `dividend / divisor` with `scale` digits behind the point, truncated; None if that leaves 256 bits.
+/// `dividend / divisor` with `scale` digits behind the point, truncated; None if that leaves 256
+/// bits.
 fn divide_scaled(dividend: Decimal, divisor: Decimal, scale: u32) -> Option<I256> {
     let raised = scale + u32::from(divisor.scale());
     let lowered = u32::from(dividend.scale());
@@ -444,8 +461,8 @@ fn divide_scaled(dividend: Decimal, divisor: Decimal, scale: u32) -> Option<I256
     Some(divisor.map_or(I256::ZERO, |divisor| divide(dividend.mantissa(), divisor).0))
 }
 
-/// `dividend * 10^shift / divisor`, truncated; None if that leaves 256 bits. A few digits at a time: a remainder is below
-/// 10^71, so five more digits stay below 2^255.
+/// `dividend * 10^shift / divisor`, truncated; None if that leaves 256 bits. A few digits at a
+/// time: a remainder is below 10^71, so five more digits stay below 2^255.
 fn long_division(dividend: I256, divisor: I256, shift: u32) -> Option<I256> {
     const STEP: u32 = 5;
     let (mut quotient, mut remainder) = divide(dividend, divisor);
@@ -485,7 +502,8 @@ impl Ord for Decimal {
         if left.signum() != right.signum() {
             return left.signum().cmp(&right.signum());
         }
-        // Only the one with the smaller scale grows; if it leaves 256 bits, it is the larger in magnitude.
+        // Only the one with the smaller scale grows; if it leaves 256 bits, it is the larger in
+        // magnitude.
         let away = if left.is_negative() { Ordering::Less } else { Ordering::Greater };
         if self.scale() < other.scale() {
             let unit = power(u32::from(other.scale() - self.scale()));

@@ -1,5 +1,5 @@
-//! Types and collations of bound expressions: what the binder knows of columns, parameters and the session, for
-//! [`types::expr::settle_node`].
+//! Types and collations of bound expressions: what the binder knows of columns, parameters and the
+//! session, for [`types::expr::settle_node`].
 
 use types::expr::{
     AggregateFunction, Coercibility, CollationMix, Derivation, Function, ResultType, Typing,
@@ -18,7 +18,8 @@ const SYSTEM_CONSTANTS: [&str; 6] =
     ["USER", "CURRENT_USER", "VERSION", "DATABASE", "CURRENT_ROLE", "SCHEMA"];
 
 impl Binder<'_> {
-    /// The type of a bound expression; notes that the plan depends on the kinds of parameters if it does.
+    /// The type of a bound expression; notes that the plan depends on the kinds of parameters if it
+    /// does.
     pub fn type_of(&mut self, expr: &Expr, columns: &[ResultType]) -> ResultType {
         self.note_params(expr);
         result_type(expr, columns, &self.param_types)
@@ -33,7 +34,8 @@ impl Binder<'_> {
         self.kinds_matter |= uses;
     }
 
-    /// The expression, whose operands are settled, with types and collations of its operands made those it says.
+    /// The expression, whose operands are settled, with types and collations of its operands made
+    /// those it says.
     pub fn settle(&mut self, mut expr: Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match &expr {
             Expr::Const(_) | Expr::Column(_) | Expr::Param(_) => return Ok(expr),
@@ -70,7 +72,8 @@ impl Binder<'_> {
         }
     }
 
-    /// How strongly columns and aggregates hold to their collations: an aggregate as its argument does.
+    /// How strongly columns and aggregates hold to their collations: an aggregate as its argument
+    /// does.
     fn coercibilities(&self, scope: &Scope<'_>, columns: &[ResultType]) -> Vec<Coercibility> {
         let Some(groups) = scope.groups else { return Vec::new() };
         let groups = groups.borrow();
@@ -123,7 +126,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `operand COLLATE name`; 1253 where the operand is of another character set than the collation.
+    /// `operand COLLATE name`; 1253 where the operand is of another character set than the
+    /// collation.
     pub fn collate(
         &mut self,
         operand: &ast::Expr,
@@ -136,7 +140,8 @@ impl Binder<'_> {
         let asked = Collation::charset_of_name(name);
         let own = self.charset_of(operand, &bound, scope);
         if asked != own {
-            // A literal is of the connection's character set, of which the environment has only the collation.
+            // A literal is of the connection's character set, of which the environment has only the
+            // collation.
             let is_literal = self.derivation(&bound, scope).coercibility == Coercibility::Coercible;
             self.reusable = false;
             let connection = self
@@ -173,7 +178,8 @@ impl Binder<'_> {
         }
     }
 
-    /// What is to be read as text: times keep the digits of fractional seconds they are declared with.
+    /// What is to be read as text: times keep the digits of fractional seconds they are declared
+    /// with.
     pub fn as_text(&mut self, operand: &mut Expr, scope: &Scope<'_>) {
         if let Some(own) = self.type_of(operand, &scope.result_types()).column_type {
             types::expr::as_text(operand, &own);
@@ -191,7 +197,8 @@ fn illegal_mix(mix: CollationMix) -> SqlError {
     SqlError::new(mix.code(), mix.message())
 }
 
-/// Of a slot of the type: a column's value or a variable's is implicit, what a function makes gives way.
+/// Of a slot of the type: a column's value or a variable's is implicit, what a function makes gives
+/// way.
 pub fn slot_derivation(slot: &Slot, column_type: Option<&ColumnType>) -> Derivation {
     let coercibility = match slot {
         Slot::UserVariable(_) | Slot::Assign { .. } | Slot::NewValue { .. } | Slot::Subquery(_) => {

@@ -3,26 +3,28 @@
 /// Longest statement text, in bytes: MySQL's default max_allowed_packet. Token offsets fit in u32.
 pub const STATEMENT_SIZE_MAX: usize = 64 << 20;
 
-/// The stack of the threads that run statements, which the bounds below are for: a test takes statements of every deepest
-/// kind through parser, binder, wire form and evaluation on one of this size, in an unoptimised build, whose frames are
-/// several times as large as those of an optimised one.
+/// The stack of the threads that run statements, which the bounds below are for: a test takes
+/// statements of every deepest kind through parser, binder, wire form and evaluation on one of this
+/// size, in an unoptimised build, whose frames are several times as large as those of an optimised
+/// one.
 pub const STACK_SIZE: usize = 16 << 20;
 
-/// Deepest recursion of the parser: parentheses, subqueries, operators waiting for their right operand. A level costs
-/// up to 3.5 kB of stack in an optimised build and 16 kB in an unoptimised one: 640 levels are 2.3 MB, and 10.5 MB.
-/// `a=0 OR (b=1 OR (...` takes two levels a parenthesis.
+/// Deepest recursion of the parser: parentheses, subqueries, operators waiting for their right
+/// operand. A level costs up to 3.5 kB of stack in an optimised build and 16 kB in an unoptimised
+/// one: 640 levels are 2.3 MB, and 10.5 MB. `a=0 OR (b=1 OR (...` takes two levels a parenthesis.
 pub const NESTING_MAX: u32 = 640;
 
-/// Tallest tree. Parsed by a loop, `1+1+1+...` is a left ladder that costs the parser no stack, but whoever walks the
-/// tree recursively; binder and evaluator may spend 20 kB a step in an unoptimised build.
+/// Tallest tree. Parsed by a loop, `1+1+1+...` is a left ladder that costs the parser no stack, but
+/// whoever walks the tree recursively; binder and evaluator may spend 20 kB a step in an
+/// unoptimised build.
 pub const HEIGHT_MAX: u32 = 640;
 
 /// Most expressions in a statement: at up to 150 bytes each, 300 MB for the longest tree. A 16 MiB
 /// bulk INSERT of 8-byte values stays below.
 pub const EXPRESSION_COUNT_MAX: u32 = 2_000_000;
 
-/// Most literals of a digest. Statements with more are not worth a place among the plans: a bulk INSERT's plan is as large
-/// as its text, and looking for it would be another pass over that.
+/// Most literals of a digest. Statements with more are not worth a place among the plans: a bulk
+/// INSERT's plan is as large as its text, and looking for it would be another pass over that.
 pub const DIGEST_LITERAL_COUNT_MAX: usize = 512;
 
 /// Longest text in a syntax error's `near '...'`, in characters, as MySQL cuts it.

@@ -3,8 +3,8 @@
 use super::{ConvertContext, to_bytes, to_decimal, to_f64, to_fuzzy_datetime, to_integer, to_text};
 use crate::{ColumnType, Time, Value, ValueRef};
 
-/// The value as one of `target`, the type of IF, COALESCE and the like, which every operand fits: nothing is cut or
-/// clamped. Unlike CAST it keeps a decimal's digits and a date's zero parts.
+/// The value as one of `target`, the type of IF, COALESCE and the like, which every operand fits:
+/// nothing is cut or clamped. Unlike CAST it keeps a decimal's digits and a date's zero parts.
 pub fn to_type(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -> Value {
     if value.is_null() {
         return Value::Null;

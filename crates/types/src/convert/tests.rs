@@ -374,7 +374,7 @@ proptest! {
             prop_assert_eq!(order(&a, &c).is_eq(), is_equal);
         }
         prop_assert_eq!(order(&a, &b).is_eq(), key(&a) == key(&b), "{:?} {:?}", a, b);
-        let mut all = vec![a, b, c];
+        let mut all = [a, b, c];
         all.sort_by(order);
         prop_assert!(all.is_sorted_by(|a, b| order(a, b).is_le()));
     }

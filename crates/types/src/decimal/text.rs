@@ -7,7 +7,8 @@ use ethnum::I256;
 
 use super::{DIGITS_MAX, Decimal, PRECISION_MAX, SCALE_MAX, divide, power, small};
 
-/// Significant digits read from text; the first digit that does not fit decides the rounding, later ones cannot matter.
+/// Significant digits read from text; the first digit that does not fit decides the rounding, later
+/// ones cannot matter.
 const DIGITS_READ: usize = DIGITS_MAX as usize + 2;
 /// Exponents are cut here: far outside what a decimal holds, and safe to add to any length of text.
 const EXPONENT_MAX: i64 = 1_000_000_000_000;
@@ -15,8 +16,8 @@ const EXPONENT_MAX: i64 = 1_000_000_000_000;
 const TEXT_MAX: usize = 80;
 
 impl Decimal {
-    /// Reads a whole string as a number: blanks around it, a sign, a point, an exponent are allowed. None for anything
-    /// else and for numbers of more than 71 integer digits.
+    /// Reads a whole string as a number: blanks around it, a sign, a point, an exponent are
+    /// allowed. None for anything else and for numbers of more than 71 integer digits.
     pub fn parse(text: &str) -> Option<Decimal> {
         let text = text.trim_ascii();
         let (number, used, overflow) = parse_number(text.as_bytes());
@@ -32,7 +33,8 @@ impl Decimal {
             (number, used, _) => (number, blanks + used),
         }
     }
-    /// The number the shortest text of the double stands for; None for NaN, infinities and 10^71 or more.
+    /// The number the shortest text of the double stands for; None for NaN, infinities and 10^71 or
+    /// more.
     pub fn from_f64(value: f64) -> Option<Decimal> {
         if !value.is_finite() {
             return None;
@@ -75,7 +77,8 @@ impl Decimal {
     }
     /// Compares all digits with the exact value of a finite double.
     pub fn compare_f64(self, double: f64) -> Ordering {
-        // Rounding to the nearest double keeps the order, so only a tie has to be looked at more closely.
+        // Rounding to the nearest double keeps the order, so only a tie has to be looked at more
+        // closely.
         let nearest = (self.to_f64() + 0.0).total_cmp(&(double + 0.0));
         if nearest != Ordering::Equal || self.to_f64_exact().is_some() {
             return nearest;
@@ -154,8 +157,8 @@ impl fmt::Debug for Decimal {
     }
 }
 
-/// The number at the start of `text`, the bytes it takes (0: there is none), and whether it was too large and is cut to
-/// the largest.
+/// The number at the start of `text`, the bytes it takes (0: there is none), and whether it was too
+/// large and is cut to the largest.
 fn parse_number(text: &[u8]) -> (Decimal, usize, bool) {
     let mut position = 0;
     let negative = text.first() == Some(&b'-');

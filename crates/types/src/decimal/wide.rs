@@ -1,5 +1,6 @@
-//! Unsigned 512-bit numbers: what the product of two mantissas, or a mantissa moved to a larger scale, needs before it is
-//! cut back to 71 digits. Only the slow path comes here, so it is schoolbook arithmetic on eight words.
+//! Unsigned 512-bit numbers: what the product of two mantissas, or a mantissa moved to a larger
+//! scale, needs before it is cut back to 71 digits. Only the slow path comes here, so it is
+//! schoolbook arithmetic on eight words.
 
 use std::cmp::Ordering;
 
@@ -90,8 +91,8 @@ impl Wide {
     pub(super) fn truncate(&mut self, digits: u32) {
         (0..digits).for_each(|_| _ = self.divide_small(10));
     }
-    /// The number with at most 71 digits, digits behind the point dropped with rounding half away from zero; None if the
-    /// integer part alone is too long.
+    /// The number with at most 71 digits, digits behind the point dropped with rounding half away
+    /// from zero; None if the integer part alone is too long.
     pub(super) fn fit(mut self, negative: bool, scale: u32, shown: u32) -> Option<Decimal> {
         let digits = self.digit_count();
         let drop = digits.saturating_sub(DIGITS_MAX).max(scale.saturating_sub(DIGITS_MAX));
@@ -110,7 +111,8 @@ impl Wide {
         }
         let mut scale = scale - drop;
         if mantissa == power(DIGITS_MAX) {
-            // 999..9 rounded up to 10^71: one more digit of the fraction has to go, if there is one.
+            // 999..9 rounded up to 10^71: one more digit of the fraction has to go, if there is
+            // one.
             mantissa = power(DIGITS_MAX - 1);
             scale = scale.checked_sub(1)?;
         }

@@ -1,15 +1,17 @@
 //! Which collation an expression has, and how strongly it holds to it.
 //!
-//! Both are static: they follow from the expression and the types of its columns and parameters, never from a value. So
-//! an operator uses one collation on all rows. The rules are MySQL's. The operand that holds more strongly decides; among
-//! equals of one character set a `_bin` collation does, two others have no collation in common, and two COLLATE clauses
-//! that differ are an error. Byte strings decide over characters that hold no more strongly than they do.
+//! Both are static: they follow from the expression and the types of its columns and parameters,
+//! never from a value. So an operator uses one collation on all rows. The rules are MySQL's. The
+//! operand that holds more strongly decides; among equals of one character set a `_bin` collation
+//! does, two others have no collation in common, and two COLLATE clauses that differ are an error.
+//! Byte strings decide over characters that hold no more strongly than they do.
 
 use super::{Expr, Function};
 use crate::expr::ResultType;
 use crate::{Collation, ColumnType, Value};
 
-/// How strongly an expression holds to its collation: the lower one decides. The numbers are those of COERCIBILITY().
+/// How strongly an expression holds to its collation: the lower one decides. The numbers are those
+/// of COERCIBILITY().
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coercibility {
     /// A COLLATE clause.
@@ -131,8 +133,8 @@ fn combine(a: Derivation, b: Derivation) -> Option<Derivation> {
     })
 }
 
-/// What the operands have together; `connection` is the collation of a text that is made of numbers alone. A comparison
-/// needs a collation in common, a text that is put together does not.
+/// What the operands have together; `connection` is the collation of a text that is made of numbers
+/// alone. A comparison needs a collation in common, a text that is put together does not.
 pub fn aggregate(
     operands: &[Derivation],
     is_comparison: bool,
@@ -178,8 +180,9 @@ pub struct Typing<'a> {
 }
 
 impl Typing<'_> {
-    /// The collation of `expr` and how strongly it holds to it. Conversions that [`super::settle_node`] has put around an
-    /// operand do not count: they say what its operator decided, not what the operand brings along.
+    /// The collation of `expr` and how strongly it holds to it. Conversions that
+    /// [`super::settle_node`] has put around an operand do not count: they say what its operator
+    /// decided, not what the operand brings along.
     pub fn derivation(&self, expr: &Expr) -> Derivation {
         match expr {
             Expr::Const(Value::Null) => {
@@ -248,7 +251,8 @@ impl Typing<'_> {
         }
     }
 
-    /// Of the value that one of these is. Collations that do not mix were refused when the expression was made.
+    /// Of the value that one of these is. Collations that do not mix were refused when the
+    /// expression was made.
     fn combined<'e>(&self, branches: impl Iterator<Item = &'e Expr>) -> Derivation {
         let all = branches
             .map(|branch| self.derivation(branch))
@@ -256,8 +260,8 @@ impl Typing<'_> {
         all.unwrap_or(Derivation { collation: None, coercibility: Coercibility::Ignorable })
     }
 
-    /// The collation the value of `expr` has when it is a text: what [`Typing::derivation`] says, unless a conversion
-    /// around the operand decides.
+    /// The collation the value of `expr` has when it is a text: what [`Typing::derivation`] says,
+    /// unless a conversion around the operand decides.
     pub(super) fn value_collation(&self, expr: &Expr) -> Option<Collation> {
         match expr {
             Expr::Convert(_, target) => {

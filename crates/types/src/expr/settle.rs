@@ -1,9 +1,11 @@
-//! Types and collations, settled once: the pass that makes the values inside an expression those its static types say.
+//! Types and collations, settled once: the pass that makes the values inside an expression those
+//! its static types say.
 //!
-//! Where one of several operands is the value (IF, COALESCE, CASE, GREATEST, ...), each operand that is of another type
-//! than all of them together is converted to that type, so that whatever is around it always meets the same kind of
-//! value. Where texts are compared or put together, the operands' collations are made one. What evaluation does then
-//! depends on no row: the collation of a sort key is the same in all of them.
+//! Where one of several operands is the value (IF, COALESCE, CASE, GREATEST, ...), each operand
+//! that is of another type than all of them together is converted to that type, so that whatever is
+//! around it always meets the same kind of value. Where texts are compared or put together, the
+//! operands' collations are made one. What evaluation does then depends on no row: the collation of
+//! a sort key is the same in all of them.
 
 use super::coercibility::{self, CollationMix, Derivation, TextSource, Typing, text_source};
 use super::{BinaryOp, Expr, Function, ResultType, UnaryOp, merge_types, result_type};
@@ -181,9 +183,9 @@ fn wrap(expr: &mut Expr, collation: Collation) {
     *expr = Expr::InCollation(inner, collation);
 }
 
-/// Operands that are compared as texts, the first with each of the others: in one collation. A parameter that is a
-/// literal may stay as it is where its counterpart is of the collation, because evaluation lets the other one decide: access
-/// paths look for bare parameters.
+/// Operands that are compared as texts, the first with each of the others: in one collation. A
+/// parameter that is a literal may stay as it is where its counterpart is of the collation, because
+/// evaluation lets the other one decide: access paths look for bare parameters.
 fn agree(
     operands: &mut [&mut Expr],
     operation: &str,
@@ -315,8 +317,8 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
     *expr = Expr::Convert(inner, target.clone());
 }
 
-/// Makes an expression of type `own` one that is read as a text: times show the digits of fractional seconds that they
-/// are declared with, and PI() shows six digits.
+/// Makes an expression of type `own` one that is read as a text: times show the digits of
+/// fractional seconds that they are declared with, and PI() shows six digits.
 pub fn as_text(expr: &mut Expr, own: &ColumnType) {
     if let Expr::Function(Function::Pi, _) = expr {
         *expr = Expr::Const(Value::Double(super::PI_SHOWN));
