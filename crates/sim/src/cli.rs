@@ -267,14 +267,17 @@ struct Chunks {
     count: u64,
     size: u64,
     /// Runs a chunk of this seed and size.
-    run: fn(u64, u64) -> Result<String, String>,
+    run: RunChunk,
 }
+
+/// Of a seed and a count: what it has done, or what is wrong.
+type RunChunk = fn(u64, u64) -> Result<String, String>;
 
 impl Chunks {
     fn of(arguments: &Arguments) -> Option<Chunks> {
         let paths =
             |seed, count| sql::check::paths::check(seed, count).map(|counts| format!("{counts:?}"));
-        let kinds: [(_, _, _, fn(u64, u64) -> Result<String, String>); 3] = [
+        let kinds: [(_, _, _, RunChunk); 3] = [
             ("--statements", arguments.statements, 1_000, crate::statements::statements),
             ("--predicates", arguments.predicates, 20_000, paths),
             (

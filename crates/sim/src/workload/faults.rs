@@ -88,13 +88,12 @@ async fn run(mut actor: Actor, tallies: Rc<RefCell<Vec<Tally>>>, panics: Rc<Cell
         let outcome =
             increment(&table, &mut session, id as i64, panics_at, kind, lock_wait_ms, ask).await;
         let outcome = Some(outcome);
-        let tally = &mut tallies.borrow_mut()[id];
-        tally.unheard -= i64::from(is_asked.get() && !is_unheard(&outcome));
+        tallies.borrow_mut()[id].unheard -= i64::from(is_asked.get() && !is_unheard(&outcome));
         match &outcome {
             Some(Ok(())) if panics_at.is_some() => {
                 actor.stage.fail("a statement that panics was acknowledged".into());
             }
-            Some(Ok(())) => tally.acknowledged += 1,
+            Some(Ok(())) => tallies.borrow_mut()[id].acknowledged += 1,
             Some(Err(Refusal::Eval(error))) if error.code() == INTERNAL_ERROR => {
                 panics.set(panics.get() + 1);
                 if panics_at.is_none() {

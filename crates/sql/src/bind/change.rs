@@ -83,10 +83,8 @@ impl Binder<'_> {
         assignments: &[ast::Assignment],
         table: &Arc<Table>,
     ) -> Result<(SelectPlan, Vec<AssignmentPlan>), SqlError> {
-        let source = match self.table_of_query(query)? {
-            Some(table) => Some(SourceScope { table, columns: RefCell::default() }),
-            None => None,
-        };
+        let source = self.table_of_query(query)?;
+        let source = source.map(|table| SourceScope { table, columns: RefCell::default() });
         let scope_table = ScopeTable::of(table, None);
         let scope = Scope {
             new_values: true,

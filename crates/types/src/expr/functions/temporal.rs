@@ -61,7 +61,7 @@ impl Call<'_, '_, '_> {
                 }
             }
             TimeDiff => self.time_diff(),
-            FromDays => self.from_days(),
+            FromDays => self.date_of_days(),
             MakeDate => self.make_date(),
             MakeTime => self.make_time(),
             UnixTimestamp => self.unix_timestamp(),
@@ -275,7 +275,7 @@ impl Call<'_, '_, '_> {
         }
     }
 
-    fn from_days(&mut self) -> Value {
+    fn date_of_days(&mut self) -> Value {
         match self.int(0) {
             number @ 0..=DAY_NUMBER_MAX => {
                 Value::Date(Date::from_day_number(number).expect("in the calendar"))
