@@ -25,8 +25,17 @@ pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), Collation
     match expr {
         Expr::Binary(op, left, right) => match comparison_symbol(*op) {
             Some(symbol) => agree(&mut [left, right], symbol, true, typing),
-            None => Ok(()),
+            None => {
+                if is_arithmetic(*op) {
+                    fractions_as_numbers([&mut **left, &mut **right], typing);
+                }
+                Ok(())
+            }
         },
+        Expr::Unary(UnaryOp::Negate, operand) => {
+            fractions_as_numbers([&mut **operand], typing);
+            Ok(())
+        }
         Expr::Between { operand, low, high, .. } => {
             agree(&mut [operand, low, high], "between", true, typing)
         }
@@ -57,7 +66,7 @@ pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), Collation
         Expr::Const(_)
         | Expr::Column(_)
         | Expr::Param(_)
-        | Expr::Unary(UnaryOp::Not | UnaryOp::Negate | UnaryOp::BitNot, _)
+        | Expr::Unary(UnaryOp::Not | UnaryOp::BitNot, _)
         | Expr::And(_)
         | Expr::Or(_)
         | Expr::IsNull(..)
@@ -84,11 +93,38 @@ fn comparison_symbol(op: BinaryOp) -> Option<&'static str> {
     })
 }
 
+fn is_arithmetic(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    matches!(op, Add | Subtract | Multiply | Divide | IntegerDivide | Modulo)
+}
+
+/// Times with fractions of seconds that are calculated with: numbers with as many digits behind the point as they are
+/// declared with.
+fn fractions_as_numbers<'e>(operands: impl IntoIterator<Item = &'e mut Expr>, typing: &Typing<'_>) {
+    for operand in operands {
+        let own = result_type(operand, typing.columns, typing.params);
+        let whole_digits = match &own.column_type {
+            Some(ColumnType::Time { fsp: 1.. }) => 7,
+            Some(ColumnType::DateTime { fsp: 1.. } | ColumnType::Timestamp { fsp: 1.. }) => 14,
+            _ => continue,
+        };
+        let scale = own.column_type.as_ref().map_or(0, ColumnType::fsp);
+        let target =
+            ColumnType::Decimal { precision: whole_digits + scale, scale, unsigned: false };
+        let inner = take(operand);
+        *operand = Expr::Cast(inner, target);
+    }
+}
+
 fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
     let Expr::Function(function, arguments) = expr else { return Ok(()) };
     let function = *function;
     let name = function.name().to_lowercase();
     match function {
+        Function::Mod => {
+            fractions_as_numbers(arguments.iter_mut(), typing);
+            Ok(())
+        }
         Function::If => merge(&mut arguments[1..].iter_mut().collect::<Vec<_>>(), &name, typing),
         Function::IfNull | Function::Coalesce => {
             merge(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, typing)

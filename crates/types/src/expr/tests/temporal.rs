@@ -258,6 +258,24 @@ fn intervals_of_every_shape() {
     );
 }
 
+/// A time in arithmetic has the digits of fractional seconds that it is declared with.
+#[test]
+fn fractions_in_arithmetic() {
+    check(
+        "
+        TIME '10:00:00.5' / 1 -> 100000.50000
+        TIME '10:00:00' / 1 -> 100000.0000
+        CAST('10:00:00.5' AS TIME(3)) + 0 -> 100000.500
+        CAST('10:00:00' AS TIME(3)) + 0 -> 100000.000
+        - CAST('10:00:00' AS TIME(2)) -> -100000.00
+        CAST('2001-02-03 10:00:00' AS DATETIME(1)) * 1 -> 20010203100000.0
+        FROM_UNIXTIME('1.5') % 5 -> 1.500000
+        MOD(FROM_UNIXTIME('1'), 5) -> 1.000000
+        TIME '10:00:00.5' DIV 1 -> 100000
+        ",
+    );
+}
+
 #[test]
 fn patterns() {
     check(
