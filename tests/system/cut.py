@@ -54,6 +54,13 @@ class Network:
     def heal(self, sender, receiver):
         ip("route", "del", "blackhole", f"{self.address(receiver)}/32", inside=self.names[sender])
 
+    def unplug(self, id):
+        """The node keeps its link, and nothing passes in either direction: no system is notified of it."""
+        ip("link", "set", f"port{id}", "nomaster", inside=self.names[0])
+
+    def plug(self, id):
+        ip("link", "set", f"port{id}", "master", "bridge", inside=self.names[0])
+
     def close(self):
         for name in self.names.values():
             ip("netns", "del", name, check=False)
@@ -247,3 +254,33 @@ def test_cables(environment):
         load.close()
     environment.figure("longest wait on the side that goes on after a cut", max(goes_on for goes_on, _ in results), "s", most=GOES_ON_MAX)
     environment.figure("all is well after a cut is mended", max(well_after for _, well_after in results), "s", most=HEALED_MAX)
+
+
+def test_unplugged(environment):
+    """A node that is cut off from all others without a sign of it serves again soon after the cable is plugged in, however long it was out:
+    its connections of before do not wait for TCP to send again."""
+    with cluster_with_cables(environment) as (cluster, network):
+        cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY)")
+        took = []
+        for number, seconds in enumerate([0.7, 2.0, 3.5, 5.0, 9.0] if environment.full else [2.0, 5.0]):
+            cluster.sql(2, f"INSERT INTO d.t VALUES ({number})")
+            connected_at = time.monotonic() + 2.0
+            wait_for("links of new nodes have had their time", lambda: time.monotonic() > connected_at)
+            network.unplug(3)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                cluster.supervise()
+                time.sleep(0.02)
+            network.plug(3)
+            plugged_at = time.monotonic()
+
+            def serves():
+                cluster.supervise()
+                return cluster.serves(3)
+
+            wait_for("node 3 serves again", serves)
+            took.append(time.monotonic() - plugged_at)
+            assert cluster.sql(3, "SELECT COUNT(*) FROM d.t") == [[str(number + 1)]]
+            print(f"       node 3 unplugged for {seconds:.1f} s: serves {took[-1]:.1f} s after it is plugged in", flush=True)
+        # Ten times what it needs.
+        assert max(took) <= HEALED_MAX, took

@@ -1,7 +1,5 @@
 //! Every bound of the real world, with the arithmetic behind it. Times are microseconds where their name says nothing else.
 
-use std::time::Duration;
-
 /// Bytes asked of one `read`. A worker has one buffer of this size for all its sockets: replication under load brings
 /// tens of kilobytes a turn, and a multi-row INSERT should not take hundreds of calls.
 pub const READ_SIZE: usize = 256 * 1024;
@@ -33,12 +31,23 @@ pub const LONELY_AFTER: u64 = 3_000_000;
 /// Strangers that have not said hello yet, at a time; with another one the first of them is turned away.
 pub const HELLO_PENDING_MAX: usize = 256;
 
-/// Between attempts to connect a link, doubling.
+/// Pauses between attempts to connect a link, doubling. The longer bound is for a peer whose machine
+/// refuses the connection, as its process does not listen; the other one for a peer that does not
+/// answer, as the network may be whole again at any moment.
 pub const RECONNECT_AFTER_MIN: u64 = 10_000;
 pub const RECONNECT_AFTER_MAX: u64 = 1_000_000;
+pub const RECONNECT_UNANSWERED_MAX: u64 = 200_000;
 
-/// An attempt to connect that has not led to a hello by then is given up.
-pub const CONNECT_TIMEOUT: u64 = 3_000_000;
+/// Heartbeats, and the least time, for the peer's system to confirm a connection: the peer's
+/// process need not run for that, and a round trip takes less than a heartbeat. TCP itself would
+/// try again after one second, then two, then four.
+pub const HANDSHAKE_HEARTBEATS: u64 = 3;
+pub const HANDSHAKE_TIMEOUT_MIN: u64 = 300_000;
+
+/// Time for the hello on a confirmed connection. The door of the peer closes it before
+/// ([`HELLO_TIMEOUT`]).
+pub const GREETING_TIMEOUT: u64 = 1_000_000;
+const _: () = assert!(HELLO_TIMEOUT < GREETING_TIMEOUT);
 
 /// Bytes queued for one link. The channel gives it a window of 64 MiB, and the chunk that reaches it, which is a MiB and a
 /// frame of 320 MiB at most. More means that the peer acknowledges what it does not read.
@@ -47,8 +56,14 @@ pub const LINK_QUEUE_BYTES_MAX: usize = 448 << 20;
 /// Chunks a `writev` takes: more than a turn of 64 requests makes.
 pub const WRITEV_CHUNKS_MAX: usize = 64;
 
-/// A link whose peer acknowledges nothing for so long breaks.
-pub const LINK_UNACKED_TIMEOUT: Duration = Duration::from_secs(10);
+/// Heartbeats for which bytes may stay unacknowledged by the peer's system before the link breaks,
+/// and the bounds of that time. Each worker probes each peer every four heartbeats. Longer than the
+/// silence after which a node is excluded; short, because TCP doubles the time after which it sends
+/// again: after a cut of five seconds it could stay silent for three more. A frozen process does
+/// not break its links, unless its buffers are full: its system acknowledges.
+pub const UNACKED_HEARTBEATS: u64 = 8;
+pub const UNACKED_TIMEOUT_MIN: u64 = 500_000;
+pub const UNACKED_TIMEOUT_MAX: u64 = 10_000_000;
 
 /// Links are TCP and lose nothing while they are up; what breaks with them is sent again when they are back.
 pub const RESEND_AFTER: u64 = 20_000_000;

@@ -5,6 +5,10 @@
 //! both hellos the link is up and the kernel is told, whose channels then send again what the last connection lost. So a
 //! link promises nothing: what is queued when it breaks is dropped.
 //!
+//! A cut cable breaks a link after [`Patience`], and the lower node connects several times a second
+//! until the cable is whole: TCP itself could stay silent for as long again as the cut lasted. The
+//! higher node may not have noticed the cut; a connection that arrives replaces the link that is up.
+//!
 //! ```text
 //!   connecting side:   Waiting ──> Connecting ──> Greeting ──> Up ──┐
 //!                         ^             │             │             │ broken
@@ -32,8 +36,9 @@ use types::{Address, Incarnation};
 
 use crate::hello::{self, First, Hello};
 use crate::limits::{
-    CONNECT_TIMEOUT, FRAME_SIZE_MAX, LINK_QUEUE_BYTES_MAX, LINK_UNACKED_TIMEOUT,
-    RECONNECT_AFTER_MAX, RECONNECT_AFTER_MIN, WRITEV_CHUNKS_MAX,
+    FRAME_SIZE_MAX, GREETING_TIMEOUT, HANDSHAKE_HEARTBEATS, HANDSHAKE_TIMEOUT_MIN,
+    LINK_QUEUE_BYTES_MAX, RECONNECT_AFTER_MAX, RECONNECT_AFTER_MIN, RECONNECT_UNANSWERED_MAX,
+    UNACKED_HEARTBEATS, UNACKED_TIMEOUT_MAX, UNACKED_TIMEOUT_MIN, WRITEV_CHUNKS_MAX,
 };
 use crate::secure::{LinkKeys, Secured, tls_text};
 use crate::stream::{Stream, Transfer, ended_text};
@@ -48,6 +53,7 @@ pub struct Link {
     /// Over TCP, inside TLS.
     keys: Option<Arc<LinkKeys>>,
     token: Token,
+    patience: Patience,
     state: State,
     /// Waiting: when to connect. Connecting and Greeting: when to give up.
     deadline: Time,
@@ -65,6 +71,26 @@ pub struct Link {
     unread: bool,
     /// The end of the stream was announced: read on until it is there.
     ending: bool,
+}
+
+/// Time that a link gives the system of its peer. The process of the peer need not run for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// To confirm a connection, in microseconds.
+    handshake: Time,
+    /// To acknowledge bytes.
+    unacked: Duration,
+}
+
+impl Patience {
+    /// `heartbeat`: of the cluster, in microseconds.
+    pub fn new(heartbeat: Time) -> Patience {
+        let unacked = UNACKED_HEARTBEATS * heartbeat;
+        Patience {
+            handshake: (HANDSHAKE_HEARTBEATS * heartbeat).max(HANDSHAKE_TIMEOUT_MIN),
+            unacked: Duration::from_micros(unacked.clamp(UNACKED_TIMEOUT_MIN, UNACKED_TIMEOUT_MAX)),
+        }
+    }
 }
 
 /// Where a peer listens for links.
@@ -109,6 +135,7 @@ impl Link {
         connect_to: Option<LinkAddress>,
         keys: Option<Arc<LinkKeys>>,
         token: Token,
+        patience: Patience,
         now: Time,
     ) -> Link {
         let deadline = if connect_to.is_some() { now } else { Time::MAX };
@@ -117,6 +144,7 @@ impl Link {
             connect_to,
             keys,
             token,
+            patience,
             state: State::Waiting,
             deadline,
             reconnect_after: RECONNECT_AFTER_MIN,
@@ -146,9 +174,10 @@ impl Link {
         }
         match self.state {
             State::Waiting => self.connect(now, registry),
-            State::Connecting(_) | State::Greeting(_) => {
-                self.down(now, registry, "no answer".into())
+            State::Connecting(_) => {
+                self.close(now, registry, "no answer".into(), RECONNECT_UNANSWERED_MAX)
             }
+            State::Greeting(_) => self.down(now, registry, "no hello".into()),
             State::Up(_) => unreachable!("a link that is up has no deadline"),
         }
     }
@@ -159,28 +188,43 @@ impl Link {
             LinkAddress::Tcp(address) => TcpStream::connect(*address).map(Stream::Tcp),
             LinkAddress::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
         };
-        self.deadline = now + CONNECT_TIMEOUT;
-        let Ok(mut stream) = connected else {
-            self.back_off(now);
-            return Event::Nothing;
+        let mut stream = match connected {
+            Ok(stream) => stream,
+            Err(error) => {
+                self.back_off(now, reconnect_max(&error));
+                return Event::Nothing;
+            }
         };
+        self.deadline = now + self.patience.handshake;
         let interest = Interest::READABLE | Interest::WRITABLE;
         if stream.register(registry, self.token, interest).is_err() {
-            self.back_off(now);
+            self.back_off(now, RECONNECT_AFTER_MAX);
             return Event::Nothing;
         }
         self.state = State::Connecting(stream);
         Event::Nothing
     }
 
-    fn back_off(&mut self, now: Time) {
+    /// Connects again after a pause, which doubles up to `max`.
+    fn back_off(&mut self, now: Time, max: Time) {
         self.state = State::Waiting;
-        self.deadline = now + self.reconnect_after;
-        self.reconnect_after = (self.reconnect_after * 2).min(RECONNECT_AFTER_MAX);
+        self.deadline = now + self.reconnect_after.min(max);
+        self.reconnect_after = (self.reconnect_after * 2).min(max);
     }
 
     /// Closes the connection, whatever state it is in.
     pub fn down(&mut self, now: Time, registry: &Registry, reason: String) -> Event {
+        self.close(now, registry, reason, RECONNECT_AFTER_MAX)
+    }
+
+    /// The same. The connecting side pauses for `reconnect_max` at most.
+    fn close(
+        &mut self,
+        now: Time,
+        registry: &Registry,
+        reason: String,
+        reconnect_max: Time,
+    ) -> Event {
         let was_up = self.is_up();
         match &mut self.state {
             State::Waiting => {}
@@ -201,7 +245,7 @@ impl Link {
             self.reconnect_after = RECONNECT_AFTER_MIN;
         }
         match &self.connect_to {
-            Some(_) => self.back_off(now),
+            Some(_) => self.back_off(now, reconnect_max),
             None => {
                 self.state = State::Waiting;
                 self.deadline = Time::MAX;
@@ -229,7 +273,7 @@ impl Link {
         assert!(self.connect_to.is_none(), "the lower node connects");
         // A peer that comes again has given up its last connection, whether we have noticed or not.
         self.down(now, registry, String::new());
-        set_options(&stream);
+        set_options(&stream, &self.patience);
         let answer = hello::encode_hello(ours);
         let sent = matches!(stream.write(&answer), Transfer::Bytes(size) if size == answer.len());
         if !sent || stream.register(registry, self.token, Interest::READABLE).is_err() {
@@ -269,13 +313,15 @@ impl Link {
             Stream::Unix(stream) => (stream.take_error(), stream.peer_addr().is_ok()),
             Stream::Secured(_) => unreachable!("secured when it is connected"),
         };
-        if !matches!(error, Ok(None)) {
-            return self.down(now, registry, "cannot connect".into());
+        if let Ok(Some(error)) | Err(error) = error {
+            let max = reconnect_max(&error);
+            return self.close(now, registry, "cannot connect".into(), max);
         }
         if !is_connected {
             return Event::Nothing;
         }
-        set_options(stream);
+        self.deadline = now + GREETING_TIMEOUT;
+        set_options(stream, &self.patience);
         let connecting = std::mem::replace(&mut self.state, State::Waiting);
         let State::Connecting(stream) = connecting else { unreachable!("by the caller") };
         let secured = match (stream, &self.keys) {
@@ -538,8 +584,16 @@ fn secure(stream: Secured) -> Stream {
     Stream::Secured(Box::new(stream))
 }
 
+/// The longest pause after an attempt that failed with this error.
+fn reconnect_max(error: &std::io::Error) -> Time {
+    match error.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::NotFound => RECONNECT_AFTER_MAX,
+        _ => RECONNECT_UNANSWERED_MAX,
+    }
+}
+
 /// No waiting for more to send with it, and an end to peers that vanished without a word.
-fn set_options(stream: &Stream) {
+fn set_options(stream: &Stream, patience: &Patience) {
     let stream = match stream {
         Stream::Tcp(stream) => stream,
         Stream::Secured(stream) => &stream.wire.socket,
@@ -551,13 +605,143 @@ fn set_options(stream: &Stream) {
     let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(5));
     let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(2));
     let _ = sockopt::set_tcp_keepcnt(stream, 3);
-    let timeout = u32::try_from(LINK_UNACKED_TIMEOUT.as_millis()).expect("seconds");
+    let timeout = u32::try_from(patience.unacked.as_millis()).expect("seconds");
     let _ = sockopt::set_tcp_user_timeout(stream, timeout);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn address(node: u16) -> Address {
+        Address { node: types::NodeId(node), worker: types::WorkerId(0) }
+    }
+
+    fn hello(from: u16, to: u16) -> Hello {
+        Hello {
+            cluster: types::ClusterId(7),
+            lineage: types::Lineage(1),
+            config: 3,
+            from: address(from),
+            to: address(to),
+            incarnation: Incarnation(u64::from(from)),
+        }
+    }
+
+    /// The link of node 1 to node 2, with heartbeats of so many milliseconds.
+    fn link_to(connect_to: Option<LinkAddress>, heartbeat_ms: Time) -> Link {
+        let patience = Patience::new(heartbeat_ms * 1_000);
+        Link::new(address(2), connect_to, None, Token(9), patience, 0)
+    }
+
+    /// Waits for readiness until the condition holds.
+    fn until(poll: &mut mio::Poll, mut is_reached: impl FnMut(&Registry) -> bool) {
+        let mut events = mio::Events::with_capacity(8);
+        for _ in 0..1_000 {
+            if is_reached(poll.registry()) {
+                return;
+            }
+            poll.poll(&mut events, Some(Duration::from_millis(10))).expect("a poll works");
+        }
+        panic!("it does not happen");
+    }
+
+    #[test]
+    fn patience_follows_the_heartbeat() {
+        for (heartbeat_ms, handshake_ms, unacked_ms) in
+            [(20, 300, 500), (100, 300, 800), (250, 750, 2_000), (5_000, 15_000, 10_000)]
+        {
+            let patience = Patience::new(heartbeat_ms * 1_000);
+            assert_eq!(patience.handshake, handshake_ms * 1_000);
+            assert_eq!(patience.unacked, Duration::from_millis(unacked_ms));
+        }
+    }
+
+    /// While nothing answers, a link connects again and again, with short pauses: when the network is
+    /// whole, the next attempt is at most one handshake and one pause away. In simulated time.
+    #[test]
+    fn unanswered_attempts_are_repeated_soon() {
+        // With its queue full, a listening socket answers nobody.
+        let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listening, 0).unwrap();
+        let target = listening.local_addr().unwrap();
+        let mut queued = Vec::new();
+        while let Ok(stream) =
+            std::net::TcpStream::connect_timeout(&target, Duration::from_millis(100))
+        {
+            queued.push(stream);
+        }
+        let poll = mio::Poll::new().unwrap();
+        let mut link = link_to(Some(LinkAddress::Tcp(target)), 100);
+        let (mut now, mut attempts) = (0, 0);
+        while now < 10_000_000 {
+            now = link.deadline();
+            assert_eq!(link.on_time(now, poll.registry()), Event::Nothing);
+            attempts += usize::from(matches!(link.state, State::Connecting(_)));
+            assert!(link.deadline() <= now + link.patience.handshake.max(RECONNECT_UNANSWERED_MAX));
+        }
+        assert!(20 <= attempts, "{attempts} attempts in ten seconds");
+        // When the queue has room, an attempt arrives.
+        listening.set_nonblocking(true).unwrap();
+        while listening.accept().is_ok() {}
+        let ours = hello(1, 2);
+        let mut buffer = [0; 1000];
+        let mut poll = poll;
+        until(&mut poll, |registry| {
+            if link.deadline() < now + 60_000_000 && matches!(link.state, State::Waiting) {
+                link.on_time(link.deadline(), registry);
+            }
+            let _ = link.on_ready(now, registry, &ours, false, &mut buffer);
+            matches!(link.state, State::Greeting(_))
+        });
+        assert_eq!(link.deadline(), now + GREETING_TIMEOUT);
+    }
+
+    /// A refused connection means that the process is not there: the pauses grow to a second.
+    #[test]
+    fn refused_attempts_are_repeated_later() {
+        let path = tempfile::tempdir().unwrap().path().join("gone.sock");
+        let poll = mio::Poll::new().unwrap();
+        let mut link = link_to(Some(LinkAddress::Unix(path)), 100);
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            let now = link.deadline();
+            link.on_time(now, poll.registry());
+            pauses.push((link.deadline() - now) / 1_000);
+        }
+        assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+    }
+
+    /// A connection of the same boot replaces the one that is up, which the peer sees closed; the
+    /// system breaks a connection whose bytes stay unacknowledged.
+    #[test]
+    fn newer_connection_replaces_the_older() {
+        let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let poll = mio::Poll::new().unwrap();
+        let mut link = link_to(None, 100);
+        let connect = |link: &mut Link| {
+            let near = std::net::TcpStream::connect(listening.local_addr().unwrap()).unwrap();
+            let (far, _) = listening.accept().unwrap();
+            far.set_nonblocking(true).unwrap();
+            let stream = Stream::Tcp(TcpStream::from_std(far));
+            let event = link.accept(5, poll.registry(), stream, &hello(1, 2), Incarnation(2));
+            assert_eq!(event, Event::Up(Incarnation(2)));
+            near
+        };
+        let mut first = connect(&mut link);
+        let mut second = connect(&mut link);
+        let mut read = Vec::new();
+        std::io::Read::read_to_end(&mut first, &mut read).expect("it was closed");
+        assert_eq!(read, hello::encode_hello(&hello(1, 2)));
+        let State::Up(Stream::Tcp(stream)) = &link.state else { panic!("it is up") };
+        assert_eq!(sockopt::tcp_user_timeout(stream), Ok(800));
+        // What is sent goes to the newer one, and its frames are read.
+        link.push(Arc::new(vec![3, 0, 0, 0, 7, 7, 7]));
+        assert_eq!(link.flush(6, poll.registry()), Event::Nothing);
+        let mut answer = vec![0; read.len() + 7];
+        std::io::Read::read_exact(&mut second, &mut answer).unwrap();
+        assert_eq!(answer[read.len()..], [3, 0, 0, 0, 7, 7, 7]);
+    }
 
     /// Frames come out whole and in order however their bytes are cut and however often it is enough, and a length beyond the bound is an
     /// error.

@@ -39,7 +39,7 @@ use crate::limits::{
     SETTLE_TIME_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, TURN_INPUT_MAX, TURN_INPUT_MIN,
     TURN_TASKS_MAX,
 };
-use crate::link::{self, Link, LinkAddress};
+use crate::link::{self, Link, LinkAddress, Patience};
 use crate::management::Management;
 use crate::options::NodeOptions;
 use crate::panic::{self, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
@@ -885,10 +885,12 @@ fn make_links(shared: &Shared, id: WorkerId, now: Time) -> Vec<Link> {
         }
     }
     peers.sort();
+    let patience = Patience::new(u64::from(options.cluster.heartbeat_ms) * 1_000);
     let connects = |peer: &Address| own < peer.node;
     let link = |(index, peer): (usize, Address)| {
         let address = connects(&peer).then(|| link_address(options, peer.node));
-        Link::new(peer, address, shared.link_keys.clone(), token(LINK, index), now)
+        let keys = shared.link_keys.clone();
+        Link::new(peer, address, keys, token(LINK, index), patience, now)
     };
     assert!(usize::from(id.0) < shared.worker_count());
     peers.into_iter().enumerate().map(link).collect()
