@@ -236,6 +236,61 @@ def test_supervisor_dies(environment):
         kill_supervisor(cluster)
 
 
+def start_by_hand(environment, cluster, node, is_ready=True):
+    """A node of a box that was killed, as an operator starts it again."""
+    process = environment.start("server", "--dir", cluster.dir, "--node", node)
+    if is_ready:
+        for line in process.stdout:
+            if "is ready" in line:
+                break
+        else:
+            raise AssertionError(f"node {node} ended: {process.wait(10)}")
+    cluster.pids_seen.add(process.pid)
+    return process
+
+
+def test_down_finds_all(environment):
+    """`down` ends all nodes of its directory, whatever started them, and names them: a node that was started by hand, with the supervisor and
+    without, one that is frozen, one that has just begun; several `down`s at once, and a file that names a process of somebody else."""
+    cluster = environment.cluster("data", "--no-restart")
+    cluster.sql(2, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)")
+    starts = (("ready", True), ("ready", False), ("frozen", True), ("frozen", False), ("begins", True), ("begins", False))
+    for round, (state, has_supervisor) in enumerate(starts):
+        supervisor = cluster.status()["supervisor_pid"]
+        os.kill(cluster.node(2)["pid"], signal.SIGKILL)
+        wait_for("the supervisor notices", lambda: cluster.node(2)["pid"] is None)
+        process = start_by_hand(environment, cluster, 2, is_ready=state != "begins")
+        if state == "ready":
+            cluster.sql(3, f"INSERT INTO d.t VALUES ({round})")
+        twice = environment.start("server", "--dir", cluster.dir, "--node", 2)
+        if not has_supervisor:
+            kill_supervisor(cluster)
+        if state == "frozen":
+            os.kill(process.pid, signal.SIGSTOP)
+        with ThreadPoolExecutor(3) as threads:
+            downs = [threads.submit(cluster.down) for _ in range(3)]
+            results = [down.result() for down in downs]
+        said = "".join(result.stdout for result in results)
+        # A node that begins has not rested, and a frozen one is excluded: then it is said what may be lost.
+        assert state != "ready" or all(result.returncode == 0 for result in results), results
+        if all(result.returncode == 0 for result in results):
+            assert f"node 2 (process {process.pid}" in said and "node 3 (process" in said and "node 1 (process" in said, said
+            assert said.count("stopped the cluster") == 1 and (f"supervisor (process {supervisor})" in said) == has_supervisor, said
+        assert cluster.running() == [], (state, has_supervisor, results)
+        assert process.wait(10) is not None and twice.wait(10) is not None
+        # The number of a node may be another process's by then.
+        path = os.path.join(cluster.dir, "cluster.json")
+        status = cluster.status()
+        status["supervisor_pid"] = os.getpid()
+        status["nodes"][1]["pid"] = os.getpid()
+        with open(path, "w") as file:
+            json.dump(status, file)
+        again = cluster.down()
+        assert again.returncode == 0 and "not running" in again.stdout, again
+        cluster.up("--no-restart")
+        assert cluster.sql(2, "SELECT COUNT(*) FROM d.t") == [[str(min(round + 1, 2))]]
+
+
 def write_until(sockets, stop):
     """Inserts into d.t through all of these sockets, an id each, until the connections close; `stop` is called after a second. How many
     were acknowledged."""

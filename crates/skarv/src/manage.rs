@@ -32,6 +32,12 @@ pub fn has_rested(socket: &Path) -> bool {
     answer.is_ok_and(|answer| answer["rested"] == json!(true))
 }
 
+/// Whether a node serves rows. A node that starts, and a voter, does not.
+pub fn serves_rows(socket: &Path) -> bool {
+    let answer = request_at_once(socket, &json!({"command": "ping"}));
+    answer.is_ok_and(|answer| answer["ready"] == json!(true) && answer["data"] == json!(true))
+}
+
 /// Has the node of a process end now, rested or not. False if it does not answer, or the socket is another process's.
 pub fn end(pid: u32, socket: &Path) -> bool {
     management_request(socket, &json!({"command": "stop", "pid": pid}), TIMEOUT_TO_END).is_ok()

@@ -2,6 +2,10 @@
 //!
 //! A pid in a file is a claim about the past: the process may have ended and its number may be another's now. So before
 //! anything is signalled, /proc is asked whether the process runs what the file says.
+//!
+//! The nodes of a directory are found by the arguments of all processes: a file names only those
+//! that a supervisor started. A process is opened before its arguments are read, and signalled by
+//! its open file, so its number cannot have passed to another process.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,6 +18,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::PidfdFlags;
 pub use rustix::process::Signal;
 
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
 use crate::manage;
 
 /// How often the end of a process that is not our child is looked for.
@@ -24,17 +31,75 @@ pub fn lock_path(dir: &Path) -> PathBuf {
     dir.join("supervisor.lock")
 }
 
-/// Does this process run node `node` of the cluster in `dir` (absolute)?
-pub fn is_node(pid: u32, dir: &Path, node: u16) -> bool {
-    let arguments = arguments(pid);
-    let node = node.to_string();
-    arguments.get(1).is_some_and(|command| command == b"server")
-        && follows(&arguments, "--dir", dir.as_os_str())
-        && follows(&arguments, "--node", OsStr::new(&node))
+/// A process that runs a node.
+pub struct Member {
+    pub node: u16,
+    pub pid: u32,
+    /// The process that started it, or the one that adopted it.
+    pub parent: u32,
+    pub process: Watched,
+}
+
+/// The processes that run a node of the cluster in `dir` (absolute, without symbolic links), by
+/// node. A node that was started twice has two processes until the second one finds the lock held.
+pub fn members_of(dir: &Path) -> Vec<Member> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut members: Vec<Member> = pids.filter_map(|pid| member_of(pid, dir)).collect();
+    members.sort_by_key(|member| (member.node, member.pid));
+    members
+}
+
+fn member_of(pid: u32, dir: &Path) -> Option<Member> {
+    // Most processes are no node, and are not opened.
+    node_of(&arguments(pid))?;
+    let process = Watched::open(pid)?;
+    let (node, given) = node_of(&arguments(pid))?;
+    let given = match given.is_absolute() {
+        true => given,
+        false => fs::read_link(format!("/proc/{pid}/cwd")).ok()?.join(given),
+    };
+    let (_, parent) = state_and_parent(pid)?;
+    let is_here = given.canonicalize().is_ok_and(|given| given == dir);
+    (is_here && !process.has_ended()).then_some(Member { node, pid, parent, process })
+}
+
+/// The node that a process with these arguments runs, and its directory as it was given.
+fn node_of(arguments: &[Vec<u8>]) -> Option<(u16, PathBuf)> {
+    if !arguments.iter().any(|argument| argument == b"server") {
+        return None;
+    }
+    // The last one ends with a zero, too.
+    let words = arguments[..arguments.len() - 1].iter().map(|word| OsStr::from_bytes(word));
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Server(options) => Some((options.node, options.dir)),
+        _ => None,
+    }
+}
+
+/// Whether SIGSTOP has frozen the process. False for one that a debugger holds.
+pub fn is_frozen(pid: u32) -> bool {
+    state_and_parent(pid).is_some_and(|(state, _)| state == 'T')
+}
+
+fn state_and_parent(pid: u32) -> Option<(char, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program comes before, in brackets, and may have any characters.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// The supervisor of the cluster in `dir` (absolute), if one runs. `noted` is its process as
+/// `cluster.json` has it; a supervisor that has just begun has only written it to its lock.
+pub fn supervisor_of(dir: &Path, noted: Option<u32>) -> Option<(u32, Watched)> {
+    let locked = fs::read_to_string(lock_path(dir)).ok().and_then(|pid| pid.trim().parse().ok());
+    let opened = [locked, noted].into_iter().flatten();
+    let mut opened = opened.filter_map(|pid| Some((pid, Watched::open(pid)?)));
+    opened.find(|(pid, process)| is_supervisor(*pid, dir) && !process.has_ended())
 }
 
 /// Is this process the supervisor of the cluster in `dir` (absolute)? It runs `up` and has the lock file open.
-pub fn is_supervisor(pid: u32, dir: &Path) -> bool {
+fn is_supervisor(pid: u32, dir: &Path) -> bool {
     if !arguments(pid).iter().any(|argument| argument == b"up") {
         return false;
     }
@@ -56,10 +121,6 @@ pub fn bytes_read(pid: u32) -> u64 {
     line.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-fn follows(arguments: &[Vec<u8>], flag: &str, value: &OsStr) -> bool {
-    arguments.windows(2).any(|pair| pair[0] == flag.as_bytes() && pair[1] == value.as_bytes())
-}
-
 /// A process whose end can be waited for, by whomever it was started.
 pub struct Watched(OwnedFd);
 
@@ -67,6 +128,19 @@ impl Watched {
     /// None if no such process is left.
     pub fn open(pid: u32) -> Option<Watched> {
         rustix::process::pidfd_open(raw(pid)?, PidfdFlags::empty()).ok().map(Watched)
+    }
+
+    /// Whether it has ended. A system that cannot answer leaves it running.
+    pub fn has_ended(&self) -> bool {
+        self.ends_within(Duration::ZERO).unwrap_or(false)
+    }
+
+    /// Sends it a signal, unless it has ended.
+    pub fn signal(&self, signal: Signal) -> Result<(), String> {
+        match rustix::process::pidfd_send_signal(&self.0, signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(format!("cannot signal a process: {error}")),
+        }
     }
 
     /// Whether it ends within `timeout`. Then nothing of it runs any more, though its exit code may not be fetched yet.
@@ -100,13 +174,13 @@ pub fn signal(pid: u32, signal: Signal) -> Result<(), String> {
     }
 }
 
-/// Has nodes end, process and management socket of each, whether they have rested or not. Those that do not answer are signalled: twice, as
+/// Has nodes end, each with its management socket, whether they have rested or not. Those that do not answer are signalled: twice, as
 /// one that serves would rest at the first, and with two signals, as of two that are the same a process may get one.
-pub fn end_nodes(nodes: &[(u32, &Path)]) -> Result<(), String> {
-    let silent = nodes.iter().filter(|(pid, socket)| !manage::end(*pid, socket));
-    let silent: Vec<u32> = silent.map(|(pid, _)| *pid).collect();
+pub fn end_nodes<'a>(nodes: impl Iterator<Item = (&'a Member, PathBuf)>) -> Result<(), String> {
+    let silent = nodes.filter(|(member, socket)| !manage::end(member.pid, socket));
+    let silent: Vec<&Member> = silent.map(|(member, _)| member).collect();
     for each in [Signal::TERM, Signal::INT] {
-        silent.iter().try_for_each(|pid| signal(*pid, each))?;
+        silent.iter().try_for_each(|member| member.process.signal(each))?;
     }
     Ok(())
 }
@@ -139,25 +213,50 @@ mod tests {
         // For an instant a process that starts has no arguments yet.
         let named = || arguments(child.id()).len() < 2;
         assert!(wait_while(Duration::from_secs(60), named));
-        assert!(!is_node(child.id(), Path::new("/d"), 2));
+        assert!(member_of(child.id(), Path::new("/d")).is_none());
         assert!(!is_supervisor(child.id(), Path::new("/d")));
+        assert_eq!(supervisor_of(Path::new("/d"), Some(child.id())).map(|(pid, _)| pid), None);
+        assert_eq!(state_and_parent(child.id()).map(|found| found.1), Some(std::process::id()));
         assert_eq!(arguments(child.id())[1], b"60");
         let watched = Watched::open(child.id()).expect("our child");
         assert_eq!(watched.ends_within(Duration::ZERO), Ok(false));
-        signal(child.id(), Signal::KILL).expect("our child");
+        assert!(!is_frozen(child.id()));
+        watched.signal(Signal::STOP).expect("our child");
+        assert!(wait_while(Duration::from_secs(60), || !is_frozen(child.id())));
+        assert!(!watched.has_ended());
+        watched.signal(Signal::KILL).expect("our child");
         assert_eq!(watched.ends_within(Duration::from_secs(60)), Ok(true));
         child.wait().expect("our child");
         assert_eq!(watched.ends_within(Duration::ZERO), Ok(true));
         assert!(Watched::open(child.id()).is_none() && Watched::open(u32::MAX).is_none());
-        assert!(!is_node(child.id(), Path::new("/d"), 2));
+        assert!(watched.signal(Signal::TERM).is_ok() && !is_frozen(child.id()));
         assert_eq!(arguments(child.id()), vec![Vec::<u8>::new()]);
         assert!(signal(child.id(), Signal::TERM).is_ok(), "gone is as good");
         assert!(signal(u32::MAX, Signal::TERM).is_err());
-        let words = ["skarv", "server", "--dir", "/d", "--node", "2"];
-        let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        assert!(follows(&words, "--node", OsStr::new("2")));
-        assert!(!follows(&words, "--node", OsStr::new("3")));
-        assert!(!follows(&words, "--dir", OsStr::new("/d2")));
+    }
+
+    /// However the arguments of a node were written, they say which one it is and where.
+    #[test]
+    fn nodes_are_known_by_their_arguments() {
+        for (line, expected) in [
+            ("skarv server --dir /d --node 2", Some((2, "/d"))),
+            ("skarv server --dir /d --node 2 --child --initial", Some((2, "/d"))),
+            ("/usr/bin/skarv server --node=3 --dir=here", Some((3, "here"))),
+            ("skarv server --node 4", Some((4, "./skarv-data"))),
+            ("skarv server --config f.json --node 5 --dir /d", Some((5, "/d"))),
+            ("skarv server --dir /d", None),
+            ("skarv server --dir /d --node x", None),
+            ("skarv up --dir /d", None),
+            ("skarv down --dir server", None),
+            ("less server", None),
+            ("", None),
+        ] {
+            let mut words: Vec<Vec<u8>> =
+                line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect();
+            words.push(Vec::new());
+            let expected = expected.map(|(node, dir)| (node, PathBuf::from(dir)));
+            assert_eq!(node_of(&words), expected, "{line}");
+        }
     }
 
     #[test]

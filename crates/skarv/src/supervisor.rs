@@ -16,7 +16,7 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::config::{Config, Role};
 use crate::console::Console;
-use crate::process;
+use crate::process::{self, Member, Signal};
 use crate::server::{EXIT_CODE_LINK_PORT_TAKEN, EXIT_CODE_RESTART, EXIT_CODE_STOPPED};
 use crate::status_file::{NOT_RESTED, State, Status};
 use crate::{manage, plan, requests, up};
@@ -572,18 +572,15 @@ impl<'a> Supervisor<'a> {
     /// Has the nodes close their connections, and waits until the disks hold every commit: a
     /// planned stop of the cluster loses nothing. A second signal, or a node that does not get
     /// there, ends the wait.
-    fn rest(&mut self) {
+    fn rest(&mut self, members: &[Member]) {
         let deadline = Instant::now() + REST_TIMEOUT;
-        // A voter has nothing to wait for.
-        let mut left: Vec<usize> = (0..self.nodes.len())
-            .filter(|index| self.nodes[*index].ready && self.nodes[*index].child.is_some())
-            .filter(|index| self.status.nodes[*index].roles.contains(&Role::Data))
-            .collect();
+        let with_sockets = members.iter().map(|member| (member, self.socket_of(member)));
+        // A voter, a node that does not serve yet, and one that has ended have nothing to wait for.
+        let mut left: Vec<(&Member, PathBuf)> =
+            with_sockets.filter(|(_, socket)| manage::serves_rows(socket)).collect();
         while !left.is_empty() {
-            left.retain(|index| {
-                // One that has ended has nothing to wait for.
-                !manage::has_rested(&self.status.nodes[*index].management_socket)
-                    && self.nodes[*index].reap().is_none()
+            left.retain(|(member, socket)| {
+                !manage::has_rested(socket) && !member.process.has_ended()
             });
             if left.is_empty() || deadline <= Instant::now() {
                 break;
@@ -599,23 +596,34 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Ends every node: signals it, waits, and kills it if it has not ended by then or when a second signal comes.
+    /// Ends every node of the directory, whichever process started it: signals it, waits, and
+    /// kills it if it has not ended by then or when a second signal comes.
     fn stop(&mut self, timeout: Duration) {
         self.status.state = State::Stopping;
         self.write_status();
-        let running = self.nodes.iter().filter(|node| node.child.is_some()).count();
+        let members = process::members_of(&self.dir);
+        let own = std::process::id();
+        for Member { node, pid, .. } in members.iter().filter(|member| member.parent != own) {
+            self.console.say(&format!(
+                "node {node} (process {pid}) was started by hand: it is stopped, too"
+            ));
+        }
+        let running = members.len();
         if running != 0 && timeout == STOP_TIMEOUT {
             self.console
                 .say(&format!("stopping {running} node{}", if running == 1 { "" } else { "s" }));
         }
         if timeout == STOP_TIMEOUT {
-            self.rest();
+            self.rest(&members);
         }
-        let with_sockets = self.nodes.iter().zip(&self.status.nodes);
-        let running: Vec<(u32, &Path)> = with_sockets
-            .filter_map(|(node, status)| Some((node.pid()?, status.management_socket.as_path())))
-            .collect();
-        if let Err(error) = process::end_nodes(&running) {
+        let with_sockets = members.iter().map(|member| (member, self.socket_of(member)));
+        let mut asked = process::end_nodes(with_sockets);
+        // A process that has just begun may have no arguments yet.
+        let children = self.nodes.iter().filter_map(NodeProcess::pid);
+        for pid in children.filter(|pid| members.iter().all(|member| member.pid != *pid)) {
+            asked = asked.and(process::signal(pid, Signal::TERM));
+        }
+        if let Err(error) = asked {
             self.console.warn(&error);
         }
         let deadline = Instant::now() + timeout;
@@ -627,7 +635,8 @@ impl<'a> Supervisor<'a> {
                     self.write_status();
                 }
             }
-            if self.nodes.iter().all(|node| node.child.is_none()) {
+            let have_ended = members.iter().all(|member| member.process.has_ended());
+            if have_ended && self.nodes.iter().all(|node| node.child.is_none()) {
                 break;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -641,7 +650,7 @@ impl<'a> Supervisor<'a> {
                 matches!(self.events.recv_timeout(wait), Ok(Event::Signal(SIGINT | SIGTERM)));
             if !killed && (impatient || left.is_zero()) {
                 killed = true;
-                self.kill_rest(timeout);
+                self.kill_rest(&members, timeout);
             }
         }
         self.status.state = State::Stopped;
@@ -652,15 +661,23 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn kill_rest(&mut self, timeout: Duration) {
-        for node in &mut self.nodes {
-            let Some(child) = &mut node.child else { continue };
+    fn kill_rest(&mut self, members: &[Member], timeout: Duration) {
+        for member in members.iter().filter(|member| !member.process.has_ended()) {
             if timeout == STOP_TIMEOUT {
-                self.console.warn(&format!("node {} does not end: killed", node.id));
+                self.console.warn(&format!("node {} does not end: killed", member.node));
             }
-            // It may have ended by itself in this moment; it is reaped either way.
+            if let Err(error) = member.process.signal(Signal::KILL) {
+                self.console.warn(&error);
+            }
+        }
+        for child in self.nodes.iter_mut().filter_map(|node| node.child.as_mut()) {
+            // A process that has just begun. It may have ended by itself; it is reaped either way.
             let _ = child.kill();
         }
+    }
+
+    fn socket_of(&self, member: &Member) -> PathBuf {
+        io::NodeOptions::default_management_unix(&self.dir, types::NodeId(member.node))
     }
 
     /// A file that cannot be written is reported, and the cluster continues.

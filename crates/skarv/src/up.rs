@@ -14,7 +14,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::cli::UpOptions;
 use crate::console::{self, Console, Line};
 use crate::process::{self, Signal};
-use crate::status_file::Status;
 use crate::supervisor::{Begins, Supervisor};
 use crate::{plan, size};
 
@@ -109,19 +108,17 @@ fn lock(dir: &Path) -> Result<File, String> {
     Ok(file)
 }
 
-/// A supervisor that was killed leaves its nodes running.
+/// A supervisor that was killed leaves its nodes running, and others were started by hand.
 fn refuse_running_nodes(dir: &Path) -> Result<(), String> {
-    let Some(status) = Status::read(dir)? else { return Ok(()) };
-    let running = status.nodes.iter().filter_map(|node| {
-        let pid = node.pid.filter(|pid| process::is_node(*pid, dir, node.id))?;
-        Some(format!("node {} (process {pid})", node.id))
-    });
+    let members = process::members_of(dir);
+    let running =
+        members.iter().map(|member| format!("node {} (process {})", member.node, member.pid));
     let running: Vec<String> = running.collect();
     if running.is_empty() {
         return Ok(());
     }
     Err(format!(
-        "{} is in use: {} still run, though what started them is gone; `skarv down --dir {0}` stops them",
+        "{} is in use: {} still run without a supervisor; `skarv down --dir {0}` stops them",
         dir.display(),
         running.join(", ")
     ))
