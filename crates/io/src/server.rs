@@ -45,6 +45,16 @@ const REST_POLL: Duration = Duration::from_millis(20);
 const FILES_KEPT: u64 = 512;
 /// Niceness of the threads that take memory: other threads that want the core get nearly all of it.
 const FILL_NICENESS: i32 = 19;
+/// Pages that such a thread takes at a time: 256 KiB, for which a client that is to run waits for
+/// some 50 us.
+const FILL_PAGES: usize = 8;
+/// Once the node serves, the pause after a piece is so many times as long as the piece took: Linux
+/// shares the cores between sessions first, so niceness does not help the clients of another
+/// session than the node's. A gigabyte takes 2 to 5 s like that.
+const FILL_PAUSES: u32 = 9;
+const FILL_PAUSE_MAX: Duration = Duration::from_millis(20);
+/// Free bytes of the pool up to which there is no pause, so that new rows find memory.
+const FILL_AHEAD: u64 = 64 << 20;
 
 /// What the workers of a node share, besides the kernels' own.
 pub struct Shared {
@@ -642,16 +652,22 @@ fn connections_max() -> u32 {
     u32::try_from(limit.saturating_sub(FILES_KEPT).max(limit / 2)).unwrap_or(u32::MAX)
 }
 
-/// Takes the memory for rows from the system, beside all else: a virtual machine may be given it slowly, and no row need wait for what
-/// it does not need.
+/// Takes the memory for rows from the system, in the background: a virtual machine may get it slowly,
+/// and a row need not wait for memory that it does not use. Until the node serves, a thread for each
+/// worker takes it; then one of them continues, with pauses.
 fn fill_memory(shared: &Arc<Shared>) -> std::io::Result<()> {
     let (began, left) = (Instant::now(), Arc::new(AtomicUsize::new(shared.worker_count())));
-    for _ in 0..shared.worker_count() {
+    for index in 0..shared.worker_count() {
         let (weak, left) = (Arc::downgrade(shared), Arc::clone(&left));
         let fill = move || {
             // Refused, it takes as much of a core as others.
             let _ = rustix::process::setpriority_process(None, FILL_NICENESS);
-            while weak.upgrade().is_some_and(|shared| shared.node.pool.fill()) {}
+            while let Some(shared) = weak.upgrade()
+                && let Some(pause) = fill_some(&shared, index == 0)
+            {
+                drop(shared);
+                std::thread::sleep(pause);
+            }
             let is_last = left.fetch_sub(1, Ordering::AcqRel) == 1;
             if let Some(shared) = weak.upgrade().filter(|_| is_last) {
                 let took = began.elapsed().as_millis();
@@ -661,6 +677,28 @@ fn fill_memory(shared: &Arc<Shared>) -> std::io::Result<()> {
         std::thread::Builder::new().name("memory".into()).spawn(fill)?;
     }
     Ok(())
+}
+
+/// Takes a piece of it. Returns the pause before the next one; `None` if this thread is to end.
+fn fill_some(shared: &Shared, stays: bool) -> Option<Duration> {
+    let (pool, began) = (&shared.node.pool, Instant::now());
+    let Ok(has_more) = pool.fill(FILL_PAGES) else {
+        let node = shared.options.node;
+        let what = format!(
+            "node {node} cannot have the {} MiB of memory for its rows: the system refuses more than {} MiB of it (a limit of this process, \
+             ulimit -v, or of the system, vm.overcommit_memory); start it with less (--memory, or \"memory\" in the configuration)",
+            pool.limit() >> 20,
+            (pool.used() + pool.spare()) >> 20,
+        );
+        panic::end_process(&shared.log, &what, panic::EXIT_CODE_MEMORY);
+    };
+    let is_wanted = !shared.is_ready() || pool.spare() < FILL_AHEAD;
+    match has_more {
+        false => None,
+        true if is_wanted => Some(Duration::ZERO),
+        true if stays => Some((began.elapsed() * FILL_PAUSES).min(FILL_PAUSE_MAX)),
+        true => None,
+    }
 }
 
 fn log_start(shared: &Shared) {

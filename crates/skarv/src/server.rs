@@ -10,7 +10,7 @@ use types::NodeId;
 
 use crate::cli::ServerOptions;
 use crate::config::{self, Config, Role};
-use crate::{memory, up};
+use crate::{machine, memory, size, up};
 
 /// The exit code of a node whose port for other nodes is taken: its supervisor can choose another one.
 pub const EXIT_CODE_LINK_PORT_TAKEN: u8 = 75;
@@ -113,6 +113,17 @@ fn node_options(options: &ServerOptions) -> Result<(NodeOptions, std::net::Socke
         true => memory::of_node(&config, node)?.0,
         false => 0,
     };
+    let total = machine::memory_total().unwrap_or(u64::MAX);
+    if total < made.memory_limit_bytes {
+        return Err(format!(
+            "not enough memory: node {} is to keep {} for its rows, and this machine, or the control group of this process, has {}; \
+             give it less (\"memory\" in {})",
+            node.id,
+            size::human(made.memory_limit_bytes),
+            size::human(total),
+            path.display()
+        ));
+    }
     made.archive.clone_from(&config.archive);
     made.initial = options.initial;
     made.lossy = options.lossy;
@@ -166,6 +177,13 @@ mod tests {
         assert_eq!(made.memory_limit_bytes, 32 << 20);
         assert_eq!(made.cluster.shards_per_group, 6);
         assert!(!made.log_to_stderr && made.stop_on_signals);
+        let mut greedy = config;
+        greedy.memory = Some(crate::size::Size(900 << 40));
+        greedy.write(&Config::path_in(dir.path())).expect("written");
+        let error =
+            node_options(&options(dir.path(), "--node 3")).expect_err("so much there is not");
+        assert!(error.contains("not enough memory: node 3 is to keep 900.0 TiB"), "{error}");
+        assert!(node_options(&options(dir.path(), "--node 1")).is_ok(), "a voter has no rows");
         let error = node_options(&options(dir.path(), "--node 9")).expect_err("no such node");
         assert!(error.contains("it has nodes 1, 2, 3"), "{error}");
     }

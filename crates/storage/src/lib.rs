@@ -37,4 +37,4 @@ pub use partition::{
 };
 pub use pending::{Pending, Phase};
 pub use pieces::Pieces;
-pub use pool::{Charge, MemoryFull, PAGE_SIZE, Page, PagePool};
+pub use pool::{Charge, MemoryFull, PAGE_SIZE, Page, PagePool, SystemMemoryFull};

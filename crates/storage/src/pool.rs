@@ -10,8 +10,8 @@
 //! admitted transaction. A deletion takes 24 bytes until no reader can see the row any more. The
 //! pool counts such pages, so that admission stops until they are back.
 //!
-//! A server fills its pool when it starts: memory that is taken from the system in the middle of a
-//! large change costs other sessions milliseconds, because the system finds and clears it 2 MiB at
+//! A server fills its pool from its start on: memory that is taken from the system in the middle of
+//! a large change costs other sessions milliseconds, because the system finds and clears it 2 MiB at
 //! a time while the worker waits; and a machine that lacks the memory that the node was promised
 //! shows it soon, not when it is full of rows.
 
@@ -28,8 +28,6 @@ pub(crate) type PageBytes = [u8; PAGE_SIZE];
 
 /// Pages that a pool which is not filled keeps for the next taker: 2 MiB, small beside any pool worth having.
 const SPARE_COUNT_MAX: usize = 64;
-/// Pages that are taken from the system at once where a pool is filled.
-const FILL_COUNT: usize = if cfg!(test) { 6 } else { 64 };
 
 /// The least page of memory that a system hands out, in bytes.
 const SYSTEM_PAGE_SIZE: usize = 4_096;
@@ -44,6 +42,10 @@ impl std::fmt::Display for MemoryFull {
     }
 }
 impl std::error::Error for MemoryFull {}
+
+/// The system has no memory for the pages that a pool was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemMemoryFull;
 
 /// Who asks for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,27 +108,32 @@ impl PagePool {
             }),
         })
     }
-    /// Takes 2 MiB of the pool's memory from the system, for good; false once all of it has been
-    /// taken. Threads call it repeatedly, while pages are taken and come back: a taker that finds
-    /// no free page makes one itself. The system clears the memory in the calling thread: a
-    /// gigabyte took 75 to 130 ms where it was measured (a virtual machine with huge pages), and
-    /// 2.4 s when the machine itself had to be given the memory first.
-    pub fn fill(&self) -> bool {
+    /// Takes up to `page_count` pages of the pool's memory from the system, for good; false once
+    /// all of it has been taken. Threads call it repeatedly, while pages are taken and come back: a
+    /// taker that finds no free page makes one itself. The system clears the memory in the calling
+    /// thread: a gigabyte took 75 to 130 ms where it was measured (a virtual machine with huge
+    /// pages), and 2.4 s when the machine itself had to be given the memory first.
+    pub fn fill(&self, page_count: usize) -> Result<bool, SystemMemoryFull> {
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
         // Pages in use by now count as filled.
         let missing = |spare: &Spare| limit.saturating_sub(spare.taken + spare.pages.len());
         let count = {
-            let mut spare = self.spare();
+            let mut spare = self.spare_pages();
             spare.count_max = limit;
-            missing(&spare).min(FILL_COUNT)
+            missing(&spare).min(page_count)
         };
-        let mut pages: Vec<_> = (0..count).map(|_| filled_page()).collect();
-        let mut spare = self.spare();
+        let pages: Option<Vec<_>> = (0..count).map(|_| try_filled_page()).collect();
+        let mut pages = pages.ok_or(SystemMemoryFull)?;
+        let mut spare = self.spare_pages();
         // Others may have filled it meanwhile.
         let kept = missing(&spare).min(count);
         spare.pages.extend(pages.drain(..kept));
         spare.is_filled |= missing(&spare) == 0;
-        !spare.is_filled
+        Ok(!spare.is_filled)
+    }
+    /// Bytes that the next takers need not wait for.
+    pub fn spare(&self) -> u64 {
+        (self.spare_pages().pages.len() * PAGE_SIZE) as u64
     }
 
     /// Bytes of the pages taken.
@@ -193,7 +200,7 @@ impl PagePool {
     }
     pub(crate) fn take_promised(&self) -> Box<PageBytes> {
         let spare = {
-            let mut spare = self.spare();
+            let mut spare = self.spare_pages();
             spare.taken += 1;
             spare.pages.pop()
         };
@@ -201,7 +208,7 @@ impl PagePool {
     }
     pub(crate) fn give_back(&self, bytes: Box<PageBytes>) {
         self.release_promised(1);
-        let mut spare = self.spare();
+        let mut spare = self.spare_pages();
         spare.taken -= 1;
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
         if spare.pages.len() < spare.count_max && spare.pages.len() + spare.taken < limit {
@@ -211,7 +218,7 @@ impl PagePool {
     /// Gives up the memory of promised pages: a transaction has as much elsewhere.
     fn trade_promised(&self, count: u64) {
         let given_up = {
-            let mut spare = self.spare();
+            let mut spare = self.spare_pages();
             spare.taken += count as usize;
             let kept = spare.pages.len().saturating_sub(count as usize);
             spare.pages.split_off(kept)
@@ -223,7 +230,7 @@ impl PagePool {
         self.release_promised(count);
         let limit = usize::try_from(self.page_count_max).expect("less than the address space");
         let missing = {
-            let mut spare = self.spare();
+            let mut spare = self.spare_pages();
             spare.taken -= count as usize;
             // Otherwise the threads that fill it bring the missing pages.
             let missing = limit.saturating_sub(spare.pages.len() + spare.taken);
@@ -231,13 +238,13 @@ impl PagePool {
         };
         for _ in 0..missing {
             let page = filled_page();
-            let mut spare = self.spare();
+            let mut spare = self.spare_pages();
             if spare.pages.len() + spare.taken < limit {
                 spare.pages.push(page);
             }
         }
     }
-    fn spare(&self) -> std::sync::MutexGuard<'_, Spare> {
+    fn spare_pages(&self) -> std::sync::MutexGuard<'_, Spare> {
         // A thread that panicked between push and pop leaves a usable list: it holds whole pages only.
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -245,7 +252,18 @@ impl PagePool {
 
 /// A page of memory that is there: something was written to it.
 fn filled_page() -> Box<PageBytes> {
-    let mut bytes = new_page();
+    filled(new_page())
+}
+
+/// The same; `None` if the system refuses it.
+fn try_filled_page() -> Option<Box<PageBytes>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(PAGE_SIZE).ok()?;
+    bytes.resize(PAGE_SIZE, 0u8);
+    Some(filled(bytes.into_boxed_slice().try_into().expect("PAGE_SIZE bytes were asked for")))
+}
+
+fn filled(mut bytes: Box<PageBytes>) -> Box<PageBytes> {
     for at in (0..PAGE_SIZE).step_by(SYSTEM_PAGE_SIZE) {
         // A zero that the compiler knows is left out.
         bytes[at] = std::hint::black_box(0);
@@ -374,9 +392,9 @@ mod tests {
     fn filled_pool_keeps_its_pages() {
         let pool = PagePool::new(20 * PAGE_SIZE as u64);
         let early = pool.try_allocate().expect("there is room");
-        let spare_count = || pool.spare().pages.len();
+        let spare_count = || pool.spare_pages().pages.len();
         for (filled, has_more) in [(6, true), (12, true), (18, true), (19, false), (19, false)] {
-            assert_eq!(pool.fill(), has_more);
+            assert_eq!(pool.fill(6), Ok(has_more));
             assert_eq!(spare_count(), filled);
         }
         let mut pages: Vec<_> = (0..22).map(|_| pool.allocate_reserved()).collect();
@@ -394,7 +412,7 @@ mod tests {
         let pool = PagePool::new(400 * PAGE_SIZE as u64);
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| while pool.fill() {});
+                scope.spawn(|| while pool.fill(6) == Ok(true) {});
             }
             for count in 1..60 {
                 let pages: Vec<_> = (0..count).map(|_| pool.try_allocate()).collect();
@@ -402,19 +420,19 @@ mod tests {
                 let charged = charge.add(&pool, count * PAGE_SIZE, true);
                 assert!(charged.is_ok() && pages.iter().all(Result::is_ok), "there is room");
                 drop(charge);
-                let spare = pool.spare();
+                let spare = pool.spare_pages();
                 assert!(spare.pages.len() + spare.taken <= 400);
             }
         });
-        assert_eq!((pool.used(), pool.spare().pages.len()), (0, 400));
+        assert_eq!((pool.used(), pool.spare_pages().pages.len()), (0, 400));
     }
 
     /// What is charged takes room and memory from the pool, and both are there again afterwards.
     #[test]
     fn what_is_charged_is_the_pools() {
         let pool = PagePool::new(20 * PAGE_SIZE as u64);
-        while pool.fill() {}
-        let state = || (pool.used() / PAGE_SIZE as u64, pool.spare().pages.len());
+        while pool.fill(6) == Ok(true) {}
+        let state = || (pool.used() / PAGE_SIZE as u64, pool.spare_pages().pages.len());
         let (mut one, mut other) = (Charge::default(), Charge::default());
         assert_eq!(one.add(&pool, PAGE_SIZE - 1, true), Ok(()));
         assert_eq!(state(), (0, 20), "less than a page");
@@ -434,7 +452,11 @@ mod tests {
         let mut one = Charge::default();
         assert_eq!(one.add(&pool, 3 * PAGE_SIZE, true), Ok(()));
         drop(one);
-        assert_eq!((pool.used(), pool.spare().pages.len()), (0, 0), "it was not filled before");
+        assert_eq!(
+            (pool.used(), pool.spare_pages().pages.len()),
+            (0, 0),
+            "it was not filled before"
+        );
     }
 
     /// Threads that race for the last pages never pass the limit, and all of them come back.
