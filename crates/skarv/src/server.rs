@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(made.cluster.shards_per_group, 6);
         assert!(!made.log_to_stderr && made.stop_on_signals);
         let mut greedy = config;
-        greedy.memory = Some(crate::size::Size(900 << 40));
+        greedy.memory = Some("900T".into());
         greedy.write(&Config::path_in(dir.path())).expect("written");
         let error =
             node_options(&options(dir.path(), "--node 3")).expect_err("so much there is not");
