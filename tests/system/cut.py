@@ -262,7 +262,7 @@ def test_unplugged(environment):
     with cluster_with_cables(environment) as (cluster, network):
         cluster.sql(2, "CREATE TABLE d.t (id INT PRIMARY KEY)")
         took = []
-        for number, seconds in enumerate([0.7, 2.0, 3.5, 5.0, 9.0] if environment.full else [2.0, 5.0]):
+        for number, seconds in enumerate([0.7, 2.0, 3.5, 5.0, 9.0] if environment.long else [2.0, 5.0]):
             cluster.sql(2, f"INSERT INTO d.t VALUES ({number})")
             connected_at = time.monotonic() + 2.0
             wait_for("links of new nodes have had their time", lambda: time.monotonic() > connected_at)
@@ -274,13 +274,17 @@ def test_unplugged(environment):
             network.plug(3)
             plugged_at = time.monotonic()
 
-            def serves():
+            def counts():
                 cluster.supervise()
-                return cluster.serves(3)
+                try:
+                    return cluster.serves(3) and cluster.sql(3, "SELECT COUNT(*) FROM d.t")
+                except AssertionError:
+                    # A node that has not heard yet that it is excluded closes its connections when it does.
+                    return None
 
-            wait_for("node 3 serves again", serves)
+            counted = wait_for("node 3 serves again", counts)
             took.append(time.monotonic() - plugged_at)
-            assert cluster.sql(3, "SELECT COUNT(*) FROM d.t") == [[str(number + 1)]]
+            assert counted == [[str(number + 1)]]
             print(f"       node 3 unplugged for {seconds:.1f} s: serves {took[-1]:.1f} s after it is plugged in", flush=True)
-        # Ten times what it needs.
+        # Ten times the time of an idle machine.
         assert max(took) <= HEALED_MAX, took
