@@ -60,8 +60,7 @@ fn each_thread_that_writes_is_told_of() {
 }
 
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    // Only so that a hang ends: the threads of checkpoints run when nothing else does, which takes long on a busy machine.
-    let until = Instant::now() + Duration::from_secs(600);
+    let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < until, "{what}");
         std::thread::sleep(Duration::from_millis(1));
