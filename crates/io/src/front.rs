@@ -351,7 +351,11 @@ impl Client {
         }
         let login_late =
             !self.connection.is_authenticated() && now > self.accepted_at + LOGIN_TIMEOUT;
-        let stalled = self.blocked && quiet > CLIENT_STALL_TIMEOUT;
+        let write_timeout = self
+            .connection
+            .write_timeout_seconds()
+            .map_or(CLIENT_STALL_TIMEOUT, |seconds| seconds.saturating_mul(1_000_000));
+        let stalled = self.blocked && quiet > write_timeout;
         if login_late || stalled {
             self.hang_up();
             return true;

@@ -74,7 +74,7 @@ pub const INBOX_ITEMS_MAX: usize = 1 << 22;
 /// A client must have logged in by then.
 pub const LOGIN_TIMEOUT: u64 = 10_000_000;
 
-/// A client that reads nothing of its answer for so long is cut off (MySQL's net_write_timeout).
+/// Before login, the time after which a client that reads nothing of its answer is cut off; after it net_write_timeout holds.
 pub const CLIENT_STALL_TIMEOUT: u64 = 60_000_000;
 
 /// A closed connection whose last packets the client does not read is dropped after so long.

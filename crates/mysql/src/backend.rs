@@ -11,7 +11,7 @@ use sql::{
     Account, ColumnInfo, ConnectionId, ConnectionInfo, KillKind, PreparedInfo, ResultSink, Server,
     SqlError, StatusFlags,
 };
-use types::Value;
+use types::{Charset, Collation, Value};
 
 /// The node, as one connection sees it.
 pub trait Host: 'static {
@@ -52,6 +52,12 @@ pub trait Backend: 'static {
     async fn close(&mut self);
     fn max_allowed_packet(&self) -> u64;
     fn wait_timeout_seconds(&self) -> u64;
+    /// net_write_timeout.
+    fn write_timeout_seconds(&self) -> u64;
+    /// What the client writes its parameters in.
+    fn client_charset(&self) -> Charset;
+    /// Of parameters that are characters.
+    fn literal_collation(&self) -> Collation;
 }
 
 /// A node's SQL layer, and the native session that becomes the connection's.
@@ -136,5 +142,14 @@ impl Backend for sql::Session {
     }
     fn wait_timeout_seconds(&self) -> u64 {
         sql::Session::wait_timeout_seconds(self)
+    }
+    fn write_timeout_seconds(&self) -> u64 {
+        sql::Session::net_write_timeout_seconds(self)
+    }
+    fn client_charset(&self) -> Charset {
+        self.character_set_client()
+    }
+    fn literal_collation(&self) -> Collation {
+        self.collation_connection()
     }
 }

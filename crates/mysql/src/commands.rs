@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sql::{ConnectionInfo, ResultSink, SqlError, StatusFlags, code};
+use types::Value;
 use types::contain::contained;
-use types::{Collation, Value};
 
 use crate::auth::Plugin;
 use crate::backend::{Backend, Host};
@@ -49,7 +49,6 @@ pub(crate) struct Task<H: Host> {
     pub tls_is_on: bool,
     /// What both sides agreed to.
     capabilities: u32,
-    collation: Collation,
     /// Prepared statements by id, of which the session knows more.
     statements: BTreeMap<u32, Statement>,
     /// Bytes of long data in `statements`, which together are bounded by max_allowed_packet.
@@ -96,7 +95,6 @@ impl<H: Host> Task<H> {
             shared,
             tls_is_on: false,
             capabilities: 0,
-            collation: Collation::default(),
             statements: BTreeMap::new(),
             long_data_size: 0,
         }
@@ -227,14 +225,14 @@ impl<H: Host> Task<H> {
         }
     }
 
-    fn connection_info(&mut self, response: HandshakeResponse) -> ConnectionInfo {
+    fn connection_info(&self, response: HandshakeResponse) -> ConnectionInfo {
         let has = |capability: u32| self.capabilities & capability != 0;
         let collation_id = match response.collation_id {
             0 => DEFAULT_COLLATION_ID,
             id => id,
         };
         let (tls_cipher, tls_version) = self.shared.pipe.borrow().tls_names().unzip();
-        let info = ConnectionInfo {
+        ConnectionInfo {
             id: self.start.id,
             worker: self.start.worker,
             user: text_of(&response.user),
@@ -243,13 +241,12 @@ impl<H: Host> Task<H> {
             collation_id,
             found_rows: has(cap::FOUND_ROWS),
             multi_statements: has(cap::MULTI_STATEMENTS),
+            ignore_space: has(cap::IGNORE_SPACE),
             interactive: has(cap::INTERACTIVE),
             attributes: response.attributes,
             tls_cipher,
             tls_version,
-        };
-        self.collation = Collation::by_id(collation_id).unwrap_or_default();
-        info
+        }
     }
 
     async fn serve(&mut self, mut session: H::Session, mut payload: Vec<u8>) {
@@ -259,6 +256,7 @@ impl<H: Host> Task<H> {
         loop {
             self.shared.pipe.borrow_mut().restart_sequence();
             self.shared.idle_timeout_seconds.set(Some(session.wait_timeout_seconds()));
+            self.shared.write_timeout_seconds.set(session.write_timeout_seconds());
             let size_max = packet_size_max(&session);
             let read = self.read(&mut payload, size_max).await;
             self.shared.idle_timeout_seconds.set(None);
@@ -460,13 +458,14 @@ impl<H: Host> Task<H> {
                 return Ok(());
             }
         };
+        let (charset, collation) = (session.client_charset(), session.literal_collation());
         let mut values: Vec<Value> = Vec::with_capacity(parameters.len());
         for (index, parameter) in parameters.into_iter().enumerate() {
             let value = match (parameter, long_data.get(&(index as u16))) {
                 (Parameter::Long { text }, Some(data)) => {
-                    Ok(bytes_value(data, text, self.collation))
+                    Ok(bytes_value(data, text, charset, collation))
                 }
-                (parameter, _) => value_of(parameter, self.collation),
+                (parameter, _) => value_of(parameter, charset, collation),
             };
             match value {
                 Ok(value) => values.push(value),

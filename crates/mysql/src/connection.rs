@@ -96,6 +96,8 @@ pub(crate) struct Shared {
     pub kill: RefCell<Option<Killer>>,
     /// The timeout that runs while the task waits for a command.
     pub idle_timeout_seconds: Cell<Option<u64>>,
+    /// net_write_timeout as of the last command; 0 before login.
+    pub write_timeout_seconds: Cell<u64>,
 }
 
 /// The driver's side of a connection.
@@ -181,6 +183,11 @@ impl Connection {
     /// before login.
     pub fn idle_timeout_seconds(&self) -> Option<u64> {
         self.shared.idle_timeout_seconds.get()
+    }
+    /// Seconds after which the driver should cut off a client that does not read; None before login.
+    pub fn write_timeout_seconds(&self) -> Option<u64> {
+        let seconds = self.shared.write_timeout_seconds.get();
+        (0 < seconds).then_some(seconds)
     }
     /// KILL, as told by [`Server::take_kills`].
     pub fn kill(&mut self, kind: KillKind) {

@@ -1,6 +1,6 @@
 //! Parameters of the wire as values.
 
-use types::{Collation, Date, DateTime, Decimal, Time, Value};
+use types::{Charset, Collation, Date, DateTime, Decimal, Time, Value};
 
 use crate::command::{DateTimeParts, Parameter};
 
@@ -11,12 +11,17 @@ pub struct IllegalValue {
     pub text: String,
 }
 
-/// The value of a parameter. `collation` is the connection's; long data is the caller's to have replaced.
-pub fn value_of(parameter: Parameter<'_>, collation: Collation) -> Result<Value, IllegalValue> {
+/// The value of a parameter that a client wrote in `charset`. `collation` is the connection's; long data is the caller's to
+/// have replaced.
+pub fn value_of(
+    parameter: Parameter<'_>,
+    charset: Charset,
+    collation: Collation,
+) -> Result<Value, IllegalValue> {
     let illegal = |kind, text: String| IllegalValue { kind, text };
     match parameter {
         Parameter::Null => Ok(Value::Null),
-        Parameter::Long { text } => Ok(bytes_value(&[], text, collation)),
+        Parameter::Long { text } => Ok(bytes_value(&[], text, charset, collation)),
         Parameter::Int(value) => Ok(Value::Int(value)),
         Parameter::UInt(value) => Ok(Value::UInt(value)),
         Parameter::Float(value) if !value.is_finite() => Err(illegal("float", value.to_string())),
@@ -31,8 +36,8 @@ pub fn value_of(parameter: Parameter<'_>, collation: Collation) -> Result<Value,
                 let shown = &digits[..digits.len().min(100)];
                 illegal("decimal", String::from_utf8_lossy(shown).into_owned())
             }),
-        Parameter::Text(bytes) => Ok(bytes_value(bytes, true, collation)),
-        Parameter::Bytes(bytes) => Ok(bytes_value(bytes, false, collation)),
+        Parameter::Text(bytes) => Ok(bytes_value(bytes, true, charset, collation)),
+        Parameter::Bytes(bytes) => Ok(bytes_value(bytes, false, charset, collation)),
         Parameter::Date { year, month, day } => Date::new(year, month, day)
             .map(Value::Date)
             .ok_or_else(|| illegal("date", format!("{year}-{month}-{day}"))),
@@ -65,9 +70,13 @@ fn datetime_of(parts: DateTimeParts) -> Option<DateTime> {
 
 /// Characters where the type says so and the bytes are UTF-8. Drivers bind byte strings as characters too (Go's does), so
 /// anything else stays bytes.
-pub fn bytes_value(bytes: &[u8], text: bool, collation: Collation) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(characters) if text => Value::Text(characters.into(), collation),
-        _ => Value::Bytes(bytes.into()),
+pub fn bytes_value(bytes: &[u8], text: bool, charset: Charset, collation: Collation) -> Value {
+    if !text || collation.is_binary() {
+        return Value::Bytes(bytes.into());
+    }
+    let characters = charset.decode(bytes);
+    match std::str::from_utf8(&characters) {
+        Ok(characters) => Value::Text(characters.into(), collation),
+        Err(_) => Value::Bytes(bytes.into()),
     }
 }

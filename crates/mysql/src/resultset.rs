@@ -6,10 +6,11 @@
 //! A value should be of its column's kind. Where it is not (an integer in a DECIMAL column of an expression, say), it is
 //! converted to what the column's definition promised, because a client would misread a binary row otherwise.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use types::convert::{format_double, format_float};
-use types::{ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
+use types::{Charset, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
 
 use crate::command::code;
 use crate::packet::{put_lenenc, put_lenenc_bytes};
@@ -26,7 +27,7 @@ pub fn put_ok(
     last_insert_id: u64,
     status: u16,
     warnings: u16,
-    info: &str,
+    info: &[u8],
 ) {
     assert!(header == 0x00 || header == 0xfe);
     out.push(header);
@@ -36,7 +37,7 @@ pub fn put_ok(
     out.extend_from_slice(&warnings.to_le_bytes());
     // As MySQL does it: with its length also where the documentation says "rest of packet", and not at all when empty.
     if !info.is_empty() {
-        put_lenenc_bytes(out, info.as_bytes());
+        put_lenenc_bytes(out, info);
     }
 }
 
@@ -51,6 +52,17 @@ const MESSAGE_SIZE_MAX: usize = 511;
 
 /// Appends the payload of an ERR packet. Before the client has said which protocol it speaks, the SQLSTATE stays out.
 pub fn put_error(out: &mut Vec<u8>, code: u16, sqlstate: Option<&str>, message: &str) {
+    put_error_in(out, code, sqlstate, message, Charset::Utf8mb4);
+}
+
+/// The same for a client that reads `charset`.
+pub fn put_error_in(
+    out: &mut Vec<u8>,
+    code: u16,
+    sqlstate: Option<&str>,
+    message: &str,
+    charset: Charset,
+) {
     out.push(0xff);
     out.extend_from_slice(&code.to_le_bytes());
     if let Some(sqlstate) = sqlstate {
@@ -59,7 +71,7 @@ pub fn put_error(out: &mut Vec<u8>, code: u16, sqlstate: Option<&str>, message: 
         out.extend_from_slice(sqlstate.as_bytes());
     }
     let size = message.floor_char_boundary(MESSAGE_SIZE_MAX);
-    out.extend_from_slice(&message.as_bytes()[..size]);
+    out.extend_from_slice(&charset.encode(&message[..size]));
 }
 
 /// Flags of a column definition.
@@ -80,14 +92,14 @@ pub mod column_flag {
 }
 
 /// A column as the wire describes it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ColumnDefinition<'a> {
-    pub schema: &'a str,
+    pub schema: Cow<'a, [u8]>,
     /// The name the statement gave the table.
-    pub table: &'a str,
-    pub org_table: &'a str,
-    pub name: &'a str,
-    pub org_name: &'a str,
+    pub table: Cow<'a, [u8]>,
+    pub org_table: Cow<'a, [u8]>,
+    pub name: Cow<'a, [u8]>,
+    pub org_name: Cow<'a, [u8]>,
     pub collation_id: u16,
     pub length: u32,
     pub type_code: u8,
@@ -98,8 +110,9 @@ pub struct ColumnDefinition<'a> {
 /// Appends the payload of a column definition; `with_default` adds the empty default of COM_FIELD_LIST.
 pub fn put_column(out: &mut Vec<u8>, column: &ColumnDefinition<'_>, with_default: bool) {
     put_lenenc_bytes(out, b"def");
-    for text in [column.schema, column.table, column.org_table, column.name, column.org_name] {
-        put_lenenc_bytes(out, text.as_bytes());
+    let names = [&column.schema, &column.table, &column.org_table, &column.name, &column.org_name];
+    for name in names {
+        put_lenenc_bytes(out, name);
     }
     out.push(0x0c);
     out.extend_from_slice(&column.collation_id.to_le_bytes());
@@ -145,8 +158,8 @@ pub enum Encoding {
     Double,
     Decimal,
     String,
-    /// Characters for a client that reads latin1.
-    Latin1,
+    /// Characters for a client that reads another character set than utf8mb4.
+    Converted(Charset),
     Date,
     Time {
         fsp: u8,
@@ -157,11 +170,13 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// `collation_id` is the one the column's definition announces.
-    pub fn of_column(column_type: &ColumnType, collation_id: u16) -> Encoding {
-        match Encoding::of(column_type) {
-            Encoding::String if is_latin1(collation_id) => Encoding::Latin1,
-            encoding => encoding,
+    /// For a client that reads `results`.
+    pub fn for_client(column_type: &ColumnType, results: Option<Charset>) -> Encoding {
+        match (Encoding::of(column_type), results) {
+            (Encoding::String, Some(charset)) if !charset.is_verbatim() => {
+                Encoding::Converted(charset)
+            }
+            (encoding, _) => encoding,
         }
     }
     pub fn of(column_type: &ColumnType) -> Encoding {
@@ -200,7 +215,7 @@ impl Encoding {
             | Encoding::Double
             | Encoding::Decimal
             | Encoding::String
-            | Encoding::Latin1
+            | Encoding::Converted(_)
             | Encoding::Date => None,
         }
     }
@@ -246,8 +261,10 @@ fn put_text_value(
             put_lenenc_bytes(out, scratch.as_bytes());
         }
         ValueRef::Decimal(value) => put_decimal_text(out, value),
-        ValueRef::Text(text, _) if encoding == Encoding::Latin1 => put_latin1_text(out, text),
-        ValueRef::Text(text, _) => put_lenenc_bytes(out, text.as_bytes()),
+        ValueRef::Text(text, _) => match encoding {
+            Encoding::Converted(charset) => put_lenenc_bytes(out, &charset.encode(text)),
+            _ => put_lenenc_bytes(out, text.as_bytes()),
+        },
         ValueRef::Bytes(bytes) => put_lenenc_bytes(out, bytes),
         ValueRef::Date(date) => put_short(out, |out| put_date_text(out, date)),
         ValueRef::Time(time) => {
@@ -318,31 +335,6 @@ impl Write for Text<'_> {
 
 fn put_decimal_text(out: &mut Vec<u8>, value: Decimal) {
     put_short(out, |out| write!(Text(out), "{value}").expect("writing to memory does not fail"));
-}
-
-/// The collations of latin1.
-fn is_latin1(collation_id: u16) -> bool {
-    matches!(collation_id, 5 | 8 | 15 | 31 | 47 | 48 | 49 | 94)
-}
-
-/// What MySQL's latin1 has at 0x80 to 0x9f: the characters of Windows' code page 1252, and controls in its gaps.
-const LATIN1_HIGH: [char; 32] = [
-    '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
-    '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}',
-    '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}',
-    '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
-];
-
-/// What latin1 does not have becomes '?', as with MySQL.
-fn put_latin1_text(out: &mut Vec<u8>, text: &str) {
-    put_lenenc(out, text.chars().count() as u64);
-    out.extend(text.chars().map(|character| match u32::from(character) {
-        code @ (0..=0x7f | 0xa0..=0xff) => code as u8,
-        _ => match LATIN1_HIGH.iter().position(|&high| high == character) {
-            Some(index) => 0x80 + index as u8,
-            None => b'?',
-        },
-    }));
 }
 
 fn put_two(out: &mut Vec<u8>, value: u32) {
@@ -426,7 +418,7 @@ fn put_binary_value(
         Encoding::Int8 => out.extend_from_slice(&integer_bits(value).to_le_bytes()),
         Encoding::Float => out.extend_from_slice(&(number(value) as f32).to_le_bytes()),
         Encoding::Double => out.extend_from_slice(&number(value).to_le_bytes()),
-        Encoding::Decimal | Encoding::String | Encoding::Latin1 => {
+        Encoding::Decimal | Encoding::String | Encoding::Converted(_) => {
             put_text_value(out, value, encoding, scratch)
         }
         Encoding::Date => put_binary_datetime(out, date_of(value).at_midnight()),

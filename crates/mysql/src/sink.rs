@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use sql::{ColumnInfo, OkInfo, ResultSink, SqlError, StatusFlags};
-use types::ValueRef;
+use types::{Charset, ValueRef};
 
 use crate::capabilities::{self as cap, status};
 use crate::command::code;
 use crate::packet::put_lenenc;
 use crate::pipe::{Pipe, drained};
-use crate::resultset::{self, ColumnDefinition, Encoding, column_flag};
+use crate::resultset::{self, BINARY_COLLATION_ID, ColumnDefinition, Encoding, column_flag};
 use crate::sqlstate;
 
 pub struct Sink {
@@ -78,7 +78,9 @@ impl Sink {
         });
         for columns in [&prepared.params, &prepared.columns] {
             for column in columns.iter().take(usize::from(u16::MAX)) {
-                pipe.put_packet(|out| resultset::put_column(out, &definition_of(column), false));
+                pipe.put_packet(|out| {
+                    resultset::put_column(out, &self.definition_of(column), false)
+                });
             }
             if !columns.is_empty() {
                 self.put_end_of_columns(&mut pipe);
@@ -88,13 +90,24 @@ impl Sink {
     /// What COM_FIELD_LIST answers.
     pub fn put_field_list(&mut self, columns: &[ColumnInfo], flags: StatusFlags) {
         for column in columns {
-            let definition = definition_of(column);
+            let definition = self.definition_of(column);
             self.pipe.borrow_mut().put_packet(|out| resultset::put_column(out, &definition, true));
         }
         self.put_plain_end(flags);
     }
     pub fn put_error(&self, code: u16, message: &str) {
-        put_error(&self.pipe, code, message);
+        let charset = self.charset();
+        let sqlstate = Some(sqlstate::of(code));
+        self.pipe.borrow_mut().put_packet(|out| {
+            resultset::put_error_in(out, code, sqlstate, message, charset);
+        });
+    }
+    /// What names and messages are written in.
+    fn charset(&self) -> Charset {
+        self.flags.results.unwrap_or_default()
+    }
+    fn definition_of<'c>(&self, column: &'c ColumnInfo) -> ColumnDefinition<'c> {
+        definition_of(column, self.charset())
     }
 }
 
@@ -109,13 +122,15 @@ impl ResultSink for Sink {
         let mut pipe = self.pipe.borrow_mut();
         pipe.put_packet(|out| put_lenenc(out, columns.len() as u64));
         for column in columns {
-            pipe.put_packet(|out| resultset::put_column(out, &definition_of(column), false));
+            let definition = definition_of(column, self.flags.results.unwrap_or_default());
+            pipe.put_packet(|out| resultset::put_column(out, &definition, false));
         }
         self.put_end_of_columns(&mut pipe);
         drop(pipe);
         self.encodings.clear();
+        let results = self.flags.results;
         self.encodings
-            .extend(columns.iter().map(|c| Encoding::of_column(&c.column_type, c.collation_id)));
+            .extend(columns.iter().map(|c| Encoding::for_client(&c.column_type, results)));
     }
     fn row(&mut self, values: &[ValueRef<'_>]) {
         let put = if self.binary { resultset::put_binary_row } else { resultset::put_text_row };
@@ -127,7 +142,7 @@ impl ResultSink for Sink {
         let deprecate_eof = self.deprecate_eof;
         self.pipe.borrow_mut().put_packet(|out| {
             if deprecate_eof {
-                resultset::put_ok(out, 0xfe, 0, 0, bits, info.warnings, "");
+                resultset::put_ok(out, 0xfe, 0, 0, bits, info.warnings, b"");
             } else {
                 resultset::put_eof(out, bits, info.warnings);
             }
@@ -137,6 +152,7 @@ impl ResultSink for Sink {
     }
     fn ok(&mut self, info: &OkInfo) {
         let bits = status_bits(info.flags, info.more_results);
+        let text = info.flags.results.unwrap_or_default().encode(&info.info);
         self.pipe.borrow_mut().put_packet(|out| {
             resultset::put_ok(
                 out,
@@ -145,7 +161,7 @@ impl ResultSink for Sink {
                 info.last_insert_id,
                 bits,
                 info.warnings,
-                &info.info,
+                &text,
             );
         });
         self.flags = info.flags;
@@ -178,8 +194,8 @@ pub fn status_bits(flags: StatusFlags, more_results: bool) -> u16 {
         | bit(flags.in_read_only_transaction, status::IN_READ_ONLY_TRANSACTION)
 }
 
-/// A column as the wire describes it.
-fn definition_of(column: &ColumnInfo) -> ColumnDefinition<'_> {
+/// A column as the wire describes it to a client that reads `charset`.
+fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> {
     let flags = &column.flags;
     let bit = |condition: bool, bit: u16| if condition { bit } else { 0 };
     let flags = bit(flags.not_null || !column.nullable, column_flag::NOT_NULL)
@@ -196,14 +212,23 @@ fn definition_of(column: &ColumnInfo) -> ColumnDefinition<'_> {
         | bit(flags.no_default, column_flag::NO_DEFAULT)
         | bit(flags.on_update_now, column_flag::ON_UPDATE_NOW)
         | bit(flags.numeric, column_flag::NUMERIC);
+    // The lengths of text count four bytes a character.
+    let is_converted = !charset.is_verbatim() && column.collation_id != BINARY_COLLATION_ID;
+    let (collation_id, length) = match is_converted {
+        true => (
+            charset.default_collation_id(),
+            column.length / Charset::Utf8mb4.character_size_max() * charset.character_size_max(),
+        ),
+        false => (column.collation_id, column.length),
+    };
     ColumnDefinition {
-        schema: &column.schema,
-        table: &column.table_alias,
-        org_table: &column.table,
-        name: &column.name,
-        org_name: &column.org_name,
-        collation_id: column.collation_id,
-        length: column.length,
+        schema: charset.encode(&column.schema),
+        table: charset.encode(&column.table_alias),
+        org_table: charset.encode(&column.table),
+        name: charset.encode(&column.name),
+        org_name: charset.encode(&column.org_name),
+        collation_id,
+        length,
         type_code: if column.null_type {
             code::NULL
         } else {

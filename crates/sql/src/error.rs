@@ -3,6 +3,8 @@
 //! One function a message, so that a message is spelled once; one place ([`SqlError::from_refusal`] in
 //! `execute::refusal`) where the engine's refusals become numbers.
 
+use types::charset::names;
+
 /// An error as the client gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlError {
@@ -131,6 +133,11 @@ pub mod code {
     pub const ER_UNSUPPORTED_PS: u16 = 1295;
     pub const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
     pub const ER_SP_DOES_NOT_EXIST: u16 = 1305;
+    pub const ER_FUNC_INEXISTENT_NAME_COLLISION: u16 = 1630;
+    pub const ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE: u16 = 1175;
+    pub const ER_QUERY_TIMEOUT: u16 = 3024;
+    pub const ER_SQL_MODE_MERGED: u16 = 3135;
+    pub const ER_TABLE_WITHOUT_PK: u16 = 3750;
     pub const ER_UNRESOLVED_TABLE_LOCK: u16 = 3568;
     pub const ER_LOCK_NOWAIT: u16 = 3572;
     pub const ER_TRANSACTION_ROLLBACK_DURING_COMMIT: u16 = 3101;
@@ -274,10 +281,28 @@ impl SqlError {
             format!("Incorrect argument type to variable '{name}'"),
         )
     }
+    /// 1235 for a character set that MySQL has and this engine has not, 1115 for one that MySQL has not.
     pub fn unknown_character_set(name: &str) -> SqlError {
-        SqlError::new(code::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{name}'"))
+        match names::charset_named(name) {
+            Some(known) => SqlError::not_supported(format!("CHARACTER SET {known}")),
+            None => SqlError::new(
+                code::ER_UNKNOWN_CHARACTER_SET,
+                format!("Unknown character set: '{name}'"),
+            ),
+        }
     }
+    /// COLLATE of another character set than the text's.
+    pub fn collation_mismatch(collation: &str, charset: &str) -> SqlError {
+        SqlError::new(
+            code::ER_COLLATION_CHARSET_MISMATCH,
+            format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
+        )
+    }
+    /// 1235 for a collation that MySQL has and this engine has not, 1273 for one that MySQL has not.
     pub fn unknown_collation(name: &str) -> SqlError {
+        if names::charset_of_collation(name).is_some() {
+            return SqlError::not_supported(format!("COLLATE {}", name.to_ascii_lowercase()));
+        }
         SqlError::new(code::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
     }
     pub fn wrong_param_count(function: &str) -> SqlError {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use types::SchemaVersion;
 
 use crate::bind::Environment;
-use crate::parser::Digester;
 use crate::parser::ast::Literal;
+use crate::parser::{Dialect, Digester};
 use crate::plan::Plan;
 
 /// Plans in both generations together. A plan is a few KiB: 1,024 are a few MiB a worker.
@@ -53,11 +53,12 @@ impl PlanCache {
     pub fn digest(
         &mut self,
         sql: &[u8],
+        dialect: Dialect,
         literals: &mut Vec<Literal>,
         seed: impl Fn() -> u64,
     ) -> Option<(DigestKey, usize)> {
         let digester = self.digester.get_or_insert_with(|| Digester::new((seed(), seed())));
-        digester.digest_into(sql, literals)
+        digester.digest_into(sql, dialect, literals)
     }
 
     pub fn find(
@@ -116,11 +117,10 @@ impl Default for PlanCache {
 
 #[cfg(test)]
 mod tests {
-    use types::Collation;
+    use types::{Collation, SqlMode};
 
     use super::*;
     use crate::plan::{PlanKind, SelectPlan, Source};
-    use crate::session::variables::SqlMode;
 
     fn plan(version: u64) -> Arc<Plan> {
         Arc::new(Plan {

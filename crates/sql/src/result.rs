@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use types::{ColumnType, ValueRef};
+use types::{Charset, ColumnType, ValueRef};
 
 /// A column of a result set, or a parameter of a prepared statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,8 @@ pub struct StatusFlags {
     pub in_read_only_transaction: bool,
     pub autocommit: bool,
     pub no_backslash_escapes: bool,
+    /// The character set that the client reads; None: nothing is converted.
+    pub results: Option<Charset>,
     /// The current database changed with this statement (session state tracking).
     pub schema_changed: bool,
 }

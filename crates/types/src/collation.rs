@@ -42,7 +42,7 @@ use weights::{
     put_primary,
 };
 
-/// The collations there are. Others that clients name are aliases of these (see [`Collation::by_id`]).
+/// The collations that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Collation {
     Binary,
@@ -69,69 +69,23 @@ impl Collation {
     /// The server's default.
     pub const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
 
-    /// By MySQL's name, in any case; names of collations of other character sets give the nearest of ours.
+    /// By MySQL's name, in any case.
     pub fn by_name(name: &str) -> Option<Collation> {
-        const ALIASES: [(&str, Collation); 15] = [
-            ("utf8mb3_general_ci", Collation::Utf8mb4GeneralCi),
-            ("utf8_general_ci", Collation::Utf8mb4GeneralCi),
-            ("utf8mb3_bin", Collation::Utf8mb4Bin),
-            ("utf8_bin", Collation::Utf8mb4Bin),
-            ("utf8mb3_unicode_ci", Collation::Utf8mb4UnicodeCi),
-            ("utf8_unicode_ci", Collation::Utf8mb4UnicodeCi),
-            ("utf8mb4_unicode_520_ci", Collation::Utf8mb4UnicodeCi),
-            ("utf8mb3_unicode_520_ci", Collation::Utf8mb4UnicodeCi),
-            ("latin1_swedish_ci", Collation::Utf8mb4GeneralCi),
-            ("latin1_general_ci", Collation::Utf8mb4GeneralCi),
-            ("latin1_german1_ci", Collation::Utf8mb4GeneralCi),
-            ("latin1_general_cs", Collation::Utf8mb4Bin),
-            ("latin1_bin", Collation::Utf8mb4Bin),
-            ("ascii_general_ci", Collation::Utf8mb4GeneralCi),
-            ("ascii_bin", Collation::Utf8mb4Bin),
-        ];
-        let ours = Collation::ALL.into_iter().find(|c| c.name().eq_ignore_ascii_case(name));
-        let alias = || {
-            let found = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
-            found.map(|&(_, collation)| collation)
-        };
-        ours.or_else(alias)
+        Collation::ALL.into_iter().find(|c| c.name().eq_ignore_ascii_case(name))
     }
-    /// By MySQL's number. Numbers that drivers send in their handshake for other character sets give the nearest of ours;
-    /// what bytes the client then means is the connection's business.
+    /// By MySQL's number.
     pub fn by_id(id: u16) -> Option<Collation> {
-        Some(match id {
-            63 => Collation::Binary,
-            45 | 33 | 11 | 8 | 5 | 15 | 31 | 48 | 94 => Collation::Utf8mb4GeneralCi,
-            46 | 83 | 47 | 49 | 65 => Collation::Utf8mb4Bin,
-            224 | 192 | 214 | 246 => Collation::Utf8mb4UnicodeCi,
-            255 => Collation::Utf8mb40900AiCi,
-            278 => Collation::Utf8mb40900AsCs,
-            309 => Collation::Utf8mb40900Bin,
-            _ => return None,
-        })
+        Collation::ALL.into_iter().find(|collation| collation.id() == id)
     }
-    /// The default collation of a character set, by its name in any case.
+    /// The default collation of a character set that text may have, by its name in any case.
     pub fn default_of_charset(charset: &str) -> Option<Collation> {
         let is = |name: &str| charset.eq_ignore_ascii_case(name);
         if is("utf8mb4") {
             Some(Collation::Utf8mb40900AiCi)
-        } else if is("utf8") || is("utf8mb3") || is("latin1") || is("ascii") {
-            Some(Collation::Utf8mb4GeneralCi)
         } else if is("binary") {
             Some(Collation::Binary)
         } else {
             None
-        }
-    }
-    /// The character set that a collation of MySQL's is one of, by the collation's name: of collations that are an alias of
-    /// ours it is not [`charset_name`](Self::charset_name).
-    pub fn charset_of_name(name: &str) -> &'static str {
-        let name = name.to_ascii_lowercase();
-        match name.split('_').next() {
-            Some("binary") => "binary",
-            Some("utf8" | "utf8mb3") => "utf8mb3",
-            Some("latin1") => "latin1",
-            Some("ascii") => "ascii",
-            _ => "utf8mb4",
         }
     }
     pub fn name(self) -> &'static str {
@@ -370,9 +324,7 @@ impl Wire for Collation {
     }
     fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
         let id = u16::decode(input)?;
-        // An alias would come back as another number than it went.
-        let found = Collation::by_id(id).filter(|collation| collation.id() == id);
-        found.ok_or(WireError::BadTag("Collation"))
+        Collation::by_id(id).ok_or(WireError::BadTag("Collation"))
     }
 }
 

@@ -4,6 +4,7 @@
 //! What does not belong here: anything that knows a node, a message, a packet, a socket or SQL text.
 
 pub mod catalogue;
+pub mod charset;
 pub mod collation;
 pub mod contain;
 pub mod convert;
@@ -14,6 +15,7 @@ pub mod ids;
 pub mod key;
 pub mod row;
 pub mod space;
+pub mod sql_mode;
 pub mod temporal;
 pub mod value;
 pub mod wire;
@@ -22,11 +24,13 @@ pub use catalogue::{
     AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexKind, IndexPart,
     IndexState, Table, TableState,
 };
+pub use charset::Charset;
 pub use collation::Collation;
 pub use decimal::Decimal;
 pub use expr::Expr;
 pub use ids::*;
 pub use row::{RowLayout, RowView};
 pub use space::Space;
+pub use sql_mode::SqlMode;
 pub use temporal::{Date, DateTime, Time};
 pub use value::{ColumnType, IntWidth, Value, ValueRef};

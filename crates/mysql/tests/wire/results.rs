@@ -136,6 +136,21 @@ fn ok_and_error() {
     assert_eq!(error.message_str(), "You have an error in your SQL syntax");
 }
 
+/// From the OK on that says so, everything a client gets is in its character set: names, their collation and length, values
+/// and messages. What the set does not have is a question mark.
+#[test]
+fn results_in_latin1() {
+    let mut peer = Peer::logged_in(cap::DEPRECATE_EOF);
+    peer.command(b"\x03latin1");
+    let packets = peer.read_all();
+    let columns = columns_of(&packets[1..]);
+    assert_eq!(columns[0].name_ref(), b"\xe9");
+    assert_eq!((columns[0].character_set(), columns[0].column_length()), (8, 10));
+    assert_eq!(columns[1].character_set(), 63);
+    assert_eq!(packets[4], b"\x03\xe5\x80?\x011");
+    assert!(packets[5].ends_with(b"near '\xe9?'"), "{:?}", packets[5]);
+}
+
 /// A value of another kind than its column is sent as what the column promised; latin1 columns as latin1.
 #[test]
 fn values_of_other_kinds() {
@@ -164,7 +179,7 @@ fn values_of_other_kinds() {
     put_text_row(
         &mut out,
         &[words, words],
-        &[Encoding::Latin1, Encoding::String],
+        &[Encoding::Converted(types::Charset::Latin1), Encoding::String],
         &mut String::new(),
     );
     assert_eq!(out, [&b"\x03\xe5\x80?\x08"[..], "å€✓".as_bytes()].concat());

@@ -108,6 +108,7 @@ const FLAGS: StatusFlags = StatusFlags {
     in_read_only_transaction: false,
     autocommit: true,
     no_backslash_escapes: false,
+    results: Some(types::Charset::Utf8mb4),
     schema_changed: false,
 };
 
@@ -232,6 +233,13 @@ impl Backend for Scripted {
             sink.columns(&[number_column]);
             sink.row(&[ValueRef::Int(2)]);
             sink.end_of_rows(&ok_info());
+        } else if text == "latin1" {
+            let flags = StatusFlags { results: Some(types::Charset::Latin1), ..FLAGS };
+            sink.ok(&OkInfo { flags, more_results: true, ..ok_info() });
+            let words = ColumnType::Varchar { length: 10, collation: Collation::default() };
+            sink.columns(&[column("é", words), number_column]);
+            sink.row(&[ValueRef::Text("å€✓", Collation::default()), ValueRef::Int(1)]);
+            sink.error(&error(1064, "near 'é✓'", false));
         } else if text == "wait" {
             let killed = self.killed.clone();
             poll_fn(|context| {
@@ -342,6 +350,15 @@ impl Backend for Scripted {
     }
     fn wait_timeout_seconds(&self) -> u64 {
         28_800
+    }
+    fn write_timeout_seconds(&self) -> u64 {
+        60
+    }
+    fn client_charset(&self) -> types::Charset {
+        types::Charset::Utf8mb4
+    }
+    fn literal_collation(&self) -> Collation {
+        Collation::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::temporal::SpelledTime;
-use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, Time, Value};
+use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Time, Value};
 
 use super::names::{Named, Scope};
 use super::subquery::is_row;
@@ -11,7 +11,6 @@ use super::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{Bound, Slot};
-use crate::session::variables::Charset;
 
 /// MySQL's group_concat_max_len and the like bound values at run time; this bounds rows of ROW(...) comparisons.
 const ROW_COLUMNS_MAX: usize = 64;
@@ -108,6 +107,9 @@ impl Binder<'_> {
                 pattern: Box::new(self.text_expr(pattern, scope)?),
                 escape: match escape {
                     Some(escape) => Some(Box::new(self.escape(escape, scope)?)),
+                    None if self.environment.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => {
+                        Some(Box::new(Expr::Const(Value::text("", self.environment.collation))))
+                    }
                     None => None,
                 },
                 negated: *negated,
@@ -147,12 +149,9 @@ impl Binder<'_> {
             }
             ast::Expr::ConvertUsing { operand, charset } => {
                 let operand = self.text_expr(operand, scope)?;
-                let target = match Charset::by_name(charset) {
-                    Some(Charset::Binary) => ColumnType::Varbinary { length: 65_535 },
-                    Some(_) => {
-                        let collation = Collation::default_of_charset(charset).unwrap_or_default();
-                        ColumnType::Text { bytes_max: u32::MAX, collation }
-                    }
+                let target = match Collation::default_of_charset(charset) {
+                    Some(Collation::Binary) => ColumnType::Varbinary { length: 65_535 },
+                    Some(collation) => ColumnType::Text { bytes_max: u32::MAX, collation },
                     None => return Err(SqlError::unknown_character_set(charset)),
                 };
                 Ok(Expr::Cast(Box::new(operand), target))
@@ -211,6 +210,16 @@ impl Binder<'_> {
                 Err(SqlError::not_supported("subquery"))
             }
             ast::Expr::Unsupported { feature } => Err(SqlError::not_supported(feature)),
+            ast::Expr::SpacedCall { name } => match &self.environment.database {
+                Some(database) => Err(SqlError::new(
+                    code::ER_FUNC_INEXISTENT_NAME_COLLISION,
+                    format!(
+                        "FUNCTION {database}.{name} does not exist. Check the 'Function Name Parsing and \
+                         Resolution' section in the Reference Manual"
+                    ),
+                )),
+                None => Err(SqlError::no_database()),
+            },
         }
     }
 
@@ -507,12 +516,33 @@ impl Binder<'_> {
             }
             A::Xor | A::SoundsLike => {}
         }
+        if op == BinaryOp::Subtract && self.subtracts_unsigned(&left, &right, scope) {
+            // Exact as decimals; DIV makes a signed integer of the difference, or an error where it is out of range.
+            let wide = |operand| {
+                let column_type = ColumnType::Decimal { precision: 20, scale: 0, unsigned: false };
+                Box::new(Expr::Cast(Box::new(operand), column_type))
+            };
+            let difference = Expr::Binary(op, wide(left), wide(right));
+            let one = Expr::Const(Value::Int(1));
+            return Ok(Expr::Binary(BinaryOp::IntegerDivide, Box::new(difference), Box::new(one)));
+        }
         let increment = self.environment.div_precision_increment;
         if op == BinaryOp::Divide && increment != DIV_PRECISION_INCREMENT {
             let increment = Expr::Const(Value::Int(i64::from(increment)));
             return Ok(Expr::Function(Function::Divide, vec![left, right, increment]));
         }
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// NO_UNSIGNED_SUBTRACTION: a difference of integers of which one is unsigned is signed.
+    fn subtracts_unsigned(&mut self, left: &Expr, right: &Expr, scope: &Scope<'_>) -> bool {
+        if !self.environment.sql_mode.has(SqlMode::NO_UNSIGNED_SUBTRACTION) {
+            return false;
+        }
+        let columns = scope.result_types();
+        let types = [left, right].map(|operand| self.type_of(operand, &columns).column_type);
+        let is_integer = |own: &Option<ColumnType>| matches!(own, Some(ColumnType::Int { .. }));
+        types.iter().all(is_integer) && types.iter().flatten().any(ColumnType::is_unsigned)
     }
 
     /// Bits of binary strings are computed byte by byte in MySQL, unless all of them are literals.
@@ -641,12 +671,13 @@ impl Binder<'_> {
         Ok(match target {
             ast::CastType::Signed => ColumnType::Int { width: IntWidth::W8, unsigned: false },
             ast::CastType::Unsigned => ColumnType::Int { width: IntWidth::W8, unsigned: true },
-            ast::CastType::Char { length: None, charset } => {
-                ColumnType::Text { bytes_max: u32::MAX, collation: self.cast_collation(charset)? }
-            }
-            ast::CastType::Char { length: written, charset } => ColumnType::Varchar {
+            ast::CastType::Char { length: None, charset, binary } => ColumnType::Text {
+                bytes_max: u32::MAX,
+                collation: self.cast_collation(charset, *binary)?,
+            },
+            ast::CastType::Char { length: written, charset, binary } => ColumnType::Varchar {
                 length: length(written),
-                collation: self.cast_collation(charset)?,
+                collation: self.cast_collation(charset, *binary)?,
             },
             ast::CastType::Binary { length: None } => ColumnType::Blob { bytes_max: u32::MAX },
             // CAST(x AS BINARY(n)) pads to n.
@@ -683,12 +714,17 @@ impl Binder<'_> {
         })
     }
 
-    fn cast_collation(&self, charset: &Option<String>) -> Result<Collation, SqlError> {
-        match charset {
-            None => Ok(self.environment.collation),
+    fn cast_collation(
+        &self,
+        charset: &Option<String>,
+        binary: bool,
+    ) -> Result<Collation, SqlError> {
+        let own = match charset {
+            None => self.environment.collation,
             Some(name) => Collation::default_of_charset(name)
-                .ok_or_else(|| SqlError::unknown_character_set(name)),
-        }
+                .ok_or_else(|| SqlError::unknown_character_set(name))?,
+        };
+        Ok(if binary && !own.is_binary() { Collation::Utf8mb4Bin } else { own })
     }
 }
 
@@ -836,21 +872,14 @@ pub fn literal_value(literal: &ast::Literal, environment: &Environment) -> Resul
         }
         ast::Literal::Float(number) => Value::Double(*number),
         ast::Literal::String(bytes) => text_value(bytes, collation),
-        ast::Literal::CharsetString { charset, value } => match Charset::by_name(charset) {
-            Some(Charset::Binary) => Value::Bytes(value.as_slice().into()),
-            Some(Charset::Latin1) => {
-                let text: String = value.iter().map(|&byte| latin1_character(byte)).collect();
-                Value::Text(
-                    text.into(),
-                    Collation::default_of_charset("latin1").unwrap_or(collation),
-                )
+        ast::Literal::CharsetString { charset, value } => {
+            match Collation::default_of_charset(charset) {
+                Some(Collation::Binary) => Value::Bytes(value.as_slice().into()),
+                // The connection's collation, if it is one of this character set.
+                Some(own) => text_value(value, if collation.is_binary() { own } else { collation }),
+                None => return Err(SqlError::unknown_character_set(charset)),
             }
-            Some(other) => {
-                let own = Collation::default_of_charset(other.name()).unwrap_or(collation);
-                text_value(value, if other == Charset::Utf8mb4 { collation } else { own })
-            }
-            None => return Err(SqlError::unknown_character_set(charset)),
-        },
+        }
         ast::Literal::Hex(bytes) | ast::Literal::Bits(bytes) => {
             Value::Bytes(bytes.as_slice().into())
         }
@@ -890,18 +919,5 @@ pub fn text_value(bytes: &[u8], collation: Collation) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(text.into(), collation),
         Err(_) => Value::Bytes(bytes.into()),
-    }
-}
-
-/// MySQL's latin1 is Windows-1252.
-pub fn latin1_character(byte: u8) -> char {
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
-        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
-        'ž', 'Ÿ',
-    ];
-    match byte {
-        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
-        _ => char::from(byte),
     }
 }

@@ -39,14 +39,13 @@ use std::sync::Arc;
 use types::convert::SqlWarning;
 use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
 use types::temporal::Locale;
-use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, Table, Value};
+use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, Value};
 
 use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
-use crate::session::variables::SqlMode;
 
-pub use expr::{latin1_character, literal_value};
+pub use expr::literal_value;
 pub use select::{column_info, expression_info};
 
 /// What a plan depends on besides the catalogue; sessions with equal environments share plans.

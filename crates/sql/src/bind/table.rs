@@ -1,5 +1,6 @@
 //! CREATE TABLE, CREATE INDEX: from the written definition to [`types::Table`], with MySQL's checks.
 
+use types::charset::names;
 use types::convert::{ConvertContext, EvalSettings, StoreMode, store};
 use types::expr::{EvalContext, NoColumns, eval};
 use types::{
@@ -95,6 +96,13 @@ pub fn collation_of(
     charset: Option<&str>,
     collation: Option<&str>,
 ) -> Result<Option<Collation>, SqlError> {
+    if let (Some(charset), Some(collation)) = (charset, collation)
+        && let (Some(own), Some(other)) =
+            (names::charset_named(charset), names::charset_of_collation(collation))
+        && own != other
+    {
+        return Err(SqlError::collation_mismatch(collation, charset));
+    }
     let by_charset = match charset {
         Some(name) => Some(
             Collation::default_of_charset(name)
@@ -108,15 +116,6 @@ pub fn collation_of(
         }
         None => None,
     };
-    if let (Some(charset), Some(name)) = (charset, collation)
-        && let Some(set) = crate::session::variables::Charset::by_name(charset)
-        && crate::session::variables::Charset::by_collation_name(name) != Some(set)
-    {
-        return Err(SqlError::new(
-            code::ER_COLLATION_CHARSET_MISMATCH,
-            format!("COLLATION '{name}' is not valid for CHARACTER SET '{charset}'"),
-        ));
-    }
     Ok(by_name.or(by_charset))
 }
 

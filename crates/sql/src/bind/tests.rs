@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::expr::{EvalContext, eval};
 use types::wire::Wire;
-use types::{Catalogue, Value};
+use types::{Catalogue, SqlMode, Value};
 
 use super::Binder;
 use crate::check::catalogue::{NoSession, environment};
@@ -27,7 +27,7 @@ fn tables() -> Arc<Catalogue> {
 }
 
 fn bind(catalogue: &Arc<Catalogue>, sql: &str, kinds: &[ParamKind]) -> Result<Plan, SqlError> {
-    let (statement, _) = parse_one(sql.as_bytes()).map_err(SqlError::from)?;
+    let (statement, _) = parse_one(sql.as_bytes(), SqlMode::default()).map_err(SqlError::from)?;
     let environment = environment();
     Binder::new(catalogue, &environment, &NoSession, kinds).plan(&statement)
 }
@@ -296,7 +296,8 @@ fn widths_of_integers() {
     let wanted = [("a", 1), ("b", 1), ("c", 4), ("d", 5), ("e", 11), ("f", 20), ("g", 1)];
     assert_eq!(lengths(&plan), wanted.map(|(name, length)| (name.to_string(), length)));
     let (statement, _) =
-        parse_one(b"create table r select b as x, c, d from q").expect("a statement");
+        parse_one(b"create table r select b as x, c, d from q", SqlMode::default())
+            .expect("a statement");
     let crate::parser::ast::Statement::CreateTable(create) = statement else {
         panic!("{statement:?}")
     };
@@ -338,7 +339,7 @@ fn subqueries() {
 #[test]
 fn create_table_text_round_trips() {
     let first = catalogue(&[
-        "create table t (id bigint unsigned auto_increment, a varchar(20) character set latin1 default 'it''s', \
+        "create table t (id bigint unsigned auto_increment, a varchar(20) character set utf8mb4 collate utf8mb4_general_ci default 'it''s', \
          b decimal(10,3) unsigned not null default 1.5, c text, d datetime(3) default now(3) on update now(3), \
          e timestamp null, f binary(4) default 'ab', `odd ``name` int comment 'say \\'x\\'', g float, h tinyblob, \
          primary key (id), unique key (a), key two (b desc, id), key (c(12)) comment 'prefix') \
@@ -402,7 +403,7 @@ fn the_deepest_statements_fit_the_stack() {
                 format!("select {}{middle}{} from t", open.repeat(depth), close.repeat(depth))
             };
             let mut depth = 800;
-            while parse_one(sql(depth).as_bytes()).is_err() {
+            while parse_one(sql(depth).as_bytes(), SqlMode::default()).is_err() {
                 depth -= 1;
             }
             assert!(200 <= depth, "{open}: {depth}");

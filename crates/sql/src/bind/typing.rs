@@ -1,6 +1,7 @@
 //! Types and collations of bound expressions: what the binder knows of columns, parameters and the
 //! session, for [`types::expr::settle_node`].
 
+use types::charset::names;
 use types::expr::{
     AggregateFunction, Coercibility, CollationMix, Derivation, Function, ResultType, Typing,
     result_type, settle_node,
@@ -9,7 +10,7 @@ use types::{Collation, ColumnType, Expr};
 
 use super::names::Scope;
 use super::{Binder, rewrite};
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::Slot;
 
@@ -135,27 +136,14 @@ impl Binder<'_> {
         name: &str,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        let collation =
-            Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        let asked = Collation::charset_of_name(name);
+        let asked =
+            names::charset_of_collation(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         let own = self.charset_of(operand, &bound, scope);
         if asked != own {
-            // A literal is of the connection's character set, of which the environment has only the
-            // collation.
-            let is_literal = self.derivation(&bound, scope).coercibility == Coercibility::Coercible;
-            self.reusable = false;
-            let connection = self
-                .session
-                .system_variable(ast::VariableScope::Session, "character_set_connection");
-            let is_connection =
-                matches!(&connection, Ok(types::Value::Text(own, _)) if **own == *asked);
-            if !is_literal || !is_connection || own == "binary" {
-                return Err(SqlError::new(
-                    code::ER_COLLATION_CHARSET_MISMATCH,
-                    format!("COLLATION '{name}' is not valid for CHARACTER SET '{own}'"),
-                ));
-            }
+            return Err(SqlError::collation_mismatch(name, &own));
         }
+        let collation =
+            Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         Ok(Expr::Collate(Box::new(bound), collation))
     }
 

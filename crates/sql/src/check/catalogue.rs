@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use types::{Catalogue, Collation, Database, IndexId, IndexKind, SchemaVersion, TableId, Value};
+use types::{
+    Catalogue, Collation, Database, IndexId, IndexKind, SchemaVersion, SqlMode, TableId, Value,
+};
 
 use crate::SqlError;
 use crate::bind::{Binder, Environment, SessionValues};
 use crate::parser::{ast, parse_one};
-use crate::session::variables::SqlMode;
 
 /// The session of no connection.
 pub struct NoSession;
@@ -58,7 +59,8 @@ pub fn catalogue(creates: &[&str]) -> Result<Arc<Catalogue>, SqlError> {
     let mut id = 10;
     for create in creates {
         let environment = environment();
-        let (statement, _) = parse_one(create.as_bytes()).map_err(SqlError::from)?;
+        let (statement, _) =
+            parse_one(create.as_bytes(), SqlMode::default()).map_err(SqlError::from)?;
         let ast::Statement::CreateTable(create) = statement else {
             return Err(SqlError::not_supported("anything but CREATE TABLE in a check"));
         };

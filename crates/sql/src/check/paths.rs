@@ -11,7 +11,7 @@ use client::KeyRange;
 use types::convert::is_true;
 use types::expr::{Columns, EvalContext, EvalError, NoColumns, eval};
 use types::row::encode_row;
-use types::{Catalogue, Expr, Index, RowLayout, RowView, Table, Value, key};
+use types::{Catalogue, Expr, Index, RowLayout, RowView, SqlMode, Table, Value, key};
 
 use super::catalogue::{NoSession, catalogue, environment};
 use super::predicate::predicate;
@@ -111,7 +111,7 @@ impl Rows {
     }
 
     fn bind(&self, sql: &str) -> Result<PlanKind, SqlError> {
-        let (statement, _) = parse_one(sql.as_bytes())?;
+        let (statement, _) = parse_one(sql.as_bytes(), SqlMode::default())?;
         let environment = environment();
         let binder = Binder::new(&self.catalogue, &environment, &NoSession, &[]);
         Ok(binder.plan(&statement)?.kind)

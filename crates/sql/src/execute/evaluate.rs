@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use types::convert::{SqlWarning, to_bytes, to_f64, to_integer};
 use types::expr::{Columns, NoColumns, eval, eval_predicate};
-use types::{Collation, DateTime, Value};
+use types::{Collation, DateTime, SqlMode, Value};
 
 use super::{Run, eval_error, take_warnings};
 use crate::plan::{Bound, Plan, Slot};
@@ -247,7 +247,12 @@ impl Session {
         Ok(())
     }
 
-    fn random_double(&self) -> f64 {
+    fn random_double(&mut self) -> f64 {
+        if let Some((first, second)) = self.settings.random_state {
+            let (first, second) = next_random(first, second);
+            self.settings.random_state = Some((first, second));
+            return first as f64 / RANDOM_MAX as f64;
+        }
         // 53 bits: every double in [0, 1) of that spacing.
         (self.client.client().random_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -255,20 +260,19 @@ impl Session {
     /// MySQL's generator for RAND(seed): the first value of the sequence that the seed begins, the following ones for the
     /// following rows of the statement.
     fn seeded_double(&mut self, slot: u16, seed: i128) -> f64 {
-        const MAX: u64 = 0x3fff_ffff;
-        let (mut first, mut second) = match self.random_sequences.get(&slot) {
+        let (first, second) = match self.random_sequences.get(&slot) {
             Some((own, first, second)) if *own == seed => (*first, *second),
             _ => {
                 let seed = seed as u32;
-                let first = u64::from(seed.wrapping_mul(0x10001).wrapping_add(55_555_555)) % MAX;
-                let second = u64::from(seed.wrapping_mul(0x1000_0001)) % MAX;
+                let first =
+                    u64::from(seed.wrapping_mul(0x10001).wrapping_add(55_555_555)) % RANDOM_MAX;
+                let second = u64::from(seed.wrapping_mul(0x1000_0001)) % RANDOM_MAX;
                 (first, second)
             }
         };
-        first = (first * 3 + second) % MAX;
-        second = (first + second + 33) % MAX;
+        let (first, second) = next_random(first, second);
         self.random_sequences.insert(slot, (seed, first, second));
-        first as f64 / MAX as f64
+        first as f64 / RANDOM_MAX as f64
     }
 
     /// Version 4: random.
@@ -301,10 +305,19 @@ impl Session {
             in_transaction: self.is_in_transaction(),
             in_read_only_transaction: self.transaction.explicit && self.transaction.read_only,
             autocommit: self.settings.autocommit,
-            no_backslash_escapes: false,
+            no_backslash_escapes: self.settings.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
             schema_changed: self.schema_changed,
+            results: self.settings.character_set_results,
         }
     }
+}
+
+const RANDOM_MAX: u64 = 0x3fff_ffff;
+
+/// A step of MySQL's random generator.
+fn next_random(first: u64, second: u64) -> (u64, u64) {
+    let first = (first % RANDOM_MAX * 3 + second % RANDOM_MAX) % RANDOM_MAX;
+    (first, (first + second % RANDOM_MAX + 33) % RANDOM_MAX)
 }
 
 pub fn evaluate<R: Columns + ?Sized>(

@@ -66,6 +66,19 @@ struct Sequence {
     /// Values that are reserved and not given out, so that those of a statement follow each other.
     reserved: Range<u64>,
     reservation_count: u32,
+    /// auto_increment_increment and auto_increment_offset: values are the offset and multiples of the step above it. Hidden
+    /// row ids, which no user sees, have a step of 1.
+    step: u64,
+    offset: u64,
+}
+
+/// The first of `offset`, `offset + step`, `offset + 2 * step`, ... that is not below `value`.
+fn aligned(value: u64, step: u64, offset: u64) -> Option<u64> {
+    if step == 1 {
+        return Some(value);
+    }
+    let steps = value.saturating_sub(offset).div_ceil(step);
+    steps.checked_mul(step)?.checked_add(offset)
 }
 
 /// The column whose values the table's sequence makes, if users see it.
@@ -86,8 +99,31 @@ fn sequence_value(value: &Value) -> u64 {
 }
 
 impl Sequence {
-    fn of(table: &Table) -> Sequence {
-        Sequence { column: sequence_column(table), ..Sequence::default() }
+    /// By the session's auto_increment_increment and auto_increment_offset.
+    fn of(table: &Table, increment: u64, offset: u64) -> Result<Sequence, SqlError> {
+        let column = sequence_column(table);
+        // An increment of 1 has no other offset than 1, and ignores it.
+        let (step, offset) = match column {
+            Some(_) if 1 < increment => (increment, offset),
+            _ => (1, 1),
+        };
+        if step < offset {
+            // MySQL means to ignore the offset then; InnoDB's values are neither.
+            return Err(SqlError::not_supported(
+                "auto_increment_offset above auto_increment_increment",
+            ));
+        }
+        Ok(Sequence { column, step, offset, ..Sequence::default() })
+    }
+
+    /// The next of the reserved values.
+    fn take_reserved(&mut self) -> Option<u64> {
+        let value = aligned(self.reserved.start, self.step, self.offset)?;
+        if self.reserved.end <= value {
+            return None;
+        }
+        self.reserved.start = value + 1;
+        Some(value)
     }
 
     /// The row at this position was inserted.
@@ -118,7 +154,12 @@ impl Session {
         }
         run.strict &= !plan.ignore;
         let mut changed = Changed::default();
-        let mut sequence = Sequence::of(&plan.table);
+        let settings = &self.settings;
+        let mut sequence = Sequence::of(
+            &plan.table,
+            settings.auto_increment_increment,
+            settings.auto_increment_offset,
+        )?;
         // Columns that are given no value at all and have none are found before the first row is looked at.
         for (position, column) in plan.table.columns.iter().enumerate() {
             let is_given = plan.columns.iter().any(|given| usize::from(*given) == position);
@@ -384,13 +425,14 @@ impl Session {
             let next = match given {
                 Some((last_row, value)) if last_row == row => value,
                 _ => {
-                    if sequence.reserved.is_empty() {
+                    let value = loop {
+                        if let Some(value) = sequence.take_reserved() {
+                            break value;
+                        }
                         self.raise_sequence(table, std::mem::take(&mut largest)).await?;
                         self.reserve_values(table, waiting.len() as u64, sequence).await?;
-                    }
+                    };
                     waiting.remove(&row);
-                    let value = sequence.reserved.start;
-                    sequence.reserved.start += 1;
                     value
                 }
             };
@@ -420,14 +462,18 @@ impl Session {
         waiting: u64,
         sequence: &mut Sequence,
     ) -> Result<(), Failure> {
-        let count = match sequence.reservation_count {
-            0 => sequence.row_count as u64,
-            before => waiting.max(1 << before.min(16)),
+        // Of `step` values that follow each other one is the offset and a multiple of the step.
+        let values = |count: u64| count.saturating_mul(sequence.step);
+        let waiting = values(waiting);
+        let mut count = match sequence.reservation_count {
+            0 => values(sequence.row_count as u64),
+            before => waiting.max(values(1 << before.min(16))),
         };
         let mut reserved = self.client.auto_increment(table, count).await;
         if waiting < count && matches!(reserved, Err(Refusal::Eval(_))) {
             // So many are not left.
-            reserved = self.client.auto_increment(table, waiting).await;
+            count = waiting;
+            reserved = self.client.auto_increment(table, count).await;
         }
         let first = match reserved {
             Ok(first) => first,

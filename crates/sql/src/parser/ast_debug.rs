@@ -228,6 +228,7 @@ impl Debug for Expr {
             Expr::Default(None) => f.write_str("default"),
             Expr::Default(Some(column)) => write!(f, "(default {column})"),
             Expr::Unsupported { feature } => write!(f, "(unsupported {feature})"),
+            Expr::SpacedCall { name } => write!(f, "(spaced {name})"),
         }
     }
 }

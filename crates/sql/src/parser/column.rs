@@ -1,5 +1,7 @@
 //! Column definitions: types and attributes.
 
+use types::SqlMode;
+
 use super::ast::*;
 use super::cursor::{Parse, Parser};
 use super::expression::function;
@@ -58,6 +60,7 @@ impl Parser<'_> {
                 self.accept("PRECISION");
                 TypeKind::Double
             }
+            "REAL" if self.has_mode(SqlMode::REAL_AS_FLOAT) => TypeKind::Float,
             "REAL" | "FLOAT8" => TypeKind::Double,
             "BIT" => TypeKind::Bit,
             "CHAR" | "CHARACTER" => {

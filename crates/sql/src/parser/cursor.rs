@@ -8,6 +8,9 @@
 //! construction is kept in `height`: a rule that builds a node resets it, parses the children (each raises it to its
 //! own height), and adds its own one. See `nested`.
 
+use types::{Charset, SqlMode};
+
+use super::Dialect;
 use super::ast::{Expr, Literal, ObjectName};
 use super::error::{ParseError, ParseErrorKind};
 use super::keywords::is_reserved;
@@ -23,6 +26,9 @@ const WORD_LENGTH_MAX: usize = 32;
 
 pub(super) struct Parser<'a> {
     text: &'a [u8],
+    dialect: Dialect,
+    /// String literals are bytes of their own character set: behind `_binary`.
+    is_raw: bool,
     lexer: Lexer<'a>,
     token: Token,
     /// The current token upper-cased when it is an unquoted word of keyword length; else empty.
@@ -47,13 +53,15 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// A parser at the first token of `text`.
-    pub fn new(text: &'a [u8]) -> Parse<Parser<'a>> {
+    pub fn new(text: &'a [u8], dialect: Dialect) -> Parse<Parser<'a>> {
         if STATEMENT_SIZE_MAX < text.len() {
             return Err(ParseError::at(text, 0, ParseErrorKind::TooLong));
         }
         let mut parser = Parser {
             text,
-            lexer: Lexer::new(text),
+            dialect,
+            is_raw: false,
+            lexer: Lexer::new(text, dialect.mode),
             token: Token { kind: TokenKind::End, start: 0, end: 0 },
             upper: [0; WORD_LENGTH_MAX],
             upper_length: 0,
@@ -70,6 +78,24 @@ impl<'a> Parser<'a> {
         parser.token = parser.lexer.next();
         parser.load_word();
         Ok(parser)
+    }
+
+    pub fn has_mode(&self, mode: SqlMode) -> bool {
+        self.dialect.mode.has(mode)
+    }
+
+    /// Parses a part whose string literals are not in the client's character set.
+    pub fn with_raw_strings<T>(&mut self, part: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        let outer = std::mem::replace(&mut self.is_raw, true);
+        let result = part(self);
+        self.is_raw = outer;
+        result
+    }
+
+    /// The dialect of literals here.
+    fn literal_dialect(&self) -> Dialect {
+        let charset = if self.is_raw { Charset::Binary } else { self.dialect.charset };
+        Dialect { charset, ..self.dialect }
     }
 
     pub fn set_parametrised(&mut self) {
@@ -149,7 +175,8 @@ impl<'a> Parser<'a> {
     /// The source from `start` to the end of the token before the current one.
     pub fn text_since(&self, start: usize) -> String {
         let end = self.previous_end.max(start);
-        String::from_utf8_lossy(&self.text[start..end]).into_owned()
+        let text = self.dialect.charset.decode(&self.text[start..end]);
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// The kinds of the next `N` tokens after the current one.
@@ -275,7 +302,14 @@ impl<'a> Parser<'a> {
     }
 
     pub fn error(&self, kind: ParseErrorKind) -> ParseError {
-        ParseError::at(self.text, self.token.start, kind)
+        let mut error = ParseError::at(self.text, self.token.start, kind);
+        if !self.dialect.charset.is_verbatim() {
+            // Characters of all character sets but utf8mb4 are longer in UTF-8 only.
+            let rest = &self.text[self.token.start..];
+            let near = self.dialect.charset.decode(&rest[..rest.len().min(320)]);
+            error.near = String::from_utf8_lossy(&near).chars().take(80).collect();
+        }
+        error
     }
 
     /// Passes everything to the end of the statement.
@@ -342,10 +376,16 @@ impl<'a> Parser<'a> {
         match self.token.kind {
             TokenKind::QuotedName => true,
             TokenKind::Word => {
-                self.upper_length == 0 || !is_reserved(&self.upper[..self.upper_length])
+                (self.upper_length == 0 || !is_reserved(&self.upper[..self.upper_length]))
+                    && !self.at_call()
             }
             _ => false,
         }
+    }
+
+    /// Whether the current word is a function because a parenthesis follows: see [`Lexer::is_call_of`].
+    pub fn at_call(&self) -> bool {
+        self.token.kind == TokenKind::Word && self.lexer.is_call_of(self.token)
     }
 
     pub fn name(&mut self) -> Parse<String> {
@@ -374,7 +414,8 @@ impl<'a> Parser<'a> {
         if bytes.contains(&0) {
             return self.syntax_error();
         }
-        let name = String::from_utf8(bytes).map_err(|_| self.error(ParseErrorKind::InvalidUtf8))?;
+        let name = String::from_utf8(self.dialect.charset.decode(&bytes).into_owned())
+            .map_err(|_| self.error(ParseErrorKind::InvalidUtf8))?;
         self.advance();
         Ok(name)
     }
@@ -403,7 +444,7 @@ impl<'a> Parser<'a> {
         if self.token.kind != TokenKind::String {
             return self.syntax_error();
         }
-        let value = lexer::decode_string(self.token_text());
+        let value = lexer::decode_string(self.token_text(), self.literal_dialect());
         self.advance();
         Ok(value)
     }
@@ -417,7 +458,8 @@ impl<'a> Parser<'a> {
     /// An unsigned integer that is part of the syntax: a width, a count. Never a parameter.
     pub fn unsigned(&mut self) -> Parse<u64> {
         if self.token.kind == TokenKind::Integer
-            && let Some(Literal::Integer(value)) = lexer::decode_literal(self.text, self.token)
+            && let Some(Literal::Integer(value)) =
+                lexer::decode_literal(self.text, self.token, self.dialect)
         {
             self.advance();
             return Ok(value);
@@ -428,7 +470,8 @@ impl<'a> Parser<'a> {
     /// A width or length behind a type; a number too large for any becomes the largest.
     pub fn width(&mut self) -> Parse<u64> {
         if self.token.kind == TokenKind::Integer
-            && let Some(Literal::Decimal(_)) = lexer::decode_literal(self.text, self.token)
+            && let Some(Literal::Decimal(_)) =
+                lexer::decode_literal(self.text, self.token, self.dialect)
         {
             self.advance();
             return Ok(u64::MAX);
@@ -444,10 +487,12 @@ impl<'a> Parser<'a> {
         let bytes = &self.token_text()[1..];
         let bytes = match bytes.first() {
             Some(b'`') => lexer::decode_name(bytes),
-            Some(b'\'' | b'"') => lexer::decode_string(bytes),
+            Some(b'"') if self.has_mode(SqlMode::ANSI_QUOTES) => lexer::decode_name(bytes),
+            Some(b'\'' | b'"') => lexer::decode_string(bytes, self.dialect.mode.into()),
             _ => bytes.to_vec(),
         };
-        let name = String::from_utf8(bytes).map_err(|_| self.error(ParseErrorKind::InvalidUtf8))?;
+        let name = String::from_utf8(self.dialect.charset.decode(&bytes).into_owned())
+            .map_err(|_| self.error(ParseErrorKind::InvalidUtf8))?;
         self.advance();
         Ok(name)
     }
@@ -476,7 +521,8 @@ impl<'a> Parser<'a> {
 
     /// The literal token here, as a constant or as a parameter.
     pub fn literal(&mut self) -> Parse<Expr> {
-        let Some(literal) = lexer::decode_literal(self.text, self.token) else {
+        let literal = lexer::decode_literal(self.text, self.token, self.literal_dialect());
+        let Some(literal) = literal else {
             return Err(self.error(ParseErrorKind::IllegalDouble));
         };
         self.advance();

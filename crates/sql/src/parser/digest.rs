@@ -14,9 +14,10 @@
 //!
 //! The normal form is injective: a mark, then for names their bytes and a terminator. Two statements share a digest only
 //! if the parser sees the same tokens, so whether `parse_parametrised` takes a statement depends on its digest alone. The
-//! digest knows nothing of sessions: whoever caches plans adds the current database, the SQL mode and the catalogue's
-//! version to the key.
+//! form begins with the dialect, which decides what the tokens are. The digest knows nothing else of sessions: the plan
+//! cache adds the current database and the catalogue's version to the key.
 
+use super::Dialect;
 use super::ast::Literal;
 use super::cursor::skip_spaces;
 use super::keywords::{RESERVED_LENGTH_MAX, is_reserved};
@@ -43,14 +44,16 @@ pub struct Digester {
 
 /// Marks a piece of a select list; above every token kind.
 const VERBATIM: u8 = 0xFE;
+/// Stands before a word that is a function because a parenthesis follows; above every token kind.
+const CALL: u8 = 0xFD;
 /// Ends a name; no token can hold it.
 const TERMINATOR: u8 = 0;
 /// A buffer grown beyond this by a long statement is given back.
 const BUFFER_SIZE_KEPT: usize = 64 << 10;
 
 /// The digest under a fixed key. A server uses a `Digester` with a key of its own, see there.
-pub fn digest(sql: &[u8]) -> Option<Digest> {
-    Digester::new((0x5EED_5EED, 0x5EED_5EED)).digest(sql)
+pub fn digest(sql: &[u8], dialect: impl Into<Dialect>) -> Option<Digest> {
+    Digester::new((0x5EED_5EED, 0x5EED_5EED)).digest(sql, dialect)
 }
 
 /// Whether a statement that begins with this word, upper-cased, can have a digest.
@@ -66,9 +69,9 @@ impl Digester {
 
     /// The digest of the first statement of `sql`. None for what cannot be shared by its digest: another kind than
     /// SELECT, INSERT, REPLACE, UPDATE, DELETE; variables or `?` in it; too many literals; no tokens of SQL.
-    pub fn digest(&mut self, sql: &[u8]) -> Option<Digest> {
+    pub fn digest(&mut self, sql: &[u8], dialect: impl Into<Dialect>) -> Option<Digest> {
         let mut literals = Vec::new();
-        let (hash, consumed) = self.digest_into(sql, &mut literals)?;
+        let (hash, consumed) = self.digest_into(sql, dialect.into(), &mut literals)?;
         Some(Digest { hash, literals, consumed })
     }
 
@@ -76,6 +79,7 @@ impl Digester {
     pub fn digest_into(
         &mut self,
         sql: &[u8],
+        dialect: Dialect,
         literals: &mut Vec<Literal>,
     ) -> Option<((u64, u64), usize)> {
         literals.clear();
@@ -86,7 +90,9 @@ impl Digester {
         if BUFFER_SIZE_KEPT < self.buffer.capacity() {
             self.buffer = Vec::with_capacity(BUFFER_SIZE_KEPT);
         }
-        let consumed = normalise(sql, &mut self.buffer, literals)?;
+        self.buffer.extend_from_slice(&dialect.mode.bits().to_le_bytes());
+        self.buffer.push(dialect.charset as u8);
+        let consumed = normalise(sql, dialect, &mut self.buffer, literals)?;
         Some((sip128::<1, 3>(self.key, &self.buffer), consumed))
     }
 }
@@ -106,10 +112,15 @@ fn fold_reserved(word: &mut [u8]) {
 }
 
 /// Writes the normal form of the first statement; returns where the next one begins.
-fn normalise(sql: &[u8], form: &mut Vec<u8>, literals: &mut Vec<Literal>) -> Option<usize> {
+fn normalise(
+    sql: &[u8],
+    dialect: Dialect,
+    form: &mut Vec<u8>,
+    literals: &mut Vec<Literal>,
+) -> Option<usize> {
     // Marks and terminators make the form a little longer than the text at most; a select list's gaps may add more.
     form.reserve((sql.len() + sql.len() / 2).min(BUFFER_SIZE_KEPT));
-    let mut lexer = Lexer::new(sql);
+    let mut lexer = Lexer::new(sql, dialect.mode);
     let mut token = lexer.next();
     if token.kind != TokenKind::Word || !begins_cacheable(&sql[token.start..token.end]) {
         return None;
@@ -158,7 +169,19 @@ fn normalise(sql: &[u8], form: &mut Vec<u8>, literals: &mut Vec<Literal>) -> Opt
             form.extend_from_slice(gap);
         }
         let was_in_list = select_depth.is_some();
-        push_token(form, literals, sql, token, previous, was_in_list)?;
+        if token.kind == TokenKind::Word && lexer.is_call_of(token) {
+            form.push(CALL);
+        }
+        if token.kind.is_literal() {
+            if literals.len() == DIGEST_LITERAL_COUNT_MAX {
+                return None;
+            }
+            let literal = decode_literal(sql, token, dialect)?;
+            form.push(kind_mark(&literal));
+            literals.push(literal);
+        } else {
+            push_token(form, sql, token, previous, was_in_list)?;
+        }
         if token.kind == TokenKind::Word
             && select_depth.is_none()
             && previous != TokenKind::Dot
@@ -189,7 +212,6 @@ fn begins_cacheable(word: &[u8]) -> bool {
 #[inline]
 fn push_token(
     form: &mut Vec<u8>,
-    literals: &mut Vec<Literal>,
     sql: &[u8],
     token: Token,
     previous: TokenKind,
@@ -213,14 +235,6 @@ fn push_token(
             form.push(TokenKind::QuotedName as u8);
             form.extend_from_slice(text);
             form.push(TERMINATOR);
-        }
-        kind if kind.is_literal() => {
-            if literals.len() == DIGEST_LITERAL_COUNT_MAX {
-                return None;
-            }
-            let literal = decode_literal(sql, token)?;
-            form.push(kind_mark(&literal));
-            literals.push(literal);
         }
         kind => form.push(kind as u8),
     }

@@ -6,7 +6,7 @@
 //! ```text
 //!  1 OR ||   2 XOR   3 AND &&   4 NOT   5 IS TRUE/FALSE/UNKNOWN   6 = <=> <> < <= > >= IS NULL
 //!  7 [NOT] IN BETWEEN LIKE REGEXP SOUNDS LIKE   8 |   9 &   10 << >>   11 + -   12 * / % DIV MOD   13 ^
-//!  14 unary - + ~ ! BINARY   15 COLLATE
+//!  14 || under PIPES_AS_CONCAT   15 unary - + ~ ! BINARY, NOT under HIGH_NOT_PRECEDENCE   16 COLLATE
 //! ```
 //!
 //! `expr(min)` reads a prefix and then every infix of level `min` or above, by a loop; an operator's right operand is
@@ -16,9 +16,13 @@
 //! The rules on the way from one nest to the next are kept out of line, so that none of them pays stack for the locals of
 //! its siblings: what `limits::NESTING_MAX` levels cost is measured in `tests_hostile`.
 
+use types::SqlMode;
+
 use super::ast::*;
 use super::cursor::{Parse, Parser};
-use super::keywords::{is_charset, is_reserved_function, is_window_function};
+use super::keywords::{
+    is_charset, is_reserved_function, is_spaceless_function, is_window_function,
+};
 use super::lexer::TokenKind;
 
 const LEVEL_OR: u8 = 1;
@@ -29,16 +33,19 @@ const LEVEL_IS_TRUTH: u8 = 5;
 const LEVEL_COMPARISON: u8 = 6;
 const LEVEL_PREDICATE: u8 = 7;
 const LEVEL_BIT: u8 = 8;
-const LEVEL_UNARY: u8 = 14;
-const LEVEL_COLLATE: u8 = 15;
+const LEVEL_CONCAT: u8 = 14;
+const LEVEL_UNARY: u8 = 15;
+const LEVEL_COLLATE: u8 = 16;
 /// Above every infix: a prefix alone.
-const LEVEL_PREFIX: u8 = 16;
+const LEVEL_PREFIX: u8 = 17;
 
 /// What stands between two operands, or behind one.
 #[derive(Clone, Copy, PartialEq)]
 enum Infix {
     Or,
     And,
+    /// `||` under PIPES_AS_CONCAT.
+    Concat,
     Binary(BinaryOperator),
     Comparison(BinaryOperator),
     Is,
@@ -107,6 +114,9 @@ impl Parser<'_> {
             TokenKind::LessOrEqual => (Infix::Comparison(LessOrEqual), LEVEL_COMPARISON),
             TokenKind::Greater => (Infix::Comparison(Greater), LEVEL_COMPARISON),
             TokenKind::GreaterOrEqual => (Infix::Comparison(GreaterOrEqual), LEVEL_COMPARISON),
+            TokenKind::PipePipe if self.has_mode(SqlMode::PIPES_AS_CONCAT) => {
+                (Infix::Concat, LEVEL_CONCAT)
+            }
             TokenKind::PipePipe => (Infix::Or, LEVEL_OR),
             TokenKind::AmpersandAmpersand => (Infix::And, LEVEL_AND),
             TokenKind::Pipe => (Infix::Binary(BitOr), 8),
@@ -161,6 +171,11 @@ impl Parser<'_> {
                 self.advance();
                 let right = self.expr(level + 1)?;
                 Ok(binary(operator, left, right))
+            }
+            Infix::Concat => {
+                self.advance();
+                let right = self.expr(level + 1)?;
+                Ok(function("CONCAT", vec![left, right]))
             }
             Infix::Comparison(operator) => self.comparison(left, operator),
             Infix::Is => self.is_test(left),
@@ -249,9 +264,9 @@ impl Parser<'_> {
             }
             "LIKE" => {
                 self.advance();
-                let pattern = Box::new(self.expr(LEVEL_UNARY)?);
+                let pattern = Box::new(self.expr(LEVEL_CONCAT)?);
                 let escape = if self.accept("ESCAPE") {
-                    Some(Box::new(self.with_slot(false, |parser| parser.expr(LEVEL_UNARY))?))
+                    Some(Box::new(self.with_slot(false, |parser| parser.expr(LEVEL_CONCAT))?))
                 } else {
                     None
                 };
@@ -283,7 +298,7 @@ impl Parser<'_> {
 
     /// An operand with its prefix operators, and the highest level of infix that may follow it.
     fn prefix(&mut self, min: u8) -> Parse<(Expr, u8)> {
-        if self.at("NOT") {
+        if self.at("NOT") && !self.has_mode(SqlMode::HIGH_NOT_PRECEDENCE) {
             if LEVEL_NOT < min {
                 return self.syntax_error();
             }
@@ -329,6 +344,9 @@ impl Parser<'_> {
         let is_call = next == TokenKind::LeftParen;
         let is_before_string = next == TokenKind::String;
         match self.word() {
+            "NOT" if self.has_mode(SqlMode::HIGH_NOT_PRECEDENCE) => {
+                self.unary_operand(UnaryOperator::Not)
+            }
             "NULL" => self.constant(Literal::Null),
             "TRUE" => self.constant(Literal::Bool(true)),
             "FALSE" => self.constant(Literal::Bool(false)),
@@ -407,6 +425,16 @@ impl Parser<'_> {
                 self.advance();
                 self.introduced_literal(charset)
             }
+            word if self.at_call() => {
+                let name = word.to_string();
+                self.advance();
+                self.call(None, name)
+            }
+            word if is_call && is_spaceless_function(word.as_bytes()) => {
+                let name = self.name()?;
+                self.with_slot(false, Self::arguments)?;
+                Ok(Expr::SpacedCall { name })
+            }
             _ => self.column_or_call(),
         }
     }
@@ -445,11 +473,13 @@ impl Parser<'_> {
     #[inline(never)]
     fn introduced_literal(&mut self, charset: String) -> Parse<Expr> {
         let literal = self.with_slot(false, |parser| {
-            if parser.at_kind(TokenKind::String) {
-                parser.string_literal()
-            } else {
-                parser.literal()
-            }
+            parser.with_raw_strings(|parser| {
+                if parser.at_kind(TokenKind::String) {
+                    parser.string_literal()
+                } else {
+                    parser.literal()
+                }
+            })
         })?;
         match literal {
             Expr::Literal(

@@ -4,7 +4,7 @@
 //! in the arguments of every function except those (`takes_parameters`) whose result type does not depend on an
 //! argument's value: ROUND(x, 2) has two decimals because of the 2.
 
-use types::contain;
+use types::{SqlMode, contain};
 
 use super::ast::*;
 use super::cursor::{Parse, Parser};
@@ -138,7 +138,7 @@ impl Parser<'_> {
 
     /// `(a, b, ...)`, perhaps empty.
     #[inline(never)]
-    fn arguments(&mut self) -> Parse<Vec<Expr>> {
+    pub fn arguments(&mut self) -> Parse<Vec<Expr>> {
         self.expect_kind(TokenKind::LeftParen)?;
         if self.accept_kind(TokenKind::RightParen) {
             return Ok(Vec::new());
@@ -291,6 +291,7 @@ impl Parser<'_> {
             }
             "CHAR" | "CHARACTER" | "NCHAR" => {
                 let length = self.optional_width()?;
+                let binary = self.accept("BINARY");
                 let charset = if self.accept("CHARSET") || self.accept_two("CHARACTER", "SET") {
                     Some(self.charset_name()?)
                 } else if self.accept("ASCII") {
@@ -300,13 +301,13 @@ impl Parser<'_> {
                 } else {
                     (word == "NCHAR").then(|| "utf8mb3".to_string())
                 };
-                self.accept("BINARY");
-                CastType::Char { length, charset }
+                let binary = binary || self.accept("BINARY");
+                CastType::Char { length, charset, binary }
             }
             "NATIONAL" => {
                 self.expect_any(&["CHAR", "CHARACTER"])?;
                 let length = self.optional_width()?;
-                CastType::Char { length, charset: Some("utf8mb3".to_string()) }
+                CastType::Char { length, charset: Some("utf8mb3".to_string()), binary: false }
             }
             "BINARY" => CastType::Binary { length: self.optional_width()? },
             "DECIMAL" | "DEC" => {
@@ -318,6 +319,7 @@ impl Parser<'_> {
                 self.accept("PRECISION");
                 CastType::Double
             }
+            "REAL" if self.has_mode(SqlMode::REAL_AS_FLOAT) => CastType::Float { precision: None },
             "REAL" => CastType::Double,
             "DATE" => CastType::Date,
             "TIME" => CastType::Time { fsp: self.optional_width()? },

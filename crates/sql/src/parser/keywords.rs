@@ -116,6 +116,18 @@ pub fn is_reserved_function(word: &str) -> bool {
     )
 }
 
+/// Whether `word`, in any case, is a function that is a keyword before its parenthesis and a name everywhere else.
+pub fn is_spaceless_function(word: &[u8]) -> bool {
+    #[rustfmt::skip]
+    const FUNCTIONS: &[&str] = &[
+        "ADDDATE", "BIT_AND", "BIT_OR", "BIT_XOR", "CAST", "COUNT", "CURDATE", "CURTIME", "DATE_ADD", "DATE_SUB",
+        "EXTRACT", "GROUP_CONCAT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "MAX", "MID", "MIN", "NOW", "POSITION",
+        "SESSION_USER", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "ST_COLLECT", "SUBDATE", "SUBSTR", "SUBSTRING",
+        "SUM", "SYSDATE", "SYSTEM_USER", "TRIM", "VARIANCE", "VAR_POP", "VAR_SAMP",
+    ];
+    FUNCTIONS.iter().any(|function| word.eq_ignore_ascii_case(function.as_bytes()))
+}
+
 /// Whether `word` is a window-only function's name, reserved in MySQL 8.
 pub fn is_window_function(word: &str) -> bool {
     matches!(

@@ -6,9 +6,16 @@
 //! share it, which is why they agree on what a literal is.
 //!
 //! The text is taken as utf8mb4 or any other character set in which no byte below 0x80 is part of a longer
-//! character. ANSI_QUOTES and NO_BACKSLASH_ESCAPES are not known here: `"` is a string, `\` escapes.
+//! character. Of the SQL mode ANSI_QUOTES and NO_BACKSLASH_ESCAPES change the ends and the kinds of tokens, and
+//! IGNORE_SPACE which words are calls ([`Lexer::is_call_of`]).
 
+use std::borrow::Cow;
+
+use types::SqlMode;
+
+use super::Dialect;
 use super::ast::Literal;
+use super::keywords::is_spaceless_function;
 use super::limits::VERSION_NUMBER;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +27,7 @@ pub enum TokenKind {
     Invalid,
     /// Unquoted name or keyword.
     Word,
-    /// `...` with its backticks.
+    /// `...` with its backticks, or "..." under ANSI_QUOTES.
     QuotedName,
     /// @name, @'name', @`name`, or a lone @.
     UserVariable,
@@ -29,7 +36,7 @@ pub enum TokenKind {
     Integer,
     Decimal,
     Float,
-    /// '...' or "..." with its quotes.
+    /// '...' with its quotes, or "..." without ANSI_QUOTES.
     String,
     /// N'...'
     NationalString,
@@ -109,6 +116,7 @@ pub struct Lexer<'a> {
     text: &'a [u8],
     position: usize,
     in_version_comment: bool,
+    mode: SqlMode,
 }
 
 const NAME: u8 = 1;
@@ -148,8 +156,28 @@ pub(super) fn is_space(byte: u8) -> bool {
 }
 
 impl<'a> Lexer<'a> {
-    pub fn new(text: &'a [u8]) -> Lexer<'a> {
-        Lexer { text, position: 0, in_version_comment: false }
+    pub fn new(text: &'a [u8], mode: SqlMode) -> Lexer<'a> {
+        Lexer { text, position: 0, in_version_comment: false, mode }
+    }
+
+    fn is_ansi(&self) -> bool {
+        self.mode.has(SqlMode::ANSI_QUOTES)
+    }
+    /// Whether `\` escapes in strings.
+    fn has_escapes(&self) -> bool {
+        has_escapes(self.mode)
+    }
+
+    /// Whether the word is one of the functions that are keywords before a parenthesis, and stands before one: directly,
+    /// or under IGNORE_SPACE with blanks in between.
+    pub fn is_call_of(&self, word: Token) -> bool {
+        let mut next = word.end;
+        if self.mode.has(SqlMode::IGNORE_SPACE) {
+            while is_space(self.byte(next)) {
+                next += 1;
+            }
+        }
+        self.byte(next) == b'(' && is_spaceless_function(&self.text[word.start..word.end])
     }
 
     fn byte(&self, position: usize) -> u8 {
@@ -175,13 +203,13 @@ impl<'a> Lexer<'a> {
         }
         let second = self.byte(start + 1);
         let (kind, length) = match first {
+            b'"' if self.is_ansi() => return self.quoted_name(),
             b'\'' | b'"' => return self.string(TokenKind::String, start),
             b'`' => return self.quoted_name(),
             b'@' => return self.variable(second),
             b'.' => {
                 // `t.5` is a name after a dot, `.5` alone a number.
-                let after_name =
-                    start > 0 && (is_name(self.text[start - 1]) || self.text[start - 1] == b'`');
+                let after_name = start > 0 && self.ends_name(self.text[start - 1]);
                 if is_digit(second) && !after_name {
                     return self.number();
                 }
@@ -223,6 +251,11 @@ impl<'a> Lexer<'a> {
             _ => (TokenKind::Invalid, 1),
         };
         self.token(kind, start + length)
+    }
+
+    /// Whether a name may end with this byte.
+    fn ends_name(&self, byte: u8) -> bool {
+        is_name(byte) || byte == b'`' || byte == b'"' && self.is_ansi()
     }
 
     /// A token from the position to `end`; moves there.
@@ -413,7 +446,7 @@ impl<'a> Lexer<'a> {
 
     /// The quote is at `quote_position`.
     fn string(&mut self, kind: TokenKind, quote_position: usize) -> Token {
-        match quoted_end(self.text, quote_position, true) {
+        match quoted_end(self.text, quote_position, self.has_escapes()) {
             Some(end) => self.token(kind, end),
             None => self.token(TokenKind::Invalid, self.text.len()),
         }
@@ -426,12 +459,20 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    fn is_string_quote(&self, quote: u8) -> bool {
+        quote == b'\'' || quote == b'"' && !self.is_ansi()
+    }
+
     /// At `@`.
     fn variable(&mut self, second: u8) -> Token {
         let start = self.position;
         match second {
             b'@' => self.token(TokenKind::AtAt, start + 2),
-            b'\'' | b'"' | b'`' => match quoted_end(self.text, start + 1, second != b'`') {
+            b'\'' | b'"' | b'`' => match quoted_end(
+                self.text,
+                start + 1,
+                self.has_escapes() && self.is_string_quote(second),
+            ) {
                 Some(end) => self.token(TokenKind::UserVariable, end),
                 None => self.token(TokenKind::Invalid, self.text.len()),
             },
@@ -444,6 +485,10 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+}
+
+fn has_escapes(mode: SqlMode) -> bool {
+    !mode.has(SqlMode::NO_BACKSLASH_ESCAPES)
 }
 
 /// Past the closing quote of the text quoted at `start`; None when it does not end. A doubled quote is part of it.
@@ -473,21 +518,25 @@ fn length_before(text: &[u8], ends: [u8; 2]) -> usize {
     free + rest.iter().position(is_end).unwrap_or(rest.len())
 }
 
-/// The content of a quoted string token (with its quotes): escapes and doubled quotes resolved.
-pub fn decode_string(quoted: &[u8]) -> Vec<u8> {
+/// The content of a quoted string token (with its quotes) in UTF-8: escapes and doubled quotes resolved.
+pub fn decode_string(quoted: &[u8], dialect: Dialect) -> Vec<u8> {
     let mut value = Vec::with_capacity(quoted.len() - 2);
-    append_string(quoted, &mut value);
-    value
+    append_string(quoted, dialect.mode, &mut value);
+    match dialect.charset.decode(&value) {
+        Cow::Borrowed(_) => value,
+        Cow::Owned(decoded) => decoded,
+    }
 }
 
-/// Like `decode_string`, appended to `value`.
-pub fn append_string(quoted: &[u8], value: &mut Vec<u8>) {
+/// The same in the client's character set, appended to `value`.
+fn append_string(quoted: &[u8], mode: SqlMode, value: &mut Vec<u8>) {
     assert!(2 <= quoted.len());
     let quote = quoted[0];
+    let escape = if has_escapes(mode) { b'\\' } else { quote };
     let body = &quoted[1..quoted.len() - 1];
     let mut position = 0;
     while position < body.len() {
-        let run = length_before(&body[position..], [quote, b'\\']);
+        let run = length_before(&body[position..], [quote, escape]);
         value.extend_from_slice(&body[position..position + run]);
         position += run;
         if position == body.len() {
@@ -514,20 +563,21 @@ pub fn append_string(quoted: &[u8], value: &mut Vec<u8>) {
     }
 }
 
-/// The content of a backtick-quoted name.
+/// The content of a quoted name.
 pub fn decode_name(quoted: &[u8]) -> Vec<u8> {
+    let quote = quoted[0];
     let body = &quoted[1..quoted.len() - 1];
     let mut value = Vec::with_capacity(body.len());
     let mut position = 0;
     while position < body.len() {
         value.push(body[position]);
-        position += if body[position] == b'`' { 2 } else { 1 };
+        position += if body[position] == quote { 2 } else { 1 };
     }
     value
 }
 
 /// The value of a literal token; None for a number beyond the range of a double. Must be of a literal kind.
-pub fn decode_literal(text: &[u8], token: Token) -> Option<Literal> {
+pub fn decode_literal(text: &[u8], token: Token, dialect: Dialect) -> Option<Literal> {
     let bytes = &text[token.start..token.end];
     Some(match token.kind {
         TokenKind::Integer => decode_integer(bytes),
@@ -539,10 +589,10 @@ pub fn decode_literal(text: &[u8], token: Token) -> Option<Literal> {
             }
             Literal::Float(value)
         }
-        TokenKind::String => Literal::String(decode_string(bytes)),
+        TokenKind::String => Literal::String(decode_string(bytes, dialect)),
         TokenKind::NationalString => Literal::CharsetString {
             charset: "utf8mb3".to_string(),
-            value: decode_string(&bytes[1..]),
+            value: decode_string(&bytes[1..], dialect),
         },
         TokenKind::HexNumber => Literal::Hex(decode_hex(&bytes[2..])),
         TokenKind::HexString => Literal::Hex(decode_hex(&bytes[2..bytes.len() - 1])),
@@ -592,8 +642,8 @@ mod tests {
     use super::*;
 
     /// Token kinds of a text, as their Debug names.
-    fn kinds(text: &str) -> String {
-        let mut lexer = Lexer::new(text.as_bytes());
+    fn kinds(text: &str, mode: SqlMode) -> String {
+        let mut lexer = Lexer::new(text.as_bytes(), mode);
         let mut names = Vec::new();
         loop {
             let token = lexer.next();
@@ -608,9 +658,13 @@ mod tests {
     }
 
     fn literal(text: &str) -> Literal {
-        let token = Lexer::new(text.as_bytes()).next();
+        literal_in(text, SqlMode::NONE)
+    }
+
+    fn literal_in(text: &str, mode: SqlMode) -> Literal {
+        let token = Lexer::new(text.as_bytes(), mode).next();
         assert_eq!(token.end, text.len(), "{text}");
-        decode_literal(text.as_bytes(), token).expect("in range")
+        decode_literal(text.as_bytes(), token, mode.into()).expect("in range")
     }
 
     /// What each text lexes to.
@@ -650,7 +704,9 @@ mod tests {
             ("a /* b */ c /*+ hint */", "Word Word"),
             ("/*! a */ b", "Word Word"),
             ("/*!50000 a */ b", "Word Word"),
-            ("/*!080400 a */ b", "Word Word"),
+            ("/*!080040 a */ b", "Word Word"),
+            ("/*!080041 a */ b", "Word"),
+            ("/*M!100100 a */ b", "Word"),
             ("/*!99999 a */ b", "Word"),
             ("/*!99999 a /* b */ c */ d", "Word"),
             ("/*!50000 a /* b */ c */ d", "Word Word Word"),
@@ -664,7 +720,7 @@ mod tests {
             ("\u{1}", "Invalid"),
             ("a*/b", "Word Star Slash Word"),
         ] {
-            assert_eq!(kinds(text), expected, "{text}");
+            assert_eq!(kinds(text, SqlMode::NONE), expected, "{text}");
         }
     }
 
@@ -694,6 +750,50 @@ mod tests {
             assert_eq!(literal(text), expected, "{text}");
         }
         let huge = b"1e999";
-        assert_eq!(decode_literal(huge, Lexer::new(huge).next()), None);
+        let none = SqlMode::NONE;
+        assert_eq!(decode_literal(huge, Lexer::new(huge, none).next(), none.into()), None);
+    }
+
+    /// What ANSI_QUOTES and NO_BACKSLASH_ESCAPES make of quotes.
+    #[test]
+    fn modes() {
+        let ansi = SqlMode::ANSI_QUOTES;
+        let plain = SqlMode::NO_BACKSLASH_ESCAPES;
+        for (mode, text, expected) in [
+            (ansi, "\"a\"\"b\".5 'x\"'", "QuotedName Dot Integer String"),
+            (ansi, "\"a\\\" b", "QuotedName Word"),
+            (ansi, "@\"a\\\" b", "UserVariable Word"),
+            (ansi, "'a\\' b'", "String"),
+            (plain, "'a\\' b", "String Word"),
+            (plain, "\"a\\\" 'a''b\\' c", "String String Word"),
+            (plain, "@'a\\' b", "UserVariable Word"),
+            (plain, "'a\\'' b", "Invalid"),
+            (ansi.with(plain), "\"a\" N'\\'", "QuotedName NationalString"),
+        ] {
+            assert_eq!(kinds(text, mode), expected, "{text}");
+        }
+        assert_eq!(decode_name(b"\"a\"\"`b\""), b"a\"`b");
+        let expected = Literal::String(b"a\\n\\'\\".to_vec());
+        assert_eq!(literal_in("'a\\n\\''\\'", plain), expected);
+    }
+
+    /// Words that are calls: directly before a parenthesis, and with IGNORE_SPACE also with blanks in between.
+    #[test]
+    fn calls() {
+        for (text, without, with) in [
+            ("count(", true, true),
+            ("COUNT (", false, true),
+            ("Now\n\t(", false, true),
+            ("count /**/(", false, false),
+            ("count", false, false),
+            ("counter(", false, false),
+            ("abs(", false, false),
+        ] {
+            for (mode, expected) in [(SqlMode::NONE, without), (SqlMode::IGNORE_SPACE, with)] {
+                let mut lexer = Lexer::new(text.as_bytes(), mode);
+                let word = lexer.next();
+                assert_eq!(lexer.is_call_of(word), expected, "{text}");
+            }
+        }
     }
 }

@@ -30,5 +30,5 @@ pub const DIGEST_LITERAL_COUNT_MAX: usize = 512;
 /// Longest text in a syntax error's `near '...'`, in characters, as MySQL cuts it.
 pub const NEAR_LENGTH_MAX: usize = 80;
 
-/// What `/*!NNNNN ... */` is compared with: the MySQL version whose grammar this is (8.4.0).
-pub const VERSION_NUMBER: u32 = 80_400;
+/// What `/*!NNNNN ... */` is compared with: the MySQL version that the server announces (8.0.40).
+pub const VERSION_NUMBER: u32 = 80_040;

@@ -55,19 +55,41 @@ mod tests_definition;
 mod tests_digest;
 #[cfg(test)]
 mod tests_hostile;
+#[cfg(test)]
+mod tests_modes;
 
 pub use digest::{Digest, Digester, digest};
 pub use error::{ParseError, ParseErrorKind};
 #[cfg(test)]
 pub use keywords::{is_reserved, reserved_word_count};
 
+use types::{Charset, SqlMode};
+
 use ast::{Insert, Literal, Statement};
 use cursor::Parser;
 
+/// How a session's statements are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialect {
+    pub mode: SqlMode,
+    /// Of names and string literals; everything else is ASCII in every character set that clients may write.
+    pub charset: Charset,
+}
+
+impl From<SqlMode> for Dialect {
+    /// In utf8mb4.
+    fn from(mode: SqlMode) -> Dialect {
+        Dialect { mode, charset: Charset::Utf8mb4 }
+    }
+}
+
 /// Parses the first statement of `sql`. Returns it and where the next one begins: past its semicolon and the blanks
 /// after it, or the end of the text. Errors are MySQL's (`ParseError`).
-pub fn parse_one(sql: &[u8]) -> Result<(Statement, usize), ParseError> {
-    let mut parser = Parser::new(sql)?;
+pub fn parse_one(
+    sql: &[u8],
+    dialect: impl Into<Dialect>,
+) -> Result<(Statement, usize), ParseError> {
+    let mut parser = Parser::new(sql, dialect.into())?;
     let statement = parser.statement()?;
     let consumed = parser.finish_statement()?;
     Ok((statement, consumed))
@@ -81,8 +103,8 @@ pub struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    pub fn new(sql: &'a [u8]) -> Result<Turns<'a>, ParseError> {
-        Ok(Turns { parser: Parser::new(sql)?, insert: None })
+    pub fn new(sql: &'a [u8], dialect: impl Into<Dialect>) -> Result<Turns<'a>, ParseError> {
+        Ok(Turns { parser: Parser::new(sql, dialect.into())?, insert: None })
     }
 
     /// Parses on: up to about `byte_count` of an INSERT's rows, any other statement whole. What `parse_one` returns, when
@@ -119,8 +141,11 @@ pub struct Parametrised {
 /// Parses the first statement with every literal as a parameter. None when the statement must not be shared between
 /// literals: another kind than SELECT, INSERT, REPLACE, UPDATE, DELETE; a literal outside of WHERE, ON, SET, VALUES and
 /// LIMIT, or as an argument that decides a type; a variable or `?`. Whether it is None depends on the digest alone.
-pub fn parse_parametrised(sql: &[u8]) -> Result<Option<Parametrised>, ParseError> {
-    let mut parser = Parser::new(sql)?;
+pub fn parse_parametrised(
+    sql: &[u8],
+    dialect: impl Into<Dialect>,
+) -> Result<Option<Parametrised>, ParseError> {
+    let mut parser = Parser::new(sql, dialect.into())?;
     if !digest::is_cacheable_verb(parser.word()) {
         return Ok(None);
     }
@@ -131,8 +156,11 @@ pub fn parse_parametrised(sql: &[u8]) -> Result<Option<Parametrised>, ParseError
 }
 
 /// How many `?` the first statement has, for COM_STMT_PREPARE. Params are numbered from 0 in textual order.
-pub fn parse_prepared(sql: &[u8]) -> Result<(Statement, u32), ParseError> {
-    let mut parser = Parser::new(sql)?;
+pub fn parse_prepared(
+    sql: &[u8],
+    dialect: impl Into<Dialect>,
+) -> Result<(Statement, u32), ParseError> {
+    let mut parser = Parser::new(sql, dialect.into())?;
     let statement = parser.statement()?;
     parser.finish_statement()?;
     Ok((statement, parser.param_count()))

@@ -32,7 +32,9 @@ impl Parser<'_> {
             self.skip_statement()?;
             return Ok(Statement::Unsupported { feature: "SET RESOURCE GROUP".to_string() });
         }
-        let items = self.list(Self::set_item)?;
+        // A scope word holds for the names behind it, too.
+        let mut scope = VariableScope::Session;
+        let items = self.list(|parser| parser.set_item(&mut scope))?;
         Ok(Statement::Set(items))
     }
 
@@ -52,7 +54,8 @@ impl Parser<'_> {
         ScopeWord::Written(scope)
     }
 
-    fn set_item(&mut self) -> Parse<SetItem> {
+    /// `sticky`: the scope of a name without a scope word.
+    fn set_item(&mut self, sticky: &mut VariableScope) -> Parse<SetItem> {
         if self.at_kind(TokenKind::UserVariable) {
             let name = self.user_variable()?;
             if name.is_empty() {
@@ -71,6 +74,7 @@ impl Parser<'_> {
             return self.set_transaction(scope_word);
         }
         if let ScopeWord::Written(scope) = scope_word {
+            *sticky = scope;
             let name = self.dotted_variable()?;
             return self.set_variable(scope, name);
         }
@@ -98,7 +102,7 @@ impl Parser<'_> {
             }
             _ => {
                 let name = self.dotted_variable()?;
-                self.set_variable(VariableScope::Unspecified, name)
+                self.set_variable(*sticky, name)
             }
         }
     }

@@ -4,7 +4,7 @@ use super::ast::*;
 use super::*;
 
 pub(super) fn parse(sql: &str) -> Statement {
-    match parse_one(sql.as_bytes()) {
+    match parse_one(sql.as_bytes(), SqlMode::NONE) {
         Ok((statement, consumed)) => {
             assert_eq!(consumed, sql.len(), "{sql}");
             statement
@@ -208,10 +208,10 @@ fn operands() {
         ),
         ("cast(a as signed)", "(cast a Signed)"),
         ("cast(a as unsigned integer)", "(cast a Unsigned)"),
-        ("cast(a as char)", "(cast a Char { length: None, charset: None })"),
+        ("cast(a as char)", "(cast a Char { length: None, charset: None, binary: false })"),
         (
             "cast(a as char(5) character set latin1)",
-            "(cast a Char { length: Some(5), charset: Some(\"latin1\") })",
+            "(cast a Char { length: Some(5), charset: Some(\"latin1\"), binary: false })",
         ),
         ("cast(a as binary(3))", "(cast a Binary { length: Some(3) })"),
         ("cast(a as decimal(10,2))", "(cast a Decimal { precision: Some(10), scale: Some(2) })"),
@@ -281,13 +281,14 @@ fn select_items() {
 /// Binary bytes in quotes survive; invalid UTF-8 in a name is refused, in a comment it does not matter.
 #[test]
 fn bytes() {
-    let (statement, _) = parse_one(b"SELECT '\xff\x00\xfe' /* \xff */").expect("bytes in quotes");
+    let (statement, _) =
+        parse_one(b"SELECT '\xff\x00\xfe' /* \xff */", SqlMode::NONE).expect("bytes in quotes");
     let Statement::Query(query) = statement else { panic!("no query") };
     let QueryBody::Select(select) = query.body else { panic!("no select") };
     let SelectItem::Expr { expr, .. } = &select.items[0] else { panic!("no expression") };
     assert_eq!(*expr, Expr::Literal(Literal::String(vec![0xFF, 0, 0xFE])));
     for sql in [&b"SELECT a\xff"[..], b"SELECT `\xff`", b"SELECT @\xff"] {
-        let error = parse_one(sql).expect_err("not UTF-8");
+        let error = parse_one(sql, SqlMode::NONE).expect_err("not UTF-8");
         assert_eq!(error.kind, ParseErrorKind::InvalidUtf8);
         assert_eq!(error.mysql_code(), 1300);
     }
@@ -517,8 +518,8 @@ fn sets() {
     for (text, expected) in [
         ("@a = 1", "UserVariable { name: \"a\", value: 1 }"),
         ("@a := 1 + 1", "UserVariable { name: \"a\", value: (+ 1 1) }"),
-        ("autocommit = 0", "Unspecified autocommit Expr(0)"),
-        ("autocommit=OFF", "Unspecified autocommit Word(\"OFF\")"),
+        ("autocommit = 0", "Session autocommit Expr(0)"),
+        ("autocommit=OFF", "Session autocommit Word(\"OFF\")"),
         ("@@autocommit = 1", "Unspecified autocommit Expr(1)"),
         ("@@session.sql_mode = 'ANSI'", "Session sql_mode Expr('ANSI')"),
         ("@@global.x = DEFAULT", "Global x Default"),
@@ -529,13 +530,13 @@ fn sets() {
         ("GLOBAL max_connections = 10", "Global max_connections Expr(10)"),
         ("LOCAL x = ON", "Session x Word(\"ON\")"),
         ("PERSIST x = 5", "Persist x Expr(5)"),
-        ("x.y = 5", "Unspecified x.y Expr(5)"),
-        ("character_set_results = NULL", "Unspecified character_set_results Expr(NULL)"),
-        ("character_set_results = binary", "Unspecified character_set_results Word(\"binary\")"),
-        ("sql_mode = @saved", "Unspecified sql_mode Expr(@saved)"),
-        ("x = DEFAULT", "Unspecified x Default"),
-        ("timestamp = -1", "Unspecified timestamp Expr((neg 1))"),
-        ("x = TRUE", "Unspecified x Expr(TRUE)"),
+        ("x.y = 5", "Session x.y Expr(5)"),
+        ("character_set_results = NULL", "Session character_set_results Expr(NULL)"),
+        ("character_set_results = binary", "Session character_set_results Word(\"binary\")"),
+        ("sql_mode = @saved", "Session sql_mode Expr(@saved)"),
+        ("x = DEFAULT", "Session x Default"),
+        ("timestamp = -1", "Session timestamp Expr((neg 1))"),
+        ("x = TRUE", "Session x Expr(TRUE)"),
         ("NAMES utf8mb4", "Names { charset: Some(\"utf8mb4\"), collation: None }"),
         (
             "NAMES 'utf8' COLLATE 'utf8_bin'",
@@ -933,7 +934,7 @@ fn errors() {
         ("SELECT 1; SELECT 2", "", 0),
         ("/* unfinished", "", 0),
     ] {
-        match parse_one(sql.as_bytes()) {
+        match parse_one(sql.as_bytes(), SqlMode::NONE) {
             Ok(_) => assert_eq!(line, 0, "{sql}"),
             Err(error) if line == 0 => assert!(sql.starts_with("/*"), "{sql}: {error}"),
             Err(error) => {
@@ -942,16 +943,16 @@ fn errors() {
             }
         }
     }
-    let error = parse_one(b"SELECT *\nFROM t WHERE WHERE").expect_err("two WHEREs");
+    let error = parse_one(b"SELECT *\nFROM t WHERE WHERE", SqlMode::NONE).expect_err("two WHEREs");
     assert_eq!(
         error.to_string(),
         "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for \
          the right syntax to use near 'WHERE' at line 2"
     );
     let long = format!("SELECT 1 FROM FROM {}", "é".repeat(200));
-    let error = parse_one(long.as_bytes()).expect_err("two FROMs");
+    let error = parse_one(long.as_bytes(), SqlMode::NONE).expect_err("two FROMs");
     assert_eq!(error.near.chars().count(), 80);
-    let error = parse_one(b"SELECT 1e999").expect_err("beyond a double");
+    let error = parse_one(b"SELECT 1e999", SqlMode::NONE).expect_err("beyond a double");
     assert_eq!(error.mysql_code(), 1367);
 }
 
@@ -962,7 +963,8 @@ fn multi_statements() {
     let mut position = 0;
     let mut names = Vec::new();
     while position < sql.len() {
-        let (statement, consumed) = parse_one(&sql[position..]).expect("valid statements");
+        let (statement, consumed) =
+            parse_one(&sql[position..], SqlMode::NONE).expect("valid statements");
         assert!(0 < consumed);
         names.push(match statement {
             Statement::Query(_) => "query",
@@ -973,5 +975,5 @@ fn multi_statements() {
         position += consumed;
     }
     assert_eq!(names, ["query", "empty", "query", "commit"]);
-    assert_eq!(parse_prepared(b"SELECT ? + ?, '?' /* ? */").expect("valid").1, 2);
+    assert_eq!(parse_prepared(b"SELECT ? + ?, '?' /* ? */", SqlMode::NONE).expect("valid").1, 2);
 }

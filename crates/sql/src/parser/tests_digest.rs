@@ -6,15 +6,15 @@ use super::ast::*;
 use super::*;
 
 fn hash(sql: &str) -> (u64, u64) {
-    digest(sql.as_bytes()).unwrap_or_else(|| panic!("no digest: {sql}")).hash
+    digest(sql.as_bytes(), SqlMode::NONE).unwrap_or_else(|| panic!("no digest: {sql}")).hash
 }
 
 /// The parametrised statement; the invariant between it and the digest is checked on the way.
 fn parametrised(sql: &str) -> Option<Parametrised> {
-    let parametrised =
-        parse_parametrised(sql.as_bytes()).unwrap_or_else(|error| panic!("{sql}: {error}"))?;
-    let digest =
-        digest(sql.as_bytes()).unwrap_or_else(|| panic!("cacheable without digest: {sql}"));
+    let parametrised = parse_parametrised(sql.as_bytes(), SqlMode::NONE)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))?;
+    let digest = digest(sql.as_bytes(), SqlMode::NONE)
+        .unwrap_or_else(|| panic!("cacheable without digest: {sql}"));
     assert_eq!(digest.literals, parametrised.literals, "{sql}");
     assert_eq!(digest.consumed, parametrised.consumed, "{sql}");
     Some(parametrised)
@@ -75,7 +75,24 @@ fn different_digests() {
     }
     let mut other = Digester::new((1, 2));
     let sql = b"SELECT c FROM t WHERE id=5";
-    assert_ne!(other.digest(sql).expect("a digest").hash, hash("SELECT c FROM t WHERE id=5"));
+    assert_ne!(
+        other.digest(sql, SqlMode::NONE).expect("a digest").hash,
+        hash("SELECT c FROM t WHERE id=5")
+    );
+}
+
+/// Texts that the mode or a blank before a parenthesis gives another meaning have digests of their own.
+#[test]
+fn modes_are_part_of_the_digest() {
+    let hash_in = |sql: &str, mode| digest(sql.as_bytes(), mode).expect("a digest").hash;
+    let sql = "SELECT c FROM t WHERE a = 1 || b";
+    assert_ne!(hash_in(sql, SqlMode::NONE), hash_in(sql, SqlMode::PIPES_AS_CONCAT));
+    let (close, apart) = ("SELECT c FROM t ORDER BY max(c)", "SELECT c FROM t ORDER BY max (c)");
+    assert_ne!(hash_in(close, SqlMode::NONE), hash_in(apart, SqlMode::NONE));
+    let spaces = SqlMode::IGNORE_SPACE;
+    assert_eq!(hash_in(close, spaces), hash_in(apart, spaces));
+    let quoted = digest(br#"SELECT c FROM t WHERE a = "b""#, SqlMode::ANSI_QUOTES);
+    assert_eq!(quoted.expect("a digest").literals, []);
 }
 
 /// The hash is fixed: a change of the normal form is a decision, since plans and statistics may be kept by it.
@@ -83,12 +100,12 @@ fn different_digests() {
 fn hash_is_fixed() {
     assert_eq!(
         hash("SELECT c FROM t WHERE id=5"),
-        digest(b"SELECT c FROM t WHERE id=77").expect("one").hash
+        digest(b"SELECT c FROM t WHERE id=77", SqlMode::NONE).expect("one").hash
     );
     let mut digester = Digester::new((0x5EED_5EED, 0x5EED_5EED));
     for _ in 0..3 {
         assert_eq!(
-            digester.digest(b"SELECT c FROM t WHERE id=5").expect("one").hash,
+            digester.digest(b"SELECT c FROM t WHERE id=5", SqlMode::NONE).expect("one").hash,
             hash("SELECT c FROM t WHERE id=5")
         );
     }
@@ -115,14 +132,14 @@ fn no_digest() {
         "CREATE TABLE t (a INT)",
         "1",
     ] {
-        assert_eq!(digest(sql.as_bytes()), None, "{sql}");
+        assert_eq!(digest(sql.as_bytes(), SqlMode::NONE), None, "{sql}");
     }
     let many = format!(
         "SELECT a FROM t WHERE b IN ({})",
         vec!["1"; limits::DIGEST_LITERAL_COUNT_MAX + 1].join(",")
     );
-    assert_eq!(digest(many.as_bytes()), None);
-    assert_eq!(parse_parametrised(many.as_bytes()).expect("valid"), None);
+    assert_eq!(digest(many.as_bytes(), SqlMode::NONE), None);
+    assert_eq!(parse_parametrised(many.as_bytes(), SqlMode::NONE).expect("valid"), None);
 }
 
 /// Statements taken in parametrised mode, with their literals.
@@ -212,7 +229,11 @@ fn not_cacheable() {
         "(SELECT a FROM t)",
         "",
     ] {
-        assert_eq!(parse_parametrised(sql.as_bytes()).expect("valid"), None, "{sql}");
+        assert_eq!(
+            parse_parametrised(sql.as_bytes(), SqlMode::NONE).expect("valid"),
+            None,
+            "{sql}"
+        );
     }
 }
 
@@ -274,8 +295,8 @@ proptest! {
             _ => format!("SELECT count(*) FROM t JOIN u USING (a) WHERE {filter}{blank}FOR UPDATE"),
         };
         let parametrised = parametrised(&sql).expect("cacheable");
-        let (plain, _) = parse_one(sql.as_bytes()).expect("valid");
-        let (_, param_count) = parse_prepared(sql.as_bytes()).expect("valid");
+        let (plain, _) = parse_one(sql.as_bytes(), SqlMode::NONE).expect("valid");
+        let (_, param_count) = parse_prepared(sql.as_bytes(), SqlMode::NONE).expect("valid");
         prop_assert_eq!(param_count, 0);
         let mut shown = format!("{:?}", parametrised.statement);
         for (index, literal) in parametrised.literals.iter().enumerate().rev() {
@@ -295,8 +316,8 @@ proptest! {
             "{blank}select{blank}a{blank}from{blank}t{blank}Where{blank}{}{blank}",
             conditions.join(&format!("{blank}and{blank}"))
         );
-        let plain = digest(plain.as_bytes()).expect("a digest");
-        let spaced = digest(spaced.as_bytes()).expect("a digest");
+        let plain = digest(plain.as_bytes(), SqlMode::NONE).expect("a digest");
+        let spaced = digest(spaced.as_bytes(), SqlMode::NONE).expect("a digest");
         prop_assert_eq!(plain.literals, spaced.literals);
         prop_assert_eq!(plain.hash, spaced.hash);
     }
@@ -321,12 +342,12 @@ proptest! {
             .map(|(piece, value)| if *piece == "5" { value.to_string() } else { piece.to_string() })
             .collect();
         let changed = format!("SELECT a FROM t  WHERE {}", changed.join("\n"));
-        if let Ok(Some(parametrised)) = parse_parametrised(sql.as_bytes()) {
-            let first = digest(sql.as_bytes()).expect("cacheable");
+        if let Ok(Some(parametrised)) = parse_parametrised(sql.as_bytes(), SqlMode::NONE) {
+            let first = digest(sql.as_bytes(), SqlMode::NONE).expect("cacheable");
             prop_assert_eq!(&first.literals, &parametrised.literals);
-            let second = digest(changed.as_bytes()).expect("the same tokens");
+            let second = digest(changed.as_bytes(), SqlMode::NONE).expect("the same tokens");
             prop_assert_eq!(first.hash, second.hash);
-            let again = parse_parametrised(changed.as_bytes()).expect("valid").expect("cacheable");
+            let again = parse_parametrised(changed.as_bytes(), SqlMode::NONE).expect("valid").expect("cacheable");
             prop_assert_eq!(again.statement, parametrised.statement);
             prop_assert_eq!(again.literals, second.literals);
         }
@@ -343,15 +364,15 @@ fn quoted_strings_of_every_length() {
             {
                 let (before, after) = ("x".repeat(place), "y".repeat(length - place));
                 let sql = format!("SELECT '{before}{inside}{after}', 'z'");
-                let literals = digest(sql.as_bytes()).expect("valid").literals;
+                let literals = digest(sql.as_bytes(), SqlMode::NONE).expect("valid").literals;
                 let expected = format!("{before}{value}{after}").into_bytes();
                 assert_eq!(literals[0], Literal::String(expected), "{sql}");
                 assert_eq!(literals.len(), 2, "{sql}");
             }
         }
         let open = format!("SELECT '{}", "x".repeat(length));
-        assert_eq!(digest(open.as_bytes()), None, "{open}");
-        assert_eq!(digest(format!("{open}\\'").as_bytes()), None, "{open}");
-        assert_eq!(digest(format!("{open}\\").as_bytes()), None, "{open}");
+        assert_eq!(digest(open.as_bytes(), SqlMode::NONE), None, "{open}");
+        assert_eq!(digest(format!("{open}\\'").as_bytes(), SqlMode::NONE), None, "{open}");
+        assert_eq!(digest(format!("{open}\\").as_bytes(), SqlMode::NONE), None, "{open}");
     }
 }

@@ -17,9 +17,9 @@ fn on_small_stack(work: impl FnOnce() + Send + 'static) {
 
 /// Parses, and walks the tree in the ways that recurse.
 fn exercise(sql: &[u8]) -> Result<(), ParseError> {
-    let _ = digest(sql);
-    let _ = parse_parametrised(sql);
-    let parsed = parse_one(sql);
+    let _ = digest(sql, SqlMode::NONE);
+    let _ = parse_parametrised(sql, SqlMode::NONE);
+    let parsed = parse_one(sql, SqlMode::NONE);
     assert_eq!(in_turns(sql), parsed);
     let (statement, _) = parsed?;
     let copy = statement.clone();
@@ -30,7 +30,7 @@ fn exercise(sql: &[u8]) -> Result<(), ParseError> {
 
 /// The statement as a session parses it: a row of an INSERT at a time.
 fn in_turns(sql: &[u8]) -> Result<(Statement, usize), ParseError> {
-    let mut turns = Turns::new(sql)?;
+    let mut turns = Turns::new(sql, SqlMode::NONE)?;
     loop {
         if let Some(parsed) = turns.turn(1)? {
             return Ok(parsed);
@@ -45,7 +45,7 @@ fn long_chains_are_flat() {
         for operator in ["OR", "AND", "||", "&&"] {
             let chain = vec!["a=1"; 100_000].join(&format!(" {operator} "));
             let sql = format!("SELECT 1 FROM t WHERE {chain}");
-            let (statement, _) = parse_one(sql.as_bytes()).expect("a flat chain");
+            let (statement, _) = parse_one(sql.as_bytes(), SqlMode::NONE).expect("a flat chain");
             let Statement::Query(query) = statement else { panic!("no query") };
             let QueryBody::Select(select) = query.body else { panic!("no select") };
             match select.filter {
@@ -182,13 +182,16 @@ fn nests_below_the_bound_are_taken() {
 #[test]
 fn long_texts_are_refused() {
     let long = vec![b' '; limits::STATEMENT_SIZE_MAX + 1];
-    assert_eq!(parse_one(&long).expect_err("too long").kind, ParseErrorKind::TooLong);
-    assert_eq!(digest(&long), None);
+    assert_eq!(
+        parse_one(&long, SqlMode::NONE).expect_err("too long").kind,
+        ParseErrorKind::TooLong
+    );
+    assert_eq!(digest(&long, SqlMode::NONE), None);
     let mut many = b"DO 1".to_vec();
     for _ in 0..limits::EXPRESSION_COUNT_MAX {
         many.extend_from_slice(b",1");
     }
-    assert_eq!(parse_one(&many).expect_err("too many").mysql_code(), 1153);
+    assert_eq!(parse_one(&many, SqlMode::NONE).expect_err("too many").mysql_code(), 1153);
 }
 
 /// Pieces that make random text look like SQL.
@@ -305,7 +308,7 @@ proptest! {
     fn random_pieces(indexes in proptest::collection::vec(0..PIECES.len(), 0..40)) {
         let sql: String = indexes.iter().map(|&index| PIECES[index]).collect();
         let _ = exercise(sql.as_bytes());
-        if let Ok((_, consumed)) = parse_one(sql.as_bytes()) {
+        if let Ok((_, consumed)) = parse_one(sql.as_bytes(), SqlMode::NONE) {
             prop_assert!(consumed <= sql.len());
             prop_assert!(sql.is_empty() || 0 < consumed);
         }

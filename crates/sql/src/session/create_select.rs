@@ -49,7 +49,7 @@ impl Session {
         &mut self,
         create: &ast::CreateTable,
     ) -> Result<(Changed, String), Failure> {
-        self.warnings.clear();
+        self.begin_diagnostics();
         if create.temporary {
             return Err(SqlError::not_supported("TEMPORARY TABLE").into());
         }
@@ -89,7 +89,7 @@ impl Session {
         };
         let failure = match filled {
             Ok(changed) => {
-                let warnings = self.warnings.len();
+                let warnings = usize::from(self.warning_count());
                 let info = records_info(changed.records, changed.duplicates, warnings);
                 return Ok((changed, info));
             }

@@ -15,8 +15,10 @@
 //! | `create_select` | CREATE TABLE ... SELECT |
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
+//! | `guard` | time limits and what a session forbids itself |
 
 mod create_select;
+mod guard;
 mod prepared;
 mod query;
 mod run;
@@ -34,8 +36,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use client::Refusal;
+use types::charset::names;
 use types::convert::{SqlWarning, WarningLevel, to_text};
-use types::{Catalogue, Collation, Value, WorkerId};
+use types::{Catalogue, Charset, Collation, SqlMode, Value, WorkerId};
 
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
@@ -45,7 +48,7 @@ use crate::server::{Counters, Process, ProcessInfo, process_lock};
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
 use prepared::Prepared;
 use transaction::Transaction;
-use variables::{Charset, Settings};
+use variables::Settings;
 
 /// What the handshake told about a connection.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +65,8 @@ pub struct ConnectionInfo {
     pub found_rows: bool,
     /// CLIENT_MULTI_STATEMENTS.
     pub multi_statements: bool,
+    /// CLIENT_IGNORE_SPACE: the sql_mode IGNORE_SPACE is set.
+    pub ignore_space: bool,
     /// CLIENT_INTERACTIVE: interactive_timeout is its wait_timeout.
     pub interactive: bool,
     pub attributes: Vec<(String, String)>,
@@ -98,8 +103,12 @@ pub struct Session {
     pub(crate) transaction: Transaction,
     /// Of the transaction, in the order they were set: lower-case name, and the place to go back to.
     pub(crate) savepoints: Vec<(String, u32)>,
-    /// What the last statement warned about; the first max_error_count of them.
+    /// The conditions of the last statement; the first max_error_count of them.
     pub(crate) warnings: Vec<SqlWarning>,
+    /// Conditions beyond those in `warnings`.
+    conditions_dropped: u64,
+    /// `warnings` are those of the running statement: it has cleared what the one before left.
+    diagnostics_are_current: bool,
     /// LAST_INSERT_ID().
     pub(crate) last_insert_id: u64,
     /// What the running statement makes of it.
@@ -202,6 +211,8 @@ impl Session {
             prepared_names: BTreeMap::new(),
             prepared_id_last: 0,
             warnings: Vec::new(),
+            conditions_dropped: 0,
+            diagnostics_are_current: false,
             last_insert_id: 0,
             statement_insert_id: None,
             row_count: 0,
@@ -236,16 +247,21 @@ impl Session {
             // Checked when it was set.
             let _ = self.assign_global_default(&name, value);
         }
-        let charset = Charset::by_collation_id(self.info.collation_id);
+        // As MySQL does, a number of no collation, or of a character set that statements cannot be written in, means the default.
+        let charset = match names::charset_of_number(self.info.collation_id) {
+            None | Some("ucs2" | "utf16" | "utf16le" | "utf32") => Charset::Utf8mb4,
+            Some(name) => {
+                Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))?
+            }
+        };
         self.settings.character_set_client = charset;
-        self.settings.character_set_connection = charset;
         self.settings.character_set_results = Some(charset);
         let collation = Collation::by_id(self.info.collation_id);
-        self.settings.collation_connection = collation.unwrap_or_default();
-        self.settings.collation_connection_name = match (collation, charset) {
-            (Some(collation), Charset::Utf8mb4 | Charset::Binary) => collation.name().into(),
-            _ => charset.default_collation_name().into(),
-        };
+        self.settings.collation_connection =
+            collation.unwrap_or_else(|| charset.literal_collation());
+        if self.info.ignore_space {
+            self.settings.sql_mode = self.settings.sql_mode.with(SqlMode::IGNORE_SPACE);
+        }
         self.end_transaction();
         let database = match self.info.database.clone() {
             Some(database) if !database.is_empty() => Some(self.known_database(&database)?),
@@ -333,7 +349,8 @@ impl Session {
     /// COM_INIT_DB.
     pub async fn use_database(&mut self, name: &[u8]) -> Result<(), SqlError> {
         self.begin_command();
-        let name = String::from_utf8_lossy(name).into_owned();
+        let name = self.decoded(name);
+        self.diagnostics_are_current = false;
         let result = self.change_database(&name);
         self.end_command();
         result
@@ -364,7 +381,7 @@ impl Session {
         self.user_variables.clear();
         self.prepared.clear();
         self.prepared_names.clear();
-        self.warnings.clear();
+        self.begin_diagnostics();
         self.last_insert_id = 0;
         self.statement_insert_id = None;
         self.row_count = 0;
@@ -395,9 +412,8 @@ impl Session {
         table: &[u8],
         pattern: &[u8],
     ) -> Result<Vec<ColumnInfo>, SqlError> {
-        let name =
-            ast::ObjectName { schema: None, name: String::from_utf8_lossy(table).into_owned() };
-        let pattern = String::from_utf8_lossy(pattern).into_owned();
+        let name = ast::ObjectName { schema: None, name: self.decoded(table) };
+        let pattern = self.decoded(pattern);
         let catalogue = self.catalogue();
         let table =
             crate::bind::find_table(&catalogue, self.environment.database.as_deref(), &name)?;
@@ -411,7 +427,43 @@ impl Session {
     }
 
     pub fn warning_count(&self) -> u16 {
-        u16::try_from(self.warnings.len()).unwrap_or(u16::MAX)
+        u16::try_from(self.condition_count()).unwrap_or(u16::MAX)
+    }
+    /// Conditions of the last statement, kept or not.
+    pub(crate) fn condition_count(&self) -> u64 {
+        self.warnings.len() as u64 + self.conditions_dropped
+    }
+    pub(crate) fn error_count(&self) -> u64 {
+        let is_error = |own: &&SqlWarning| own.level == WarningLevel::Error;
+        self.warnings.iter().filter(is_error).count() as u64
+    }
+    /// The conditions from here on are the running statement's.
+    pub(crate) fn begin_diagnostics(&mut self) {
+        self.warnings.clear();
+        self.conditions_dropped = 0;
+        self.diagnostics_are_current = true;
+    }
+    fn push_condition(&mut self, condition: SqlWarning) {
+        if (self.warnings.len() as u64) < self.kept_number("max_error_count") {
+            self.warnings.push(condition);
+        } else {
+            self.conditions_dropped += 1;
+        }
+    }
+
+    /// A name that a command carries beside a statement, in the client's character set.
+    fn decoded(&self, bytes: &[u8]) -> String {
+        let bytes = self.settings.character_set_client.decode(bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// What the client writes in: parameters of prepared statements are in it.
+    pub fn character_set_client(&self) -> Charset {
+        self.settings.character_set_client
+    }
+    /// Of string literals and of parameters that are characters.
+    pub fn collation_connection(&self) -> Collation {
+        self.settings.collation_connection
     }
 
     /// COM_STATISTICS.
@@ -501,7 +553,10 @@ impl Session {
     pub(crate) fn note_error(&mut self, error: &SqlError) {
         Counters::add(&self.counters().errors, 1);
         self.row_count = -1;
-        self.warnings.push(SqlWarning {
+        if !self.diagnostics_are_current {
+            self.begin_diagnostics();
+        }
+        self.push_condition(SqlWarning {
             level: WarningLevel::Error,
             code: error.code,
             message: error.message.clone(),
@@ -512,7 +567,7 @@ impl Session {
         if level == WarningLevel::Note && !self.settings.sql_notes {
             return;
         }
-        self.warnings.push(SqlWarning { level, code: error.code, message: error.message });
+        self.push_condition(SqlWarning { level, code: error.code, message: error.message });
     }
 }
 

@@ -14,7 +14,7 @@ use super::run::Outcome;
 use super::{PreparedInfo, Session, unknown_handler};
 use crate::bind::Environment;
 use crate::error::{SqlError, code};
-use crate::parser::{self, ast};
+use crate::parser::{self, Dialect, ast};
 use crate::plan::{ParamKind, Plan};
 use crate::server::{CountedPrepared, Counters};
 use crate::{ColumnInfo, ResultSink};
@@ -44,8 +44,8 @@ impl Session {
 
     fn prepare_contained(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.begin_command();
-        self.warnings.clear();
-        let result = self.prepare_text(text);
+        self.begin_diagnostics();
+        let result = self.prepare_text(text, self.settings.dialect());
         if let Err(error) = &result {
             self.note_error(error);
         }
@@ -53,12 +53,12 @@ impl Session {
         result
     }
 
-    fn prepare_text(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+    fn prepare_text(&mut self, text: &[u8], dialect: Dialect) -> Result<PreparedInfo, SqlError> {
         if text.contains(&b';') {
             // One statement only, perhaps with a semicolon behind it.
-            let (_, consumed) = parser::parse_one(text)?;
+            let (_, consumed) = parser::parse_one(text, dialect)?;
             if consumed < text.len() {
-                return Err(parser::parse_one(&text[consumed..]).err().map_or_else(
+                return Err(parser::parse_one(&text[consumed..], dialect).err().map_or_else(
                     || {
                         let rest = String::from_utf8_lossy(&text[consumed..]).into_owned();
                         let near: String = rest.chars().take(80).collect();
@@ -74,7 +74,7 @@ impl Session {
                 ));
             }
         }
-        let (statement, param_count) = parser::parse_prepared(text)?;
+        let (statement, param_count) = parser::parse_prepared(text, dialect)?;
         match &statement {
             ast::Statement::Empty => {
                 return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
@@ -105,7 +105,7 @@ impl Session {
         let database = self.environment.database.clone();
         let mut prepared = Prepared {
             statement: Arc::new(statement),
-            text: shown_text(text).into(),
+            text: shown_text(text, dialect.charset).into(),
             param_count,
             database,
             plan: None,
@@ -161,6 +161,7 @@ impl Session {
     ) {
         self.begin_command();
         Counters::add(&self.counters().questions, 1);
+        self.diagnostics_are_current = false;
         if let Some(prepared) = self.prepared.get(&statement_id) {
             self.show_statement("Execute", &prepared.text);
         }
@@ -271,7 +272,8 @@ impl Session {
         if let Some(old) = self.prepared_names.remove(&name) {
             self.prepared.remove(&old);
         }
-        let info = self.prepare_text(&text)?;
+        // The text is a value already: UTF-8 whatever the client writes in.
+        let info = self.prepare_text(&text, self.settings.sql_mode.into())?;
         self.prepared_names.insert(name, info.id);
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Text statements: one after another, through the digest and the plan cache where they can.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use types::Value;
 use types::contain::contained;
+use types::{Charset, Value};
 
 use super::Session;
 use super::run::Outcome;
-use super::variables::Charset;
 use crate::ResultSink;
 use crate::bind::{Binder, Environment, literal_value};
 use crate::error::{SqlError, code};
@@ -37,9 +37,9 @@ impl Session {
 
     async fn run_text(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
         self.begin_command();
-        let converted = self.to_utf8(text);
-        let mut rest = converted.as_deref().unwrap_or(text);
-        self.show_statement("Query", shown_text(rest));
+        // Some clients send the NUL that ends their string.
+        let mut rest = text.strip_suffix(b"\0").unwrap_or(text);
+        self.show_statement("Query", &shown_text(rest, self.settings.character_set_client));
         let mut is_first = true;
         loop {
             Counters::add(&self.counters().questions, 1);
@@ -47,10 +47,6 @@ impl Session {
                 Ok(consumed) if consumed < rest.len() => rest = &rest[consumed..],
                 Ok(_) => break,
                 Err(error) => {
-                    // Refused before it began: what the statement before warned of is not its own.
-                    if error.code == code::ER_PARSE_ERROR {
-                        self.warnings.clear();
-                    }
                     self.note_error(&error);
                     sink.error(&error);
                     break;
@@ -79,20 +75,17 @@ impl Session {
     /// ... and that nothing does, since now.
     pub(super) fn show_rest(&self) {
         let now = self.client.client().wall_clock_micros();
+        let is_slow = |since: i64| {
+            u64::try_from(now.saturating_sub(since))
+                .is_ok_and(|micros| self.settings.long_query_micros < micros)
+        };
         self.update_process(|process| {
+            if is_slow(process.since_micros) {
+                Counters::add(&self.counters().slow, 1);
+            }
             process.command = "Sleep";
             process.since_micros = now;
         });
-    }
-
-    /// The text in UTF-8, if the client writes in another character set and it matters.
-    fn to_utf8(&self, text: &[u8]) -> Option<Vec<u8>> {
-        if self.settings.character_set_client != Charset::Latin1 || text.is_ascii() {
-            return None;
-        }
-        let converted: String =
-            text.iter().map(|&byte| crate::bind::latin1_character(byte)).collect();
-        Some(converted.into_bytes())
     }
 
     /// Runs the first statement of the text; where the next one begins, or the end.
@@ -102,12 +95,14 @@ impl Session {
         is_first: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<usize, SqlError> {
+        self.diagnostics_are_current = false;
         self.check_killed()?;
         let mut literals = Vec::new();
         let digested = {
             let client = self.client.client();
             let mut cache = self.server.plan_cache(self.info.worker);
-            match cache.digest(text, &mut literals, || client.random_u64()) {
+            match cache.digest(text, self.settings.dialect(), &mut literals, || client.random_u64())
+            {
                 Some((key, consumed)) => {
                     let found = cache.find(key, &self.environment, client.catalogue().version);
                     Some((key, consumed, found))
@@ -147,7 +142,7 @@ impl Session {
             self.parse_and_run(text, Some(key), 0, end, sink).await?;
             return Ok(end);
         }
-        let mut turns = parser::Turns::new(text)?;
+        let mut turns = parser::Turns::new(text, self.settings.dialect())?;
         let (statement, consumed) = loop {
             if let Some(parsed) = turns.turn(BYTES_BETWEEN_YIELDS)? {
                 break parsed;
@@ -158,9 +153,16 @@ impl Session {
         };
         let end = self.end_of(text, consumed)?;
         if statement == Statement::Empty {
-            // Comments behind the last semicolon are nothing; a text of nothing is an error.
+            // Comments behind the last semicolon are nothing. A text of nothing but comments is answered with OK, one of
+            // blanks with an error, as MySQL does.
             if is_first && end == text.len() {
-                return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
+                let has_comment =
+                    text.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';');
+                if !has_comment {
+                    return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
+                }
+                self.begin_diagnostics();
+                self.done(sink, false)?;
             }
             return Ok(end);
         }
@@ -179,7 +181,7 @@ impl Session {
         let rest = &text[consumed..];
         let begins_like_comment = matches!(rest[0], b'-' | b'#' | b'/' | b';');
         if begins_like_comment
-            && let Ok((Statement::Empty, length)) = parser::parse_one(rest)
+            && let Ok((Statement::Empty, length)) = parser::parse_one(rest, self.settings.dialect())
             && length == rest.len()
         {
             return Ok(text.len());
@@ -209,9 +211,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         let more = end < text.len();
-        let (statement, literals) = match parser::parse_parametrised(text)? {
+        let (statement, literals) = match parser::parse_parametrised(text, self.settings.dialect())?
+        {
             Some(parsed) => (parsed.statement, Some(parsed.literals)),
-            None => (parser::parse_one(text)?.0, None),
+            None => (parser::parse_one(text, self.settings.dialect())?.0, None),
         };
         if !has_plan(&statement) {
             return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
@@ -223,9 +226,7 @@ impl Session {
         let mut params = self.literal_values(literals)?;
         loop {
             let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = Arc::new(self.bind(&statement, &kinds).inspect_err(|_| {
-                self.warnings.clear();
-            })?);
+            let plan = Arc::new(self.bind(&statement, &kinds)?);
             if let Some(key) = key
                 && is_shareable
                 && plan.reusable
@@ -297,11 +298,14 @@ impl Session {
 }
 
 /// As much of a statement as the process list shows.
-pub(super) fn shown_text(text: &[u8]) -> &str {
-    let head = &text[..text.len().min(SHOWN_LENGTH_MAX)];
-    match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+pub(super) fn shown_text(text: &[u8], charset: Charset) -> Cow<'_, str> {
+    let valid = |head: &[u8]| match std::str::from_utf8(head) {
+        Ok(_) => head.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    match charset.decode(&text[..text.len().min(SHOWN_LENGTH_MAX)]) {
+        Cow::Borrowed(head) => String::from_utf8_lossy(&head[..valid(head)]),
+        Cow::Owned(head) => Cow::Owned(String::from_utf8_lossy(&head[..valid(&head)]).into_owned()),
     }
 }
 

@@ -10,6 +10,7 @@ use types::convert::SqlWarning;
 use types::{Value, ValueRef};
 
 use super::Session;
+use crate::error::code;
 use crate::execute::{Changed, Failure, Run};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
@@ -61,6 +62,28 @@ impl Session {
     pub(super) async fn run_plan(
         &mut self,
         plan: &Arc<Plan>,
+        params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+        more_results: bool,
+    ) -> Result<Outcome, SqlError> {
+        let milliseconds = self.settings.execution_time_ms_max;
+        if milliseconds == 0 || !plan.is_read() {
+            return self.run_plan_to_end(plan, params, sink, more_results).await;
+        }
+        let limit = self.time_limit(milliseconds);
+        let work = Box::pin(self.run_plan_to_end(plan, params, sink, more_results));
+        match limit.run(work).await {
+            (Err(error), true) if error.code == code::ER_QUERY_INTERRUPTED => Err(SqlError::new(
+                code::ER_QUERY_TIMEOUT,
+                "Query execution was interrupted, maximum statement execution time exceeded",
+            )),
+            (result, _) => result,
+        }
+    }
+
+    async fn run_plan_to_end(
+        &mut self,
+        plan: &Arc<Plan>,
         mut params: Vec<Value>,
         sink: &mut dyn ResultSink,
         more_results: bool,
@@ -69,10 +92,11 @@ impl Session {
         if is_change && self.transaction.read_only {
             return Err(SqlError::read_only_transaction());
         }
+        self.check_safe_update(plan)?;
         if let PlanKind::Select(select) = &plan.kind
             && self.look_up(plan, select, &params, sink)
         {
-            self.warnings.clear();
+            self.begin_diagnostics();
             self.statement_insert_id = None;
             // It was the transaction that SET TRANSACTION was said for.
             self.end_transaction();
@@ -83,7 +107,7 @@ impl Session {
         let mut watched = Watched { inner: sink, begun: false };
         let mut reruns = 0;
         loop {
-            self.warnings.clear();
+            self.begin_diagnostics();
             self.statement_insert_id = None;
             self.random_sequences.clear();
             self.client.next_statement();
@@ -144,10 +168,8 @@ impl Session {
         if warnings.is_empty() {
             return;
         }
-        let count_max = self.kept_number("max_error_count");
-        let count_max = usize::try_from(count_max).unwrap_or(usize::MAX);
-        self.warnings = warnings;
-        self.warnings.truncate(count_max);
+        self.begin_diagnostics();
+        warnings.into_iter().for_each(|warning| self.push_condition(warning));
     }
 
     /// Counts, ids and the OK of a statement that went well.
@@ -162,7 +184,7 @@ impl Session {
             self.last_insert_id = id;
         }
         let counters = self.server.counters(self.info.worker);
-        let warning_count = self.warnings.len();
+        let warning_count = usize::from(self.warning_count());
         let (affected, info) = match &plan.kind {
             PlanKind::Select(select) => {
                 Counters::add(&counters.com_select, 1);
@@ -186,7 +208,8 @@ impl Session {
                     }
                 };
                 let info = records_info(changed.records, duplicates, warning_count);
-                (changed.affected, if several { info } else { String::new() })
+                let shown = several || 0 < warning_count && self.kept_is("sql_warnings", "ON");
+                (changed.affected, if shown { info } else { String::new() })
             }
             PlanKind::Update(_) => {
                 Counters::add(&counters.com_update, 1);

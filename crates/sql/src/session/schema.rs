@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use client::SchemaChange;
+use client::{Refusal, SchemaChange};
 use types::convert::WarningLevel;
 use types::{Collation, Column, ColumnDefault, IndexKind, Table};
 
@@ -95,9 +95,13 @@ impl Session {
     }
 
     async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
-        match self.client.change_schema(change).await {
-            Ok(_) => Ok(()),
-            Err(refusal) => Err(self.refused(refusal)),
+        // A change waits for the transactions that use an older definition. It is withdrawn after lock_wait_timeout, unless it
+        // is done by then.
+        let limit = self.time_limit(self.kept_number("lock_wait_timeout").saturating_mul(1000));
+        match limit.run(self.client.change_schema(change)).await {
+            (Ok(_), _) => Ok(()),
+            (Err(Refusal::Cancelled), true) => Err(self.refused(Refusal::LockWaitTimeout)),
+            (Err(refusal), _) => Err(self.refused(refusal)),
         }
     }
 

@@ -1,17 +1,18 @@
 //! SET, and reading system variables.
 
 use client::Durability;
+use types::charset::names;
 use types::convert::{SqlWarning, WarningLevel};
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::MAX_ALLOWED_PACKET;
 use types::temporal::Locale;
-use types::{Collation, Decimal, Value};
+use types::{Charset, Collation, Decimal, SqlMode, Value};
 
 use super::Session;
 use super::token::checked_token;
 use super::variables::{
-    self, Charset, Isolation, Kind, NewValue, Scope, SqlMode, Variable, check_kept, parse_bool,
-    parse_time_zone,
+    self, Isolation, Kind, NewValue, Scope, Variable, check_kept, default_of, on_off, parse_bool,
+    parse_sql_mode, parse_time_zone, read_only,
 };
 use crate::bind::Binder;
 use crate::error::{SqlError, code};
@@ -61,7 +62,7 @@ impl Session {
         let mut run: Run<'_> = self.start_run(plan, params, false);
         let mut warnings = Vec::new();
         let result = self.evaluate_values(&mut run, bounds, &mut warnings).await;
-        self.warnings.extend(warnings);
+        warnings.into_iter().for_each(|warning| self.push_condition(warning));
         let values = result?;
         if has_subqueries {
             self.finish_statement(false).await?;
@@ -126,63 +127,43 @@ impl Session {
         Ok(())
     }
 
+    /// SET NAMES. Literals are utf8mb4 on every connection but a binary one, which `character_set_connection` shows.
     fn set_names(
         &mut self,
         charset: Option<&str>,
         collation: Option<&str>,
     ) -> Result<(), SqlError> {
-        let charset = match charset {
-            None => Charset::Utf8mb4,
-            Some(name) => {
-                Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))?
+        let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
+        let collation = match collation {
+            None => charset.literal_collation(),
+            Some(written) => {
+                let own = names::charset_of_collation(written)
+                    .ok_or_else(|| SqlError::unknown_collation(written))?;
+                if own != charset.name() {
+                    return Err(SqlError::collation_mismatch(written, charset.name()));
+                }
+                Collation::by_name(written).ok_or_else(|| SqlError::unknown_collation(written))?
             }
         };
-        let name = collation.map_or(charset.default_collation_name(), |name| name);
-        if let Some(written) = collation
-            && Charset::by_collation_name(written) != Some(charset)
-        {
-            return Err(if Collation::by_name(written).is_some() {
-                SqlError::new(
-                    code::ER_COLLATION_CHARSET_MISMATCH,
-                    format!(
-                        "COLLATION '{written}' is not valid for CHARACTER SET '{}'",
-                        charset.name()
-                    ),
-                )
-            } else {
-                SqlError::unknown_collation(written)
-            });
-        }
-        self.set_collation(name)?;
+        self.settings.collation_connection = collation;
         self.settings.character_set_client = charset;
         self.settings.character_set_results = Some(charset);
-        Ok(())
-    }
-
-    /// collation_connection, and character_set_connection with it.
-    fn set_collation(&mut self, name: &str) -> Result<(), SqlError> {
-        let collation =
-            Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        let charset =
-            Charset::by_collation_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-        self.settings.collation_connection = collation;
-        self.settings.collation_connection_name = name.to_ascii_lowercase();
-        self.settings.character_set_connection = charset;
         self.set_environment(self.environment.database.clone());
         Ok(())
     }
 
+    /// collation_connection, and character_set_connection with it.
+    fn set_collation(&mut self, collation: Collation) {
+        self.settings.collation_connection = collation;
+        self.set_environment(self.environment.database.clone());
+    }
+
     fn set_character_set(&mut self, charset: Option<&str>) -> Result<(), SqlError> {
-        let charset = match charset {
-            None => Charset::Utf8mb4,
-            Some(name) => {
-                Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))?
-            }
-        };
+        let charset = charset.map_or(Ok(Charset::Utf8mb4), client_charset)?;
         self.settings.character_set_client = charset;
         self.settings.character_set_results = Some(charset);
-        let database = self.database_collation();
-        self.set_collation(database.name())
+        self.set_collation(self.database_collation());
+        Ok(())
     }
 
     /// The current database's collation, or the server's.
@@ -242,7 +223,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         let variable = find(name)?;
         let name = variable.name;
-        if variable.read_only {
+        if variable.is_read_only() {
             return Err(read_only(name));
         }
         match scope {
@@ -263,7 +244,12 @@ impl Session {
                         ),
                     ));
                 }
-                self.assign_session(variable, value).await
+                let is_next = scope == ast::VariableScope::Unspecified;
+                self.assign_session(variable, value, is_next).await?;
+                if name == "sql_mode" {
+                    self.warn_incomplete_strictness();
+                }
+                Ok(())
             }
             ast::VariableScope::PersistOnly => Err(SqlError::not_supported("SET PERSIST_ONLY")),
             ast::VariableScope::Persist => Err(SqlError::not_supported("SET PERSIST")),
@@ -290,17 +276,20 @@ impl Session {
         let text = match variable.kind {
             Kind::Computed(_) => {
                 // Tried on a scratch copy of the session's settings, so that the same checks apply.
-                let saved = self.settings.clone();
-                let result = self.assign_live(variable, &value);
+                let saved = (self.settings.clone(), self.transaction);
+                let result = self.assign_live(variable, &value, false);
                 let text = self.variable_text(ast::VariableScope::Session, variable);
-                self.settings = saved;
+                (self.settings, self.transaction) = saved;
                 self.set_environment(self.environment.database.clone());
                 result?;
                 text
             }
             _ => {
                 let default = self.default_text(variable);
-                let (text, adjusted) = check_kept(variable, &value.or_default(default))?;
+                let value = value.or_default(default, variable.kind);
+                let current = self.variable_text(ast::VariableScope::Global, variable);
+                let (text, adjusted) = check_kept(variable, &value, &current)?;
+                check_composite(name, &text)?;
                 if adjusted {
                     self.warn_adjusted(name, &value);
                 }
@@ -321,44 +310,41 @@ impl Session {
         if variable.scope == Scope::Global {
             return Ok(());
         }
-        let value = match (value.parse::<u64>(), variable.kind) {
-            (Ok(number), Kind::Int { .. }) => NewValue::Value(Value::UInt(number)),
-            _ => NewValue::Word(value),
-        };
+        let value = NewValue::of_text(value, variable.kind);
         match variable.kind {
-            Kind::Computed(_) => self.assign_live(variable, &value),
+            Kind::Computed(_) => self.assign_live(variable, &value, false),
             _ => {
-                let (text, _) = check_kept(variable, &value)?;
+                let (text, _) = check_kept(variable, &value, "")?;
                 self.keep(variable, text);
                 Ok(())
             }
         }
     }
 
+    /// `is_next`: `SET @@x`, which for the transaction's characteristics is about the next transaction only.
     async fn assign_session(
         &mut self,
         variable: &'static Variable,
         value: NewValue,
+        is_next: bool,
     ) -> Result<(), SqlError> {
-        if variable.name == "autocommit" {
-            let (text, _) = check_kept(variable, &value)?;
-            let on = text == "ON";
-            // Turning it on commits what is open.
-            if on
-                && !self.settings.autocommit
-                && let Err(failure) = self.commit_transaction().await
-            {
-                return Err(failure.error);
-            }
-            self.settings.autocommit = on;
-            return Ok(());
-        }
-        if matches!(variable.kind, Kind::Computed(_)) {
-            return self.assign_live(variable, &value);
-        }
+        // DEFAULT is the global value.
         let global = self.server.global(variable.name);
-        let default = self.default_text(variable).map(|default| global.unwrap_or(default));
-        let (text, adjusted) = check_kept(variable, &value.or_default(default))?;
+        let value = value.or_default(global.or_else(|| self.default_text(variable)), variable.kind);
+        if matches!(variable.kind, Kind::Computed(_)) {
+            return self.assign_live(variable, &value, is_next);
+        }
+        let current = self.variable_text(ast::VariableScope::Session, variable);
+        let (text, adjusted) = check_kept(variable, &value, &current)?;
+        check_composite(variable.name, &text)?;
+        // Turning autocommit on commits the open transaction.
+        if variable.name == "autocommit"
+            && text == "ON"
+            && !self.settings.autocommit
+            && let Err(failure) = self.commit_transaction().await
+        {
+            return Err(failure.error);
+        }
         if adjusted {
             self.warn_adjusted(variable.name, &value);
         }
@@ -376,6 +362,20 @@ impl Session {
         match variable.name {
             "autocommit" => self.settings.autocommit = text == "ON",
             "sql_notes" => self.settings.sql_notes = text == "ON",
+            "sql_safe_updates" => self.settings.safe_updates = text == "ON",
+            "max_execution_time" => {
+                self.settings.execution_time_ms_max = text.parse().unwrap_or(0);
+            }
+            "long_query_time" => {
+                let seconds: f64 = text.parse().unwrap_or(10.0);
+                self.settings.long_query_micros = (seconds * 1e6) as u64;
+            }
+            "auto_increment_increment" => {
+                self.settings.auto_increment_increment = text.parse().unwrap_or(1);
+            }
+            "auto_increment_offset" => {
+                self.settings.auto_increment_offset = text.parse().unwrap_or(1);
+            }
             "skarv_durability" => {
                 self.client.set_durability(Durability::of_name(&text));
             }
@@ -412,19 +412,41 @@ impl Session {
         self.settings.kept_version += 1;
     }
 
+    /// MySQL's advice to use the strict modes and those that only matter beside them together.
+    fn warn_incomplete_strictness(&mut self) {
+        let advised = SqlMode::NO_ZERO_DATE
+            .with(SqlMode::NO_ZERO_IN_DATE)
+            .with(SqlMode::ERROR_FOR_DIVISION_BY_ZERO);
+        let mode = self.settings.sql_mode;
+        let is_complete = match mode.is_strict() {
+            true => mode.has(advised),
+            false => mode.intersection(advised).is_empty(),
+        };
+        if !is_complete {
+            let warning = SqlError::new(
+                code::ER_SQL_MODE_MERGED,
+                "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should \
+                 be used with strict mode. They will be merged with strict mode in a future release.",
+            );
+            self.note(WarningLevel::Warning, warning);
+        }
+    }
+
     fn warn_adjusted(&mut self, name: &str, value: &NewValue) {
-        self.warnings.push(SqlWarning {
-            level: WarningLevel::Warning,
-            code: code::ER_TRUNCATED_WRONG_VALUE,
-            message: format!(
-                "Truncated incorrect {name} value: '{}'",
-                value.text().unwrap_or_default()
-            ),
-        });
+        let warning = SqlError::new(
+            code::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect {name} value: '{}'", value.text().unwrap_or_default()),
+        );
+        self.note(WarningLevel::Warning, warning);
     }
 
     /// A variable the engine acts on.
-    fn assign_live(&mut self, variable: &Variable, value: &NewValue) -> Result<(), SqlError> {
+    fn assign_live(
+        &mut self,
+        variable: &Variable,
+        value: &NewValue,
+        is_next: bool,
+    ) -> Result<(), SqlError> {
         let name = variable.name;
         let text = value.text();
         let required =
@@ -433,7 +455,7 @@ impl Session {
         match name {
             "sql_mode" => {
                 self.settings.sql_mode =
-                    if is_default { SqlMode::default() } else { SqlMode::parse(&required()?)? };
+                    if is_default { SqlMode::default() } else { parse_sql_mode(&required()?)? };
                 self.set_environment(self.environment.database.clone());
             }
             "time_zone" => {
@@ -453,6 +475,9 @@ impl Session {
                 } else {
                     Isolation::parse(&required()?)?
                 };
+                if is_next {
+                    return self.set_next_transaction(Some(level), None);
+                }
                 self.settings.isolation = level;
                 if !self.is_in_transaction() {
                     self.transaction.isolation = level;
@@ -460,53 +485,64 @@ impl Session {
             }
             "transaction_read_only" | "tx_read_only" => {
                 let on = if is_default { false } else { parse_bool(name, &required()?)? };
+                if is_next {
+                    return self.set_next_transaction(None, Some(on));
+                }
                 self.settings.read_only = on;
                 if !self.is_in_transaction() {
                     self.transaction.read_only = on;
                 }
             }
-            "character_set_client" | "character_set_connection" | "character_set_results" => {
-                let charset = match (&text, is_default) {
+            "character_set_client" => {
+                let charset =
+                    if is_default { "utf8mb4".into() } else { charset_text(value, &required()?) };
+                self.settings.character_set_client = client_charset(&charset)?;
+            }
+            "character_set_results" => {
+                self.settings.character_set_results = match (&text, is_default) {
                     (_, true) => Some(Charset::Utf8mb4),
-                    (None, false) if name == "character_set_results" => None,
-                    (None, false) => {
-                        return Err(SqlError::wrong_value_for_variable(name, "NULL"));
-                    }
-                    (Some(text), false) => Some(
-                        Charset::by_name(text)
-                            .ok_or_else(|| SqlError::unknown_character_set(text))?,
-                    ),
+                    (None, false) => None,
+                    (Some(text), false) => Some(served_charset(&charset_text(value, text))?),
                 };
-                match (name, charset) {
-                    ("character_set_client", Some(charset)) => {
-                        self.settings.character_set_client = charset;
-                    }
-                    ("character_set_connection", Some(charset)) => {
-                        self.set_collation(charset.default_collation_name())?;
-                    }
-                    (_, charset) => self.settings.character_set_results = charset,
-                }
+            }
+            "character_set_connection" => {
+                let charset =
+                    if is_default { "utf8mb4".into() } else { charset_text(value, &required()?) };
+                let collation = Collation::default_of_charset(&charset)
+                    .ok_or_else(|| SqlError::unknown_character_set(&charset))?;
+                self.set_collation(collation);
             }
             "collation_connection" => {
                 let collation = match is_default {
-                    true => Charset::Utf8mb4.default_collation_name().to_string(),
-                    false => required()?,
+                    true => Collation::DEFAULT,
+                    false => known_collation(&required()?)?,
                 };
-                self.set_collation(&collation)?;
+                self.set_collation(collation);
             }
-            // They follow the database and the server; MySQL lets them be set, to no effect here.
+            // They follow the database and the server, so only the value that they have is accepted.
             "character_set_database" | "character_set_server" => {
                 if !is_default {
-                    let text = required()?;
-                    Charset::by_name(&text)
-                        .ok_or_else(|| SqlError::unknown_character_set(&text))?;
+                    let charset = charset_text(value, &required()?);
+                    let own = names::charset_named(&charset)
+                        .ok_or_else(|| SqlError::unknown_character_set(&charset))?;
+                    if own != self.computed_variable(name, false) {
+                        return Err(SqlError::not_supported(format!("{name} = {own}")));
+                    }
                 }
             }
             "collation_database" | "collation_server" => {
                 if !is_default {
-                    let text = required()?;
-                    Collation::by_name(&text).ok_or_else(|| SqlError::unknown_collation(&text))?;
+                    let collation = known_collation(&required()?)?.name();
+                    if collation != self.computed_variable(name, false) {
+                        return Err(SqlError::not_supported(format!("{name} = {collation}")));
+                    }
                 }
+            }
+            "rand_seed1" | "rand_seed2" => {
+                let seed = number(name, value)?;
+                let (first, second) = self.settings.random_state.unwrap_or_default();
+                let state = if name == "rand_seed1" { (seed, second) } else { (first, seed) };
+                self.settings.random_state = Some(state);
             }
             "timestamp" => {
                 let micros = match value {
@@ -533,10 +569,6 @@ impl Session {
             "skarv_commit_token" => {
                 let token = text.filter(|token| !is_default && !token.is_empty());
                 self.settings.commit_token = token.map(checked_token).transpose()?;
-            }
-            "insert_id" => return Err(SqlError::not_supported("SET insert_id")),
-            "pseudo_thread_id" | "server_id" | "server_uuid" | "port" | "socket" => {
-                return Err(read_only(name));
             }
             "max_connections" => return Err(SqlError::not_supported("SET GLOBAL max_connections")),
             _ => return Err(read_only(name)),
@@ -587,7 +619,7 @@ impl Session {
             Kind::Text(_) if variable.name == "long_query_time" => {
                 Decimal::parse(&text).map_or(Value::Null, Value::Decimal)
             }
-            Kind::Text(_) | Kind::Word(_) | Kind::Computed(false) => {
+            Kind::Text(_) | Kind::Word(_) | Kind::Switches(_) | Kind::Computed(false) => {
                 Value::text(&text, Collation::default())
             }
         })
@@ -613,16 +645,7 @@ impl Session {
         if let Some(default) = self.default_text(variable) {
             return default;
         }
-        match variable.kind {
-            Kind::Bool(default) => on_off(default),
-            Kind::Int { default, .. } => default.to_string(),
-            Kind::Text(default) => match (name, is_global) {
-                ("ssl_cipher", true) => String::new(),
-                _ => default.to_string(),
-            },
-            Kind::Word(words) => words[0].to_string(),
-            Kind::Computed(_) => self.computed_variable(name, is_global),
-        }
+        default_of(variable.kind).unwrap_or_else(|| self.computed_variable(name, is_global))
     }
 
     fn computed_variable(&self, name: &str, is_global: bool) -> String {
@@ -631,13 +654,13 @@ impl Session {
         let settings = if is_global { &defaults } else { &self.settings };
         match name {
             "character_set_client" => settings.character_set_client.name().into(),
-            "character_set_connection" => settings.character_set_connection.name().into(),
+            "character_set_connection" => settings.collation_connection.charset_name().into(),
             "character_set_results" => {
                 settings.character_set_results.map_or("", Charset::name).into()
             }
             "character_set_server" => "utf8mb4".into(),
             "character_set_database" => self.database_collation().charset_name().into(),
-            "collation_connection" => settings.collation_connection_name.clone(),
+            "collation_connection" => settings.collation_connection.name().into(),
             "collation_server" => Collation::default().name().into(),
             "collation_database" => self.database_collation().name().into(),
             "datadir" => config.datadir.clone(),
@@ -652,13 +675,11 @@ impl Session {
             "time_zone" => settings.time_zone.clone(),
             "transaction_isolation" | "tx_isolation" => settings.isolation.name().into(),
             "transaction_read_only" | "tx_read_only" => on_off(settings.read_only),
-            "error_count" => {
-                let errors = self.warnings.iter().filter(|own| own.level == WarningLevel::Error);
-                errors.count().to_string()
-            }
-            "warning_count" => self.warnings.len().to_string(),
+            "error_count" => self.error_count().to_string(),
+            "warning_count" => self.condition_count().to_string(),
             "last_insert_id" | "identity" => self.last_insert_id.to_string(),
-            "insert_id" => "0".into(),
+            // They are written only.
+            "rand_seed1" | "rand_seed2" => "0".into(),
             "skarv_commit_token" => settings.commit_token.clone().unwrap_or_default(),
             "pseudo_thread_id" => self.info.id.to_string(),
             "timestamp" => {
@@ -670,6 +691,11 @@ impl Session {
             }
             _ => String::new(),
         }
+    }
+
+    /// Whether a kept variable has this value, which is not its default.
+    pub(crate) fn kept_is(&self, name: &str, value: &str) -> bool {
+        self.settings.kept.get(name).is_some_and(|own| own == value)
     }
 
     /// A kept variable of numbers.
@@ -689,15 +715,38 @@ fn find(name: &str) -> Result<&'static Variable, SqlError> {
     variables::find(name).ok_or_else(|| SqlError::unknown_system_variable(name))
 }
 
-fn read_only(name: &str) -> SqlError {
-    SqlError::new(
-        code::ER_INCORRECT_GLOBAL_LOCAL_VAR,
-        format!("Variable '{name}' is a read only variable"),
-    )
+/// A character set that connections may use; 1115 or 1235 for others.
+fn served_charset(name: &str) -> Result<Charset, SqlError> {
+    Charset::by_name(name).ok_or_else(|| SqlError::unknown_character_set(name))
 }
 
-fn on_off(on: bool) -> String {
-    if on { "ON" } else { "OFF" }.to_string()
+/// The same for what the client writes: MySQL cannot read statements in the wide ones.
+fn client_charset(name: &str) -> Result<Charset, SqlError> {
+    if let Some(wide @ ("ucs2" | "utf16" | "utf16le" | "utf32")) = names::charset_named(name) {
+        return Err(SqlError::wrong_value_for_variable("character_set_client", wide));
+    }
+    served_charset(name)
+}
+
+fn known_collation(name: &str) -> Result<Collation, SqlError> {
+    Collation::by_name(name).ok_or_else(|| SqlError::unknown_collation(name))
+}
+
+/// A character set's name. A number is a collation's and means its character set.
+fn charset_text(value: &NewValue, text: &str) -> String {
+    let number = match value {
+        NewValue::Value(Value::Int(_) | Value::UInt(_)) => text.parse().ok(),
+        _ => None,
+    };
+    number.and_then(names::charset_of_number).unwrap_or(text).to_string()
+}
+
+/// Values of which some are refused, each for its own reason.
+fn check_composite(name: &str, text: &str) -> Result<(), SqlError> {
+    match (name, text) {
+        ("completion_type", "RELEASE") => Err(SqlError::not_supported("completion_type = RELEASE")),
+        _ => Ok(()),
+    }
 }
 
 fn number(name: &str, value: &NewValue) -> Result<u64, SqlError> {

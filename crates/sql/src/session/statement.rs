@@ -41,9 +41,10 @@ impl Session {
             _ => false,
         };
         if !keeps_diagnostics {
-            self.warnings.clear();
+            self.begin_diagnostics();
         }
         self.statement_insert_id = None;
+        self.check_primary_key(statement)?;
         match statement {
             Statement::Empty => Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty")),
             Statement::Begin { read_only, consistent_snapshot } => {
@@ -54,7 +55,7 @@ impl Session {
             }
             Statement::Commit(completion) => {
                 Counters::add(&self.counters().com_commit, 1);
-                check_completion(completion)?;
+                let completion = &self.completed(completion)?;
                 let last = self.transaction;
                 if let Err(failure) = self.commit_transaction().await {
                     return Err(self.fail(failure).await);
@@ -64,7 +65,7 @@ impl Session {
             }
             Statement::Rollback(completion) => {
                 Counters::add(&self.counters().com_rollback, 1);
-                check_completion(completion)?;
+                let completion = &self.completed(completion)?;
                 let last = self.transaction;
                 self.rollback_transaction().await;
                 self.chain(completion, last);
@@ -204,7 +205,7 @@ impl Session {
             };
             let plan = match plan {
                 Some(plan) => plan,
-                None => self.bind(statement, &kinds).inspect_err(|_| self.warnings.clear())?,
+                None => self.bind(statement, &kinds)?,
             };
             let plan = Arc::new(plan);
             match self.run_plan(&plan, params, sink, more).await? {
@@ -239,6 +240,18 @@ impl Session {
         }
         let plan = binder.insert_tail(insert, plan)?;
         Ok(binder.insert_plan(plan))
+    }
+
+    /// COMMIT or ROLLBACK with what completion_type adds to it.
+    fn completed(&self, written: &ast::Completion) -> Result<ast::Completion, SqlError> {
+        if written.release == Some(true) {
+            return Err(SqlError::not_supported("RELEASE"));
+        }
+        let mut completion = *written;
+        if completion.chain.is_none() && self.kept_is("completion_type", "CHAIN") {
+            completion.chain = Some(true);
+        }
+        Ok(completion)
     }
 
     /// COMMIT AND CHAIN: a new transaction with the same characteristics.
@@ -326,11 +339,4 @@ impl Session {
         }
         Ok(answer)
     }
-}
-
-fn check_completion(completion: &ast::Completion) -> Result<(), SqlError> {
-    if completion.release == Some(true) {
-        return Err(SqlError::not_supported("RELEASE"));
-    }
-    Ok(())
 }

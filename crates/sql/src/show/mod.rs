@@ -273,12 +273,11 @@ impl Session {
             S::Errors { limit } => self.diagnostics(limit.as_ref(), true).await,
             S::CountWarnings => {
                 let mut table = Table::of_texts(&["#@@session.warning_count"]);
-                table.push(vec![number(self.warnings.len() as u64)]);
+                table.push(vec![number(self.condition_count())]);
                 Ok(table)
             }
             S::CountErrors => {
-                let errors = self.warnings.iter().filter(|own| own.level == WarningLevel::Error);
-                let count = errors.count() as u64;
+                let count = self.error_count();
                 let mut table = Table::of_texts(&["#@@session.error_count"]);
                 table.push(vec![number(count)]);
                 Ok(table)

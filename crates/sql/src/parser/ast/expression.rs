@@ -182,6 +182,10 @@ pub enum Expr {
     Unsupported {
         feature: String,
     },
+    /// `COUNT (x)` without IGNORE_SPACE: not the built-in function but one of the current database.
+    SpacedCall {
+        name: String,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,6 +251,8 @@ pub enum CastType {
     Char {
         length: Option<u64>,
         charset: Option<String>,
+        /// BINARY: the `_bin` collation of the character set.
+        binary: bool,
     },
     Binary {
         length: Option<u64>,
