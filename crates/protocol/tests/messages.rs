@@ -159,6 +159,7 @@ fn messages() -> Vec<Message> {
                 now: Date::MAX.at_midnight(),
                 time_zone_offset_seconds: -3600,
                 date_modes: DateModes { truncate_fractions: true, ..DateModes::default() },
+                ignore_division_by_zero: true,
             },
             lock_wait_timeout_ms: 50_000,
             wait: WaitPolicy::SkipLocked,

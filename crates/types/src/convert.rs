@@ -106,8 +106,16 @@ pub struct EvalSettings {
     /// The session's time zone, east positive.
     pub time_zone_offset_seconds: i32,
     pub date_modes: DateModes,
+    /// Without ERROR_FOR_DIVISION_BY_ZERO: a division by zero is NULL, and nothing warns of it.
+    pub ignore_division_by_zero: bool,
 }
-wire_struct!(EvalSettings { strict, now, time_zone_offset_seconds, date_modes });
+wire_struct!(EvalSettings {
+    strict,
+    now,
+    time_zone_offset_seconds,
+    date_modes,
+    ignore_division_by_zero
+});
 
 /// What conversions need to know of the session, and where their warnings go.
 #[derive(Clone, Debug)]
@@ -122,6 +130,8 @@ pub struct ConvertContext {
     pub time_zone_offset_seconds: i32,
     /// Which dates outside of the calendar the SQL mode admits.
     pub date_modes: DateModes,
+    /// See [`EvalSettings::ignore_division_by_zero`].
+    pub ignore_division_by_zero: bool,
     raised: Option<SqlWarning>,
 }
 
@@ -144,6 +154,7 @@ impl ConvertContext {
             now: settings.now,
             time_zone_offset_seconds: settings.time_zone_offset_seconds,
             date_modes: settings.date_modes,
+            ignore_division_by_zero: settings.ignore_division_by_zero,
             raised: None,
         }
     }
@@ -154,6 +165,7 @@ impl ConvertContext {
             now: self.now,
             time_zone_offset_seconds: self.time_zone_offset_seconds,
             date_modes: self.date_modes,
+            ignore_division_by_zero: self.ignore_division_by_zero,
         })
     }
     /// Reports a warning, or raises it as an error in strict mode if that makes one of it.

@@ -152,6 +152,10 @@ impl SqlMode {
     pub fn no_auto_value_on_zero(self) -> bool {
         self.has(SqlMode::NO_AUTO_VALUE_ON_ZERO)
     }
+    /// Without ERROR_FOR_DIVISION_BY_ZERO.
+    pub fn ignores_division_by_zero(self) -> bool {
+        !self.has(SqlMode::ERROR_FOR_DIVISION_BY_ZERO)
+    }
     /// The part that dates and fractions of seconds depend on.
     pub fn date_modes(self) -> DateModes {
         DateModes {

@@ -317,9 +317,16 @@ impl Binder<'_> {
         };
         let table = scope.table.expect("a column was found in it");
         let column = Expr::Column(u16::try_from(position).expect("tables have few columns"));
-        // Rows hold UTC; expressions see the session's time.
+        let pads = self.environment.sql_mode.has(SqlMode::PAD_CHAR_TO_FULL_LENGTH);
         Ok(match table.columns[position].column_type {
+            // Rows hold UTC; expressions see the session's time.
             ColumnType::Timestamp { .. } => Expr::Function(Function::UtcToLocal, vec![column]),
+            // Rows hold CHAR without its last spaces.
+            ColumnType::Char { length, collation } if pads => {
+                let length = Expr::Const(Value::UInt(u64::from(length)));
+                let space = Expr::Const(Value::text(" ", collation));
+                Expr::Function(Function::Rpad, vec![column, length, space])
+            }
             _ => column,
         })
     }

@@ -354,6 +354,7 @@ impl Binder<'_> {
         let settings = EvalSettings {
             time_zone_offset_seconds: zone,
             date_modes: self.environment.sql_mode.date_modes(),
+            ignore_division_by_zero: self.environment.sql_mode.ignores_division_by_zero(),
             ..EvalSettings::default()
         };
         let mut context = EvalContext::with(&[], settings);

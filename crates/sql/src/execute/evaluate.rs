@@ -38,6 +38,7 @@ impl Session {
             time_zone_offset_seconds: offset,
             strict,
             date_modes: self.settings.sql_mode.date_modes(),
+            ignore_division_by_zero: self.settings.sql_mode.ignores_division_by_zero(),
             wait,
             work: Cell::new(0),
         }

@@ -51,6 +51,7 @@ pub struct Run<'p> {
     /// A data change in strict mode: what would be a warning of an expression is an error.
     pub strict: bool,
     pub date_modes: DateModes,
+    pub ignore_division_by_zero: bool,
     /// NOWAIT or SKIP LOCKED, for what is being read now: a subquery waits, whatever the statement around it says.
     pub wait: WaitPolicy,
     /// Bytes that functions have read and made since the statement let others run.
@@ -67,6 +68,7 @@ impl Run<'_> {
             now: self.now,
             time_zone_offset_seconds: self.time_zone_offset_seconds,
             date_modes: self.date_modes,
+            ignore_division_by_zero: self.ignore_division_by_zero,
         }
     }
     pub fn context(&self) -> EvalContext<'_> {

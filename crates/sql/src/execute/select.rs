@@ -554,6 +554,7 @@ impl Session {
             now: shifted(self.statement_clock(), offset),
             time_zone_offset_seconds: offset,
             date_modes: self.settings.sql_mode.date_modes(),
+            ignore_division_by_zero: self.settings.sql_mode.ignores_division_by_zero(),
         };
         let mut context = EvalContext::with(params, settings);
         self.key_buffer.clear();

@@ -85,17 +85,9 @@ pub fn find(name: &str) -> Option<&'static Variable> {
         .map(|position| &VARIABLES[position])
 }
 
-/// Modes that no part of the engine honours yet: a SET that names one is refused with 1235.
-pub const UNSERVED_MODES: &[SqlMode] = &[SqlMode::PAD_CHAR_TO_FULL_LENGTH];
-
-/// The mode that SET gives: 1231 for a name of no mode, 1235 for a mode that is not honoured.
+/// The mode that SET gives: 1231 for a name of no mode.
 pub fn parse_sql_mode(text: &str) -> Result<SqlMode, SqlError> {
-    let mode = SqlMode::from_names(text)
-        .map_err(|name| SqlError::wrong_value_for_variable("sql_mode", name))?;
-    match UNSERVED_MODES.iter().find(|unserved| mode.has(**unserved)) {
-        Some(unserved) => Err(SqlError::not_supported(format!("sql_mode {}", unserved.text()))),
-        None => Ok(mode),
-    }
+    SqlMode::from_names(text).map_err(|name| SqlError::wrong_value_for_variable("sql_mode", name))
 }
 
 /// READ UNCOMMITTED is served as READ COMMITTED.

@@ -94,9 +94,11 @@ fn quoted(value: ValueRef<'_>) -> String {
     if number { text.into() } else { format!("'{}'", crate::convert::shown(text.as_bytes())) }
 }
 
-/// 1365. The result is NULL.
+/// 1365, if the SQL mode says so. The result is NULL.
 fn division_by_zero(cx: &mut ConvertContext) -> Value {
-    cx.warn(1365, "Division by 0".into());
+    if !cx.ignore_division_by_zero {
+        cx.warn(1365, "Division by 0".into());
+    }
     Value::Null
 }
 

@@ -445,12 +445,14 @@ fn settings() -> [EvalSettings; 3] {
             now: last,
             time_zone_offset_seconds: 14 * 3600,
             date_modes: loose,
+            ignore_division_by_zero: true,
             strict: false,
         },
         EvalSettings {
             now: DateTime::from_number(20_240_229_123_456).expect("a moment"),
             time_zone_offset_seconds: -(13 * 3600 + 59 * 60),
             date_modes: DateModes::NONE,
+            ignore_division_by_zero: false,
             strict: true,
         },
     ]
