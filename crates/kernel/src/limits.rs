@@ -21,8 +21,12 @@ pub const HEARD_STEP_US: u64 = 1_000;
 /// elected: an election timeout, less the tick by which a voter's may be shorter, and a hundredth
 /// of both for clocks that differ.
 pub const RAFT_LEADS_US: u64 = (RAFT_ELECTION_TICKS as u64 - 1) * TICK_INTERVAL_US * 98 / 100;
-/// Heartbeats of silence after which a node is taken for dead; also the length of a lease.
+/// Heartbeats of silence after which a node is taken for dead.
 pub const SILENCE_HEARTBEATS: u64 = 4;
+/// Length of a lease, in heartbeats. A cut is reported after `SILENCE_HEARTBEATS`, and one of its two nodes is excluded when its
+/// last lease, granted until that report, is over: a cut pauses for the sum of both and half a heartbeat. A lease survives the
+/// loss of one heartbeat and its repetition; one that ends by accident only delays answers until the next grant.
+pub const LEASE_HEARTBEATS: u64 = 3;
 /// Heartbeats for which a node must have been away to count the silence of others as its own fault.
 pub const AWAY_HEARTBEATS: u64 = 1;
 /// Interval at which a node without a lease asks for one.

@@ -27,8 +27,8 @@ use types::{
 use crate::limits::{
     CHECKPOINT_LATE_US, CHECKPOINT_MISSED_US, CHECKPOINT_ROWS_MAX, CHECKPOINT_ROWS_SMALL,
     CHECKPOINT_TURN_BYTES_MIN, CHECKPOINT_TURNS, CONTROL_LOG_BYTES_MAX, FILL_BACKLOG_MAX,
-    FILL_ROWS_MAX, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM, RECORD_ROWS_MAX,
-    SILENCE_HEARTBEATS, TURN_BYTES_MAX,
+    FILL_ROWS_MAX, LEASE_HEARTBEATS, LOG_BACKLOG_MAX, LOG_GROWTH_MIN, LOG_GROWTH_SHORT_OF_ROOM,
+    RECORD_ROWS_MAX, SILENCE_HEARTBEATS, TURN_BYTES_MAX,
 };
 use crate::memory::Memories;
 use crate::pace::{Awake, Lag};
@@ -551,9 +551,13 @@ impl NodeShared {
     pub(crate) fn heartbeat_us(&self) -> Time {
         u64::from(self.config.heartbeat_ms) * 1_000
     }
-    /// A node that was not heard for so long is taken for dead; a lease lasts as long.
+    /// Silence after which a node is taken for dead.
     pub(crate) fn silence_us(&self) -> Time {
         SILENCE_HEARTBEATS * self.heartbeat_us()
+    }
+    /// Duration of a lease, from when the node asked for it.
+    pub(crate) fn lease_us(&self) -> Time {
+        LEASE_HEARTBEATS * self.heartbeat_us()
     }
 
     /// May what was read here be told to somebody? While another node might have taken over from this one, it may not be the

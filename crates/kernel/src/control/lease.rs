@@ -1,14 +1,14 @@
 //! Heartbeats, read leases, and the exclusion of nodes that are silent or cut off (rule R3).
 //!
 //! Every node sends all others a heartbeat, with the nodes that it does not hear. The leader
-//! answers with a lease: until four heartbeats after the node *sent* its own, by its own clock, the
+//! answers with a lease: until three heartbeats after the node *sent* its own, by its own clock, the
 //! node may answer reads. A node without a lease holds its answers back ([`crate::participant`]),
 //! and a sequencer without one its snapshots.
 //!
 //! ```text
-//!   node      Alive{at}                                    answers reads until at + 4 heartbeats
+//!   node      Alive{at}                                    answers reads until at + 3 heartbeats
 //!                  \                                      /
-//!   leader          granted now: excludes the node not before now + 4.5 heartbeats
+//!   leader          granted now: excludes the node not before now + 3.5 heartbeats
 //! ```
 //!
 //! So when the entry that excludes a node is proposed, the node's last lease has ended, whatever
@@ -61,6 +61,8 @@ pub(super) struct Leases {
     behind_told: bool,
     /// And of its memory.
     memory_told: Memory,
+    /// And the nodes that it did not hear.
+    unheard_told: BTreeSet<NodeId>,
     /// The last tick, and since when no two of them were far apart.
     ticked_at: Time,
     awake_since: Time,
@@ -107,7 +109,7 @@ pub(crate) fn on_granted(message: &LeaseGranted, context: &mut Context<'_>) {
     if message.incarnation == node.incarnation && message.at <= context.now {
         let mutant = node.mutation == Mutation::LeaseFromArrival;
         let from = if mutant { context.now } else { message.at };
-        node.extend_lease(from + node.silence_us());
+        node.extend_lease(from + node.lease_us());
     }
 }
 
@@ -145,7 +147,9 @@ impl Leases {
         };
         let has_news = self.room_told != node.room_of(node.node)
             || self.behind_told != node.is_disk_behind(node.node)
-            || node.memories.has_news_since(self.memory_told);
+            || node.memories.has_news_since(self.memory_told)
+            || others(context)
+                .any(|other| !self.unheard_told.contains(&other) && self.is_silent(other, context));
         if self.alive_sent == 0 || has_news || context.now >= self.alive_sent + interval {
             self.send_alive(context);
         }
@@ -155,7 +159,9 @@ impl Leases {
     pub fn send_alive(&mut self, context: &mut Context<'_>) {
         self.alive_sent = context.now;
         let is_stopping = context.node.is_stopping();
-        let unheard = others(context).filter(|other| self.is_silent(*other, context)).collect();
+        self.unheard_told =
+            others(context).filter(|other| self.is_silent(*other, context)).collect();
+        let unheard = self.unheard_told.iter().copied().collect();
         let stalled = context.node.stalled(context.now);
         let round_trips = context.node.round_trips(context.now);
         let room = context.node.room_of(context.node.node);
@@ -240,13 +246,13 @@ impl Leases {
         let (here, own) = (context.address.node, context.node.incarnation);
         if self.may_grant(raft, here, own, state, context) {
             self.granted.insert(own, context.now);
-            context.node.extend_lease(context.now + context.node.silence_us());
+            context.node.extend_lease(context.now + context.node.lease_us());
         }
         let mut excluded = Vec::new();
         for (node, why) in &self.condemned {
             let boot = state.incarnations[node];
             let granted = self.granted.get(&boot).copied().unwrap_or(0).max(self.led_since);
-            let over = granted + context.node.silence_us() + context.node.heartbeat_us() / 2;
+            let over = granted + context.node.lease_us() + context.node.heartbeat_us() / 2;
             let is_over =
                 context.now > over || context.node.mutation == Mutation::LeaseNotWaitedFor;
             // Those that are left had better be there: if they died meanwhile, this one has the last copy.
