@@ -190,7 +190,7 @@ CREATE TABLE bad (id INT, PRIMARY KEY (no_such_column));
 SELECT COUNT(*) FROM item;
 
 SELECT '== literals, quoting, comments' AS '==';
-SELECT 'it''s', 'it\'s', "double ""quoted""", 'a' 'b' AS adjacent, 'tab\tnewline\\n', 0x4142, X'4142', b'1000001', N'n' AS national;
+SELECT 'it''s', 'it\'s', "double ""quoted""", 'a' 'b' AS adjacent, 'tab\tnewline\\n', 0x4142, X'4142', b'1000001';
 SELECT 1 /* a comment */ + 1 AS two -- to the end of the line
 ;
 SELECT 1 + # another

@@ -81,7 +81,10 @@ impl Session {
                 }
             },
             Statement::AlterTable(alter) => {
-                let adds = |operation: &AlterOperation| matches!(operation, AlterOperation::AddIndex(index) if index.kind == IndexKind::Primary);
+                let adds = |operation: &AlterOperation| match operation {
+                    AlterOperation::AddIndex(index) => index.kind == IndexKind::Primary,
+                    _ => false,
+                };
                 alter.operations.contains(&AlterOperation::DropPrimaryKey)
                     && !alter.operations.iter().any(adds)
             }
