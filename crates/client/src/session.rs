@@ -190,7 +190,8 @@ impl Session {
         self.statement
     }
 
-    /// Undoes the writes since that savepoint, which stays. Locks stay.
+    /// Undoes the writes since that savepoint, which stays. Locks of rows that were there before stay, too; the keys of
+    /// inserted rows are free again.
     pub async fn undo_to(&mut self, statement: u32) -> Result<(), Refusal> {
         if !self.in_transaction {
             return Ok(());

@@ -190,7 +190,9 @@ transcripts! {
         ranges_and_entries_take_turns
         ranges_keep_phantoms_out
         refusal_undoes_the_statement
+        refused_insert_frees_keys
         refused_while_another_shard_waits
+        undo_frees_inserted_keys
         undo_to_a_statement
         wait_timeout
         youngest_by_the_clusters_time

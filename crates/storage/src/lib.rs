@@ -29,7 +29,10 @@ mod tree;
 
 pub use arena::BLOCK_SIZE;
 pub use arena::PREFETCHED_AHEAD;
-pub use lock::{Acquired, Entries, LockMode, LockTable, LockView, Locked, Rival, Wait};
+pub use lock::{
+    Acquired, Entries, KEPT_TO_THE_END, LockMode, LockTable, LockView, Locked, Rival, TakenLock,
+    Wait,
+};
 pub use partition::{
     BuildProgress, Candidate, Committed, Direction, KeyRange, LoadError, Partition, PendingRow,
     Read, RowChange, RowHandle, RowState, Scan, ScanItem, Sorting, Undo, Visible, WriteOutcome,

@@ -13,6 +13,9 @@
 //! table finds no deadlocks: [`LockTable::holders_blocking`] returns the owners that a wait waits
 //! for, and the caller looks for the cycle.
 //!
+//! Each lock knows the statement of its owner that took it: the key of a row that an undone statement
+//! had inserted is free again, and a lock that the transaction had before is not (rules.md#locks).
+//!
 //! Ranges of an index have locks of their own kind ([`ranges`]).
 //!
 //! The hash table is never iterated, and owners and waits are ordered, so the order of grants
@@ -61,6 +64,17 @@ pub struct Wait {
     pub table: TableId,
 }
 
+/// The statement of locks that no undone statement gives up: statements count from one.
+pub const KEPT_TO_THE_END: u32 = 0;
+
+/// A row lock that a statement of its owner took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenLock {
+    pub table: TableId,
+    pub key: Vec<u8>,
+    pub statement: u32,
+}
+
 /// Locks kept after use for the next ones, with their buffers.
 const SPARE_COUNT_MAX: usize = 1024;
 /// A key buffer above this goes back to the allocator with its lock.
@@ -95,8 +109,16 @@ struct Lock {
 /// The owners of a lock, in the order of their grants: nearly always one, which is kept here.
 #[derive(Default)]
 struct Holders {
-    first: Option<(TransactionId, LockMode)>,
-    others: Vec<(TransactionId, LockMode)>,
+    first: Option<Holder>,
+    others: Vec<Holder>,
+}
+
+#[derive(Clone, Copy)]
+struct Holder {
+    owner: TransactionId,
+    mode: LockMode,
+    /// The owner's statement that took the lock first.
+    statement: u32,
 }
 
 /// The locks in use by their hash: many small tables, because one that grows moves all it has.
@@ -109,6 +131,7 @@ struct Waiter {
     token: u64,
     owner: TransactionId,
     mode: LockMode,
+    statement: u32,
 }
 
 /// A transaction that holds or waits here.
@@ -133,20 +156,23 @@ fn owner_hash(owner: TransactionId) -> u64 {
 }
 
 impl Holders {
+    fn all(&self) -> impl Iterator<Item = &Holder> {
+        self.first.iter().chain(&self.others)
+    }
     fn iter(&self) -> impl Iterator<Item = (TransactionId, LockMode)> {
-        self.first.iter().chain(&self.others).copied()
+        self.all().map(|holder| (holder.owner, holder.mode))
     }
     fn is_empty(&self) -> bool {
         self.first.is_none()
     }
     fn mode_mut(&mut self, owner: TransactionId) -> Option<&mut LockMode> {
         let all = self.first.iter_mut().chain(&mut self.others);
-        all.filter(|(holder, _)| *holder == owner).map(|(_, mode)| mode).next()
+        all.filter(|holder| holder.owner == owner).map(|holder| &mut holder.mode).next()
     }
-    fn push(&mut self, owner: TransactionId, mode: LockMode) {
+    fn push(&mut self, holder: Holder) {
         match self.first {
-            None => self.first = Some((owner, mode)),
-            Some(_) => self.others.push((owner, mode)),
+            None => self.first = Some(holder),
+            Some(_) => self.others.push(holder),
         }
     }
     /// Removes a present owner.
@@ -200,10 +226,23 @@ impl LockTable {
         LockTable::default()
     }
 
-    /// Asks for the lock of a row. Granted at once when the owner has it in this mode or a stronger one; `token` names the
-    /// wait otherwise and must not name another.
+    /// [`LockTable::acquire_in`] for a lock that its owner keeps to its end.
     pub fn acquire(
         &mut self,
+        table: TableId,
+        key: &[u8],
+        mode: LockMode,
+        owner: TransactionId,
+        token: u64,
+    ) -> Acquired {
+        self.acquire_in(KEPT_TO_THE_END, table, key, mode, owner, token)
+    }
+
+    /// Asks for the lock of a row in a statement of its owner. Granted at once when the owner has it in this mode or a
+    /// stronger one; `token` names the wait otherwise and must not name another.
+    pub fn acquire_in(
+        &mut self,
+        statement: u32,
         table: TableId,
         key: &[u8],
         mode: LockMode,
@@ -213,7 +252,7 @@ impl LockTable {
         let hash = lock_hash(table, key);
         let Some(id) = self.find(hash, table, key) else {
             let id = self.add_lock(hash, table, key);
-            self.grant(id, owner, mode);
+            self.grant(id, Holder { owner, mode, statement });
             return Acquired::Granted;
         };
         let lock = &self.locks[id as usize];
@@ -223,10 +262,10 @@ impl LockTable {
         }
         let upgrades = held.is_some();
         if lock.is_compatible(owner, mode) && (upgrades || lock.queue.is_empty()) {
-            self.grant(id, owner, mode);
+            self.grant(id, Holder { owner, mode, statement });
             return Acquired::Granted;
         }
-        let waiter = Waiter { token, owner, mode };
+        let waiter = Waiter { token, owner, mode, statement };
         let place = if upgrades { lock.upgrade_place() } else { lock.queue.len() };
         self.locks[id as usize].queue.insert(place, waiter);
         let before = self.waits.insert(token, (id, owner));
@@ -268,20 +307,42 @@ impl LockTable {
         self.locks[id as usize].mode_of(owner)
     }
 
-    /// Gives up one lock, if held. The tokens granted by it, in their order.
-    pub fn release(&mut self, table: TableId, key: &[u8], owner: TransactionId) -> Vec<u64> {
+    /// Gives up those of these row locks that the owner holds and took in that very statement. Returns the tokens granted
+    /// by it: lock by lock in this order, each lock's in theirs.
+    pub fn release_taken(&mut self, owner: TransactionId, taken: &[TakenLock]) -> Vec<u64> {
+        let is_held = |&id: &u32, statement: u32| {
+            let mut holders = self.locks[id as usize].holders.all();
+            holders.any(|holder| holder.owner == owner && holder.statement == statement)
+        };
+        let found = taken.iter().filter_map(|TakenLock { table, key, statement }| {
+            self.find(lock_hash(*table, key), *table, key).filter(|id| is_held(id, *statement))
+        });
+        let released: Vec<u32> = found.collect();
         let mut granted = Vec::new();
-        let Some(id) = self.find(lock_hash(table, key), table, key) else { return granted };
-        if self.locks[id as usize].mode_of(owner).is_none() {
+        if released.is_empty() {
             return granted;
         }
+        let mut sorted = released.clone();
+        sorted.sort_unstable();
+        let is_released = |id: &u32| sorted.binary_search(id).is_ok();
         let entry = self.find_owner(owner).expect("a holder is an owner");
         let held = &mut self.owners[entry as usize].held;
-        let place = held.iter().rposition(|&lock| lock == id).expect("a held lock is listed");
-        held.remove(place);
+        // What is undone was locked last as a rule: from the end, and only as far as they reach.
+        let mut left = released.len();
+        let first = held.iter().rposition(|id| {
+            left -= usize::from(is_released(id));
+            left == 0
+        });
+        let mut tail = held.split_off(first.expect("held locks are listed, each once"));
+        tail.retain(|id| !is_released(id));
+        held.append(&mut tail);
         self.drop_owner_if_idle(entry);
-        self.drop_holder(id, owner);
-        self.grant_waiters(id, &mut granted);
+        for &id in &released {
+            self.drop_holder(id, owner);
+        }
+        for &id in &released {
+            self.grant_waiters(id, &mut granted);
+        }
         granted
     }
 
@@ -537,15 +598,16 @@ impl LockTable {
         self.owners_free.push(entry);
     }
 
-    /// Makes `owner` a holder, or a holder of a stronger mode.
-    fn grant(&mut self, id: u32, owner: TransactionId, mode: LockMode) {
+    /// Makes an owner a holder, or a holder of a stronger mode.
+    fn grant(&mut self, id: u32, holder: Holder) {
+        let Holder { owner, mode, .. } = holder;
         let lock = &mut self.locks[id as usize];
         assert!(lock.is_compatible(owner, mode));
         if let Some(held) = lock.holders.mode_mut(owner) {
             *held = mode.max(*held);
             return;
         }
-        lock.holders.push(owner, mode);
+        lock.holders.push(holder);
         let entry = self.owner_entry(owner);
         self.owners[entry as usize].held.push(id);
         self.held_count += 1;
@@ -561,7 +623,8 @@ impl LockTable {
             && lock.is_compatible(waiter.owner, waiter.mode)
         {
             self.locks[id as usize].queue.pop_front();
-            self.grant(id, waiter.owner, waiter.mode);
+            let Waiter { owner, mode, statement, .. } = waiter;
+            self.grant(id, Holder { owner, mode, statement });
             self.end_wait(waiter);
             granted.push(waiter.token);
             self.grant_waiters_of_owner(id, waiter, granted);

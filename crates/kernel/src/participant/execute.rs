@@ -15,7 +15,10 @@ use protocol::message::{
 use protocol::op::{
     Assignment, Batch, BatchResult, Columns, Lock, Op, OpKind, OpResult, WaitPolicy,
 };
-use storage::{Acquired, BLOCK_SIZE, Entries, LockMode, RowChange, RowHandle, Visible};
+use storage::{
+    Acquired, BLOCK_SIZE, Entries, KEPT_TO_THE_END, LockMode, RowChange, RowHandle, TakenLock,
+    Visible,
+};
 use types::contain::contain;
 use types::convert::{StoreMode, store};
 use types::expr::{EvalContext, EvalError, eval, eval_predicate};
@@ -82,7 +85,8 @@ impl Shard {
         if execute.transaction.coordinator.node != context.address.node
             && let Err(refusal) = self.check_execute(&execute)
         {
-            self.refuse(&execute, refusal, context);
+            let granted = self.refuse(&execute, refusal, context);
+            self.resume(granted, context);
             return;
         }
         if self.is_reconciling() {
@@ -115,7 +119,8 @@ impl Shard {
         self.resume(granted, context);
     }
 
-    /// Runs operations from where they stand; returns the lock waits that were granted by the transaction's end.
+    /// Runs operations from where they stand; returns the lock waits that were granted by the end of the transaction, or by
+    /// the undo of its statement.
     pub(super) fn run(
         &mut self,
         execute: Execute,
@@ -135,10 +140,7 @@ impl Shard {
                 self.park(token, execute, progress, WaitsFor::Lease, context);
                 Vec::new()
             }
-            Err(Stop::Refused(refusal)) => {
-                self.refuse(&execute, refusal, context);
-                Vec::new()
-            }
+            Err(Stop::Refused(refusal)) => self.refuse(&execute, refusal, context),
             Err(Stop::Lock(token)) => {
                 let waiter = execute.transaction;
                 // What commits with this message has nothing elsewhere that others could wait for.
@@ -460,8 +462,10 @@ impl Shard {
         execute: &Execute,
     ) -> Result<bool, Stop> {
         assert!(self.is_primary);
-        let token = self.next_token();
-        let acquired = self.locks.acquire(table, key, mode, execute.transaction, token);
+        let (owner, token) = (execute.transaction, self.next_token());
+        // At SERIALIZABLE a key stays locked that was read in any way: that an insert found it free was a read.
+        let statement = if execute.lock_ranges { KEPT_TO_THE_END } else { execute.statement };
+        let acquired = self.locks.acquire_in(statement, table, key, mode, owner, token);
         match (acquired, execute.wait) {
             (Acquired::Granted, _) => match execute.read {
                 ReadView::Snapshot(at)
@@ -613,7 +617,7 @@ impl Shard {
         transaction.writes.push(write);
         let short = || self.short_of_memory_elsewhere(context);
         if let Some(node) = (refusable && takes_more).then(short).flatten() {
-            self.undo_some(owner, execute.statement, 1);
+            // It goes with its statement, which is undone behind this refusal.
             return Err(context.node.refused_by_memory(table, node).into());
         }
         Ok(())
@@ -625,19 +629,24 @@ impl Shard {
         short.filter(|_| context.node.mutation != Mutation::MemoryOfOthersIgnored)
     }
 
-    /// Undoes the transaction's writes of statements from this one on; its locks stay. Not more than so many, or than a
-    /// record has bytes: true if that was all.
+    /// Undoes the transaction's writes of statements from this one on, `count_max` at most, or about a record's bytes. The
+    /// keys of rows that they had inserted are free again; locks of rows that were there before stay (rules.md#locks).
+    /// Returns the lock waits granted, and whether that was all.
     pub(super) fn undo_some(
         &mut self,
         transaction: TransactionId,
         statement: u32,
         count_max: usize,
-    ) -> bool {
-        let Some(entry) = self.transactions.get_mut(&transaction) else { return true };
-        let (mut count, mut bytes) = (0, 0);
+    ) -> (Vec<u64>, bool) {
+        let Some(entry) = self.transactions.get_mut(&transaction) else {
+            return (Vec::new(), true);
+        };
+        let mut freed = Vec::new();
+        let (mut count, mut bytes, mut is_all) = (0, 0, true);
         while entry.writes.last().is_some_and(|write| write.statement >= statement) {
             if count == count_max || RECORD_BYTES_MAX < bytes {
-                return false;
+                is_all = false;
+                break;
             }
             let write = entry.writes.pop().expect("last exists");
             entry.bytes -= write.bytes;
@@ -645,23 +654,32 @@ impl Shard {
             drop(entry.owed.take(write.taken));
             (count, bytes) = (count + 1, bytes + write.bytes);
             if let Some(replica) = self.tables.get_mut(&write.table) {
+                let state = replica.partition.state(write.row);
+                if write.first && (state.newest.is_none() || state.newest_deleted) {
+                    let key = replica.partition.key_of(write.row).into_owned();
+                    freed.push(TakenLock { table: write.table, key, statement: write.statement });
+                }
                 replica.partition.undo(write.undo);
             }
         }
-        true
+        (self.locks.release_taken(transaction, &freed), is_all)
     }
 
-    /// The same in steps; behind the last one its coordinator hears of it.
+    /// The same in steps; behind the last one its coordinator hears of it. Returns the lock waits granted.
+    #[must_use]
     pub(super) fn undo(
         &mut self,
         transaction: TransactionId,
         undoing: Undoing,
         context: &mut Context<'_>,
-    ) {
-        if !self.undo_some(transaction, undoing.statement, context.node.record_rows_max()) {
+    ) -> Vec<u64> {
+        let rows_max = context.node.record_rows_max();
+        let (granted, is_all) = self.undo_some(transaction, undoing.statement, rows_max);
+        if !is_all {
             let before = self.undoing.insert(transaction, undoing);
             assert!(before.is_none(), "it is asked for nothing else meanwhile");
-            return self.go_on_later(context);
+            self.go_on_later(context);
+            return granted;
         }
         let (request, shard) = (undoing.request, self.id);
         let message = match undoing.refusal {
@@ -675,11 +693,14 @@ impl Shard {
             }),
         };
         context.send_for(self.id, transaction.coordinator, message);
+        granted
     }
 
     pub(super) fn on_undo(&mut self, message: &UndoMessage, context: &mut Context<'_>) {
         let UndoMessage { transaction, request, statement, .. } = *message;
-        self.undo(transaction, Undoing { statement, request, refusal: None }, context);
+        let undoing = Undoing { statement, request, refusal: None };
+        let granted = self.undo(transaction, undoing, context);
+        self.resume(granted, context);
     }
 }
 

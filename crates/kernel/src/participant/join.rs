@@ -67,8 +67,9 @@ impl Shard {
         execute.statement = next_statement;
         let mut progress = Progress::default();
         if self.run_ops(execute, &mut progress, context).is_err() {
-            let is_undone = self.undo_some(leader, execute.statement, 1);
+            let (granted, is_undone) = self.undo_some(leader, execute.statement, 1);
             assert!(is_undone, "one operation writes one row");
+            assert!(granted.is_empty(), "the leader had the row's lock before");
             execute.transaction = transaction;
             execute.statement = statement;
             self.parked.insert(token, parked);

@@ -310,7 +310,8 @@ impl Shard {
             }
         }
         for (transaction, undoing) in std::mem::take(&mut self.undoing) {
-            self.undo(transaction, undoing, context);
+            let granted = self.undo(transaction, undoing, context);
+            self.resume(granted, context);
         }
         while self.turn_bytes.get() <= context.node.turn_bytes_max()
             && let Some(token) = self.turns.pop_front()

@@ -104,23 +104,25 @@ impl Shard {
             | WaitsFor::Lease
             | WaitsFor::Turn => Vec::new(),
         };
-        self.refuse(&parked.execute, refusal, context);
-        self.resume(granted, context);
+        let freed = self.refuse(&parked.execute, refusal, context);
+        self.resume([granted, freed].concat(), context);
     }
 
+    /// Undoes the statement here and refuses it. Returns the lock waits granted.
+    #[must_use]
     pub(super) fn refuse(
         &mut self,
         execute: &Execute,
         refusal: Refusal,
         context: &mut Context<'_>,
-    ) {
+    ) -> Vec<u64> {
         // Of no statement.
         let none = u32::MAX;
         let is_undone = context.node.mutation != Mutation::StatementNotUndone;
         let statement = if is_undone { execute.statement } else { none };
         let request = execute.request;
         let undoing = Undoing { statement, request, refusal: Some(refusal) };
-        self.undo(execute.transaction, undoing, context);
+        self.undo(execute.transaction, undoing, context)
     }
 
     pub(super) fn on_cancel(&mut self, message: &Cancel, context: &mut Context<'_>) {

@@ -15,6 +15,36 @@ fn owner(sequence: u64) -> TransactionId {
     TransactionId { coordinator, incarnation: Incarnation(3), sequence }
 }
 
+fn taken(key: &[u8], statement: u32) -> TakenLock {
+    TakenLock { table: T, key: key.to_vec(), statement }
+}
+
+/// An undone statement gives up the locks that it took itself, also one that it had to wait for: not those that its
+/// transaction had before, and not those of another owner.
+#[test]
+fn locks_of_a_statement_are_released() {
+    let mut locks = LockTable::new();
+    for (statement, key) in [(1, b"a"), (2, b"b"), (2, b"c"), (3, b"d")] {
+        let acquired = locks.acquire_in(statement, T, key, Shared, owner(1), 0);
+        assert_eq!(acquired, Acquired::Granted);
+    }
+    // It was taken before: a stronger mode does not change that.
+    assert_eq!(locks.acquire_in(2, T, b"a", Exclusive, owner(1), 0), Acquired::Granted);
+    assert_eq!(locks.acquire_in(1, T, b"b", Exclusive, owner(2), 5), Acquired::Waiting);
+    assert_eq!(locks.acquire_in(7, T, b"a", Exclusive, owner(2), 6), Acquired::Waiting);
+    let undone = [taken(b"d", 2), taken(b"c", 2), taken(b"b", 2), taken(b"a", 2), taken(b"z", 2)];
+    assert_eq!(locks.release_taken(owner(2), &undone), vec![]);
+    assert_eq!(locks.release_taken(owner(1), &undone), vec![5]);
+    assert_eq!(locks.holds(T, b"a", owner(1)), Some(Exclusive));
+    assert_eq!(locks.holds(T, b"c", owner(1)), None);
+    assert_eq!(locks.held_by(owner(1)), 2);
+    assert_eq!(locks.release_taken(owner(1), &[taken(b"d", 3), taken(b"a", 1)]), vec![6]);
+    assert_eq!(locks.held_by(owner(1)), 0);
+    let undone = [taken(b"a", 7), taken(b"b", 1)];
+    assert_eq!(locks.release_taken(owner(2), &undone), vec![]);
+    assert_eq!((locks.lock_count(), locks.by_key.len(), locks.by_owner.len()), (0, 0, 0));
+}
+
 /// Readers share, a writer excludes; those who wait are served in order, readers together.
 #[test]
 fn waiters_are_served_in_order() {
@@ -37,8 +67,8 @@ fn waiters_are_served_in_order() {
     assert_eq!(locks.held_by(owner(3)), 3);
     assert_eq!(locks.release_all(owner(3)), vec![4, 5]);
     assert_eq!(locks.lock_count(), 2);
-    assert_eq!(locks.release(T, b"a", owner(4)), vec![]);
-    assert_eq!(locks.release(T, b"a", owner(4)), vec![]);
+    assert_eq!(locks.release_taken(owner(4), &[taken(b"a", KEPT_TO_THE_END)]), vec![]);
+    assert_eq!(locks.release_taken(owner(4), &[taken(b"a", KEPT_TO_THE_END)]), vec![]);
     assert_eq!(locks.release_all(owner(5)), vec![]);
     assert_eq!((locks.lock_count(), locks.waiter_count(), locks.by_key.len()), (0, 0, 0));
 }
@@ -230,7 +260,8 @@ fn locks_against_a_model() {
                     assert_eq!(locks.acquire(T, &[row], mode, owner(number), token), expected);
                 }
                 6 => {
-                    let granted = locks.release(T, &[row], owner(number));
+                    let taken = [taken(&[row], KEPT_TO_THE_END)];
+                    let granted = locks.release_taken(owner(number), &taken);
                     let (holders, _) = model.rows.entry(row).or_default();
                     let held = holders.len();
                     holders.retain(|holder| holder.0 != number);
