@@ -111,6 +111,7 @@ impl Session {
             output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
             limit: None,
             lock: Lock::None,
+            semi_consistent: false,
             resume: None,
             shard: None,
         };

@@ -231,6 +231,7 @@ async fn purge(client: &Client) -> Result<(), Refusal> {
         output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
         limit: Some(PURGE_COUNT),
         lock: Lock::None,
+        semi_consistent: false,
         resume: None,
         shard: None,
     };

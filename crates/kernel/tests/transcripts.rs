@@ -192,6 +192,7 @@ transcripts! {
         refusal_undoes_the_statement
         refused_insert_frees_keys
         refused_while_another_shard_waits
+        semi_consistent_scan
         undo_frees_inserted_keys
         undo_to_a_statement
         wait_timeout

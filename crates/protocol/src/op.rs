@@ -161,12 +161,26 @@ pub struct Scan {
     /// At most so many rows (from each shard; the client cuts the sum).
     pub limit: Option<u64>,
     pub lock: Lock,
+    /// READ COMMITTED's UPDATE: a row that another transaction has changed, and whose last committed version does not pass
+    /// `filter`, is passed over and not waited for.
+    pub semi_consistent: bool,
     /// Where to go on: the `next` of the result before.
     pub resume: Option<Bytes>,
     /// Only this shard is asked (a continuation, or a scan of one key's shard).
     pub shard: Option<types::ShardId>,
 }
-wire_struct!(Scan { index, ranges, reverse, filter, output, limit, lock, resume, shard });
+wire_struct!(Scan {
+    index,
+    ranges,
+    reverse,
+    filter,
+    output,
+    limit,
+    lock,
+    semi_consistent,
+    resume,
+    shard,
+});
 
 #[derive(Clone, Debug)]
 pub enum ScanOutput {

@@ -169,6 +169,7 @@ pub fn scan_rows(index: IndexId) -> Scan {
         output: ScanOutput::Rows { columns: Columns::All, with_keys: true },
         limit: None,
         lock: Lock::None,
+        semi_consistent: false,
         resume: None,
         shard: None,
     }

@@ -289,7 +289,8 @@ impl Shard {
         Ok(())
     }
 
-    /// The next entries. A row that does not pass as it is committed now, and that nobody is changing, is not wanted.
+    /// The next entries. A row is wanted when its last committed version passes, or when another transaction is changing it.
+    /// A semi-consistent scan judges a row with a pending version by its last committed version, too (rules.md#locks).
     fn candidates(
         &self,
         table: TableId,
@@ -307,7 +308,7 @@ impl Shard {
         let mut candidates = Vec::new();
         while candidates.len() < CANDIDATES && looked_at < SCAN_BYTES_MAX {
             let Some(item) = rows.next_visible(Timestamp::MAX, Some(owner)) else { break };
-            let disputed = item.read.passed.is_some();
+            let disputed = item.read.passed.is_some() && !scan.semi_consistent;
             let wanted = match &item.read.visible {
                 Visible::Row(row) => {
                     let view = RowView::new(&replica.layout, row);

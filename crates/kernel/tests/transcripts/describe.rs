@@ -398,7 +398,10 @@ impl Names {
                 format!("update {table} {}{}", key(k), assigned(assignments))
             }
             OpKind::Delete { key: k, .. } => format!("delete {table} {}", key(k)),
-            OpKind::Scan(scan) => format!("scan {table}{}", locking(&scan.lock)),
+            OpKind::Scan(scan) => {
+                let semi = if scan.semi_consistent { " semi" } else { "" };
+                format!("scan {table}{}{semi}", locking(&scan.lock))
+            }
         }
     }
 

@@ -44,8 +44,7 @@ pub fn operation_of<'a>(words: &[&'a str]) -> (&'a str, OpKind) {
             (table, OpKind::Update { key: key(k), filter: None, assignments, returning: true })
         }
         ["delete", table, k] => (table, OpKind::Delete { key: key(k), filter: None }),
-        ["scan", table] => (table, scan(Lock::None)),
-        ["scan", table, lock] => (table, scan(lock_of(lock))),
+        ["scan", table, ref options @ ..] => (table, scan(options)),
         _ => panic!("there is no operation {words:?}"),
     }
 }
@@ -54,18 +53,31 @@ pub fn insert(key: i64, value: i64) -> OpKind {
     OpKind::Insert { key: Bytes(encoded_key(key)), row: Bytes(encoded_row(key, value)) }
 }
 
-fn scan(lock: Lock) -> OpKind {
-    OpKind::Scan(Box::new(Scan {
+fn scan(options: &[&str]) -> OpKind {
+    let mut scan = Scan {
         index: IndexId(0),
         ranges: vec![KeyRange::all()],
         reverse: false,
         filter: None,
         output: ScanOutput::Rows { columns: Columns::All, with_keys: false },
         limit: None,
-        lock,
+        lock: Lock::None,
+        semi_consistent: false,
         resume: None,
         shard: None,
-    }))
+    };
+    for option in options {
+        match option.split_once('=') {
+            Some(("v", value)) => {
+                let value = Box::new(Expr::Const(Value::Int(number(value))));
+                let column = Box::new(Expr::Column(1));
+                scan.filter = Some(Expr::Binary(BinaryOp::Equal, column, value));
+            }
+            None if *option == "semi" => scan.semi_consistent = true,
+            _ => scan.lock = lock_of(option),
+        }
+    }
+    OpKind::Scan(Box::new(scan))
 }
 
 fn lock_of(word: &str) -> Lock {

@@ -44,6 +44,7 @@ impl Session {
             access: &target.access,
             columns: Columns::All,
             lock: Lock::Exclusive,
+            semi_consistent: self.is_semi_consistent(run),
             ordered,
             limit: cut,
             commit: false,

@@ -40,6 +40,8 @@ pub struct Wanted<'a> {
     pub access: &'a AccessPlan,
     pub columns: Columns,
     pub lock: Lock,
+    /// As in [`Scan::semi_consistent`].
+    pub semi_consistent: bool,
     /// Rows in the order of the path's index.
     pub ordered: bool,
     /// At most so many, if every row found counts.
@@ -190,6 +192,7 @@ impl Session {
             },
             limit: wanted.limit,
             lock: wanted.lock,
+            semi_consistent: wanted.semi_consistent,
             resume: None,
             shard: None,
         };

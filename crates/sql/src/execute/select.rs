@@ -248,6 +248,7 @@ impl Session {
             access: &source.access,
             columns: columns_of(source),
             lock: self.read_lock(run, source.lock),
+            semi_consistent: false,
             // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see.
             ordered: sorted_by_path,
             limit: (plain && sorted_by_path && output.count < u64::MAX)
@@ -386,6 +387,7 @@ impl Session {
             access: &source.access,
             columns: OpColumns::All,
             lock: self.read_lock(run, source.lock),
+            semi_consistent: false,
             ordered: false,
             limit: None,
             commit: false,
@@ -441,6 +443,7 @@ impl Session {
             access: &source.access,
             columns: columns_of(source),
             lock: self.read_lock(run, source.lock),
+            semi_consistent: false,
             ordered: false,
             limit: None,
             commit: false,
@@ -642,6 +645,7 @@ fn scans_of_keys(
                 output: output.clone(),
                 limit: None,
                 lock: wanted.lock,
+                semi_consistent: wanted.semi_consistent,
                 resume: None,
                 shard: None,
             });

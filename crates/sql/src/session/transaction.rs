@@ -8,6 +8,7 @@ use super::variables::Isolation;
 use crate::SqlError;
 use crate::error::code;
 use crate::execute::{Failure, Run};
+use crate::plan::PlanKind;
 
 /// The transaction under way, or the next one.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,16 @@ impl Session {
             Isolation::Serializable => !run.plan.is_read() || !self.ends_with_statement(),
         };
         if asked == Lock::None && locks { Lock::Shared } else { asked }
+    }
+
+    /// Does the statement pass over rows that others have changed, by their last committed versions, where WHERE leaves those
+    /// out? InnoDB's UPDATE does below REPEATABLE READ; its DELETE waits.
+    pub fn is_semi_consistent(&self, run: &Run<'_>) -> bool {
+        let is_update = matches!(run.plan.kind, PlanKind::Update(_));
+        match self.transaction.isolation {
+            Isolation::ReadUncommitted | Isolation::ReadCommitted => is_update,
+            Isolation::RepeatableRead | Isolation::Serializable => false,
+        }
     }
 
     /// SAVEPOINT. One of the same name is replaced; outside of a transaction there is nothing to remember.
