@@ -112,6 +112,7 @@ impl Session {
             limit: None,
             lock: Lock::None,
             semi_consistent: false,
+            peek: false,
             resume: None,
             shard: None,
         };

@@ -10,6 +10,7 @@ mod activity;
 mod backup;
 mod driver;
 mod index_build;
+mod locking;
 mod rows;
 mod scan;
 mod sequence;
@@ -20,6 +21,7 @@ mod token;
 pub use activity::{LOCKS_TOLD_MAX, Told};
 pub use backup::{BackupRun, BackupWanted};
 pub use driver::{Client, ShardPlacement};
+pub use locking::LockingCursor;
 pub use protocol::Refusal;
 pub use protocol::control::Durability;
 pub use protocol::op::{

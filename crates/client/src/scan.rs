@@ -37,6 +37,23 @@ pub struct ScanOptions {
     pub piece: Option<u64>,
 }
 
+impl ScanOptions {
+    /// A batch of no operations with these options.
+    pub(crate) fn batch(&self) -> Batch {
+        Batch {
+            params: self.params.clone(),
+            read_at: self.read_at,
+            settings: self.settings,
+            lock_wait_timeout_ms: self.lock_wait_timeout_ms,
+            wait: self.wait,
+            lock_ranges: self.lock_ranges,
+            refuse_changed: self.refuse_changed,
+            snapshot_age_max_ms: self.snapshot_age_max_ms,
+            ..Batch::default()
+        }
+    }
+}
+
 pub enum ScanBatch {
     Rows(RowBatch),
     Groups(GroupBatch),
@@ -53,6 +70,8 @@ pub struct ScanCursor {
     groups: VecDeque<GroupBatch>,
     /// Rows still wanted.
     remaining: u64,
+    /// Of a peek: the shards of the rows that were merged last.
+    merged_shards: Vec<ShardId>,
     warnings: Vec<SqlWarning>,
 }
 
@@ -93,6 +112,7 @@ impl Session {
             shards: Vec::new(),
             groups: VecDeque::new(),
             remaining,
+            merged_shards: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -116,6 +136,11 @@ impl ScanCursor {
                 return Ok(None);
             }
         }
+    }
+
+    /// The shards of the rows that `next` returned last, one for each row: of an ordered peek.
+    pub(crate) fn merged_shards(&self) -> &[ShardId] {
+        &self.merged_shards
     }
 
     /// The warnings of all batches so far.
@@ -156,19 +181,7 @@ impl ScanCursor {
         if ops.is_empty() {
             return Ok(false);
         }
-        let batch = Batch {
-            ops,
-            params: self.options.params.clone(),
-            commit: false,
-            read_at: self.options.read_at,
-            settings: self.options.settings,
-            lock_wait_timeout_ms: self.options.lock_wait_timeout_ms,
-            wait: self.options.wait,
-            lock_ranges: self.options.lock_ranges,
-            refuse_changed: self.options.refuse_changed,
-            snapshot_age_max_ms: self.options.snapshot_age_max_ms,
-            ..Batch::default()
-        };
+        let batch = Batch { ops, ..self.options.batch() };
         let result = session.execute(batch).await?;
         self.warnings.extend(result.warnings);
         for result in result.results.into_iter().flatten() {
@@ -256,6 +269,7 @@ impl ScanCursor {
     /// Rows in key order, as long as every shard that may have a smaller one has shown its next.
     fn take_merged(&mut self) -> Option<RowBatch> {
         let mut merged = RowBatch::default();
+        self.merged_shards.clear();
         while (merged.len() as u64) < self.remaining && merged.rows.len() < MERGED_BYTES_MAX {
             if self.shards.iter().any(ShardRows::is_starved) {
                 break;
@@ -269,6 +283,9 @@ impl ScanCursor {
             let Some(rows) = first else { break };
             merged.push(rows.batch.row(rows.position), Some(rows.batch.key(rows.position)));
             rows.position += 1;
+            if self.scan.peek {
+                self.merged_shards.push(rows.shard);
+            }
         }
         if merged.is_empty() {
             return None;
@@ -288,7 +305,7 @@ fn limit_of(scan: &Scan, received: u64, piece: Option<u64>) -> Option<u64> {
 }
 
 /// What of the ranges a scan has before it that stands at this key.
-fn ranges_behind(ranges: &[KeyRange], key: &[u8], reverse: bool) -> Vec<KeyRange> {
+pub(crate) fn ranges_behind(ranges: &[KeyRange], key: &[u8], reverse: bool) -> Vec<KeyRange> {
     let mut behind = Vec::with_capacity(ranges.len());
     for range in ranges {
         let mut range = range.clone();

@@ -232,6 +232,7 @@ async fn purge(client: &Client) -> Result<(), Refusal> {
         limit: Some(PURGE_COUNT),
         lock: Lock::None,
         semi_consistent: false,
+        peek: false,
         resume: None,
         shard: None,
     };

@@ -186,6 +186,7 @@ transcripts! {
         long_rows_take_turns
         nowait_and_skip_locked
         one_victim_in_two_shards
+        peek_before_locking
         range_deadlock
         ranges_and_entries_take_turns
         ranges_keep_phantoms_out

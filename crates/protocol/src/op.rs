@@ -164,6 +164,8 @@ pub struct Scan {
     /// READ COMMITTED's UPDATE: a row that another transaction has changed, and whose last committed version does not pass
     /// `filter`, is passed over and not waited for.
     pub semi_consistent: bool,
+    /// Locks nothing, and names the rows that it would lock, or try to: rows of no bytes, with their keys.
+    pub peek: bool,
     /// Where to go on: the `next` of the result before.
     pub resume: Option<Bytes>,
     /// Only this shard is asked (a continuation, or a scan of one key's shard).
@@ -178,6 +180,7 @@ wire_struct!(Scan {
     limit,
     lock,
     semi_consistent,
+    peek,
     resume,
     shard,
 });

@@ -72,6 +72,7 @@ fn ops() -> Vec<(u16, Op)> {
         limit: Some(10),
         lock: Lock::Shared,
         semi_consistent: true,
+        peek: true,
         resume: Some(Bytes(vec![9])),
         shard: Some(ShardId(3)),
     };

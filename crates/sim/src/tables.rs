@@ -170,6 +170,7 @@ pub fn scan_rows(index: IndexId) -> Scan {
         limit: None,
         lock: Lock::None,
         semi_consistent: false,
+        peek: false,
         resume: None,
         shard: None,
     }

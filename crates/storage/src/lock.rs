@@ -439,6 +439,32 @@ impl LockTable {
         blocking
     }
 
+    /// The owners that a request for a row's lock would wait for: none if it would be granted at once.
+    pub fn blocking(
+        &self,
+        table: TableId,
+        key: &[u8],
+        mode: LockMode,
+        owner: TransactionId,
+    ) -> Vec<TransactionId> {
+        let Some(id) = self.find(lock_hash(table, key), table, key) else { return Vec::new() };
+        let lock = &self.locks[id as usize];
+        let held = lock.mode_of(owner);
+        let is_held = held.is_some_and(|held| mode <= held);
+        let passes_queue = held.is_some() || lock.queue.is_empty();
+        if is_held || lock.is_compatible(owner, mode) && passes_queue {
+            return Vec::new();
+        }
+        let place = if held.is_some() { lock.upgrade_place() } else { lock.queue.len() };
+        let ahead = || lock.queue.iter().take(place).map(|waiter| (waiter.owner, waiter.mode));
+        // Behind an earlier wait of its own owner it waits for those that one waits for, too.
+        let own = ahead().filter(|(other, _)| *other == owner).map(|(_, mode)| mode);
+        let mode = own.fold(mode, LockMode::max);
+        let all = lock.holders.iter().chain(ahead());
+        let others = all.filter(|&(other, held)| other != owner && mode.excludes(held));
+        others.map(|(other, _)| other).collect()
+    }
+
     /// Whom a wait waits for, as far as the others do not say it: those that [`LockTable::holders_blocking`] names can all be
     /// reached from these. A row that n wait for has n of these edges and n * n / 2 of those.
     pub fn next_blocking(&self, token: u64) -> Vec<TransactionId> {

@@ -489,6 +489,22 @@ impl Shard {
         }
     }
 
+    /// Would SKIP LOCKED leave out this row, if its lock were requested now?
+    pub(super) fn is_passed_over(
+        &self,
+        table: TableId,
+        key: &[u8],
+        mode: LockMode,
+        execute: &Execute,
+    ) -> bool {
+        if execute.wait != WaitPolicy::SkipLocked {
+            return false;
+        }
+        let blocking = self.locks.blocking(table, key, mode, execute.transaction);
+        // As in `lock`: a transaction that has ended releases its locks in a moment.
+        blocking.iter().any(|by| !self.endings.contains_key(by))
+    }
+
     /// Does a wait wait for nobody but transactions that have ended and give up their locks in steps?
     fn is_blocked_by_ended(&self, token: u64) -> bool {
         !self.endings.is_empty()

@@ -2,7 +2,8 @@
 //!
 //! A scan answers with a bounded piece and says where it goes on, so it keeps nothing here between two messages. Under
 //! locks it locks each row that passes before it looks again: a row that is changed by somebody else at that moment is
-//! waited for and then judged by what became of it.
+//! waited for and then judged by what became of it. A peek names the rows that such a scan would lock, for a client that
+//! may lock only some of them (rules.md#locks).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -92,6 +93,8 @@ impl Shard {
                     evaluation,
                     context,
                 )?
+            } else if scan.peek {
+                self.scan_peek(execute, table, scan, &mut progress, evaluation)?
             } else {
                 match self.scan_locking(
                     execute,
@@ -116,7 +119,8 @@ impl Shard {
             progress.after = None;
             // One in which nothing is found is work, too, and a lock where ranges are locked.
             progress.ended += 1;
-            progress.visited += u32::from(execute.lock_ranges && scan.lock != Lock::None);
+            let locks = scan.lock != Lock::None && !scan.peek;
+            progress.visited += u32::from(execute.lock_ranges && locks);
             if progress.range < scan.ranges.len() && progress.is_full(scan) {
                 more = true;
                 break;
@@ -173,6 +177,37 @@ impl Shard {
             }
         }
         Ok(false)
+    }
+
+    /// Names the rows that the same scan without `peek` would lock, or wait for. Those that SKIP LOCKED would pass over are
+    /// passed over here: a session that looks for one free row among many locked ones need not try each.
+    fn scan_peek(
+        &self,
+        execute: &Execute,
+        table: TableId,
+        scan: &Scan,
+        progress: &mut ScanProgress,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<bool, Stop> {
+        let range = storage_range(scan, progress.range);
+        let owner = execute.transaction;
+        loop {
+            let candidates = self.candidates(table, scan, &range, progress, owner, evaluation)?;
+            if candidates.is_empty() {
+                return Ok(false);
+            }
+            for Found { entry, key, wanted } in candidates {
+                if wanted && !self.is_passed_over(table, &key, mode_of(scan.lock), execute) {
+                    progress.name(&entry);
+                }
+                progress.visited += 1;
+                progress.looked_at += evaluation.take_work();
+                progress.after = Some(entry);
+                if progress.is_full(scan) {
+                    return Ok(true);
+                }
+            }
+        }
     }
 
     fn scan_locking(
@@ -374,6 +409,7 @@ impl ScanProgress {
         };
         let visited_max = match scan.lock {
             Lock::None => SCAN_ROWS_VISITED_MAX,
+            Lock::Shared | Lock::Exclusive if scan.peek => SCAN_ROWS_VISITED_MAX,
             Lock::Shared | Lock::Exclusive => SCAN_ROWS_LOCKED_MAX,
         };
         self.visited >= visited_max
@@ -385,6 +421,15 @@ impl ScanProgress {
 
     fn limit_reached(&self, scan: &Scan) -> bool {
         scan.limit.is_some_and(|limit| self.found >= limit)
+    }
+
+    /// A row that a peek names.
+    fn name(&mut self, entry: &[u8]) {
+        self.found += 1;
+        match &mut self.output {
+            Output::Rows(batch) => batch.end_row(Some(entry)),
+            Output::Groups { .. } => unreachable!("a peek is for rows"),
+        }
     }
 
     fn add(

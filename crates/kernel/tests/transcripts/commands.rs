@@ -22,7 +22,7 @@
 //!     [strict] [waited-for] <op>; ...
 //!                          one batch, a statement of its own unless `again`. Operations:
 //!                          read t 1 [lock=s|x], insert t 1 10, insert t 1..9 10 @2 (those that node 2 leads), put t 1 10, update t 1 +5|=7, delete t 1,
-//!                          scan t [v=10] [lock=x] [semi]
+//!                          scan t [v=10] [key=1] [limit=2] [lock=x] [semi] [peek]
 //!                          (the hidden table `sequences` is there before any other)
 //! s1: commit | rollback | undo 2 | cancel | close
 //! s1: create t | drop t | rename t u | truncate t | index t | publish t | unindex t [as by_w] | give_up_index

@@ -400,7 +400,8 @@ impl Names {
             OpKind::Delete { key: k, .. } => format!("delete {table} {}", key(k)),
             OpKind::Scan(scan) => {
                 let semi = if scan.semi_consistent { " semi" } else { "" };
-                format!("scan {table}{}{semi}", locking(&scan.lock))
+                let peek = if scan.peek { " peek" } else { "" };
+                format!("scan {table}{}{semi}{peek}", locking(&scan.lock))
             }
         }
     }
@@ -655,7 +656,11 @@ fn one_result(result: &OpResult) -> String {
         OpResult::Updated { changed, .. } => if *changed { "changed" } else { "unchanged" }.into(),
         OpResult::Deleted(deleted) => if *deleted { "deleted" } else { "no row" }.into(),
         OpResult::Rows(batch) => {
-            let rows: Vec<String> = (0..batch.len()).map(|index| row(batch.row(index))).collect();
+            let one = |index: usize| match batch.row(index) {
+                [] => format!("key {}", key(batch.key(index))),
+                bytes => row(bytes),
+            };
+            let rows: Vec<String> = (0..batch.len()).map(one).collect();
             format!("[{}]", rows.join(" "))
         }
         OpResult::Groups(batch) => format!("{} groups", batch.groups.len()),

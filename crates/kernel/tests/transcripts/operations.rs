@@ -1,5 +1,7 @@
 //! The operations of a script as a client sends them, and the rows that became of them.
 
+use std::ops::Bound;
+
 use protocol::op::{Assignment, Columns, KeyRange, Lock, OpKind, Scan, ScanOutput};
 use storage::{Direction, Partition, PendingRow};
 use types::expr::BinaryOp;
@@ -63,6 +65,7 @@ fn scan(options: &[&str]) -> OpKind {
         limit: None,
         lock: Lock::None,
         semi_consistent: false,
+        peek: false,
         resume: None,
         shard: None,
     };
@@ -73,7 +76,17 @@ fn scan(options: &[&str]) -> OpKind {
                 let column = Box::new(Expr::Column(1));
                 scan.filter = Some(Expr::Binary(BinaryOp::Equal, column, value));
             }
+            Some(("key", key)) => {
+                let key = encoded_key(number(key));
+                let (lower, upper) = (Bound::Included(key.clone()), Bound::Included(key));
+                scan.ranges = vec![KeyRange { lower, upper }];
+            }
+            Some(("limit", limit)) => scan.limit = Some(number(limit) as u64),
             None if *option == "semi" => scan.semi_consistent = true,
+            None if *option == "peek" => {
+                scan.peek = true;
+                scan.output = ScanOutput::Rows { columns: Columns::All, with_keys: true };
+            }
             _ => scan.lock = lock_of(option),
         }
     }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use client::{
-    Batch, Columns, Lock, Op, OpKind, OpResult, RowBatch, Scan, ScanBatch, ScanCursor, ScanOptions,
-    ScanOutput,
+    Batch, Columns, KeyRange, Lock, LockingCursor, Op, OpKind, OpResult, RowBatch, Scan, ScanBatch,
+    ScanCursor, ScanOptions, ScanOutput,
 };
 use types::convert::SqlWarning;
 use types::expr::Aggregate;
@@ -50,11 +50,27 @@ pub struct Wanted<'a> {
     pub commit: bool,
 }
 
+impl Wanted<'_> {
+    /// Are only some of the rows to be locked that a path finds: the first ones?
+    fn locks_some(&self) -> bool {
+        self.lock != Lock::None && self.limit.is_some()
+    }
+    /// Are fewer rows of a unique key to be locked than it has these keys, which are prefixes of its index's entries?
+    fn is_cut_below(&self, keys: &[Vec<u8>]) -> bool {
+        let parts = &self.table.indexes[self.access.path.index].parts;
+        let is_ascending = parts.iter().all(|part| !part.descending);
+        let is_cut = self.limit.is_some_and(|limit| limit < keys.len() as u64);
+        self.locks_some() && is_cut && is_ascending
+    }
+}
+
 pub enum Rows {
     /// Nothing more will come.
     None,
     Keys(KeyReads),
     Scan(Box<ScanCursor>),
+    /// Under locks and LIMIT.
+    Locking(Box<LockingCursor>),
 }
 
 /// Rows that are read by their keys, a batch at a time, and come in the order of these.
@@ -66,6 +82,8 @@ pub struct KeyReads {
     count_max: usize,
     /// They may be, so that some of a batch are read later.
     are_long: bool,
+    /// Under locks and LIMIT: rows still to be returned. No more keys are read at once, because each is locked.
+    remaining: Option<u64>,
 }
 
 enum Slot {
@@ -168,6 +186,11 @@ impl Session {
         let unusable = resolved == Keys::Unusable;
         let (index, ranges, filter, reverse) = match resolved {
             Keys::Nothing => return Ok((Found::Nothing, false)),
+            Keys::Keys(keys) if path.kind == PathKind::UniqueKey && wanted.is_cut_below(&keys) => {
+                // To lock only some, they are found one after the other: in the table's own index.
+                let ranges = keys.into_iter().map(KeyRange::prefix).collect();
+                (path.index, ranges, wanted.access.filter.clone(), path.reverse)
+            }
             Keys::Keys(keys) if path.kind == PathKind::UniqueKey => {
                 return Ok((Found::Entries(keys), false));
             }
@@ -177,9 +200,7 @@ impl Session {
             Keys::Ranges(ranges) => {
                 (path.index, ranges, wanted.access.residual.clone(), path.reverse)
             }
-            Keys::Unusable => {
-                (0, vec![client::KeyRange::all()], wanted.access.filter.clone(), false)
-            }
+            Keys::Unusable => (0, vec![KeyRange::all()], wanted.access.filter.clone(), false),
         };
         let scan = Scan {
             index: wanted.table.indexes[index].id,
@@ -188,11 +209,12 @@ impl Session {
             filter,
             output: ScanOutput::Rows {
                 columns: wanted.columns.clone(),
-                with_keys: wanted.ordered || locks_slowly(run, wanted),
+                with_keys: wanted.ordered || wanted.locks_some() || locks_slowly(run, wanted),
             },
             limit: wanted.limit,
             lock: wanted.lock,
             semi_consistent: wanted.semi_consistent,
+            peek: false,
             resume: None,
             shard: None,
         };
@@ -211,12 +233,18 @@ impl Session {
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
         let are_long = keys_at_once(wanted.table) == KEYS_OF_LONG_ROWS;
+        let remaining = wanted.limit.filter(|_| wanted.locks_some());
+        let at_once = remaining.map_or(usize::MAX, |remaining| {
+            usize::try_from(remaining).unwrap_or(usize::MAX).max(1)
+        });
+        let (count, count_max) = (count.min(at_once), count_max.min(at_once));
         let key_reads = |keys: Vec<Vec<u8>>, filter| KeyReads {
             slots: keys.into_iter().map(Slot::Key).collect(),
             filter,
             count,
             count_max,
             are_long,
+            remaining,
         };
         let rows = match found {
             Found::Nothing => Rows::None,
@@ -237,7 +265,16 @@ impl Session {
             Found::Scan(scan) => {
                 let mut options = self.scan_options(run, &scan, wanted.ordered);
                 options.piece = slow.then_some(ROWS_PER_PIECE as u64);
-                Rows::Scan(Box::new(self.client.scan(wanted.table, *scan, options)))
+                match wanted.locks_some() {
+                    true => {
+                        let cursor = self.client.scan_locking(wanted.table, *scan, options);
+                        Rows::Locking(Box::new(cursor))
+                    }
+                    false => {
+                        let cursor = self.client.scan(wanted.table, *scan, options);
+                        Rows::Scan(Box::new(cursor))
+                    }
+                }
             }
         };
         Ok((rows, unusable))
@@ -288,7 +325,15 @@ impl Session {
                     if reads.slots.is_empty() {
                         return Ok(None);
                     }
+                    if reads.remaining == Some(0) {
+                        return Ok(None);
+                    }
                     self.read_keys(run, wanted, reads, false, warnings).await?;
+                }
+                Rows::Locking(cursor) => {
+                    let next = cursor.next(&mut self.client).await;
+                    warnings.extend(cursor.warnings());
+                    return next.map_err(|refusal| self.refused(refusal));
                 }
                 Rows::Scan(cursor) => {
                     let next = cursor.next(&mut self.client).await;
@@ -341,11 +386,12 @@ impl Session {
         let result =
             self.client.execute_some(batch).await.map_err(|refusal| self.refused(refusal))?;
         warnings.extend(result.warnings);
-        let (mut done, mut bytes) = (0, 0);
+        let (mut done, mut found, mut bytes) = (0, 0, 0);
         for (position, result) in positions.into_iter().zip(result.results.into_iter().flatten()) {
             match result {
                 OpResult::Row(row) => {
                     done += 1;
+                    found += u64::from(row.is_some());
                     bytes += row.as_ref().map_or(0, |row| row.len());
                     reads.slots[position] = Slot::Row(row);
                 }
@@ -356,6 +402,11 @@ impl Session {
         // As many as have been no more than a batch's bytes.
         let fit = BATCH_SIZE_MAX * done / bytes.max(1);
         reads.count = fit.min(2 * done).clamp(1, reads.count_max);
+        if let Some(remaining) = &mut reads.remaining {
+            *remaining -= found.min(*remaining);
+            let at_once = usize::try_from(*remaining).unwrap_or(usize::MAX);
+            reads.count = reads.count.min(at_once).max(1);
+        }
         Ok(())
     }
 

@@ -646,6 +646,7 @@ fn scans_of_keys(
                 limit: None,
                 lock: wanted.lock,
                 semi_consistent: wanted.semi_consistent,
+                peek: false,
                 resume: None,
                 shard: None,
             });

@@ -257,6 +257,8 @@ fn locks_against_a_model() {
                 0..=5 => {
                     let mode = if random.chance(40) { Exclusive } else { Shared };
                     let expected = model.acquire(row, mode, number, token);
+                    let is_blocked = !locks.blocking(T, &[row], mode, owner(number)).is_empty();
+                    assert_eq!(is_blocked, expected == Acquired::Waiting);
                     assert_eq!(locks.acquire(T, &[row], mode, owner(number), token), expected);
                 }
                 6 => {
