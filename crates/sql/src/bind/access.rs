@@ -82,12 +82,15 @@ pub fn choose(
         if !path.equal.is_empty() || path.is_ranged() {
             possible.push(position);
         }
-        let order = wanted.order.and_then(|order| order_of(table, &path, order));
+        let order = wanted.order.and_then(|order| match path.kind {
+            PathKind::PrimaryKey => order_of_keys(table, &path, order),
+            PathKind::UniqueKey | PathKind::Range => order_of(table, &path, order),
+        });
         let is_single = path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
         let delivers = wanted.order.is_some() && (is_single || order.is_some());
-        path.reverse = order.unwrap_or(false) && path.kind == PathKind::Range;
-        // An IN list on a whole key: reads of keys, which come in no order.
-        let delivers = delivers && (is_single || path.kind == PathKind::Range);
+        path.reverse = order.unwrap_or(false) && path.kind != PathKind::UniqueKey;
+        // An IN list on a whole unique key: its rows come in the order of the primary key.
+        let delivers = delivers && (is_single || path.kind != PathKind::UniqueKey);
         let score = match path.kind {
             PathKind::PrimaryKey => 10_000,
             PathKind::UniqueKey => 9_000,
@@ -184,6 +187,40 @@ fn path_of(
         _ => PathKind::Range,
     };
     (IndexPath { index: position, kind, equal, ranges, reverse: false }, covered)
+}
+
+/// Do reads of whole primary keys, in the order of the keys, deliver this order? Some(reverse) if so.
+fn order_of_keys(table: &Table, path: &IndexPath, order: &[(u16, bool)]) -> Option<bool> {
+    let parts = table.primary_key().parts.iter().zip(&path.equal);
+    // A part of one value orders nothing.
+    let mut parts = parts.filter(|(_, bound)| !bound.is_single()).map(|(part, _)| part).peekable();
+    let listed: Vec<u16> = parts.clone().map(|part| part.column).collect();
+    let mut ordered = Vec::new();
+    let mut reverse = None;
+    for (column, descending) in order {
+        if parts.peek().is_none() {
+            // Rows of different keys are in order by now.
+            break;
+        }
+        if ordered.contains(column)
+            || !listed.contains(column) && is_of_one_value(path, table, *column)
+        {
+            continue;
+        }
+        let part = parts.next()?;
+        let own = part.descending != *descending;
+        if part.column != *column || part.prefix.is_some() || *reverse.get_or_insert(own) != own {
+            return None;
+        }
+        ordered.push(*column);
+    }
+    Some(reverse.unwrap_or(false))
+}
+
+/// Does the path bind the column, a part of the primary key, to one value?
+fn is_of_one_value(path: &IndexPath, table: &Table, column: u16) -> bool {
+    let mut parts = table.primary_key().parts.iter().zip(&path.equal);
+    parts.any(|(part, bound)| part.column == column && bound.is_single())
 }
 
 /// Does a scan of the path deliver this order? Some(reverse) if so.

@@ -248,7 +248,10 @@ impl Session {
         };
         let rows = match found {
             Found::Nothing => Rows::None,
-            Found::Keys(keys, filter) => {
+            Found::Keys(mut keys, filter) => {
+                if wanted.access.path.reverse {
+                    keys.reverse();
+                }
                 // Several long rows may be too many for one answer.
                 let is_one = keys.len() <= count && (!are_long || keys.len() == 1);
                 let mut reads = key_reads(keys, filter);
