@@ -116,6 +116,16 @@ def test_nowait_skip_locked(environment):
         assert len(other.query("SELECT * FROM t FOR SHARE NOWAIT")) == len(everything)
         assert len(other.query("SELECT * FROM t FOR SHARE SKIP LOCKED")) == len(everything)
         holder.query("COMMIT")
+        # LIMIT locks the first rows of both shards together, and no others.
+        for session, places in ((holder, [0]), (other, [1]), (holder, [0, 2, 3, 4]), (other, [1, 5, 6])):
+            session.query("BEGIN")
+            rows = session.query("SELECT id FROM t WHERE value = 0 ORDER BY id "
+                                 f"LIMIT {len(places)} FOR UPDATE SKIP LOCKED")
+            assert [int(id) for [id] in rows] == [everything[place] for place in places], f"{rows}, not {places}"
+        locks = admin.query("SELECT COUNT(*) FROM performance_schema.data_locks WHERE LOCK_TYPE = 'RECORD'")
+        assert locks == [["7"]], f"{locks} locks for the seven rows that were returned"
+        holder.query("ROLLBACK")
+        other.query("ROLLBACK")
         holder.close()
         other.close()
     share_jobs(cluster, admin)
