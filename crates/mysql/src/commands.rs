@@ -4,6 +4,7 @@
 //! of order, too long, or not what their command looks like) are answered and end it, because what follows cannot be trusted.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -102,7 +103,8 @@ impl<H: Host> Task<H> {
 
     /// Serves the connection to its end. A panic ends it; those of statements end their statement before that.
     pub async fn run(mut self) {
-        if let Err(panicked) = contained(self.run_commands()).await {
+        let result = contained(pin!(Some(self.run_commands()))).await;
+        if let Err(panicked) = result {
             self.put_error(code::ER_INTERNAL_ERROR, &panicked.message());
         }
         self.shared.kill.borrow_mut().take();

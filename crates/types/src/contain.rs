@@ -21,11 +21,10 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 thread_local! {
     /// Boundaries around the code that runs now; 0 while it is outside.
@@ -96,21 +95,31 @@ pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
     })
 }
 
-/// Contains every poll of `future`, and drops it at once when it panics.
-pub async fn contained<F: Future>(future: F) -> Result<F::Output, Panicked> {
-    let mut slot = pin!(Some(future));
-    poll_fn(|context| {
-        let future = slot.as_mut().as_pin_mut().expect("not polled after its end");
+/// Contains every poll of the future in `slot`, and drops the future at once when a poll panics. The
+/// caller owns the slot: the future of a statement has some KiB, and passed by value it would be
+/// copied twice per statement.
+pub fn contained<F: Future>(slot: Pin<&mut Option<F>>) -> Contained<'_, F> {
+    Contained { slot }
+}
+
+pub struct Contained<'s, F> {
+    slot: Pin<&'s mut Option<F>>,
+}
+
+impl<F: Future> Future for Contained<'_, F> {
+    type Output = Result<F::Output, Panicked>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let future = self.slot.as_mut().as_pin_mut().expect("not polled after its end");
         match contain(|| future.poll(context)) {
             Ok(poll) => poll.map(Ok),
             Err(panicked) => {
                 // Destructors of what the statement held may panic as well: that is the same fault.
-                let _ = contain(|| slot.set(None));
+                let _ = contain(|| self.slot.set(None));
                 Poll::Ready(Err(panicked))
             }
         }
-    })
-    .await
+    }
 }
 
 /// Runs `f` outside of all boundaries around it: a panic of it passes them.
@@ -158,6 +167,10 @@ pub fn may_tests_panic() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Waker;
+
     use super::*;
 
     fn message(panicked: &Panicked) -> &str {
@@ -218,18 +231,16 @@ mod tests {
         let is_dropped = Cell::new(false);
         let guard = Dropped(&is_dropped);
         let mut polls = 0;
-        let future = poll_fn(move |_| {
+        let mut slot = pin!(Some(poll_fn(move |_| {
             let _owned = &guard;
             polls += 1;
             assert!(polls < 2, "the second poll");
             Poll::<()>::Pending
-        });
-        let mut future = pin!(contained(future));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(future.as_mut().poll(&mut context).is_pending() && !is_dropped.get());
-        let Poll::Ready(Err(panicked)) = future.as_mut().poll(&mut context) else {
-            panic!("the panic was lost")
-        };
+        })));
+        let mut future = contained(slot.as_mut());
+        let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll().is_pending() && !is_dropped.get());
+        let Poll::Ready(Err(panicked)) = poll() else { panic!("the panic was lost") };
         assert!(is_dropped.get() && panicked.id.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 //! The syntax tree is kept, and the plan with it. The plan is made at PREPARE to check the statement and describe its
 //! columns; as no parameter has a value then, one whose plan depends on their kinds is bound again at the first EXECUTE.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use types::contain::{contain, contained};
@@ -148,7 +149,8 @@ impl Session {
         params: Vec<Value>,
         sink: &mut dyn ResultSink,
     ) {
-        if let Err(panicked) = contained(self.run_prepared(statement_id, params, sink)).await {
+        let result = contained(pin!(Some(self.run_prepared(statement_id, params, sink)))).await;
+        if let Err(panicked) = result {
             sink.error(&self.end_panicked(&panicked).await);
         }
     }

@@ -1,6 +1,7 @@
 //! Text statements: one after another, through the digest and the plan cache where they can.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use types::contain::contained;
@@ -30,7 +31,8 @@ pub(super) const REPLAN_COUNT_MAX: u32 = 100;
 impl Session {
     /// Runs every statement of the text (several when CLIENT_MULTI_STATEMENTS is set). SQL errors go to `sink.error`.
     pub async fn query(&mut self, text: &[u8], sink: &mut dyn ResultSink) {
-        if let Err(panicked) = contained(self.run_text(text, sink)).await {
+        let result = contained(pin!(Some(self.run_text(text, sink)))).await;
+        if let Err(panicked) = result {
             sink.error(&self.end_panicked(&panicked).await);
         }
     }
