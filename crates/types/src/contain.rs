@@ -66,10 +66,12 @@ impl Panicked {
     }
 }
 
-/// Raises the depth for as long as it lives.
+/// Raises the depth for as long as it lives. The functions of this guard and of [`Outside`] are not
+/// inlined: inlined into another crate they would call an accessor for each use of `DEPTH`.
 struct Inside;
 
 impl Inside {
+    #[inline(never)]
     fn enter() -> Inside {
         DEPTH.set(DEPTH.get() + 1);
         Inside
@@ -77,8 +79,32 @@ impl Inside {
 }
 
 impl Drop for Inside {
+    #[inline(never)]
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Keeps the depth at 0 for as long as it lives.
+struct Outside {
+    depth: u32,
+    has_returned: bool,
+}
+
+impl Outside {
+    #[inline(never)]
+    fn enter() -> Outside {
+        Outside { depth: DEPTH.replace(0), has_returned: false }
+    }
+}
+
+impl Drop for Outside {
+    #[inline(never)]
+    fn drop(&mut self) {
+        DEPTH.set(self.depth);
+        if !self.has_returned {
+            IS_FATAL.set(true);
+        }
     }
 }
 
@@ -87,12 +113,15 @@ pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
     let inside = Inside::enter();
     let result = catch_unwind(AssertUnwindSafe(f));
     drop(inside);
-    result.map_err(|payload| {
-        if IS_FATAL.get() {
-            resume_unwind(payload);
-        }
-        Panicked { id: RECORD.take(), payload }
-    })
+    result.map_err(caught)
+}
+
+#[cold]
+fn caught(payload: Box<dyn Any + Send>) -> Panicked {
+    if IS_FATAL.get() {
+        resume_unwind(payload);
+    }
+    Panicked { id: RECORD.take(), payload }
 }
 
 /// Contains every poll of the future in `slot`, and drops the future at once when a poll panics. The
@@ -124,19 +153,7 @@ impl<F: Future> Future for Contained<'_, F> {
 
 /// Runs `f` outside of all boundaries around it: a panic of it passes them.
 pub fn outside<T>(f: impl FnOnce() -> T) -> T {
-    struct Outside {
-        depth: u32,
-        has_returned: bool,
-    }
-    impl Drop for Outside {
-        fn drop(&mut self) {
-            DEPTH.set(self.depth);
-            if !self.has_returned {
-                IS_FATAL.set(true);
-            }
-        }
-    }
-    let mut outside = Outside { depth: DEPTH.replace(0), has_returned: false };
+    let mut outside = Outside::enter();
     let result = f();
     outside.has_returned = true;
     result
