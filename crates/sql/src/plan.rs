@@ -230,6 +230,9 @@ pub struct Lookup {
     pub columns: Vec<u16>,
     /// Of the table's rows.
     pub layout: RowLayout,
+    /// The key's columns are no dates or times and its bounds are parameters or constants: the key
+    /// bytes do not depend on the session's settings.
+    pub is_key_plain: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -511,7 +511,14 @@ impl Binder<'_> {
             return None;
         }
         let shown = plan.simple_columns.as_ref()?;
+        let is_plain = |(bound, part): (&PartBound, &types::IndexPart)| {
+            let column_type = &table.columns[usize::from(part.column)].column_type;
+            matches!(bound, PartBound::Equal(Expr::Param(_) | Expr::Const(_)))
+                && !column_type.is_temporal()
+        };
+        let parts = &table.indexes[path.index].parts;
         Some(Lookup {
+            is_key_plain: path.equal.iter().zip(parts).all(is_plain),
             columns: shown.iter().map(|&column| columns[usize::from(column)]).collect(),
             layout: table.row_layout(),
         })

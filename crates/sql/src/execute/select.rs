@@ -532,6 +532,18 @@ fn source_value<'a>(source: &'a TableSource, view: &RowView<'a>, column: usize) 
 }
 
 impl Session {
+    /// The settings of the session for expressions of a statement that only reads.
+    fn read_settings(&self) -> EvalSettings {
+        let offset = self.settings.time_zone_offset_seconds;
+        EvalSettings {
+            strict: false,
+            now: shifted(self.statement_clock(), offset),
+            time_zone_offset_seconds: offset,
+            date_modes: self.settings.sql_mode.date_modes(),
+            ignore_division_by_zero: self.settings.sql_mode.ignores_division_by_zero(),
+        }
+    }
+
     /// Answers a statement that is one row by its primary key from this node's own replica, at once. False, and nothing
     /// sent, if the statement must go the general way: inside a transaction, or the row cannot be told at once.
     pub fn look_up(
@@ -551,13 +563,9 @@ impl Session {
         if !is_plain {
             return false;
         }
-        let offset = self.settings.time_zone_offset_seconds;
-        let settings = EvalSettings {
-            strict: false,
-            now: shifted(self.statement_clock(), offset),
-            time_zone_offset_seconds: offset,
-            date_modes: self.settings.sql_mode.date_modes(),
-            ignore_division_by_zero: self.settings.sql_mode.ignores_division_by_zero(),
+        let settings = match lookup.is_key_plain {
+            true => EvalSettings::default(),
+            false => self.read_settings(),
         };
         let mut context = EvalContext::with(params, settings);
         self.key_buffer.clear();
