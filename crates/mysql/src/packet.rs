@@ -148,6 +148,16 @@ pub fn finish(out: &mut Vec<u8>, start: usize, sequence: &mut u8) {
     *sequence = sequence.wrapping_add(full_count as u8).wrapping_add(1);
 }
 
+/// Writes `sequence` and the numbers after it into the headers of whole packets, and moves it on.
+pub fn renumber(mut packets: &mut [u8], sequence: &mut u8) {
+    while let Some((header, rest)) = packets.split_first_chunk_mut::<HEADER_SIZE>() {
+        let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
+        header[3] = *sequence;
+        *sequence = sequence.wrapping_add(1);
+        packets = &mut rest[length as usize..];
+    }
+}
+
 fn put_header(out: &mut [u8], length: usize, sequence: u8) {
     assert!(length <= CHUNK_MAX);
     out[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
@@ -283,6 +293,12 @@ mod tests {
             assert!(complete, "length {length}");
             assert!(!assembler.is_inside());
             assert!(read == payload, "length {length}");
+            let as_begun = out[2..].to_vec();
+            let mut from = 7;
+            renumber(&mut out[2..], &mut from);
+            assert!(from == 7 + packet_count && (out[5] == 7 && out[2..] != as_begun));
+            renumber(&mut out[2..], &mut 254);
+            assert!(out[2..] == as_begun, "length {length}");
         }
     }
 

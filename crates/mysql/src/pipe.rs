@@ -237,6 +237,15 @@ impl Pipe {
         drop(begun);
         packet::finish(&mut self.output, start, &mut self.assembler.sequence);
     }
+    /// Appends whole packets and numbers them.
+    pub fn put_packets(&mut self, packets: &[u8]) {
+        if self.gone {
+            return;
+        }
+        let start = self.output.len();
+        self.output.extend_from_slice(packets);
+        packet::renumber(&mut self.output[start..], &mut self.assembler.sequence);
+    }
     /// TLS from the next byte on. What came behind the request is the beginning of the client's handshake, or somebody's
     /// plaintext, which is no TLS record and ends the connection: nothing received before is ever taken as if it had come
     /// encrypted.

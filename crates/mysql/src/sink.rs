@@ -5,12 +5,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use sql::{ColumnInfo, OkInfo, ResultSink, SqlError, StatusFlags};
+use sql::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError, StatusFlags};
 use types::{Charset, ValueRef};
 
 use crate::capabilities::{self as cap, status};
 use crate::command::code;
-use crate::packet::put_lenenc;
+use crate::packet::{self, put_lenenc};
 use crate::pipe::{Pipe, drained};
 use crate::resultset::{self, BINARY_COLLATION_ID, ColumnDefinition, Encoding, column_flag};
 use crate::sqlstate;
@@ -95,6 +95,16 @@ impl Sink {
         }
         self.put_plain_end(flags);
     }
+    fn begin_rows(&mut self, columns: &[ColumnInfo], packets: &[u8]) {
+        let mut pipe = self.pipe.borrow_mut();
+        pipe.put_packets(packets);
+        self.put_end_of_columns(&mut pipe);
+        drop(pipe);
+        self.encodings.clear();
+        let results = self.flags.results;
+        self.encodings
+            .extend(columns.iter().map(|c| Encoding::for_client(&c.column_type, results)));
+    }
     pub fn put_error(&self, code: u16, message: &str) {
         let charset = self.charset();
         let sqlstate = Some(sqlstate::of(code));
@@ -119,18 +129,16 @@ pub fn put_error(pipe: &Rc<RefCell<Pipe>>, code: u16, message: &str) {
 
 impl ResultSink for Sink {
     fn columns(&mut self, columns: &[ColumnInfo]) {
-        let mut pipe = self.pipe.borrow_mut();
-        pipe.put_packet(|out| put_lenenc(out, columns.len() as u64));
-        for column in columns {
-            let definition = definition_of(column, self.flags.results.unwrap_or_default());
-            pipe.put_packet(|out| resultset::put_column(out, &definition, false));
+        self.begin_rows(columns, &column_packets(columns, self.charset()));
+    }
+    fn plan_columns(&mut self, columns: &PlanColumns) {
+        // Sessions share plans, and nearly all of them read utf8mb4.
+        if self.charset().is_verbatim() {
+            let encoded = columns.encoded(|columns| column_packets(columns, Charset::Utf8mb4));
+            self.begin_rows(columns, encoded);
+        } else {
+            self.columns(columns);
         }
-        self.put_end_of_columns(&mut pipe);
-        drop(pipe);
-        self.encodings.clear();
-        let results = self.flags.results;
-        self.encodings
-            .extend(columns.iter().map(|c| Encoding::for_client(&c.column_type, results)));
     }
     fn row(&mut self, values: &[ValueRef<'_>]) {
         let put = if self.binary { resultset::put_binary_row } else { resultset::put_text_row };
@@ -192,6 +200,21 @@ pub fn status_bits(flags: StatusFlags, more_results: bool) -> u16 {
         | bit(more_results, status::MORE_RESULTS)
         | bit(flags.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
         | bit(flags.in_read_only_transaction, status::IN_READ_ONLY_TRANSACTION)
+}
+
+/// The packets that describe the columns of a result set to a client that reads `charset`, without EOF. The pipe numbers them.
+fn column_packets(columns: &[ColumnInfo], charset: Charset) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut put = |write: &dyn Fn(&mut Vec<u8>)| {
+        let start = packet::begin(&mut out);
+        write(&mut out);
+        packet::finish(&mut out, start, &mut 0);
+    };
+    put(&|out| put_lenenc(out, columns.len() as u64));
+    for column in columns {
+        put(&|out| resultset::put_column(out, &definition_of(column, charset), false));
+    }
+    out
 }
 
 /// A column as the wire describes it to a client that reads `charset`.

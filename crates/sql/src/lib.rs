@@ -28,6 +28,6 @@ pub mod session;
 pub mod show;
 
 pub use error::{SqlError, code};
-pub use result::{ColumnFlags, ColumnInfo, OkInfo, ResultSink, StatusFlags};
+pub use result::{ColumnFlags, ColumnInfo, OkInfo, PlanColumns, ResultSink, StatusFlags};
 pub use server::{Account, ConnectionId, KillKind, Server, ServerConfig, TooManyConnections};
 pub use session::{ConnectionInfo, KillHandle, PreparedInfo, Session};

@@ -16,7 +16,7 @@ use types::convert::SqlWarning;
 use types::expr::Aggregate;
 use types::{Expr, RowLayout, SchemaVersion, Table, Value};
 
-use crate::ColumnInfo;
+use crate::{ColumnInfo, PlanColumns};
 
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -200,7 +200,7 @@ impl Bound {
 
 #[derive(Clone, Debug)]
 pub struct SelectPlan {
-    pub columns: Vec<ColumnInfo>,
+    pub columns: PlanColumns,
     pub source: Source,
     /// What one result row is made of: the visible columns, then `hidden_count` more to sort by.
     pub items: Vec<Bound>,

@@ -125,7 +125,7 @@ mod tests {
     fn plan(version: u64) -> Arc<Plan> {
         Arc::new(Plan {
             kind: PlanKind::Select(Box::new(SelectPlan {
-                columns: Vec::new(),
+                columns: crate::PlanColumns::new(Vec::new()),
                 source: Source::Nothing { filter: None },
                 items: Vec::new(),
                 hidden_count: 0,

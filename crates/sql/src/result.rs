@@ -5,7 +5,9 @@
 //! is: a slow reader holds up its own statement only, and memory stays bounded.
 
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
+use std::sync::OnceLock;
 
 use types::{Charset, ColumnType, ValueRef};
 
@@ -54,6 +56,33 @@ pub struct ColumnFlags {
     pub numeric: bool,
 }
 
+/// The columns of a plan's result sets. A plan runs many times, so the first sink that describes the
+/// columns keeps the encoded description here.
+#[derive(Clone, Debug)]
+pub struct PlanColumns {
+    columns: Vec<ColumnInfo>,
+    encoded: OnceLock<Box<[u8]>>,
+}
+
+impl PlanColumns {
+    pub fn new(columns: Vec<ColumnInfo>) -> PlanColumns {
+        PlanColumns { columns, encoded: OnceLock::new() }
+    }
+    /// The description of the columns, encoded by `encode` at the first call. All sinks of a process
+    /// have to encode alike.
+    pub fn encoded(&self, encode: impl FnOnce(&[ColumnInfo]) -> Vec<u8>) -> &[u8] {
+        self.encoded.get_or_init(|| encode(&self.columns).into_boxed_slice())
+    }
+}
+
+impl Deref for PlanColumns {
+    type Target = [ColumnInfo];
+
+    fn deref(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+}
+
 /// Session state that travels with every OK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusFlags {
@@ -86,6 +115,10 @@ pub struct OkInfo {
 pub trait ResultSink {
     /// Begins a result set.
     fn columns(&mut self, columns: &[ColumnInfo]);
+    /// Begins a result set of a plan.
+    fn plan_columns(&mut self, columns: &PlanColumns) {
+        self.columns(columns);
+    }
     /// One row; text or binary encoding is the sink's business. TIMESTAMP values are already in the session's time zone.
     fn row(&mut self, values: &[ValueRef<'_>]);
     /// Ends a result set.

@@ -19,7 +19,7 @@ use crate::parser::ast;
 use crate::plan::{
     Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Source, TableSource,
 };
-use crate::result::{ColumnFlags, ColumnInfo};
+use crate::result::{ColumnFlags, ColumnInfo, PlanColumns};
 
 /// What FROM names.
 enum From {
@@ -267,7 +267,7 @@ impl Binder<'_> {
         }
 
         let mut plan = SelectPlan {
-            columns,
+            columns: PlanColumns::new(columns),
             source: Source::Nothing { filter: None },
             hidden_count: bound_items.len() - visible_count,
             items: bound_items,

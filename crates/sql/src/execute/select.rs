@@ -501,7 +501,7 @@ impl Session {
 fn begin(plan: &SelectPlan, columns_sent: &mut bool, sink: &mut dyn ResultSink) {
     if !*columns_sent {
         *columns_sent = true;
-        sink.columns(&plan.columns);
+        sink.plan_columns(&plan.columns);
     }
 }
 
@@ -577,7 +577,7 @@ impl Session {
         }
         let mut found = 0;
         let answered = self.client.client().read_latest(table, &self.key_buffer, &mut |row| {
-            sink.columns(&select.columns);
+            sink.plan_columns(&select.columns);
             let Some(row) = row else { return };
             found = 1;
             let view = RowView::new(&lookup.layout, row);

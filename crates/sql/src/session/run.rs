@@ -14,7 +14,7 @@ use crate::error::code;
 use crate::execute::{Changed, Failure, Run};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
-use crate::{ColumnInfo, OkInfo, ResultSink, SqlError};
+use crate::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError};
 
 /// How often an autocommit statement is run again after a deadlock.
 const RERUN_COUNT_MAX: u32 = 3;
@@ -36,6 +36,10 @@ impl ResultSink for Watched<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) {
         self.begun = true;
         self.inner.columns(columns);
+    }
+    fn plan_columns(&mut self, columns: &PlanColumns) {
+        self.begun = true;
+        self.inner.plan_columns(columns);
     }
     fn row(&mut self, values: &[ValueRef<'_>]) {
         self.inner.row(values);
