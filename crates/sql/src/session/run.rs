@@ -219,11 +219,8 @@ impl Session {
                 Counters::add(&counters.com_update, 1);
                 let affected =
                     if self.info.found_rows { changed.matched } else { changed.affected };
-                let info = format!(
-                    "Rows matched: {}  Changed: {}  Warnings: {warning_count}",
-                    changed.matched, changed.affected
-                );
-                (affected, info)
+                let warnings = u64::try_from(warning_count).unwrap_or(u64::MAX);
+                (affected, update_info(changed.matched, changed.affected, warnings))
             }
             PlanKind::Delete(_) => {
                 Counters::add(&counters.com_delete, 1);
@@ -248,7 +245,47 @@ impl Session {
     }
 }
 
+/// The text in the OK of an UPDATE. Without `format!`, which takes a tenth of the session's
+/// instructions for an update.
+fn update_info(matched: u64, changed: u64, warnings: u64) -> String {
+    let mut info = String::with_capacity(64);
+    let counts =
+        [("Rows matched: ", matched), ("  Changed: ", changed), ("  Warnings: ", warnings)];
+    for (label, count) in counts {
+        info.push_str(label);
+        push_number(count, &mut info);
+    }
+    info
+}
+
+fn push_number(mut number: u64, text: &mut String) {
+    const DIGITS_MAX: usize = 20;
+    let mut digits = [0; DIGITS_MAX];
+    let mut start = DIGITS_MAX;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    text.extend(digits[start..].iter().map(|&digit| char::from(digit)));
+}
+
 /// What an INSERT of several rows tells.
 pub(super) fn records_info(records: u64, duplicates: u64, warnings: usize) -> String {
     format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_of_an_update() {
+        assert_eq!(update_info(0, 1, 9), "Rows matched: 0  Changed: 1  Warnings: 9");
+        let longest = format!("Rows matched: 10  Changed: 1234567890  Warnings: {}", u64::MAX);
+        assert_eq!(update_info(10, 1_234_567_890, u64::MAX), longest);
+    }
 }
