@@ -13,6 +13,7 @@ use types::contain::{Panicked, contain, outside};
 use types::hash::{bucket_of, hash64};
 use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
 
+use crate::compute::Computers;
 use crate::sequence::Sequence;
 use crate::session::Session;
 
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     timer_last: Cell<u64>,
     random: Cell<u64>,
+    computers: RefCell<Option<Arc<dyn Computers>>>,
     pub(crate) sequences: RefCell<BTreeMap<TableId, Sequence>>,
 }
 
@@ -79,6 +81,7 @@ impl Client {
             timers: RefCell::new(BTreeMap::new()),
             timer_last: Cell::new(0),
             random: Cell::new(seed),
+            computers: RefCell::new(None),
             sequences: RefCell::new(BTreeMap::new()),
         };
         Client { shared: Rc::new(shared) }
@@ -191,8 +194,16 @@ impl Client {
         .await;
     }
 
+    pub(crate) fn computers(&self) -> Option<Arc<dyn Computers>> {
+        self.shared.computers.borrow().clone()
+    }
+
     // For the driver.
 
+    /// Where long computations run from now on.
+    pub fn set_computers(&self, computers: Arc<dyn Computers>) {
+        *self.shared.computers.borrow_mut() = Some(computers);
+    }
     pub fn set_clock(&self, unix_micros: i64, now: u64) {
         self.shared.unix_micros.set(unix_micros);
         self.shared.now.set(now);

@@ -8,6 +8,7 @@
 
 mod activity;
 mod backup;
+mod compute;
 mod driver;
 mod index_build;
 mod locking;
@@ -20,6 +21,7 @@ mod token;
 
 pub use activity::{LOCKS_TOLD_MAX, Told};
 pub use backup::{BackupRun, BackupWanted};
+pub use compute::Computers;
 pub use driver::{Client, ShardPlacement};
 pub use locking::LockingCursor;
 pub use protocol::Refusal;

@@ -22,6 +22,7 @@
 mod archive;
 mod backup;
 mod clock;
+mod computers;
 mod door;
 mod files;
 mod front;

@@ -124,3 +124,8 @@ pub const STACK_SIZE: usize = 16 << 20;
 pub const DEPARTURE_TIME_MAX: u64 = 30_000_000;
 /// And when it has handed over it says what it still has to say, if it leads the control plane: a heartbeat of that is 50 ms.
 pub const DEPARTURE_LINGER: u64 = 100_000;
+
+/// Threads for computations that would hold up a worker, and the time that one without work stays. Statements that compute for
+/// seconds share the cores with the workers, so they are few.
+pub const COMPUTERS_MAX: usize = 2;
+pub const COMPUTER_IDLE: std::time::Duration = std::time::Duration::from_secs(10);

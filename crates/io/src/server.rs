@@ -67,6 +67,7 @@ pub struct Shared {
     pub log: Arc<NodeLog>,
     /// By worker.
     pub inboxes: Vec<Inbox>,
+    pub pool: Arc<crate::computers::Pool>,
     pub config_hash: u64,
     /// For links over TCP, if the node has any.
     pub link_keys: Option<Arc<LinkKeys>>,
@@ -383,6 +384,7 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         connection_config: Arc::new(connection_config(&options, &hostname)?),
         log,
         inboxes,
+        pool: Arc::default(),
         config_hash: hello::config_hash(&options.cluster),
         link_keys: LinkKeys::load(&options.dir, options.cluster.cluster, options.node)?,
         started: clock::now(),

@@ -30,6 +30,7 @@ use mio::event::Event;
 use mio::{Events, Poll, Token};
 use types::{Address, NodeId, WorkerId};
 
+use crate::computers::Computers;
 use crate::door::{Arrival, BoundSockets, Door};
 use crate::front::Front;
 use crate::hello::{self, Hello};
@@ -151,6 +152,8 @@ impl Worker {
         let state = Arc::clone(kernel.state());
         let client = Client::new(shared.options.node, state, node, random::nonzero_u64());
         client.set_clock(clock::unix_micros(), now);
+        let computers = Computers { shared: Arc::clone(&shared), worker: usize::from(id.0) };
+        client.set_computers(Arc::new(computers));
         let front = Front::new(
             id,
             Arc::clone(&shared.sql),

@@ -281,6 +281,45 @@ fn a_node_ends_gracefully() {
     assert!(TcpStream::connect(address).is_err());
 }
 
+/// A statement that computes for long leaves the worker: another session of the same worker sees it run, KILL ends it at once,
+/// and both nodes stay.
+#[test]
+fn long_computations_leave_the_worker() {
+    let dir = tempfile::tempdir().unwrap();
+    let nodes = start_all(dir.path(), 100);
+    let address = nodes[1].mysql_tcp_address().unwrap();
+    let mut long = MysqlClient::tcp(address);
+    let mut other = MysqlClient::tcp(address);
+    // Some hundred million steps of LIKE.
+    let like = |count: u32| {
+        format!("SELECT REPEAT('a', {count}) LIKE CONCAT('%', REPEAT('a', 1000), 'b') AS slow")
+    };
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%AS slow'";
+    for (count, kills) in [(300_000, false), (1_500_000, true)] {
+        long.begin(&like(count));
+        let is_seen = (0..10_000).any(|_| other.query(running) == rows(&[&["1"]]));
+        assert!(is_seen, "the worker was held up");
+        if kills {
+            assert_eq!(other.query(&format!("KILL QUERY {}", long.id)), Outcome::Ok);
+        }
+        assert_eq!(long.end(), if kills { Outcome::Error(1317) } else { rows(&[&["0"]]) });
+    }
+    // At the rows it is refused.
+    assert_eq!(other.query("CREATE DATABASE shop"), Outcome::Ok);
+    assert_eq!(other.query("CREATE TABLE shop.t (id INT PRIMARY KEY, s TEXT)"), Outcome::Ok);
+    assert_eq!(other.query("INSERT INTO shop.t VALUES (1, 'a')"), Outcome::Ok);
+    for statement in [
+        "SELECT id FROM shop.t WHERE REPEAT(s, 60000000) LIKE CONCAT('%', REPEAT(s, 1000000), 'b')",
+        "UPDATE shop.t SET s = REPEAT(s, 60000000) REGEXP 'a{1,1000}b'",
+        "SELECT SUM(REPEAT(s, 60000000) LIKE CONCAT('%', REPEAT(s, 1000000), 'b')) FROM shop.t",
+    ] {
+        assert_eq!(other.query(statement), Outcome::Error(50811), "{statement}");
+    }
+    assert_eq!(other.query("SELECT id, s FROM shop.t"), rows(&[&["1", "a"]]));
+    let lost = "SELECT COUNT(*) FROM performance_schema.skarv_nodes WHERE state = 'unreachable'";
+    assert_eq!(other.query(lost), rows(&[&["0"]]));
+}
+
 /// A panic in any layer ends its statement with error 1815 and its transaction with that, and nothing else: the row that
 /// the transaction had locked is free, the connection and both nodes serve on, and the replicas are equal.
 #[test]

@@ -21,7 +21,8 @@ pub use aggregate::{
 };
 pub use coercibility::{Coercibility, CollationMix, Derivation, Typing};
 pub use eval::{
-    Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, eval, eval_predicate,
+    Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, ROW_WORK_MAX, eval,
+    eval_predicate,
 };
 pub use result_type::{ResultType, merge_types, result_type};
 pub use settle::{as_text, settle, settle_node};

@@ -234,6 +234,7 @@ impl Shard {
     ) -> Result<(), Stop> {
         self.check_snapshot(execute, context)?;
         let mut evaluation = EvalContext::with(&execute.params, execute.settings);
+        evaluation.keep_sets();
         while let Some((position, op)) = execute.ops.get(progress.op_next) {
             // Not in between plain reads: together they show one state of the shard.
             if context.node.turn_bytes_max() < self.turn_bytes.get() && needs_transaction(&op.kind)
@@ -247,6 +248,11 @@ impl Shard {
             };
             // Those of an operation that stops come again with it.
             evaluation.convert.warnings.move_to(&mut progress.results.warnings);
+            let work = evaluation.take_work();
+            self.worked_on(work);
+            if is_read {
+                progress.read_bytes += work;
+            }
             if let OpResult::Row(Some(row)) = &result {
                 progress.read_bytes += row.len();
             }

@@ -101,7 +101,9 @@ impl Session {
                         values.push(self.value_of(run, bound, &columns, warnings).await?);
                     }
                     values.push(Value::Bytes(row.into()));
-                    sorter.push(values)?;
+                    if sorter.push(values)? {
+                        sorter.cut(self).await?;
+                    }
                 } else {
                     size += row.len() + 32;
                     if STATEMENT_MEMORY_MAX < size {
@@ -113,7 +115,8 @@ impl Session {
         }
         if sort {
             plain = sorter
-                .finish()
+                .finish(self)
+                .await?
                 .into_iter()
                 .map(|mut values| match values.pop() {
                     Some(Value::Bytes(row)) => row.into_vec(),

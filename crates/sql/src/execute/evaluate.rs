@@ -3,13 +3,18 @@
 use std::cell::Cell;
 
 use types::convert::{SqlWarning, to_bytes, to_f64, to_integer};
-use types::expr::{Columns, NoColumns, eval, eval_predicate};
-use types::{Collation, DateTime, SqlMode, Value};
+use types::expr::{Columns, EvalContext, EvalError, NoColumns, eval, eval_predicate};
+use types::{Collation, DateTime, Expr, SqlMode, Value};
 
 use super::{Run, eval_error, take_warnings};
 use crate::plan::{Bound, Plan, Slot};
 use crate::session::Session;
 use crate::{SqlError, StatusFlags};
+
+/// Work of one expression of one row that a session does on its worker; what takes more runs on another thread.
+pub const WORKER_WORK_MAX: usize = 40_000_000;
+/// Work of one expression of one row, at most: some ten seconds.
+const COMPUTED_WORK_MAX: usize = 10_000_000_000;
 
 /// User variables a session may have, and the bytes one may hold.
 const USER_VARIABLE_COUNT_MAX: usize = 10_000;
@@ -113,7 +118,7 @@ impl Session {
         match slot {
             Slot::Random { seed: None } => Ok(Value::Double(self.random_double())),
             Slot::Random { seed: Some(seed) } => {
-                let seed = evaluate(run, seed, row, warnings)?;
+                let seed = self.evaluated::<ValueOf, R>(run, seed, row, warnings).await?;
                 let mut context = run.context();
                 let seed = to_integer(seed.as_ref(), &mut context.convert);
                 Ok(Value::Double(self.seeded_double(number, seed)))
@@ -133,7 +138,7 @@ impl Session {
                 Ok(Value::DateTime(local.truncate(*fsp)))
             }
             Slot::Sleep(seconds) => {
-                let seconds = evaluate(run, seconds, row, warnings)?;
+                let seconds = self.evaluated::<ValueOf, R>(run, seconds, row, warnings).await?;
                 if seconds.is_null() {
                     return Err(SqlError::wrong_arguments("sleep"));
                 }
@@ -150,7 +155,7 @@ impl Session {
                 Ok(Value::Int(0))
             }
             Slot::TransactionOutcome(id) => {
-                let id = evaluate(run, id, row, warnings)?;
+                let id = self.evaluated::<ValueOf, R>(run, id, row, warnings).await?;
                 if id.is_null() {
                     return Ok(Value::Null);
                 }
@@ -158,12 +163,12 @@ impl Session {
                 Ok(Value::text(outcome, Collation::default()))
             }
             Slot::Assign { name, value } => {
-                let value = evaluate(run, value, row, warnings)?;
+                let value = self.evaluated::<ValueOf, R>(run, value, row, warnings).await?;
                 self.set_user_variable(name, value.clone())?;
                 Ok(value)
             }
             Slot::LastInsertIdOf(value) => {
-                let value = evaluate(run, value, row, warnings)?;
+                let value = self.evaluated::<ValueOf, R>(run, value, row, warnings).await?;
                 if value.is_null() {
                     self.statement_insert_id = Some(0);
                     return Ok(Value::Null);
@@ -205,9 +210,52 @@ impl Session {
         if bound.is_local() {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
-        let value = evaluate(run, &bound.expr, row, warnings);
+        let value = self.evaluated::<ValueOf, R>(run, &bound.expr, row, warnings).await;
         run.pause_after_work().await;
         value
+    }
+
+    /// An expression on a row whose slots are supplied: evaluated at once, or on another thread where that would hold up the
+    /// worker.
+    async fn evaluated<E: Evaluation, R: Columns + ?Sized>(
+        &self,
+        run: &Run<'_>,
+        expr: &Expr,
+        row: &R,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<E::Output, SqlError> {
+        let mut context = run.context();
+        context.work_max = WORKER_WORK_MAX;
+        let output = E::evaluate(expr, row, &mut context);
+        run.count_work(&mut context);
+        if output.as_ref().is_err_and(|error| *error == EvalError::TooMuchWork) {
+            drop(context);
+            return Box::pin(self.computed::<E>(run, expr, copied(expr, row), warnings)).await;
+        }
+        take_warnings(&mut context, warnings);
+        output.map_err(|error| eval_error(&error))
+    }
+
+    async fn computed<E: Evaluation>(
+        &self,
+        run: &Run<'_>,
+        expr: &Expr,
+        row: Vec<Value>,
+        warnings: &mut Vec<SqlWarning>,
+    ) -> Result<E::Output, SqlError> {
+        let (expr, params, settings) = (expr.clone(), run.params.clone(), run.settings());
+        let (output, own) = self
+            .compute(move || {
+                let mut context = EvalContext::with(&params, settings);
+                context.work_max = COMPUTED_WORK_MAX;
+                let output = E::evaluate(&expr, &row, &mut context);
+                let mut own = Vec::new();
+                take_warnings(&mut context, &mut own);
+                (output, own)
+            })
+            .await?;
+        warnings.extend(own);
+        output.map_err(|error| eval_error(&error))
     }
 
     pub async fn holds<R: Columns + ?Sized>(
@@ -220,11 +268,7 @@ impl Session {
         if bound.is_local() {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
-        let mut context = run.context();
-        let holds =
-            eval_predicate(&bound.expr, row, &mut context).map_err(|error| eval_error(&error));
-        take_warnings(&mut context, warnings);
-        run.count_work(&mut context);
+        let holds = self.evaluated::<Holds, R>(run, &bound.expr, row, warnings).await;
         run.pause_after_work().await;
         holds
     }
@@ -319,6 +363,63 @@ const RANDOM_MAX: u64 = 0x3fff_ffff;
 fn next_random(first: u64, second: u64) -> (u64, u64) {
     let first = (first % RANDOM_MAX * 3 + second % RANDOM_MAX) % RANDOM_MAX;
     (first, (first + second % RANDOM_MAX + 33) % RANDOM_MAX)
+}
+
+/// What is wanted of an expression.
+trait Evaluation: 'static {
+    type Output: Send + 'static;
+    fn evaluate<R: Columns + ?Sized>(
+        expr: &Expr,
+        row: &R,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Self::Output, EvalError>;
+}
+
+struct ValueOf;
+
+impl Evaluation for ValueOf {
+    type Output = Value;
+
+    fn evaluate<R: Columns + ?Sized>(
+        expr: &Expr,
+        row: &R,
+        context: &mut EvalContext<'_>,
+    ) -> Result<Value, EvalError> {
+        eval(expr, row, context)
+    }
+}
+
+struct Holds;
+
+impl Evaluation for Holds {
+    type Output = bool;
+
+    fn evaluate<R: Columns + ?Sized>(
+        expr: &Expr,
+        row: &R,
+        context: &mut EvalContext<'_>,
+    ) -> Result<bool, EvalError> {
+        eval_predicate(expr, row, context)
+    }
+}
+
+/// The values of a row that an expression names, at their places.
+fn copied<R: Columns + ?Sized>(expr: &Expr, row: &R) -> Vec<Value> {
+    fn copy<R: Columns + ?Sized>(expr: &Expr, row: &R, values: &mut Vec<Value>) {
+        if let Expr::Column(position) = expr {
+            let position = usize::from(*position);
+            if values.len() <= position {
+                values.resize(position + 1, Value::Null);
+            }
+            values[position] = row.column(position).to_value();
+        }
+        for child in expr.children() {
+            copy(child, row, values);
+        }
+    }
+    let mut values = Vec::new();
+    copy(expr, row, &mut values);
+    values
 }
 
 pub fn evaluate<R: Columns + ?Sized>(

@@ -1,17 +1,18 @@
 //! SELECT: rows from their source through grouping, sort and limit into the sink.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound as KeyBound;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
 use types::convert::{EvalSettings, SqlWarning};
-use types::expr::{AggregateState, Columns, EvalContext, NoColumns};
+use types::expr::{AggregateState, Columns, EvalContext, EvalError, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
-use super::evaluate::{evaluate, shifted};
+use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
 use super::keys::{RANGE_BYTES_MAX, SingleKey, put_single_key};
 use super::rows::{Found, Wanted};
-use super::sort::{Seen, Sorter, row_key};
+use super::sort::{Seen, Sorter, row_key, sorted};
 use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size};
 use crate::SqlError;
 use crate::error::code;
@@ -156,7 +157,7 @@ impl Session {
         }
         begin(plan, &mut columns_sent, sink);
         if let Some(sorter) = output.sorter.take() {
-            for row in sorter.finish() {
+            for row in sorter.finish(self).await? {
                 if output.take(&row)? {
                     output.send(row, sink)?;
                     wait_for_room(sink).await;
@@ -364,7 +365,10 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         if let Some(sorter) = &mut output.sorter {
-            return sorter.push(items);
+            if sorter.push(items)? {
+                sorter.cut(self).await?;
+            }
+            return Ok(());
         }
         if output.take(&items)? {
             output.send(items, sink)?;
@@ -481,7 +485,7 @@ impl Session {
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let mut pace = Pace::default();
-        for row in groups.finish(run, warnings)? {
+        for row in groups.finish(run, self, warnings).await? {
             pace.row().await;
             if let Some(having) = &grouping.having
                 && !self.holds(run, having, &row, warnings).await?
@@ -705,10 +709,17 @@ fn of_type(
     cast
 }
 
+/// The values of groups and the states of their aggregates, by the key of the values.
+type GroupStates = BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>;
+
+/// Work of the end of a group, and of a byte of its aggregates' states.
+const WORK_PER_GROUP: usize = 300;
+const WORK_PER_STATE_BYTE: usize = 20;
+
 /// The groups so far, by their values.
 struct Groups<'p> {
     grouping: &'p Grouping,
-    groups: BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>,
+    groups: GroupStates,
     size: u64,
 }
 
@@ -805,34 +816,54 @@ impl<'p> Groups<'p> {
     }
 
     /// A row of (group values, aggregates) for each group, in the groups' order.
-    fn finish(
+    async fn finish(
         mut self,
         run: &Run<'_>,
+        session: &Session,
         warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Vec<Value>>, SqlError> {
         if self.grouping.implicit && self.groups.is_empty() {
             let states = self.new_states();
             self.groups.insert(Vec::new(), (Vec::new(), states));
         }
-        let mut context = run.context();
-        let mut rows = Vec::with_capacity(self.groups.len());
-        for (mut values, states) in self.groups.into_values() {
-            for state in &states {
-                values
-                    .push(state.finish(&mut context.convert).map_err(|error| eval_error(&error))?);
-            }
-            rows.push(values);
-        }
-        take_warnings(&mut context, warnings);
-        let group_count = self.grouping.group_by.len();
-        rows.sort_by(|a, b| {
-            a[..group_count]
-                .iter()
-                .zip(&b[..group_count])
-                .map(|(a, b)| types::convert::sort_compare(a.as_ref(), b.as_ref()))
-                .find(|ordering| ordering.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
-        });
-        Ok(rows)
+        let (size, group_count) = (self.size as usize, self.grouping.group_by.len());
+        // GROUP_CONCAT sorts its values at the end.
+        let work = self.groups.len() * WORK_PER_GROUP + size * WORK_PER_STATE_BYTE;
+        let (groups, settings) = (self.groups, run.settings());
+        let finish = move || finish_states(groups, settings);
+        let finished = match work < WORKER_WORK_MAX {
+            true => finish(),
+            false => session.compute(finish).await?,
+        };
+        let (rows, own) = finished.map_err(|error| eval_error(&error))?;
+        warnings.extend(own);
+        sorted(rows, size, session, move |a, b| compare_groups(a, b, group_count)).await
     }
+}
+
+/// The values of each group with those of its aggregates, and what these warned of.
+fn finish_states(
+    groups: GroupStates,
+    settings: EvalSettings,
+) -> Result<(Vec<Vec<Value>>, Vec<SqlWarning>), EvalError> {
+    let mut context = EvalContext::with(&[], settings);
+    let mut rows = Vec::with_capacity(groups.len());
+    for (mut values, states) in groups.into_values() {
+        for state in &states {
+            values.push(state.finish(&mut context.convert)?);
+        }
+        rows.push(values);
+    }
+    let mut warnings = Vec::new();
+    take_warnings(&mut context, &mut warnings);
+    Ok((rows, warnings))
+}
+
+/// The order of rows of groups: that of the values they are grouped by.
+fn compare_groups(left: &[Value], right: &[Value], group_count: usize) -> Ordering {
+    let pairs = left[..group_count].iter().zip(&right[..group_count]);
+    pairs
+        .map(|(a, b)| types::convert::sort_compare(a.as_ref(), b.as_ref()))
+        .find(|ordering| ordering.is_ne())
+        .unwrap_or(Ordering::Equal)
 }

@@ -1,4 +1,5 @@
-//! Rows kept by the session: sorted, made distinct, cut. In memory, with a bound.
+//! Rows kept by the session: sorted, made distinct, cut. In memory, with a bound. A sort that would hold up the worker runs
+//! on another thread.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,8 +7,13 @@ use std::collections::BTreeSet;
 use types::Value;
 use types::convert::{group_key, sort_compare};
 
+use super::evaluate::WORKER_WORK_MAX;
 use super::{STATEMENT_MEMORY_MAX, value_size};
 use crate::SqlError;
+use crate::session::Session;
+
+/// Work of a comparison of short rows, in the units of [`types::expr::ROW_WORK_MAX`].
+const WORK_PER_COMPARISON: usize = 50;
 
 /// Sorts rows by some of their values; keeps only what a LIMIT can still want.
 pub struct Sorter<'p> {
@@ -24,30 +30,65 @@ impl<'p> Sorter<'p> {
         let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
         Sorter { order, wanted, rows: Vec::new(), size: 0 }
     }
-    pub fn push(&mut self, row: Vec<Value>) -> Result<(), SqlError> {
+    /// True if [`Sorter::cut`] is due.
+    pub fn push(&mut self, row: Vec<Value>) -> Result<bool, SqlError> {
         self.size += row.iter().map(value_size).sum::<usize>() + size_of::<Vec<Value>>();
         self.rows.push(row);
         // Sorting twice what is wanted, now and then, costs the same as a heap and is simpler.
-        if let Some(wanted) = self.wanted
-            && wanted.saturating_mul(2).saturating_add(1_000) < self.rows.len()
-        {
-            self.sort();
-            self.rows.truncate(wanted);
-            self.size = self.rows.iter().flatten().map(value_size).sum();
+        let is_due = self
+            .wanted
+            .is_some_and(|wanted| wanted.saturating_mul(2).saturating_add(1_000) < self.rows.len());
+        if STATEMENT_MEMORY_MAX < self.size && !is_due {
+            return Err(SqlError::out_of_sort_memory());
         }
+        Ok(is_due)
+    }
+    /// Drops the rows that are not wanted.
+    pub async fn cut(&mut self, session: &Session) -> Result<(), SqlError> {
+        self.sort(session).await?;
+        self.keep_wanted();
         if STATEMENT_MEMORY_MAX < self.size {
             return Err(SqlError::out_of_sort_memory());
         }
         Ok(())
     }
-    fn sort(&mut self) {
-        let order = self.order;
-        self.rows.sort_by(|a, b| compare_rows(order, a, b));
+    fn keep_wanted(&mut self) {
+        self.rows.truncate(self.wanted.unwrap_or(usize::MAX));
+        self.size = self.rows.iter().flatten().map(value_size).sum();
     }
-    pub fn finish(mut self) -> Vec<Vec<Value>> {
-        self.sort();
-        self.rows
+    async fn sort(&mut self, session: &Session) -> Result<(), SqlError> {
+        let rows = std::mem::take(&mut self.rows);
+        let order = self.order.to_vec();
+        self.rows =
+            sorted(rows, self.size, session, move |a, b| compare_rows(&order, a, b)).await?;
+        Ok(())
     }
+    pub async fn finish(mut self, session: &Session) -> Result<Vec<Vec<Value>>, SqlError> {
+        self.sort(session).await?;
+        Ok(self.rows)
+    }
+}
+
+/// Sorts rows of `size` bytes in all, where that holds up nobody.
+pub async fn sorted(
+    mut rows: Vec<Vec<Value>>,
+    size: usize,
+    session: &Session,
+    compare: impl Fn(&[Value], &[Value]) -> Ordering + Send + 'static,
+) -> Result<Vec<Vec<Value>>, SqlError> {
+    // A comparison may look at whole rows.
+    let comparisons_per_row = rows.len().max(2).ilog2() as usize;
+    let work = comparisons_per_row * (rows.len() * WORK_PER_COMPARISON + size);
+    if work < WORKER_WORK_MAX {
+        rows.sort_by(|a, b| compare(a, b));
+        return Ok(rows);
+    }
+    session
+        .compute(move || {
+            rows.sort_by(|a, b| compare(a, b));
+            rows
+        })
+        .await
 }
 
 fn compare_rows(order: &[(usize, bool)], left: &[Value], right: &[Value]) -> Ordering {
@@ -100,14 +141,22 @@ mod tests {
     #[test]
     fn a_limited_sort_keeps_the_first_rows() {
         let order = [(0, true), (1, false)];
+        let sort = |sorter: &mut Sorter<'_>| {
+            sorter.rows.sort_by(|a, b| compare_rows(&order, a, b));
+        };
         let mut all = Sorter::new(&order, None);
         let mut limited = Sorter::new(&order, Some(7));
         for number in 0..5_000i64 {
             let row = vec![Value::Int(number * 7919 % 50), Value::Int(number * 31 % 1000)];
-            all.push(row.clone()).unwrap();
-            limited.push(row).unwrap();
+            assert!(!all.push(row.clone()).unwrap());
+            if limited.push(row).unwrap() {
+                sort(&mut limited);
+                limited.keep_wanted();
+            }
         }
-        let (all, limited) = (all.finish(), limited.finish());
+        sort(&mut all);
+        sort(&mut limited);
+        let (all, limited) = (all.rows, limited.rows);
         assert_eq!(all[..7], limited[..7]);
         assert!(limited.len() <= 1_014);
         assert!(all.windows(2).all(|pair| compare_rows(&order, &pair[0], &pair[1]).is_le()));

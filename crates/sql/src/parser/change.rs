@@ -47,6 +47,7 @@ impl Parser<'_> {
     /// Rows of VALUES, until so many bytes of text are behind. False when there are no more.
     pub fn insert_rows(&mut self, insert: &mut Insert, byte_count: usize) -> Parse<bool> {
         let InsertSource::Values(rows) = &mut insert.source else { return Ok(false) };
+        self.allow_many_expressions();
         let end = self.token_start().saturating_add(byte_count);
         loop {
             // SET has given the only row.

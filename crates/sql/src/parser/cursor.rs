@@ -16,7 +16,8 @@ use super::error::{ParseError, ParseErrorKind};
 use super::keywords::is_reserved;
 use super::lexer::{self, Lexer, Token, TokenKind};
 use super::limits::{
-    DIGEST_LITERAL_COUNT_MAX, EXPRESSION_COUNT_MAX, HEIGHT_MAX, NESTING_MAX, STATEMENT_SIZE_MAX,
+    DIGEST_LITERAL_COUNT_MAX, EXPRESSION_COUNT_MAX, EXPRESSION_COUNT_MAX_AT_ONCE, HEIGHT_MAX,
+    NESTING_MAX, STATEMENT_SIZE_MAX,
 };
 
 pub(super) type Parse<T> = Result<T, ParseError>;
@@ -40,6 +41,7 @@ pub(super) struct Parser<'a> {
     /// Height of the tallest subtree finished since the innermost enclosing node began.
     height: u32,
     expression_count: u32,
+    expression_count_max: u32,
     param_count: u32,
     /// Parametrised mode: literals become parameters.
     is_parametrised: bool,
@@ -69,6 +71,7 @@ impl<'a> Parser<'a> {
             nesting: 0,
             height: 0,
             expression_count: 0,
+            expression_count_max: EXPRESSION_COUNT_MAX_AT_ONCE,
             param_count: 0,
             is_parametrised: false,
             slot: false,
@@ -96,6 +99,11 @@ impl<'a> Parser<'a> {
     fn literal_dialect(&self) -> Dialect {
         let charset = if self.is_raw { Charset::Binary } else { self.dialect.charset };
         Dialect { charset, ..self.dialect }
+    }
+
+    /// The rows of an INSERT follow.
+    pub fn allow_many_expressions(&mut self) {
+        self.expression_count_max = EXPRESSION_COUNT_MAX;
     }
 
     pub fn set_parametrised(&mut self) {
@@ -578,8 +586,8 @@ impl<'a> Parser<'a> {
         if NESTING_MAX < self.nesting {
             return Err(self.error(ParseErrorKind::TooDeep));
         }
-        if EXPRESSION_COUNT_MAX < self.expression_count {
-            return Err(self.error(ParseErrorKind::TooLong));
+        if self.expression_count_max < self.expression_count {
+            return Err(self.error(ParseErrorKind::TooManyExpressions));
         }
         Ok(std::mem::replace(&mut self.height, 0))
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limits::NEAR_LENGTH_MAX;
+use super::limits::{EXPRESSION_COUNT_MAX, EXPRESSION_COUNT_MAX_AT_ONCE, NEAR_LENGTH_MAX};
 
 /// A refused statement. Display is MySQL's message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,8 +20,10 @@ pub enum ParseErrorKind {
     Syntax,
     /// Nested beyond `limits::NESTING_MAX` or `limits::HEIGHT_MAX`.
     TooDeep,
-    /// Longer than `limits::STATEMENT_SIZE_MAX` or more than `limits::EXPRESSION_COUNT_MAX` expressions.
+    /// Longer than `limits::STATEMENT_SIZE_MAX`.
     TooLong,
+    /// More than `limits::EXPRESSION_COUNT_MAX_AT_ONCE`, or, with the rows of an INSERT, `limits::EXPRESSION_COUNT_MAX`.
+    TooManyExpressions,
     /// A name that is not UTF-8.
     InvalidUtf8,
     /// A number with exponent outside the range of a double.
@@ -49,7 +51,7 @@ impl ParseError {
         match self.kind {
             ParseErrorKind::Syntax => 1064,
             ParseErrorKind::TooDeep => 1436,
-            ParseErrorKind::TooLong => 1153,
+            ParseErrorKind::TooLong | ParseErrorKind::TooManyExpressions => 1153,
             ParseErrorKind::InvalidUtf8 => 1300,
             ParseErrorKind::IllegalDouble => 1367,
             ParseErrorKind::UnknownAlgorithm => 1800,
@@ -63,7 +65,7 @@ impl ParseError {
         match self.kind {
             ParseErrorKind::Syntax => "42000",
             ParseErrorKind::TooDeep => "HY000",
-            ParseErrorKind::TooLong => "08S01",
+            ParseErrorKind::TooLong | ParseErrorKind::TooManyExpressions => "08S01",
             ParseErrorKind::InvalidUtf8 => "HY000",
             ParseErrorKind::IllegalDouble => "22007",
             ParseErrorKind::UnknownAlgorithm | ParseErrorKind::UnknownLock => "HY000",
@@ -89,6 +91,11 @@ impl fmt::Display for ParseError {
                 )
             }
             ParseErrorKind::TooLong => write!(f, "Statement is too long"),
+            ParseErrorKind::TooManyExpressions => write!(
+                f,
+                "Statement has more than {EXPRESSION_COUNT_MAX_AT_ONCE} expressions, or {EXPRESSION_COUNT_MAX} in the rows of an INSERT: \
+                 divide it, or put the values into a table"
+            ),
             ParseErrorKind::InvalidUtf8 => {
                 write!(f, "Invalid utf8mb4 character string: '{}'", self.near)
             }

@@ -187,11 +187,17 @@ fn long_texts_are_refused() {
         ParseErrorKind::TooLong
     );
     assert_eq!(digest(&long, SqlMode::NONE), None);
-    let mut many = b"DO 1".to_vec();
-    for _ in 0..limits::EXPRESSION_COUNT_MAX {
-        many.extend_from_slice(b",1");
+    let many = |start: &str, item: &str, count: u32| {
+        let items = vec![item; count as usize].join(",");
+        parse_one(format!("{start} {items}").as_bytes(), SqlMode::NONE).map(|_| ())
+    };
+    let of_insert = limits::EXPRESSION_COUNT_MAX;
+    let others = limits::EXPRESSION_COUNT_MAX_AT_ONCE;
+    for (start, item, allowed) in [("DO", "1", others), ("INSERT INTO t VALUES", "(1)", of_insert)]
+    {
+        assert_eq!(many(start, item, allowed - 10), Ok(()), "{start}");
+        assert_eq!(many(start, item, allowed + 10).expect_err("too many").mysql_code(), 1153);
     }
-    assert_eq!(parse_one(&many, SqlMode::NONE).expect_err("too many").mysql_code(), 1153);
 }
 
 /// Pieces that make random text look like SQL.

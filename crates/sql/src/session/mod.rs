@@ -323,16 +323,35 @@ impl Session {
 
     /// SLEEP(): over when the time is, or at once when the statement is killed.
     pub(crate) async fn sleep_until_killed(&self, milliseconds: u64) {
-        let mut sleep = std::pin::pin!(self.client.client().sleep_ms(milliseconds));
-        std::future::poll_fn(|context| {
+        self.until_killed(self.client.client().sleep_ms(milliseconds)).await;
+    }
+
+    /// The output of `work`; None, at once, when KILL ends the statement before.
+    pub(crate) async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let output = std::future::poll_fn(|context| {
             if self.check_killed().is_err() {
-                return Poll::Ready(());
+                return Poll::Ready(None);
             }
             self.kill.sleeper.replace(Some(context.waker().clone()));
-            sleep.as_mut().poll(context)
+            work.as_mut().poll(context).map(Some)
         })
         .await;
         self.kill.sleeper.take();
+        output
+    }
+
+    /// Runs a long computation on another thread. KILL ends the statement at once, and the computation goes on for nobody.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        compute: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, SqlError> {
+        let client = self.client.client().clone();
+        match self.until_killed(client.compute(compute)).await {
+            Some(Ok(output)) => Ok(output),
+            Some(Err(panicked)) => Err(SqlError::new(code::ER_INTERNAL_ERROR, panicked.message())),
+            None => Err(self.check_killed().expect_err("it was killed")),
+        }
     }
 
     /// What every command does first.

@@ -6,11 +6,11 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use types::contain::{contain, contained};
+use types::contain::contained;
 use types::expr::ResultType;
 use types::{ColumnType, Value};
 
-use super::query::{fits, has_plan, shown_text};
+use super::query::{LONG_TEXT, fits, has_plan, shown_text};
 use super::run::Outcome;
 use super::{PreparedInfo, Session, unknown_handler};
 use crate::bind::Environment;
@@ -35,18 +35,44 @@ pub struct Prepared {
     _counted: CountedPrepared,
 }
 
+/// The statement of COM_STMT_PREPARE, which is one only, and the number of its parameters.
+fn parse_single(text: &[u8], dialect: Dialect) -> Result<(ast::Statement, u32), SqlError> {
+    if text.contains(&b';') {
+        // One statement only, perhaps with a semicolon behind it.
+        let (_, consumed) = parser::parse_one(text, dialect)?;
+        if consumed < text.len() {
+            return Err(parser::parse_one(&text[consumed..], dialect).err().map_or_else(
+                || {
+                    let rest = String::from_utf8_lossy(&text[consumed..]).into_owned();
+                    let near: String = rest.chars().take(80).collect();
+                    SqlError::new(
+                        code::ER_PARSE_ERROR,
+                        format!(
+                            "You have an error in your SQL syntax; check the manual that corresponds to \
+                             your MySQL server version for the right syntax to use near '{near}' at line 1"
+                        ),
+                    )
+                },
+                SqlError::from,
+            ));
+        }
+    }
+    Ok(parser::parse_prepared(text, dialect)?)
+}
+
 impl Session {
     pub async fn prepare(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
-        match contain(|| self.prepare_contained(text)) {
+        let result = contained(pin!(Some(self.prepare_contained(text)))).await;
+        match result {
             Ok(result) => result,
             Err(panicked) => Err(self.end_panicked(&panicked).await),
         }
     }
 
-    fn prepare_contained(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
+    async fn prepare_contained(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.begin_command();
         self.begin_diagnostics();
-        let result = self.prepare_text(text, self.settings.dialect());
+        let result = self.prepare_text(text, self.settings.dialect()).await;
         if let Err(error) = &result {
             self.note_error(error);
         }
@@ -54,28 +80,19 @@ impl Session {
         result
     }
 
-    fn prepare_text(&mut self, text: &[u8], dialect: Dialect) -> Result<PreparedInfo, SqlError> {
-        if text.contains(&b';') {
-            // One statement only, perhaps with a semicolon behind it.
-            let (_, consumed) = parser::parse_one(text, dialect)?;
-            if consumed < text.len() {
-                return Err(parser::parse_one(&text[consumed..], dialect).err().map_or_else(
-                    || {
-                        let rest = String::from_utf8_lossy(&text[consumed..]).into_owned();
-                        let near: String = rest.chars().take(80).collect();
-                        SqlError::new(
-                            code::ER_PARSE_ERROR,
-                            format!(
-                                "You have an error in your SQL syntax; check the manual that corresponds to \
-                                 your MySQL server version for the right syntax to use near '{near}' at line 1"
-                            ),
-                        )
-                    },
-                    SqlError::from,
-                ));
+    async fn prepare_text(
+        &mut self,
+        text: &[u8],
+        dialect: Dialect,
+    ) -> Result<PreparedInfo, SqlError> {
+        let parse = move |text: &[u8]| parse_single(text, dialect);
+        let (statement, param_count) = match text.len() {
+            0..LONG_TEXT => parse(text)?,
+            _ => {
+                let text: Box<[u8]> = text.into();
+                self.compute(move || parse(&text)).await??
             }
-        }
-        let (statement, param_count) = parser::parse_prepared(text, dialect)?;
+        };
         match &statement {
             ast::Statement::Empty => {
                 return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
@@ -257,7 +274,7 @@ impl Session {
     }
 
     /// PREPARE name FROM 'text' or @variable. An older statement of that name goes, also when the new one is wrong.
-    pub(super) fn prepare_named(
+    pub(super) async fn prepare_named(
         &mut self,
         name: &str,
         source: &ast::PrepareSource,
@@ -275,7 +292,7 @@ impl Session {
             self.prepared.remove(&old);
         }
         // The text is a value already: UTF-8 whatever the client writes in.
-        let info = self.prepare_text(&text, self.settings.sql_mode.into())?;
+        let info = self.prepare_text(&text, self.settings.sql_mode.into()).await?;
         self.prepared_names.insert(name, info.id);
         Ok(())
     }

@@ -21,6 +21,9 @@ use crate::server::Counters;
 /// Bytes of a statement that SHOW PROCESSLIST shows.
 const SHOWN_LENGTH_MAX: usize = 1_024;
 
+/// A text of this length is parsed on another thread.
+pub(super) const LONG_TEXT: usize = 256 << 10;
+
 /// The rows of an INSERT are parsed so much at a time: it takes about a twentieth of a millisecond.
 const BYTES_BETWEEN_YIELDS: usize = 16 << 10;
 
@@ -42,10 +45,12 @@ impl Session {
         // Some clients send the NUL that ends their string.
         let mut rest = text.strip_suffix(b"\0").unwrap_or(text);
         self.show_statement("Query", &shown_text(rest, self.settings.character_set_client));
+        // Copied once for all statements in it.
+        let long: Option<Arc<[u8]>> = (LONG_TEXT <= rest.len()).then(|| rest.into());
         let mut is_first = true;
         loop {
             Counters::add(&self.counters().questions, 1);
-            match self.query_one(rest, is_first, sink).await {
+            match self.query_one(rest, long.as_ref(), is_first, sink).await {
                 Ok(consumed) if consumed < rest.len() => rest = &rest[consumed..],
                 Ok(_) => break,
                 Err(error) => {
@@ -90,17 +95,34 @@ impl Session {
         });
     }
 
-    /// Runs the first statement of the text; where the next one begins, or the end.
+    async fn parse_in_turns(&self, text: &[u8]) -> Result<(Statement, usize), SqlError> {
+        let mut turns = parser::Turns::new(text, self.settings.dialect())?;
+        loop {
+            if let Some(parsed) = turns.turn(BYTES_BETWEEN_YIELDS)? {
+                return Ok(parsed);
+            }
+            if text.len() > BYTES_BETWEEN_YIELDS {
+                client::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Runs the first statement of the text; where the next one begins, or the end. `long` is a copy of all statements, of
+    /// which the text is the end.
     async fn query_one(
         &mut self,
         text: &[u8],
+        long: Option<&Arc<[u8]>>,
         is_first: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<usize, SqlError> {
         self.diagnostics_are_current = false;
         self.check_killed()?;
         let mut literals = Vec::new();
-        let digested = {
+        let digested = if long.is_some() {
+            // To read it again would hold up the worker, and its plan is not worth a place.
+            None
+        } else {
             let client = self.client.client();
             let mut cache = self.server.plan_cache(self.info.worker);
             match cache.digest(text, self.settings.dialect(), &mut literals, || client.random_u64())
@@ -144,13 +166,12 @@ impl Session {
             self.parse_and_run(text, Some(key), 0, end, sink).await?;
             return Ok(end);
         }
-        let mut turns = parser::Turns::new(text, self.settings.dialect())?;
-        let (statement, consumed) = loop {
-            if let Some(parsed) = turns.turn(BYTES_BETWEEN_YIELDS)? {
-                break parsed;
-            }
-            if text.len() > BYTES_BETWEEN_YIELDS {
-                client::task::yield_now().await;
+        let dialect = self.settings.dialect();
+        let (statement, consumed) = match long {
+            None => self.parse_in_turns(text).await?,
+            Some(long) => {
+                let (long, start) = (Arc::clone(long), long.len() - text.len());
+                self.compute(move || parser::parse_one(&long[start..], dialect)).await??
             }
         };
         let end = self.end_of(text, consumed)?;

@@ -123,7 +123,7 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::Prepare { name, source } => {
-                self.prepare_named(name, source)?;
+                self.prepare_named(name, source).await?;
                 self.done(sink, more)
             }
             Statement::Execute { name, using } => {

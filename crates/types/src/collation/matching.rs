@@ -1,7 +1,8 @@
 //! LIKE and substring search, character by character.
 //!
 //! LIKE goes back only to the last `%`: what stood before it has matched as early as it can, so nothing earlier needs to
-//! be tried again. That bounds the work by the length of the string times that of the pattern, without recursion.
+//! be tried again. That bounds the work by the length of the string times that of the pattern, without recursion; a caller
+//! that cannot wait for that gives a number of steps.
 //! Searching uses Knuth, Morris and Pratt's table, so it is linear.
 
 use super::Collation;
@@ -53,10 +54,23 @@ impl Collation {
     /// `text LIKE pattern ESCAPE escape`. Without an escape character `\` is a character like others; SQL's default is
     /// `Some('\\')`. Trailing spaces count, whatever the collation.
     pub fn like(self, text: &str, pattern: &str, escape: Option<char>) -> bool {
+        let mut steps = usize::MAX;
+        self.like_within(text, pattern, escape, &mut steps).expect("enough steps")
+    }
+
+    /// The same in `steps` steps, less those that were taken; None if they do not suffice.
+    pub fn like_within(
+        self,
+        text: &str,
+        pattern: &str,
+        escape: Option<char>,
+        steps: &mut usize,
+    ) -> Option<bool> {
         let (mut text_at, mut pattern_at) = (0, 0);
         // Where to go on after a mismatch: behind the last `%`, with one more character given to it.
         let mut retry: Option<(usize, usize)> = None;
         loop {
+            *steps = steps.checked_sub(1)?;
             let step = next_step(&pattern[pattern_at..], escape);
             let character = text[text_at..].chars().next();
             let matches = match (&step, character) {
@@ -65,9 +79,9 @@ impl Collation {
                     retry = Some((text_at, pattern_at));
                     continue;
                 }
-                (None, None) => return true,
+                (None, None) => return Some(true),
                 // Whatever is left of the pattern needs a character, and there will be none.
-                (Some(_), None) => return false,
+                (Some(_), None) => return Some(false),
                 (Some((Step::AnyOne, _)), Some(_)) => true,
                 (Some((Step::Literal(literal), _)), Some(character)) => {
                     self.same_character(*literal, character)
@@ -79,7 +93,7 @@ impl Collation {
                 text_at += character.len_utf8();
                 continue;
             }
-            let Some((given, behind)) = retry else { return false };
+            let Some((given, behind)) = retry else { return Some(false) };
             let given_away = text[given..].chars().next().expect("text_at is not before given");
             retry = Some((given + given_away.len_utf8(), behind));
             (text_at, pattern_at) = (given + given_away.len_utf8(), behind);
@@ -127,11 +141,17 @@ impl Collation {
     }
 }
 
-/// LIKE for byte strings.
-pub fn like_bytes(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool {
+/// LIKE for byte strings, in `steps` steps, less those that were taken; None if they do not suffice.
+pub fn like_bytes(
+    text: &[u8],
+    pattern: &[u8],
+    escape: Option<u8>,
+    steps: &mut usize,
+) -> Option<bool> {
     let (mut text_at, mut pattern_at) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
+        *steps = steps.checked_sub(1)?;
         let byte = text.get(text_at);
         let matched = match pattern.get(pattern_at) {
             Some(&first) if Some(first) == escape => {
@@ -145,7 +165,7 @@ pub fn like_bytes(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool {
             }
             Some(b'_') => byte.map(|_| 1),
             Some(literal) => (byte == Some(literal)).then_some(1),
-            None if byte.is_none() => return true,
+            None if byte.is_none() => return Some(true),
             None => None,
         };
         if let Some(size) = matched {
@@ -154,9 +174,9 @@ pub fn like_bytes(text: &[u8], pattern: &[u8], escape: Option<u8>) -> bool {
             continue;
         }
         if byte.is_none() {
-            return false;
+            return Some(false);
         }
-        let Some((given, behind)) = retry else { return false };
+        let Some((given, behind)) = retry else { return Some(false) };
         retry = Some((given + 1, behind));
         (text_at, pattern_at) = (given + 1, behind);
     }

@@ -12,6 +12,7 @@
 //! what they are compared with.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BinaryOp, Expr, Function, UnaryOp, arithmetic, functions, interval};
 use crate::contain::Panicked;
@@ -65,15 +66,33 @@ impl Columns for NoColumns {
 /// MySQL's default max_allowed_packet: the largest string a function makes.
 pub const MAX_ALLOWED_PACKET: usize = 64 << 20;
 
+/// Work that the evaluation of one row may take where it holds up a worker. A unit of work is about a nanosecond of a core,
+/// or the copy of a byte. Heartbeats are sent by workers, so a worker that evaluates for longer than a node may be silent
+/// ends its node.
+pub const ROW_WORK_MAX: usize = 250_000_000;
+
+/// Work per byte of a text or binary value that passes from one operator to the next, which copies or converts it.
+const WORK_PER_BYTE: usize = 2;
+/// Work per byte that two texts of a collation are compared for: letters with accents take that long.
+const WORK_PER_COMPARED_BYTE: usize = 30;
+/// Work per step of LIKE.
+const WORK_PER_STEP: usize = 4;
+/// Shorter values are not counted: to walk the tree takes longer.
+const COUNTED_BYTES_MIN: usize = 256;
+
 /// What evaluation needs beside the row. One serves a whole statement: warnings gather in `convert.warnings`.
 pub struct EvalContext<'a> {
     pub params: &'a [Value],
     pub convert: ConvertContext,
     /// Longer results of string functions are NULL, with warning 1301. Bytes.
     pub max_allowed_packet: usize,
-    /// Bytes that functions have read and made since [`EvalContext::take_work`].
-    pub(super) work: usize,
+    /// Evaluation that would take more work than this fails with [`EvalError::TooMuchWork`].
+    pub work_max: usize,
+    /// Units since [`EvalContext::take_work`].
+    work: usize,
     pub(super) regex: functions::RegexCache,
+    /// Lists of IN as sets, for a context that keeps its expressions: see [`EvalContext::keep_sets`].
+    sets: Option<Sets>,
 }
 
 impl<'a> EvalContext<'a> {
@@ -86,14 +105,32 @@ impl<'a> EvalContext<'a> {
             params,
             convert: ConvertContext::new(settings),
             max_allowed_packet: MAX_ALLOWED_PACKET,
+            work_max: ROW_WORK_MAX,
             work: 0,
             regex: functions::RegexCache::default(),
+            sets: None,
         }
     }
-    /// Bytes of texts and binary values that functions have read and made since the last call: how long evaluation has
-    /// taken, in bytes of work. Rows are no measure where a function makes megabytes of a number.
+    /// Makes sets of the long lists of IN, which serve all rows. Only for a caller whose expressions outlive this context and
+    /// stay where they are in memory: sets are found by the place of their list.
+    pub fn keep_sets(&mut self) {
+        self.sets = Some(Sets::default());
+    }
+    /// Units of work since the last call. Rows are no measure of time where a function makes megabytes of a number.
     pub fn take_work(&mut self) -> usize {
         std::mem::take(&mut self.work)
+    }
+    /// Counts work before it is done.
+    pub(super) fn spend(&mut self, work: usize) -> Result<(), EvalError> {
+        self.work = self.work.saturating_add(work);
+        if self.work_max < self.work { Err(EvalError::TooMuchWork) } else { Ok(()) }
+    }
+    /// Counts a value that the next operator works on.
+    fn spend_on(&mut self, value: ValueRef<'_>) -> Result<(), EvalError> {
+        match value.held_bytes() {
+            0..COUNTED_BYTES_MIN => Ok(()),
+            bytes => self.spend(bytes * WORK_PER_BYTE),
+        }
     }
 }
 
@@ -104,8 +141,14 @@ pub enum EvalError {
     OutOfRange { kind: String, expression: String },
     /// A refusal with its own number, or a warning that strict mode turned into an error.
     Raised(SqlWarning),
+    /// The values of one row would hold up a worker for too long: see [`EvalContext::work_max`].
+    TooMuchWork,
 }
-wire_enum!(EvalError { 0 => OutOfRange { kind, expression }, 1 => Raised(warning) });
+wire_enum!(EvalError {
+    0 => OutOfRange { kind, expression },
+    1 => Raised(warning),
+    2 => TooMuchWork
+});
 
 impl EvalError {
     /// MySQL's error number.
@@ -113,6 +156,7 @@ impl EvalError {
         match self {
             EvalError::OutOfRange { .. } => 1690,
             EvalError::Raised(raised) => raised.code,
+            EvalError::TooMuchWork => 50811,
         }
     }
     pub fn message(&self) -> String {
@@ -121,6 +165,13 @@ impl EvalError {
                 format!("{kind} value is out of range in '{expression}'")
             }
             EvalError::Raised(raised) => raised.message.clone(),
+            EvalError::TooMuchWork => {
+                "To evaluate the expressions of one row takes too long, because its values are too \
+                 large. A shard (WHERE, SET, aggregates) allows a quarter of a second a row, the \
+                 select list ten seconds: select the values, and compute with them there or in \
+                 the application"
+                    .into()
+            }
         }
     }
     /// 1815: evaluation has panicked.
@@ -227,7 +278,7 @@ fn truth<R: Columns + ?Sized>(
         }
         Expr::Unary(UnaryOp::Not, operand) => Ok(truth(operand, row, ctx)?.map(|truth| !truth)),
         Expr::IsNull(operand_expr, negated) => {
-            Ok(Some(operand(operand_expr, row, ctx)?.is_null() != *negated))
+            Ok(Some(uncounted_operand(operand_expr, row, ctx)?.is_null() != *negated))
         }
         Expr::IsTruth(operand, asked, negated) => {
             Ok(Some((truth(operand, row, ctx)? == Some(*asked)) != *negated))
@@ -253,6 +304,9 @@ fn truth_of_terms<R: Columns + ?Sized>(
     row: &R,
     ctx: &mut EvalContext<'_>,
 ) -> Result<Option<bool>, EvalError> {
+    if SET_LENGTH_MIN <= terms.len() {
+        ctx.spend(terms.len() * WORK_PER_ITEM)?;
+    }
     let mut result = Some(!decisive);
     for term in terms {
         match truth(term, row, ctx)? {
@@ -285,7 +339,7 @@ fn truth_of_comparison<R: Columns + ?Sized>(
         return Ok(None);
     }
     let b = operand(right, row, ctx)?;
-    let ordering = compare_operands(left, a.get(), right, b.get(), ctx);
+    let ordering = compare_operands(left, a.get(), right, b.get(), ctx)?;
     Ok(match (op, ordering) {
         (BinaryOp::NullSafeEqual, None) => Some(a.is_null() && b.is_null()),
         (_, None) => None,
@@ -320,19 +374,24 @@ fn compare_operands(
     right: &Expr,
     b: ValueRef<'_>,
     ctx: &mut EvalContext<'_>,
-) -> Option<Ordering> {
+) -> Result<Option<Ordering>, EvalError> {
     if let (ValueRef::Int(a), ValueRef::Int(b)) = (a, b) {
-        return Some(a.cmp(&b));
+        return Ok(Some(a.cmp(&b)));
     }
     if let (ValueRef::Text(text_a, collation_a), ValueRef::Text(text_b, collation_b)) = (a, b) {
-        return Some(collation_of(left, collation_a, right, collation_b).compare(text_a, text_b));
+        let collation = collation_of(left, collation_a, right, collation_b);
+        let bytes = text_a.len().min(text_b.len());
+        if COUNTED_BYTES_MIN < bytes && !collation.is_binary() {
+            ctx.spend(bytes * WORK_PER_COMPARED_BYTE)?;
+        }
+        return Ok(Some(collation.compare(text_a, text_b)));
     }
     if !check_temporal_constant(a, right, b, &mut ctx.convert)
         || !check_temporal_constant(b, left, a, &mut ctx.convert)
     {
-        return None;
+        return Ok(None);
     }
-    compare(a, b, &mut ctx.convert)
+    Ok(compare(a, b, &mut ctx.convert))
 }
 
 /// Whether `value` can be compared with `temporal`; raises 1525 for a constant that spells no date.
@@ -374,8 +433,8 @@ fn truth_of_between<R: Columns + ?Sized>(
     let value = operand(operand_expr, row, ctx)?;
     let low_value = operand(low, row, ctx)?;
     let high_value = operand(high, row, ctx)?;
-    let above = compare_operands(operand_expr, value.get(), low, low_value.get(), ctx);
-    let below = compare_operands(operand_expr, value.get(), high, high_value.get(), ctx);
+    let above = compare_operands(operand_expr, value.get(), low, low_value.get(), ctx)?;
+    let below = compare_operands(operand_expr, value.get(), high, high_value.get(), ctx)?;
     let inside = match (above.map(Ordering::is_ge), below.map(Ordering::is_le)) {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (Some(true), Some(true)) => Some(true),
@@ -395,16 +454,128 @@ fn truth_of_in<R: Columns + ?Sized>(
     if value.is_null() {
         return Ok(None);
     }
+    if SET_LENGTH_MIN <= list.len() {
+        if let Some(found) = find_in_set(value.get(), operand_expr, list, ctx) {
+            return Ok(found.map(|found| found != negated));
+        }
+        ctx.spend(list.len() * WORK_PER_ITEM)?;
+    }
     let mut result = Some(negated);
     for item in list {
         let item_value = operand(item, row, ctx)?;
-        match compare_operands(operand_expr, value.get(), item, item_value.get(), ctx) {
+        match compare_operands(operand_expr, value.get(), item, item_value.get(), ctx)? {
             Some(Ordering::Equal) => return Ok(Some(!negated)),
             Some(_) => {}
             None => result = None,
         }
     }
     Ok(result)
+}
+
+/// Shorter lists are compared item by item.
+const SET_LENGTH_MIN: usize = 32;
+/// Work per item of a list that is compared item by item.
+const WORK_PER_ITEM: usize = 10;
+
+/// Long lists of IN, by the place in memory of their first item.
+#[derive(Default)]
+struct Sets {
+    by_place: BTreeMap<usize, InSet>,
+}
+
+/// The items of a list, if they are constants of one kind.
+enum InSet {
+    Integers {
+        items: Vec<i128>,
+        has_null: bool,
+    },
+    /// Keys of equality in one collation.
+    Texts {
+        collation: Collation,
+        keys: BTreeSet<Vec<u8>>,
+        has_null: bool,
+    },
+    /// Items are compared one by one.
+    None,
+}
+
+/// Whether `value` is in the list, as far as a set knows: Some(None) for unknown, None if there is no set.
+fn find_in_set(
+    value: ValueRef<'_>,
+    operand_expr: &Expr,
+    list: &[Expr],
+    ctx: &mut EvalContext<'_>,
+) -> Option<Option<bool>> {
+    let params = ctx.params;
+    let place = list.as_ptr().addr();
+    let set = ctx.sets.as_mut()?.by_place.entry(place);
+    let set = set.or_insert_with(|| InSet::of(value, operand_expr, list, params));
+    let (found, has_null) = match (set, value) {
+        (InSet::Integers { items, has_null }, ValueRef::Int(_) | ValueRef::UInt(_)) => {
+            (items.binary_search(&integer(value)?).is_ok(), *has_null)
+        }
+        (InSet::Texts { collation, keys, has_null }, ValueRef::Text(_, own))
+            if own == *collation =>
+        {
+            (keys.contains(&equality_key(value)), *has_null)
+        }
+        _ => return None,
+    };
+    Some(if found || !has_null { Some(found) } else { None })
+}
+
+fn integer(value: ValueRef<'_>) -> Option<i128> {
+    match value {
+        ValueRef::Int(value) => Some(value.into()),
+        ValueRef::UInt(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+fn equality_key(value: ValueRef<'_>) -> Vec<u8> {
+    let mut key = Vec::new();
+    convert::group_key(value, &mut key);
+    key
+}
+
+impl InSet {
+    /// For operands of the kind of `value`.
+    fn of(value: ValueRef<'_>, operand_expr: &Expr, list: &[Expr], params: &[Value]) -> InSet {
+        let mut values: Vec<ValueRef<'_>> = Vec::with_capacity(list.len());
+        for item in list {
+            values.push(match item {
+                Expr::Const(value) => value.as_ref(),
+                Expr::Param(position) => params[usize::from(*position)].as_ref(),
+                _ => return InSet::None,
+            });
+        }
+        let count = values.len();
+        values.retain(|value| !value.is_null());
+        let has_null = values.len() < count;
+        if integer(value).is_some() {
+            let items: Option<Vec<i128>> = values.into_iter().map(integer).collect();
+            return match items {
+                Some(mut items) => {
+                    items.sort_unstable();
+                    InSet::Integers { items, has_null }
+                }
+                None => InSet::None,
+            };
+        }
+        // Constants yield to the collation of anything else: see `collation_of`.
+        let is_constant = matches!(operand_expr, Expr::Const(_) | Expr::Param(_));
+        let (ValueRef::Text(_, collation), false) = (value, is_constant) else {
+            return InSet::None;
+        };
+        let key = |value: ValueRef<'_>| match value {
+            ValueRef::Text(text, _) => Some(equality_key(ValueRef::Text(text, collation))),
+            _ => None,
+        };
+        match values.into_iter().map(key).collect() {
+            Some(keys) => InSet::Texts { collation, keys, has_null },
+            None => InSet::None,
+        }
+    }
 }
 
 fn truth_of_like<R: Columns + ?Sized>(
@@ -436,9 +607,11 @@ fn truth_of_like<R: Columns + ?Sized>(
     if value.is_null() || pattern.is_null() {
         return Ok(None);
     }
+    let steps_max = ctx.work_max.saturating_sub(ctx.work) / WORK_PER_STEP;
+    let mut steps = steps_max;
     let matched = if matches!(value, ValueRef::Bytes(_)) || matches!(pattern, ValueRef::Bytes(_)) {
         let escape = escape.and_then(|escape| u8::try_from(escape).ok());
-        crate::collation::like_bytes(&to_bytes(value), &to_bytes(pattern), escape)
+        crate::collation::like_bytes(&to_bytes(value), &to_bytes(pattern), escape, &mut steps)
     } else {
         let collation = match (value, pattern) {
             (ValueRef::Text(_, a), ValueRef::Text(_, b)) => {
@@ -447,13 +620,25 @@ fn truth_of_like<R: Columns + ?Sized>(
             (ValueRef::Text(_, collation), _) | (_, ValueRef::Text(_, collation)) => collation,
             _ => Collation::DEFAULT,
         };
-        collation.like(&to_text(value), &to_text(pattern), escape)
+        collation.like_within(&to_text(value), &to_text(pattern), escape, &mut steps)
     };
+    ctx.spend((steps_max - steps) * WORK_PER_STEP)?;
+    let matched = matched.ok_or(EvalError::TooMuchWork)?;
     Ok(Some(matched != negated))
 }
 
 /// The value of `expr`, borrowed where it can be.
 pub(super) fn operand<'r, 'a: 'r, R: Columns + ?Sized>(
+    expr: &'r Expr,
+    row: &'r R,
+    ctx: &mut EvalContext<'a>,
+) -> Result<Operand<'r>, EvalError> {
+    let value = uncounted_operand(expr, row, ctx)?;
+    ctx.spend_on(value.get())?;
+    Ok(value)
+}
+
+fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
     expr: &'r Expr,
     row: &'r R,
     ctx: &mut EvalContext<'a>,
@@ -566,7 +751,7 @@ fn operand_of_case<'r, 'a: 'r, R: Columns + ?Sized>(
             let value = operand(subject, row, ctx)?;
             for (when, then) in branches {
                 let candidate = operand(when, row, ctx)?;
-                let ordering = compare_operands(subject, value.get(), when, candidate.get(), ctx);
+                let ordering = compare_operands(subject, value.get(), when, candidate.get(), ctx)?;
                 if ordering == Some(Ordering::Equal) {
                     return operand(then, row, ctx);
                 }
@@ -626,7 +811,7 @@ fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
         Function::NullIf => {
             let a = operand(&arguments[0], row, ctx)?;
             let b = operand(&arguments[1], row, ctx)?;
-            match compare_operands(&arguments[0], a.get(), &arguments[1], b.get(), ctx) {
+            match compare_operands(&arguments[0], a.get(), &arguments[1], b.get(), ctx)? {
                 Some(Ordering::Equal) => Ok(Operand::Ref(ValueRef::Null)),
                 _ => Ok(a),
             }

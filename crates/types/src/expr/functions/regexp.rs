@@ -7,6 +7,7 @@
 use regex::{Captures, Regex, RegexBuilder};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::ast::parse::Parser;
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::super::{EvalError, Function};
 use super::Call;
@@ -16,10 +17,13 @@ use crate::{Collation, Value, ValueRef};
 /// Memory a compiled pattern may take.
 const PATTERN_SIZE_MAX: usize = 1 << 20;
 
+/// Work per byte of a subject and state of a pattern.
+const WORK_PER_STATE: usize = 16;
+
 /// The last pattern compiled: it is the same on every row as a rule.
 #[derive(Default)]
 pub(in super::super) struct RegexCache {
-    last: Option<(String, String, bool, Regex)>,
+    last: Option<(String, String, bool, Regex, usize)>,
 }
 
 impl RegexCache {
@@ -28,8 +32,8 @@ impl RegexCache {
         pattern: &str,
         flags: &str,
         case_sensitive: bool,
-    ) -> Result<&Regex, EvalError> {
-        let hit = self.last.as_ref().is_some_and(|(known, known_flags, sensitive, _)| {
+    ) -> Result<(&Regex, usize), EvalError> {
+        let hit = self.last.as_ref().is_some_and(|(known, known_flags, sensitive, ..)| {
             known == pattern && known_flags == flags && *sensitive == case_sensitive
         });
         if !hit {
@@ -58,10 +62,32 @@ impl RegexCache {
                 .size_limit(PATTERN_SIZE_MAX)
                 .build()
                 .map_err(|error| refusal(pattern, &error))?;
-            self.last = Some((pattern.into(), flags.into(), case_sensitive, compiled));
+            let states = states(pattern);
+            self.last = Some((pattern.into(), flags.into(), case_sensitive, compiled, states));
         }
-        Ok(&self.last.as_ref().expect("just set").3)
+        let (.., regex, states) = self.last.as_ref().expect("just set");
+        Ok((regex, *states))
     }
+}
+
+/// About the number of states of the automaton that a pattern becomes. A match may look at each for each byte of the subject.
+fn states(pattern: &str) -> usize {
+    fn count(hir: &Hir) -> usize {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => 1,
+            HirKind::Literal(literal) => literal.0.len(),
+            HirKind::Class(_) => 4,
+            HirKind::Repetition(repetition) => {
+                let times = repetition.max.unwrap_or(repetition.min).max(1);
+                count(&repetition.sub).saturating_mul(times as usize)
+            }
+            HirKind::Capture(capture) => 2 + count(&capture.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+                parts.iter().map(count).fold(1, usize::saturating_add)
+            }
+        }
+    }
+    regex_syntax::parse(pattern).map_or(1, |hir| count(&hir))
 }
 
 fn illegal_argument() -> EvalError {
@@ -183,7 +209,9 @@ impl Call<'_, '_, '_> {
         };
         let sensitive = collation.is_case_sensitive();
         let max = self.ctx.max_allowed_packet;
-        let regex = self.ctx.regex.get(&pattern, &flags, sensitive)?;
+        let (_, states) = self.ctx.regex.get(&pattern, &flags, sensitive)?;
+        self.ctx.spend(subject.len().saturating_mul(states.saturating_mul(WORK_PER_STATE)))?;
+        let (regex, _) = self.ctx.regex.get(&pattern, &flags, sensitive)?;
         Ok(match self.function {
             Function::RegexpLike => Value::from(i64::from(regex.is_match(&subject))),
             Function::RegexpInstr => {

@@ -6,6 +6,7 @@ mod parse;
 mod rows;
 mod table;
 mod temporal;
+mod work;
 
 use parse::parse;
 
