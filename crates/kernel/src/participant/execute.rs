@@ -20,7 +20,7 @@ use storage::{
     Visible,
 };
 use types::contain::contain;
-use types::convert::{StoreMode, store};
+use types::convert::{SqlWarning, StoreMode, store};
 use types::expr::{EvalContext, EvalError, eval, eval_predicate};
 use types::key::index_entry_key;
 use types::wire::Bytes;
@@ -838,8 +838,15 @@ fn assigned_value(
     if let Some(warning) = warning {
         evaluation.convert.warnings.push(warning.to_warning(&column.name, 1));
     }
-    if value.is_null() && !column.nullable {
-        return Err(Refusal::NotNull { column: position }.into());
+    if !value.is_null() || column.nullable {
+        return Ok(value);
     }
-    Ok(value)
+    match mode {
+        StoreMode::Strict => Err(Refusal::NotNull { column: position }.into()),
+        StoreMode::Lenient => {
+            let message = format!("Column '{}' cannot be null", column.name);
+            evaluation.convert.warnings.push(SqlWarning::warning(1048, message));
+            Ok(column_type.implicit_default().to_value())
+        }
+    }
 }
