@@ -51,7 +51,10 @@ pub enum ParamKind {
     Null,
     Int,
     UInt,
-    Decimal,
+    /// With the digits behind the point, which branches of IF and the like are filled up to.
+    Decimal {
+        scale: u8,
+    },
     Double,
     Text,
     Bytes,
@@ -67,7 +70,7 @@ impl ParamKind {
             Value::Int(_) => ParamKind::Int,
             Value::UInt(_) => ParamKind::UInt,
             Value::Float(_) | Value::Double(_) => ParamKind::Double,
-            Value::Decimal(_) => ParamKind::Decimal,
+            Value::Decimal(number) => ParamKind::Decimal { scale: number.shown_scale() },
             Value::Text(..) => ParamKind::Text,
             Value::Bytes(_) => ParamKind::Bytes,
             Value::Date(_) => ParamKind::Date,

@@ -1,6 +1,6 @@
 //! Expressions: syntax to bound form.
 
-use types::decimal::DIV_PRECISION_INCREMENT;
+use types::decimal::{DIV_PRECISION_INCREMENT, SCALE_MAX};
 use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::temporal::SpelledTime;
 use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Time, Value};
@@ -10,7 +10,7 @@ use super::subquery::is_row;
 use super::{Binder, Environment};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
-use crate::plan::{Bound, Slot};
+use crate::plan::{Bound, ParamKind, Slot};
 
 /// MySQL's group_concat_max_len and the like bound values at run time; this bounds rows of ROW(...) comparisons.
 const ROW_COLUMNS_MAX: usize = 64;
@@ -374,7 +374,11 @@ impl Binder<'_> {
         // The result's type is the value's of now.
         self.reusable = false;
         let value = self.session.user_variable(&name);
-        let kind = value.map_or(crate::plan::ParamKind::Unknown, crate::plan::ParamKind::of);
+        let kind = match value.map_or(ParamKind::Unknown, ParamKind::of) {
+            // As wide as any decimal, as in MySQL.
+            ParamKind::Decimal { .. } => ParamKind::Decimal { scale: SCALE_MAX },
+            kind => kind,
+        };
         let collation = match value {
             Some(Value::Text(_, collation)) => *collation,
             _ => self.environment.collation,

@@ -37,6 +37,7 @@ mod typing;
 use std::sync::Arc;
 
 use types::convert::SqlWarning;
+use types::decimal::PRECISION_MAX;
 use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
 use types::temporal::Locale;
 use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, Value};
@@ -265,8 +266,8 @@ pub fn kind_type(kind: ParamKind, collation: Collation) -> ResultType {
         }
         ParamKind::Int => Some(ColumnType::Int { width: IntWidth::W8, unsigned: false }),
         ParamKind::UInt => Some(ColumnType::Int { width: IntWidth::W8, unsigned: true }),
-        ParamKind::Decimal => {
-            Some(ColumnType::Decimal { precision: 65, scale: 30, unsigned: false })
+        ParamKind::Decimal { scale } => {
+            Some(ColumnType::Decimal { precision: PRECISION_MAX, scale, unsigned: false })
         }
         ParamKind::Double => Some(ColumnType::Double),
         ParamKind::Bytes => Some(ColumnType::Varbinary { length: 255 }),
