@@ -10,8 +10,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d -t clients-mariadb.XXXXXX)
 server_pid=
+command_pid=
 
 stop() {
+    if [[ -n $command_pid ]] && kill "$command_pid" 2>/dev/null; then
+        wait "$command_pid" 2>/dev/null || true
+    fi
     if [[ -n $server_pid ]] && kill "$server_pid" 2>/dev/null; then
         wait "$server_pid" 2>/dev/null || true
     fi
@@ -61,4 +65,10 @@ done
 if (($# == 0)); then
     set -- "$here/run.sh" "$HOST" "$PORT" "$SOCKET"
 fi
-"$@"
+# In the background, as bash handles a signal only after the command in the foreground.
+"$@" <&0 &
+command_pid=$!
+status=0
+wait "$command_pid" || status=$?
+command_pid=
+exit "$status"

@@ -21,7 +21,6 @@ if (($# < 2 || $# > 3)); then
 fi
 host=$1 port=$2 socket=${3:-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cache=${SKARV_TEST_CACHE:-$HOME/.cache/skarv-tests}
 peer=${SKARV_TEST_PEER:-$host:$port}
 only=${SKARV_TEST_ONLY:-*}
 seconds_max=${SKARV_TEST_TIMEOUT:-180}
@@ -30,7 +29,8 @@ connector_j=26.10.0
 work=$(mktemp -d -t skarv-clients.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-mkdir -p "$cache"
+# shellcheck source=python/environment.sh
+. "$here/python/environment.sh"
 export PYTHONDONTWRITEBYTECODE=1 GOTOOLCHAIN=local GOFLAGS="-mod=readonly -buildvcs=false"
 
 wanted() {
@@ -38,15 +38,7 @@ wanted() {
     [[ $1 == $only ]]
 }
 
-# Each installing function leaves a complete result or none; they run one at a time for one cache.
-
-install_python() {
-    local requirements=$here/python/requirements.txt
-    venv=$cache/venv-$(cat "$requirements" <(python3 --version) | sha256sum | cut -c 1-12)
-    [[ -e $venv/complete ]] && return
-    rm -rf "$venv"
-    python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --requirement "$requirements" && touch "$venv/complete"
-}
+# Each installing function leaves a complete result or none; they run under `locked`, one at a time for one cache.
 
 install_java() {
     jar=$cache/mysql-connector-j-$connector_j.jar
@@ -61,16 +53,6 @@ build_java() {
 
 build_go() {
     (cd "$here/go" && go build -o "$work/go/" ./crud ./freshness)
-}
-
-locked() {
-    local result
-    exec 9>"$cache/lock"
-    flock 9
-    "$@"
-    result=$?
-    exec 9>&-
-    return $result
 }
 
 passed_total=0 failed_total=0
