@@ -198,7 +198,15 @@ impl ConvertContext {
 
 /// A value as messages show it: at most 128 characters; bytes that are not UTF-8 as \xNN.
 pub(crate) fn shown(value: &[u8]) -> String {
-    match std::str::from_utf8(value) {
+    // A megabyte behind it is not shown, and not read. A character may be cut at the end of the head.
+    let head = &value[..value.len().min(4 * 128 + 4)];
+    let valid = match std::str::from_utf8(head) {
+        Err(error) if error.error_len().is_none() && head.len() < value.len() => {
+            std::str::from_utf8(&head[..error.valid_up_to()])
+        }
+        own => own,
+    };
+    match valid {
         Ok(text) => text.chars().take(128).collect(),
         Err(_) => {
             let mut out = String::new();

@@ -107,6 +107,9 @@ impl Collation {
             return text.find(needle);
         }
         let needle_size = needle.len();
+        if text.len() < needle_size {
+            return None;
+        }
         let needle: Vec<char> = needle.chars().collect();
         if needle.is_empty() {
             return Some(0);

@@ -3,6 +3,9 @@
 use super::{ConvertContext, is_space};
 use crate::{Decimal, Time, ValueRef};
 
+/// Digits before the point that are more than any double has.
+const INFINITE_DIGITS: usize = 310;
+
 /// The longest prefix of `bytes` that reads as a floating-point number, after white space: the number (saturated at the
 /// largest double), whether anything but white space follows it, and whether there was a digit at all.
 pub fn number_prefix(bytes: &[u8]) -> (f64, bool, bool) {
@@ -38,6 +41,17 @@ pub fn number_prefix(bytes: &[u8]) -> (f64, bool, bool) {
         let exponent_end = digits(exponent);
         if exponent_end > exponent {
             end = exponent_end;
+        }
+    }
+    if INFINITE_DIGITS < integer_end - start {
+        // Megabytes of digits, which take the parser a fraction of a second. With an exponent the number may be small.
+        let sign = usize::from(!bytes[start].is_ascii_digit());
+        let leading = bytes[start + sign..integer_end].iter().take_while(|&&b| b == b'0').count();
+        if INFINITE_DIGITS < integer_end - start - sign - leading
+            && !bytes[integer_end..end].iter().any(|b| matches!(b, b'e' | b'E'))
+        {
+            let number = if bytes[start] == b'-' { -f64::MAX } else { f64::MAX };
+            return (number, true, true);
         }
     }
     let text = std::str::from_utf8(&bytes[start..end]).expect("digits, signs and points");

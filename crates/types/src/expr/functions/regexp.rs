@@ -20,6 +20,11 @@ const PATTERN_SIZE_MAX: usize = 1 << 20;
 /// Work per byte of a subject and state of a pattern.
 const WORK_PER_STATE: usize = 16;
 
+/// Bytes of a pattern. The parser takes hundreds of bytes for each before the size of the compiled pattern is known: a pattern of
+/// megabytes, as SPACE() makes one, held its worker for seconds, and the cluster excluded the node. A text of this size is compiled to
+/// more than [`PATTERN_SIZE_MAX`].
+const PATTERN_LENGTH_MAX: usize = 64 << 10;
+
 /// The last pattern compiled: it is the same on every row as a rule.
 #[derive(Default)]
 pub(in super::super) struct RegexCache {
@@ -39,6 +44,9 @@ impl RegexCache {
         if !hit {
             if pattern.is_empty() {
                 return Err(illegal_argument());
+            }
+            if PATTERN_LENGTH_MAX < pattern.len() {
+                return Err(too_big());
             }
             let mut insensitive = !case_sensitive;
             let (mut lines, mut dot, mut unix) = (false, false, true);
