@@ -255,7 +255,7 @@ impl Binder<'_> {
     }
 
     /// What BETWEEN and IN compare a text with, where dates are among it and nothing but texts beside them: all are dates. A
-    /// date is compared with a text as a date anyway.
+    /// date is compared with a text as a date anyway. A text that spells none is '0000-00-00', as there.
     fn agree_on_dates(&mut self, operand: &mut Expr, others: &mut [&mut Expr], scope: &Scope<'_>) {
         let columns = scope.result_types();
         let is_text = |own: &Option<ColumnType>| own.as_ref().is_some_and(ColumnType::is_string);
@@ -278,7 +278,11 @@ impl Binder<'_> {
         let texts = texts.map(|(other, _)| &mut **other).chain([operand]);
         for text in texts {
             let value = std::mem::replace(text, Expr::Const(Value::Null));
-            *text = Expr::Cast(Box::new(value), ColumnType::DateTime { fsp: 6 });
+            let is_null = Expr::IsNull(Box::new(value.clone()), false);
+            let date = Expr::Cast(Box::new(value), ColumnType::DateTime { fsp: 6 });
+            let zero = Expr::Const(Value::DateTime(DateTime::ZERO));
+            let date = Expr::Function(Function::IfNull, vec![date, zero]);
+            *text = Expr::Function(Function::If, vec![is_null, Expr::Const(Value::Null), date]);
         }
     }
 

@@ -11,7 +11,8 @@
 //!   temporal                                                datetime, or time if both are times
 //!
 //!   (1) exactly, if the text is nothing but an integer: as MySQL does once it has turned a constant into the column's type
-//!   (2) as text if the string spells no temporal value, with a warning
+//!   (2) with a warning if the text spells no temporal value: then dates are compared with '0000-00-00', as in MySQL, and a
+//!       time with the text
 //! ```
 
 use std::cmp::Ordering;
@@ -101,9 +102,19 @@ fn compare_temporal(
             {
                 return own.cmp(&value);
             }
-            let what = if matches!(temporal, ValueRef::Time(_)) { "time" } else { "datetime" };
-            cx.warn_incorrect(what, text.as_bytes());
-            to_text(temporal).as_bytes().cmp(text.as_bytes())
+            match temporal {
+                ValueRef::Time(_) => {
+                    cx.warn_incorrect("time", text.as_bytes());
+                    to_text(temporal).as_bytes().cmp(text.as_bytes())
+                }
+                _ => {
+                    cx.warn_incorrect("datetime", text.as_bytes());
+                    match to_fuzzy_datetime(temporal, cx).is_none_or(|own| own.is_zero()) {
+                        true => Ordering::Equal,
+                        false => Ordering::Greater,
+                    }
+                }
+            }
         }
         ValueRef::Int(_)
         | ValueRef::UInt(_)

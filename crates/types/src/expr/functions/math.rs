@@ -265,8 +265,10 @@ impl Call<'_, '_, '_> {
         best.to_value()
     }
 
-    /// Where texts meet dates: the extreme as a date, or a datetime or time, as the others are. None if nothing here is one,
-    /// or a text spells none.
+    /// Where texts meet dates: the extreme as a date, or a datetime or time, as the others are. None if nothing here is one.
+    ///
+    /// A text that spells no date is below all dates. Where it would be the least, texts are compared, as in MySQL; if it is
+    /// the least of them, too, the result is NULL, where MySQL returns the text.
     fn extreme_moment(&mut self, wanted: Ordering) -> Option<Value> {
         let values = self.values;
         let of_kind = |is: fn(&ValueRef<'_>) -> bool| values.iter().any(is);
@@ -283,10 +285,12 @@ impl Call<'_, '_, '_> {
             return None;
         };
         let mut best: Option<Value> = None;
+        let mut has_other_text = false;
         for value in values {
             let own = to_type(*value, &target, &mut self.ctx.convert);
             if own.is_null() {
-                return Some(Value::Null);
+                has_other_text = true;
+                continue;
             }
             let is_better = best.as_ref().is_none_or(|best| {
                 compare(own.as_ref(), best.as_ref(), &mut self.ctx.convert) == Some(wanted)
@@ -294,6 +298,13 @@ impl Call<'_, '_, '_> {
             if is_better {
                 best = Some(own);
             }
+        }
+        if has_other_text && wanted == Ordering::Less {
+            let texts: Vec<_> = values.iter().map(|value| (to_text(*value), *value)).collect();
+            let collation = super::first_collation(values.iter().copied());
+            let least = texts.iter().min_by(|a, b| collation.compare(&a.0, &b.0));
+            let (_, least) = least.expect("arity is two or more");
+            best = Some(to_type(*least, &target, &mut self.ctx.convert));
         }
         best
     }
