@@ -317,7 +317,8 @@ pub(super) fn text_source(function: Function, count: usize) -> TextSource {
         Insert => some(&[0, 3]),
         ExportSet => some(&[1, 2, 3]),
         If => TextSource::Branches(vec![1, 2]),
-        IfNull | Coalesce | Greatest | Least | NullIf => TextSource::Branches((0..count).collect()),
+        IfNull | Coalesce | Greatest | Least => TextSource::Branches((0..count).collect()),
+        NullIf => TextSource::Branches(vec![0]),
         Elt => TextSource::Arguments((1..count).collect()),
         // Put around an operand that is read as a text: the operand's own number or time.
         TemporalText => TextSource::NoText,

@@ -749,6 +749,8 @@ fn operand_of_case<'r, 'a: 'r, R: Columns + ?Sized>(
         }
         Some(subject) => {
             let value = operand(subject, row, ctx)?;
+            // NULL equals nothing, so that nothing is evaluated for it.
+            let branches = if value.is_null() { &[] } else { branches };
             for (when, then) in branches {
                 let candidate = operand(when, row, ctx)?;
                 let ordering = compare_operands(subject, value.get(), when, candidate.get(), ctx)?;

@@ -150,8 +150,29 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             let mut texts: Vec<&mut Expr> = arguments[1..].iter_mut().collect();
             merge_into(&mut texts, &own, &name, typing)
         }
-        Function::NullIf
-        | Function::Strcmp
+        Function::NullIf => {
+            let own: Vec<Derivation> =
+                arguments.iter().map(|argument| typing.derivation(argument)).collect();
+            if own.iter().any(|own| own.collation.is_none()) {
+                return Ok(());
+            }
+            let all = coercibility::aggregate(&own, true, typing.connection, &name)?;
+            let Some(compared) = all.collation.filter(|compared| !compared.is_binary()) else {
+                return Ok(());
+            };
+            put_collation(&mut arguments[1], compared, false, typing);
+            let first = typing.value_collation(&arguments[0]);
+            if let Some(first) = first
+                && first != compared
+                && !first.is_binary()
+            {
+                // Compared in the collation of both, returned in its own.
+                wrap(&mut arguments[0], compared);
+                wrap(expr, first);
+            }
+            Ok(())
+        }
+        Function::Strcmp
         | Function::Locate
         | Function::Instr
         | Function::FindInSet
@@ -166,6 +187,17 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             agree(&mut texts, &name, false, typing)
         }
         Function::Field => {
+            let types = types_of(arguments.iter(), typing);
+            let has = |test: fn(&ColumnType) -> bool| {
+                types.iter().filter_map(|own| own.column_type.as_ref()).any(test)
+            };
+            if has(ColumnType::is_numeric) && has(ColumnType::is_string) {
+                // The types say so, not the values: a NULL may be among the numbers.
+                for (argument, own) in arguments.iter_mut().zip(&types) {
+                    convert_to(argument, own, &ColumnType::Double, typing);
+                }
+                return Ok(());
+            }
             agree(&mut arguments.iter_mut().collect::<Vec<_>>(), &name, false, typing)
         }
         _ => match text_source(function, arguments.len()) {
@@ -193,7 +225,10 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
                     put_collation(&mut arguments[at], collation, false, typing);
                     has_text |= typing.value_collation(&arguments[at]).is_some();
                 }
-                if !has_text && collation != Collation::DEFAULT {
+                // Those that skip NULLs may meet no text in a row.
+                let skips_nulls = matches!(function, Function::MakeSet | Function::ConcatWs)
+                    && !collation.is_binary();
+                if (!has_text || skips_nulls) && collation != Collation::DEFAULT {
                     wrap(expr, collation);
                 }
                 Ok(())

@@ -93,7 +93,8 @@ impl Call<'_, '_, '_> {
             FindInSet => {
                 let strings = self.strings([0, 1]);
                 let [wanted, list] = &strings.items;
-                if wanted.contains(',') || list.is_empty() {
+                // As in MySQL: a list of fewer bytes does not contain it, even if a shorter letter is equal.
+                if wanted.contains(',') || list.is_empty() || list.len() < wanted.len() {
                     return Value::Int(0);
                 }
                 // A space at the end counts, whatever the collation: it is inside once a letter follows.
@@ -203,6 +204,10 @@ impl Call<'_, '_, '_> {
             return Value::Int(0);
         }
         let from = offset_of(text, start as usize - 1);
+        if part.is_empty() {
+            // As in MySQL: the place of an empty text is counted in bytes.
+            return Value::from(from as i64 + 1);
+        }
         match strings.collation.find(&text[from..], part) {
             None => Value::Int(0),
             Some(at) => Value::from(character_count(&text[..from + at]) + 1),
@@ -263,7 +268,9 @@ impl Call<'_, '_, '_> {
         if wanted as u64 > strings.max as u64 {
             return self.too_long();
         }
-        let padding: String = padding.chars().cycle().take(missing as usize).collect();
+        let (missing, count) = (missing as usize, padding.chars().count());
+        let rest = &padding[..offset_of(padding, missing % count)];
+        let padding = padding.repeat(missing / count) + rest;
         strings.result(&match self.function {
             Function::Lpad => padding + text,
             _ => text.to_string() + &padding,
