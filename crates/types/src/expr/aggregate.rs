@@ -17,6 +17,9 @@ use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum
 /// Bytes GROUP_CONCAT makes at most, unless it is told another number: MySQL's default group_concat_max_len.
 pub const GROUP_CONCAT_LENGTH_DEFAULT: u32 = 1_024;
 
+/// A longer GROUP_CONCAT is a TEXT, as in MySQL.
+const GROUP_CONCAT_VARCHAR_MAX: u32 = 512;
+
 /// Bytes the values may take that one aggregate keeps until the end.
 pub const KEPT_BYTES_MAX: u64 = 64 << 20;
 
@@ -142,7 +145,16 @@ impl Aggregate {
             GroupConcat { length_max, .. } => {
                 let collation = argument.column_type.as_ref().and_then(ColumnType::collation);
                 let collation = collation.unwrap_or(Collation::DEFAULT);
-                (Some(ColumnType::Varchar { length: *length_max, collation }), true)
+                let text = |bytes_max| ColumnType::Text { bytes_max, collation };
+                let column_type = match *length_max {
+                    length if length <= GROUP_CONCAT_VARCHAR_MAX => {
+                        ColumnType::Varchar { length, collation }
+                    }
+                    length if length <= 0xffff => text(0xffff),
+                    length if length <= 0xff_ffff => text(0xff_ffff),
+                    _ => text(u32::MAX),
+                };
+                (Some(column_type), true)
             }
             Sum | Avg { .. } => {
                 let (wider, finer) = match self.function {

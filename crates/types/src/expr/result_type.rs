@@ -285,6 +285,15 @@ fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
         ColumnType::Binary { length } | ColumnType::Varbinary { length } => {
             text_type(length_of(*length), true, Collation::Binary)
         }
+        // Without a length: as long as what it is made of.
+        ColumnType::Text { bytes_max: u32::MAX, collation } => {
+            text_type(length_of(unbounded), false, *collation)
+        }
+        ColumnType::Blob { bytes_max: u32::MAX } => {
+            // A character has four bytes at most.
+            let bytes = if inner.collation().is_some_and(|own| !own.is_binary()) { 4 } else { 1 };
+            text_type(length_of(unbounded) * bytes, true, Collation::Binary)
+        }
         other => other.clone(),
     };
     // What spells no date is NULL.
@@ -426,7 +435,7 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             text(length(0))
         }
         Left | Right => text(number(1).map_or(length(0), |n| length(0).min(n.max(0) as u64))),
-        Replace => text(length(0).saturating_mul(length(2).max(1))),
+        Replace => text(length(0).saturating_mul(length(2).saturating_sub(1).max(1))),
         Repeat => text(
             number(1).map_or(u64::from(u32::MAX), |n| length(0).saturating_mul(n.max(0) as u64)),
         ),
@@ -461,7 +470,11 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         }
         Format => plain(length(0) * 2 + 32),
         MakeSet => nullable_text((1..types.len()).map(|position| length(position) + 1).sum()),
-        ExportSet => nullable_text(u64::from(u32::MAX)),
+        // 64 words, and a separator between two.
+        ExportSet => {
+            let separator = if 3 < types.len() { length(3) } else { 1 };
+            nullable_text(length(1).max(length(2)) * 64 + separator * 63)
+        }
         RegexpReplace => nullable_text(u64::from(u32::MAX)),
         RegexpSubstr => nullable_text(length(0)),
         InetNtoa => plain(15),

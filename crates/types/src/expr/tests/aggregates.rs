@@ -197,7 +197,7 @@ fn static_types() {
         ("COUNT", &int, "bigint"),
         ("BIT_OR", &int, "bigint unsigned"),
         ("VAR_POP", &int, "double"),
-        ("GROUP_CONCAT", &int, "varchar(1024)"),
+        ("GROUP_CONCAT", &int, "text"),
     ] {
         let aggregate = Aggregate { argument: Some(parse("c0")), ..named(name) };
         let found = aggregate.result_type(std::slice::from_ref(argument), &[]);
