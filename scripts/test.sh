@@ -153,6 +153,7 @@ if [[ -x $skarv ]]; then
     if [[ $tier == long ]]; then
         run "worlds that are played twice" "$skarv" sim --from $((SKARV_TEST_DAY * 1000)) --seeds $((seeds / 4)) --failures --twice
         run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 2 --long
+        run "random statements over the wire" tests/differential/run.sh hostile 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
         benches
     else
         run "system tests" python3 tests/system/run.py --binary "$skarv" --jobs 3
@@ -162,6 +163,7 @@ if [[ $tier == long ]]; then
     run "consensus against another implementation" cargo test --quiet --locked --manifest-path tests/raft_reference/Cargo.toml
     if command -v mariadbd >/dev/null 2>&1; then
         run "client programs against MariaDB" tests/clients/against-mariadb.sh
+        [[ -x $skarv ]] && run "statements against MariaDB" tests/differential/run.sh compare 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
     fi
     fuzz
 fi

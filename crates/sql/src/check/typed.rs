@@ -1,7 +1,18 @@
 //! Statements that mean something: expressions of matching types over one table, for a comparison with another server.
 //!
 //! The forms are data: a place `{i}` takes an expression of integers, and so on. They leave out what MySQL and MariaDB are
-//! known to do differently, so that a difference is worth a look.
+//! known to do differently, so that a difference is worth a look:
+//!
+//! | left out | MySQL | MariaDB |
+//! |---|---|---|
+//! | the place of an empty text from some place on | found behind the last character, too | not found there |
+//! | `REPLACE` by NULL | NULL | the text, if there is nothing to replace |
+//! | `GREATEST` of texts as a number, or of a text and a number | compares texts | compares numbers |
+//! | `CAST(1.5 AS CHAR) + 0`, `INET_NTOA(65536) + 0` | 1.5, 0.1 | 1, 0 |
+//! | `QUOTE(NULL)` | a text | without a character set |
+//! | a NULL that an argument of `MAKE_SET` becomes | left out | often the text before |
+//! | `CAST('2001-02-03 23:59:59.5' AS TIME)` | 24:00:00 | 00:00:00 |
+//! | a `TIMEDIFF` of fractions beyond the largest `TIME` | 838:59:59.000 | 838:59:59.999 |
 
 use super::random::Random;
 use super::tables::{Column, RandomTable};
@@ -102,7 +113,8 @@ const INTEGERS: &[&str] = &[
     "CHAR_LENGTH({s})",
     "BIT_LENGTH({s})",
     "LOCATE({s}, {s})",
-    "LOCATE({s}, {s}, {n})",
+    "LOCATE('b', {s}, {n})",
+    "LOCATE(CONCAT('A', {s}), {s}, {n})",
     "INSTR({s}, {s})",
     "FIELD({s}, {s}, {s})",
     "FIELD({i}, {i}, {i})",
@@ -201,7 +213,7 @@ const DOUBLES: &[&str] = &[
     "ROUND({f}, 2) + 0e0",
     "IF({b}, {f}, {d})",
     "COALESCE({f}, {i})",
-    "{s} + 0",
+    "CONCAT({s}) + 0",
     "GREATEST({f}, {d})",
 ];
 const TEXTS: &[&str] = &[
@@ -220,7 +232,8 @@ const TEXTS: &[&str] = &[
     "SUBSTRING({s}, -2)",
     "SUBSTRING_INDEX({s}, ',', {n})",
     "SUBSTRING_INDEX({s}, ',', -1)",
-    "REPLACE({s}, {s}, {s})",
+    "REPLACE({s}, {s}, 'ab')",
+    "REPLACE({s}, 'a', CONCAT_WS('', {s}))",
     "REPEAT({s}, {n})",
     "REVERSE({s})",
     "LPAD({s}, {n}, 'xy')",
@@ -232,10 +245,10 @@ const TEXTS: &[&str] = &[
     "TRIM(LEADING 'a' FROM {s})",
     "HEX({s})",
     "HEX({i})",
-    "QUOTE({s})",
+    "QUOTE(CONCAT_WS('', {s}))",
     "ELT({n}, {s}, {s}, {s})",
     "SPACE({n})",
-    "MAKE_SET({n}, {s}, {s}, {s})",
+    "MAKE_SET({n}, CONCAT_WS('', {s}), NULL, CONCAT_WS('', {s}))",
     "INSERT({s}, {n}, 1, {s})",
     "FORMAT({d}, 2)",
     "FORMAT({i}, 0)",
@@ -252,7 +265,7 @@ const TEXTS: &[&str] = &[
     "DAYNAME({D})",
     "MONTHNAME({D})",
     "CAST({i} AS CHAR)",
-    "CAST({d} AS CHAR)",
+    "CONCAT(CAST({d} AS CHAR))",
     "CAST({T} AS CHAR)",
     "CAST({D} AS CHAR(7))",
     "IF({b}, {s}, {s})",
@@ -261,10 +274,10 @@ const TEXTS: &[&str] = &[
     "COALESCE({s}, {i})",
     "NULLIF({s}, {s})",
     "CASE WHEN {b} THEN {s} ELSE {s} END",
-    "CASE WHEN {b} THEN {D} ELSE {s} END",
-    "GREATEST({s}, {s})",
-    "LEAST({s}, {s})",
-    "INET_NTOA({i})",
+    "CONCAT(CASE WHEN {b} THEN {D} ELSE {s} END)",
+    "CONCAT(GREATEST(CONCAT({s}), CONCAT({s})))",
+    "CONCAT(LEAST(CONCAT({s}), CONCAT({s})))",
+    "CONCAT(INET_NTOA({i}))",
     "EXPORT_SET({n}, 'Y', 'N', ',', 4)",
     "CAST({s} AS CHAR(2))",
 ];
@@ -311,8 +324,8 @@ const TIMES: &[&str] = &[
     "ADDTIME({t}, {t})",
     "SUBTIME({t}, {t})",
     "TIMEDIFF({t}, {t})",
-    "TIMEDIFF({T}, {T})",
-    "CAST({T} AS TIME)",
+    "TIMEDIFF(CAST({T} AS DATETIME), CAST({T} AS DATETIME))",
+    "CAST(CAST({T} AS DATETIME) AS TIME)",
     "IF({b}, {t}, {t})",
     "COALESCE({t}, {t})",
 ];
