@@ -41,6 +41,9 @@ where
     F: Future<Output = Result<String, String>> + 'static,
 {
     let mut options = Options::of_seed(seed, CHUNK_MAX / SECOND);
+    // As many shards a member as the seed says.
+    options.shards_per_group =
+        options.shards_per_group / options.shape.replicas() * shape.replicas();
     options.shape = shape;
     options.faults = Faults::NONE;
     options.sessions = vec![0; options.sessions.len()];
