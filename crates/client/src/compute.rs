@@ -17,7 +17,7 @@ pub trait Computers: Send + Sync {
     fn run(&self, job: Box<dyn FnOnce() + Send>);
 }
 
-/// What the job and the statement share. A statement that ends before leaves the job alone.
+/// What the job and the statement share. The statement owns it: a job whose statement has ended does not begin.
 struct Cell<T> {
     result: Option<Result<T, Panicked>>,
     waker: Option<Waker>,
@@ -31,11 +31,15 @@ impl Client {
     ) -> Result<T, Panicked> {
         let Some(computers) = self.computers() else { return contain(compute) };
         let cell = Arc::new(Mutex::new(Cell { result: None, waker: None }));
-        let of_job = Arc::clone(&cell);
+        let of_job = Arc::downgrade(&cell);
         computers.run(Box::new(move || {
+            if of_job.strong_count() == 0 {
+                return;
+            }
             let result = contain(compute);
+            let Some(cell) = of_job.upgrade() else { return };
             let waker = {
-                let mut cell = of_job.lock().expect("nobody panics with the cell");
+                let mut cell = cell.lock().expect("nobody panics with the cell");
                 cell.result = Some(result);
                 cell.waker.take()
             };

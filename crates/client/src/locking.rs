@@ -11,7 +11,7 @@
 //! ```
 //! A shard judges a row again when it has the row's lock. A candidate that is gone by then, that does not pass any more, or
 //! that SKIP LOCKED passes over, is replaced by the next step. As no step locks more candidates than rows are missing,
-//! none is locked beyond LIMIT; and LIMIT 100 takes as many steps as LIMIT 1 where nobody interferes.
+//! none is locked beyond LIMIT; and LIMIT 100 takes as many steps as LIMIT 1 unless others lock or change candidates.
 //!
 //! At SERIALIZABLE, and where a row that was changed since the snapshot is refused, what lies between two rows counts too:
 //! then a step scans the whole ranges up to its last candidate, in all shards. A row that came in between after the peek
@@ -121,7 +121,7 @@ impl LockingCursor {
         self.peeked.warnings()
     }
 
-    /// Has `wanted` candidates named, if there are so many.
+    /// Asks the shards for candidates until `wanted` are known, or all.
     async fn peek(&mut self, wanted: u64, session: &mut Session) -> Result<(), Refusal> {
         while (self.candidates.len() as u64) < wanted && !self.peek_is_over {
             match self.peeked.next(session).await? {
@@ -288,7 +288,7 @@ fn ranges_up_to(ranges: &[KeyRange], key: &[u8], reverse: bool) -> Vec<KeyRange>
 mod tests {
     use super::*;
 
-    /// A step and what is left of it share no key, and leave none out; in both directions.
+    /// A step and the ranges behind it share no key, and cover all keys; in both directions.
     #[test]
     fn ranges_up_to_a_key() {
         let range = |lower, upper| KeyRange { lower, upper };

@@ -118,7 +118,7 @@ impl Session {
         match slot {
             Slot::Random { seed: None } => Ok(Value::Double(self.random_double())),
             Slot::Random { seed: Some(seed) } => {
-                let seed = self.evaluated::<ValueOf, R>(run, seed, row, warnings).await?;
+                let seed = self.evaluated(run, seed, row, (eval, eval), warnings).await?;
                 let mut context = run.context();
                 let seed = to_integer(seed.as_ref(), &mut context.convert);
                 Ok(Value::Double(self.seeded_double(number, seed)))
@@ -138,7 +138,7 @@ impl Session {
                 Ok(Value::DateTime(local.truncate(*fsp)))
             }
             Slot::Sleep(seconds) => {
-                let seconds = self.evaluated::<ValueOf, R>(run, seconds, row, warnings).await?;
+                let seconds = self.evaluated(run, seconds, row, (eval, eval), warnings).await?;
                 if seconds.is_null() {
                     return Err(SqlError::wrong_arguments("sleep"));
                 }
@@ -155,7 +155,7 @@ impl Session {
                 Ok(Value::Int(0))
             }
             Slot::TransactionOutcome(id) => {
-                let id = self.evaluated::<ValueOf, R>(run, id, row, warnings).await?;
+                let id = self.evaluated(run, id, row, (eval, eval), warnings).await?;
                 if id.is_null() {
                     return Ok(Value::Null);
                 }
@@ -163,12 +163,12 @@ impl Session {
                 Ok(Value::text(outcome, Collation::default()))
             }
             Slot::Assign { name, value } => {
-                let value = self.evaluated::<ValueOf, R>(run, value, row, warnings).await?;
+                let value = self.evaluated(run, value, row, (eval, eval), warnings).await?;
                 self.set_user_variable(name, value.clone())?;
                 Ok(value)
             }
             Slot::LastInsertIdOf(value) => {
-                let value = self.evaluated::<ValueOf, R>(run, value, row, warnings).await?;
+                let value = self.evaluated(run, value, row, (eval, eval), warnings).await?;
                 if value.is_null() {
                     self.statement_insert_id = Some(0);
                     return Ok(Value::Null);
@@ -210,45 +210,48 @@ impl Session {
         if bound.is_local() {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
-        let value = self.evaluated::<ValueOf, R>(run, &bound.expr, row, warnings).await;
+        let value = self.evaluated(run, &bound.expr, row, (eval, eval), warnings).await;
         run.pause_after_work().await;
         value
     }
 
     /// An expression on a row whose slots are supplied: evaluated at once, or on another thread where that would hold up the
-    /// worker.
-    async fn evaluated<E: Evaluation, R: Columns + ?Sized>(
+    /// worker. The two evaluations are the same one, of the row and of its copy.
+    async fn evaluated<R: Columns + ?Sized, T: Send + 'static>(
         &self,
         run: &Run<'_>,
         expr: &Expr,
         row: &R,
+        (of_row, of_copy): (Evaluation<R, T>, Evaluation<Vec<Value>, T>),
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<E::Output, SqlError> {
+    ) -> Result<T, SqlError> {
         let mut context = run.context();
         context.work_max = WORKER_WORK_MAX;
-        let output = E::evaluate(expr, row, &mut context);
+        let output = of_row(expr, row, &mut context);
         run.count_work(&mut context);
         if output.as_ref().is_err_and(|error| *error == EvalError::TooMuchWork) {
             drop(context);
-            return Box::pin(self.computed::<E>(run, expr, copied(expr, row), warnings)).await;
+            let copy = copied(expr, row);
+            return Box::pin(self.computed(run, expr, copy, of_copy, warnings)).await;
         }
         take_warnings(&mut context, warnings);
         output.map_err(|error| eval_error(&error))
     }
 
-    async fn computed<E: Evaluation>(
+    async fn computed<T: Send + 'static>(
         &self,
         run: &Run<'_>,
         expr: &Expr,
         row: Vec<Value>,
+        evaluation: Evaluation<Vec<Value>, T>,
         warnings: &mut Vec<SqlWarning>,
-    ) -> Result<E::Output, SqlError> {
+    ) -> Result<T, SqlError> {
         let (expr, params, settings) = (expr.clone(), run.params.clone(), run.settings());
         let (output, own) = self
             .compute(move || {
                 let mut context = EvalContext::with(&params, settings);
                 context.work_max = COMPUTED_WORK_MAX;
-                let output = E::evaluate(&expr, &row, &mut context);
+                let output = evaluation(&expr, &row, &mut context);
                 let mut own = Vec::new();
                 take_warnings(&mut context, &mut own);
                 (output, own)
@@ -268,7 +271,8 @@ impl Session {
         if bound.is_local() {
             self.supply(run, &bound.slots, row, warnings).await?;
         }
-        let holds = self.evaluated::<Holds, R>(run, &bound.expr, row, warnings).await;
+        let holds =
+            self.evaluated(run, &bound.expr, row, (eval_predicate, eval_predicate), warnings).await;
         run.pause_after_work().await;
         holds
     }
@@ -365,43 +369,8 @@ fn next_random(first: u64, second: u64) -> (u64, u64) {
     (first, (first + second % RANDOM_MAX + 33) % RANDOM_MAX)
 }
 
-/// What is wanted of an expression.
-trait Evaluation: 'static {
-    type Output: Send + 'static;
-    fn evaluate<R: Columns + ?Sized>(
-        expr: &Expr,
-        row: &R,
-        context: &mut EvalContext<'_>,
-    ) -> Result<Self::Output, EvalError>;
-}
-
-struct ValueOf;
-
-impl Evaluation for ValueOf {
-    type Output = Value;
-
-    fn evaluate<R: Columns + ?Sized>(
-        expr: &Expr,
-        row: &R,
-        context: &mut EvalContext<'_>,
-    ) -> Result<Value, EvalError> {
-        eval(expr, row, context)
-    }
-}
-
-struct Holds;
-
-impl Evaluation for Holds {
-    type Output = bool;
-
-    fn evaluate<R: Columns + ?Sized>(
-        expr: &Expr,
-        row: &R,
-        context: &mut EvalContext<'_>,
-    ) -> Result<bool, EvalError> {
-        eval_predicate(expr, row, context)
-    }
-}
+/// [`eval`] or [`eval_predicate`] of an expression on a row.
+type Evaluation<R, T> = fn(&Expr, &R, &mut EvalContext<'_>) -> Result<T, EvalError>;
 
 /// The values of a row that an expression names, at their places.
 fn copied<R: Columns + ?Sized>(expr: &Expr, row: &R) -> Vec<Value> {

@@ -69,7 +69,7 @@ impl<'p> Sorter<'p> {
     }
 }
 
-/// Sorts rows of `size` bytes in all, where that holds up nobody.
+/// Sorts rows of `size` bytes in all; a long sort runs on another thread.
 pub async fn sorted(
     mut rows: Vec<Vec<Value>>,
     size: usize,

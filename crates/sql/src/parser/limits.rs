@@ -24,7 +24,7 @@ pub const HEIGHT_MAX: u32 = 640;
 pub const EXPRESSION_COUNT_MAX: u32 = 2_000_000;
 
 /// Most expressions outside of the rows of INSERT and REPLACE. These are bound and evaluated row by row; all others are bound
-/// at once, at 0.3 microseconds each, and nobody else runs on the worker meanwhile.
+/// at once, at 0.3 microseconds each, during which the worker serves no other session.
 pub const EXPRESSION_COUNT_MAX_AT_ONCE: u32 = 250_000;
 
 /// Most literals of a digest. Statements with more are not worth a place among the plans: a bulk

@@ -2,7 +2,6 @@
 //! sql_require_primary_key.
 
 use std::pin::pin;
-use std::task::Poll;
 
 use super::{KillHandle, Session};
 use crate::KillKind;
@@ -28,10 +27,7 @@ impl TimeLimit {
                 is_over = true;
                 self.kill.kill(KillKind::Query);
             }
-            match work.as_mut().poll(context) {
-                Poll::Ready(output) => Poll::Ready(output),
-                Poll::Pending => Poll::Pending,
-            }
+            work.as_mut().poll(context)
         })
         .await;
         if is_over {

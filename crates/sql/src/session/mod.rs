@@ -341,7 +341,7 @@ impl Session {
         output
     }
 
-    /// Runs a long computation on another thread. KILL ends the statement at once, and the computation goes on for nobody.
+    /// Runs a long computation on another thread. KILL ends the statement at once; the thread drops the result.
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         compute: impl FnOnce() -> T + Send + 'static,

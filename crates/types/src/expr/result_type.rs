@@ -285,7 +285,7 @@ fn cast_type(inner: &ResultType, target: &ColumnType) -> ResultType {
         ColumnType::Binary { length } | ColumnType::Varbinary { length } => {
             text_type(length_of(*length), true, Collation::Binary)
         }
-        // Without a length: as long as what it is made of.
+        // Without a length it has that of its operand.
         ColumnType::Text { bytes_max: u32::MAX, collation } => {
             text_type(length_of(unbounded), false, *collation)
         }
