@@ -316,6 +316,15 @@ fn long_computations_leave_the_worker() {
         assert_eq!(other.query(statement), Outcome::Error(50811), "{statement}");
     }
     assert_eq!(other.query("SELECT id, s FROM shop.t"), rows(&[&["1", "a"]]));
+    // Sorts, and the ends of groups, that take long have their rows in order.
+    for id in 2..=40 {
+        assert_eq!(other.query(&format!("INSERT INTO shop.t VALUES ({id}, 'a')")), Outcome::Ok);
+    }
+    let sort = "SELECT id FROM shop.t ORDER BY CONCAT(REPEAT(s, 500000), 100 - id) LIMIT 3";
+    assert_eq!(other.query(sort), rows(&[&["40"], &["39"], &["38"]]));
+    let concatenated = "SELECT LENGTH(GROUP_CONCAT(REPEAT(s, 500000) ORDER BY id)) FROM shop.t";
+    assert_eq!(other.query("SET group_concat_max_len = 30000000"), Outcome::Ok);
+    assert_eq!(other.query(concatenated), rows(&[&["20000039"]]));
     let lost = "SELECT COUNT(*) FROM performance_schema.skarv_nodes WHERE state = 'unreachable'";
     assert_eq!(other.query(lost), rows(&[&["0"]]));
 }
