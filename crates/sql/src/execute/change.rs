@@ -1,16 +1,14 @@
 //! The rows that UPDATE and DELETE work on: found, locked, filtered, sorted and cut.
 
 use client::{Columns, Lock};
-use types::convert::SqlWarning;
 use types::{RowView, Value};
 
 use super::rows::{Rows, Wanted, owned_row};
 use super::select::limit_value;
 use super::sort::Sorter;
-use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX};
+use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX};
 use crate::SqlError;
 use crate::plan::ChangeTarget;
-use crate::session::Session;
 
 /// Gives the locked rows of a change some at a time.
 pub struct TargetRows<'p> {
@@ -22,17 +20,15 @@ pub struct TargetRows<'p> {
     remaining: u64,
 }
 
-impl Session {
+impl Context<'_> {
     /// `whole`: read all rows before the first is changed.
     pub async fn open_target<'p>(
         &mut self,
-        run: &mut Run<'_>,
         target: &'p ChangeTarget,
         whole: bool,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<TargetRows<'p>, Failure> {
         let limit = match &target.limit {
-            Some(limit) => limit_value(run, limit)?,
+            Some(limit) => limit_value(&self.run, limit)?,
             None => u64::MAX,
         };
         let sorts = !target.sort.is_empty();
@@ -44,7 +40,7 @@ impl Session {
             access: &target.access,
             columns: Columns::All,
             lock: Lock::Exclusive,
-            semi_consistent: self.is_semi_consistent(run),
+            semi_consistent: self.is_semi_consistent(),
             ordered,
             limit: cut,
             commit: false,
@@ -58,16 +54,16 @@ impl Session {
                 remaining: 0,
             });
         }
-        let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
+        let (mut rows, unusable) = self.open_rows(&wanted).await?;
         let sort_here = sorts && (!ordered || unusable);
         if sort_here && unusable {
             wanted.limit = None;
             wanted.ordered = false;
-            rows = self.open_rows(run, &wanted, warnings).await?.0;
+            rows = self.open_rows(&wanted).await?.0;
         }
         let mut open = TargetRows { wanted, target, rows, collected: None, remaining: limit };
         if sort_here || whole {
-            let collected = self.collect_target(run, &mut open, sort_here, warnings).await?;
+            let collected = self.collect_target(&mut open, sort_here).await?;
             open.collected = Some(collected.into_iter());
         }
         Ok(open)
@@ -75,10 +71,8 @@ impl Session {
 
     async fn collect_target(
         &mut self,
-        run: &mut Run<'_>,
         open: &mut TargetRows<'_>,
         sort: bool,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Vec<u8>>, Failure> {
         let target = open.target;
         let order: Vec<(usize, bool)> = target
@@ -91,14 +85,14 @@ impl Session {
         let mut sorter = Sorter::new(&order, None);
         let mut plain = Vec::new();
         let mut size = 0;
-        while let Some(rows) = self.next_target_batch(run, open, warnings).await? {
+        while let Some(rows) = self.next_target_batch(open).await? {
             for row in rows {
                 if sort {
                     let view = RowView::new(&target.layout, &row);
                     let columns = owned_row(&target.table, &view);
                     let mut values = Vec::with_capacity(target.sort.len() + 1);
                     for (bound, _) in &target.sort {
-                        values.push(self.value_of(run, bound, &columns, warnings).await?);
+                        values.push(self.value_of(bound, &columns).await?);
                     }
                     values.push(Value::Bytes(row.into()));
                     if sorter.push(values)? {
@@ -132,15 +126,12 @@ impl Session {
     /// Rows straight from the source, local filter applied.
     async fn next_target_batch(
         &mut self,
-        run: &mut Run<'_>,
         open: &mut TargetRows<'_>,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<Vec<Vec<u8>>>, Failure> {
         let target = open.target;
         let mut pace = Pace::default();
         loop {
-            let Some(batch) = self.next_rows(run, &open.wanted, &mut open.rows, warnings).await?
-            else {
+            let Some(batch) = self.next_rows(&open.wanted, &mut open.rows).await? else {
                 return Ok(None);
             };
             let mut kept = Vec::with_capacity(batch.len());
@@ -149,7 +140,7 @@ impl Session {
                 let row = batch.row(position);
                 if let Some(filter) = &target.access.local_filter {
                     let columns = owned_row(&target.table, &RowView::new(&target.layout, row));
-                    if !self.holds(run, filter, &columns, warnings).await? {
+                    if !self.holds(filter, &columns).await? {
                         continue;
                     }
                 }
@@ -165,17 +156,15 @@ impl Session {
     /// The next rows to change; never an empty batch.
     pub async fn next_target_rows(
         &mut self,
-        run: &mut Run<'_>,
         open: &mut TargetRows<'_>,
         count: usize,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<Vec<Vec<u8>>>, Failure> {
         if open.remaining == 0 {
             return Ok(None);
         }
         let mut rows: Vec<Vec<u8>> = match &mut open.collected {
             Some(collected) => collected.by_ref().take(count).collect(),
-            None => match self.next_target_batch(run, open, warnings).await? {
+            None => match self.next_target_batch(open).await? {
                 Some(rows) => rows,
                 None => return Ok(None),
             },

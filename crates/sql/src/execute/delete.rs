@@ -2,55 +2,41 @@
 //! their entries in unique keys go with them.
 
 use client::{Op, OpKind, OpResult};
-use types::convert::SqlWarning;
 use types::wire::Bytes;
 
 use super::keys::{self, Keys};
 use super::rows::{constant_bytes, keys_at_once, ops_that_fit, sent_params};
 use super::write::ROWS_PER_BATCH;
-use super::{Changed, Failure, Run, take_warnings};
+use super::{Changed, Context, Failure, take_warnings};
 use crate::plan::DeletePlan;
-use crate::session::Session;
 
-impl Session {
-    pub async fn run_delete(
-        &mut self,
-        run: &mut Run<'_>,
-        plan: &DeletePlan,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Changed, Failure> {
+impl Context<'_> {
+    pub async fn run_delete(&mut self, plan: &DeletePlan) -> Result<Changed, Failure> {
         if plan.shipped
-            && let Some(changed) = self.ship_delete(run, plan, warnings).await?
+            && let Some(changed) = self.ship_delete(plan).await?
         {
             return Ok(changed);
         }
         let table = &plan.target.table;
         let catalogue = self.catalogue();
         let mut changed = Changed::default();
-        let mut open = self.open_target(run, &plan.target, false, warnings).await?;
-        while let Some(rows) =
-            self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
-        {
-            let mut batch = self.batch(run);
+        let mut open = self.open_target(&plan.target, false).await?;
+        while let Some(rows) = self.next_target_rows(&mut open, ROWS_PER_BATCH).await? {
+            let mut batch = self.batch();
             for old in &rows {
                 batch.ops.extend(client::delete_ops(&catalogue, table, old));
             }
             changed.affected += rows.len() as u64;
-            self.execute_batch(batch, warnings).await?;
+            self.execute_batch(batch).await?;
         }
         Ok(changed)
     }
 
-    async fn ship_delete(
-        &mut self,
-        run: &mut Run<'_>,
-        plan: &DeletePlan,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Option<Changed>, Failure> {
+    async fn ship_delete(&mut self, plan: &DeletePlan) -> Result<Option<Changed>, Failure> {
         let table = &plan.target.table;
-        let mut context = run.context();
+        let mut context = self.run.context();
         let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
-        take_warnings(&mut context, warnings);
+        take_warnings(&mut context, &mut self.warnings);
         let keys = match resolved {
             Keys::Nothing => return Ok(Some(Changed::default())),
             Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
@@ -60,9 +46,9 @@ impl Session {
         if ops_that_fit(filter.map_or(0, constant_bytes)) < keys.len() {
             return Ok(None);
         }
-        let mut batch = self.batch(run);
+        let mut batch = self.batch();
         batch.commit = self.commits_with_last_request();
-        batch.params = sent_params(run, filter.into_iter());
+        batch.params = sent_params(&self.run, filter.into_iter());
         batch.ops = keys
             .into_iter()
             .map(|key| Op {
@@ -74,7 +60,7 @@ impl Session {
                 },
             })
             .collect();
-        let results = self.execute_batch(batch, warnings).await?;
+        let results = self.execute_batch(batch).await?;
         let mut done = Changed::default();
         for result in results.into_iter().flatten() {
             if let OpResult::Deleted(deleted) = result {

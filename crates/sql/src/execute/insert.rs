@@ -20,7 +20,7 @@ use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, duplicate_error, encode, key_too_long,
     refuse_null, store_value, unique_key,
 };
-use super::{Changed, Failure, Pace, Run, STATEMENT_MEMORY_MAX, value_size};
+use super::{Changed, Context, Failure, Pace, STATEMENT_MEMORY_MAX, value_size};
 use crate::SqlError;
 use crate::bind::rewrite;
 use crate::error::code;
@@ -28,7 +28,6 @@ use crate::plan::{
     AssignmentPlan, Bound, InsertMode, InsertPlan, InsertSource, InsertValue, Plan, Slot,
 };
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
-use crate::session::Session;
 
 /// A row that is being made.
 struct NewRow {
@@ -140,21 +139,16 @@ impl Sequence {
     }
 }
 
-impl Session {
-    pub async fn run_insert(
-        &mut self,
-        run: &mut Run<'_>,
-        plan: &InsertPlan,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Changed, Failure> {
-        let mut storing = Storing::new(run.strict, plan.ignore);
+impl Context<'_> {
+    pub async fn run_insert(&mut self, plan: &InsertPlan) -> Result<Changed, Failure> {
+        let mut storing = Storing::new(self.run.strict, plan.ignore);
         // One row alone is refused its NULL in any mode; of several the others are worth it.
         if matches!(&plan.source, InsertSource::Values(rows) if rows.len() == 1) {
             storing.takes_null = plan.ignore;
         }
-        run.strict &= !plan.ignore;
+        self.run.strict &= !plan.ignore;
         let mut changed = Changed::default();
-        let settings = &self.settings;
+        let settings = self.settings();
         let mut sequence = Sequence::of(
             &plan.table,
             settings.auto_increment_increment,
@@ -164,7 +158,7 @@ impl Session {
         for (position, column) in plan.table.columns.iter().enumerate() {
             let is_given = plan.columns.iter().any(|given| usize::from(*given) == position);
             if !is_given {
-                default_value(column, storing, run, &mut Vec::new())?;
+                default_value(column, storing, &self.run, &mut Vec::new())?;
             }
         }
         match &plan.source {
@@ -183,14 +177,12 @@ impl Session {
                         let number = (first + position + 1) as u64;
                         let row = self
                             .values_row(
-                                run,
                                 plan,
                                 values,
                                 storing,
                                 number,
                                 &mut sequence,
                                 new_rows.len(),
-                                warnings,
                             )
                             .await?;
                         let own_size = row.iter().map(value_size).sum::<usize>();
@@ -201,7 +193,6 @@ impl Session {
                     let last = first + new_rows.len();
                     let is_last = last == rows.len();
                     self.insert_rows(
-                        run,
                         plan,
                         new_rows,
                         first as u64 + 1,
@@ -209,7 +200,6 @@ impl Session {
                         storing,
                         &mut sequence,
                         &mut changed,
-                        warnings,
                     )
                     .await?;
                     first = last;
@@ -217,7 +207,7 @@ impl Session {
             }
             InsertSource::Select(select) => {
                 let mut collector = Collector::default();
-                self.run_select(run, select, &mut collector, warnings).await?;
+                self.run_select(select, &mut collector).await?;
                 if collector.overflow {
                     return Err(SqlError::out_of_sort_memory().into());
                 }
@@ -240,21 +230,18 @@ impl Session {
                         let given =
                             plan.columns.iter().map(|&column| usize::from(column)).zip(values);
                         let row = self.new_row(
-                            run,
                             &plan.table,
                             given,
                             storing,
                             number,
                             &mut sequence,
                             new_rows.len(),
-                            warnings,
                         )?;
                         new_rows.push(NewRow { values: row, source });
                     }
                     let first_number = done as u64 + 1;
                     done += new_rows.len();
                     self.insert_rows(
-                        run,
                         plan,
                         new_rows,
                         first_number,
@@ -262,7 +249,6 @@ impl Session {
                         storing,
                         &mut sequence,
                         &mut changed,
-                        warnings,
                     )
                     .await?;
                 }
@@ -270,9 +256,9 @@ impl Session {
         }
         if let Some(first) = sequence.first_generated {
             // A generated value comes before one that LAST_INSERT_ID(value) was given.
-            self.statement_insert_id = Some(first);
+            self.set_insert_id(first);
             changed.insert_id = first;
-        } else if let Some(given) = self.statement_insert_id {
+        } else if let Some(given) = self.insert_id() {
             changed.insert_id = given;
         } else if let Some(explicit) = sequence.last_explicit {
             changed.insert_id = explicit;
@@ -284,14 +270,12 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn values_row(
         &mut self,
-        run: &mut Run<'_>,
         plan: &InsertPlan,
         values: &[InsertValue],
         storing: Storing,
         number: u64,
         sequence: &mut Sequence,
         position: usize,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Value>, SqlError> {
         let table = &plan.table;
         let mut given: Vec<(usize, Value)> = Vec::with_capacity(values.len());
@@ -309,9 +293,9 @@ impl Session {
                     let value = match &bound.expr {
                         Expr::Const(value) => value.clone(),
                         Expr::Param(number) if !bound.is_local() => {
-                            run.params[usize::from(*number)].clone()
+                            self.run.params[usize::from(*number)].clone()
                         }
-                        _ if names_columns(run.plan, bound) => {
+                        _ if names_columns(self.run.plan, bound) => {
                             // Columns named in VALUES are those given before, as they are stored, else their defaults.
                             let mut row = Vec::with_capacity(table.columns.len());
                             let lenient = Storing::new(false, true);
@@ -323,35 +307,33 @@ impl Session {
                                     Some((_, value)) => {
                                         let value = value.clone();
                                         store_value(
-                                            value, definition, lenient, run, number, unsaid,
+                                            value, definition, lenient, &self.run, number, unsaid,
                                         )?
                                     }
-                                    None => default_value(definition, lenient, run, unsaid)?,
+                                    None => default_value(definition, lenient, &self.run, unsaid)?,
                                 });
                             }
-                            self.value_of(run, bound, &row, warnings).await?
+                            self.value_of(bound, &row).await?
                         }
-                        _ => self.scalar_value(run, bound, warnings).await?,
+                        _ => self.scalar_value(bound).await?,
                     };
                     given.push((column, value));
                 }
             }
         }
-        self.new_row(run, table, given.into_iter(), storing, number, sequence, position, warnings)
+        self.new_row(table, given.into_iter(), storing, number, sequence, position)
     }
 
     /// A whole row of the values given and of defaults. What the sequence must fill in is noted in it.
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     fn new_row(
         &mut self,
-        run: &Run<'_>,
         table: &Table,
         given: impl Iterator<Item = (usize, Value)>,
         storing: Storing,
         number: u64,
         sequence: &mut Sequence,
         position: usize,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Value>, SqlError> {
         let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
         for (column, value) in given {
@@ -364,15 +346,16 @@ impl Session {
                 } else if definition.nullable {
                     Value::Null
                 } else {
-                    refuse_null(definition, storing, warnings)?
+                    refuse_null(definition, storing, &mut self.warnings)?
                 });
                 continue;
             }
-            let stored = store_value(value, definition, storing, run, number, warnings)?;
+            let stored =
+                store_value(value, definition, storing, &self.run, number, &mut self.warnings)?;
             if is_generated {
                 let explicit = sequence_value(&stored);
                 let is_zero = matches!(stored, Value::Int(0) | Value::UInt(0));
-                if is_zero && !self.settings.sql_mode.no_auto_value_on_zero() {
+                if is_zero && !self.settings().sql_mode.no_auto_value_on_zero() {
                     sequence.wishes.push((position, Wish::Next(column)));
                 } else {
                     sequence.last_explicit = Some(explicit);
@@ -390,7 +373,7 @@ impl Session {
                     if matches!(definition.default, ColumnDefault::AutoIncrement) {
                         sequence.wishes.push((position, Wish::Next(column)));
                     }
-                    default_value(definition, storing, run, warnings)?
+                    default_value(definition, storing, &self.run, &mut self.warnings)?
                 }
             });
         }
@@ -450,7 +433,7 @@ impl Session {
         if value == 0 {
             return Ok(());
         }
-        let moved = self.client.auto_increment_at_least(table, value).await;
+        let moved = self.client().auto_increment_at_least(table, value).await;
         moved.map_err(|refusal| self.refused_aside(refusal))
     }
 
@@ -469,11 +452,11 @@ impl Session {
             0 => values(sequence.row_count as u64),
             before => waiting.max(values(1 << before.min(16))),
         };
-        let mut reserved = self.client.auto_increment(table, count).await;
+        let mut reserved = self.client().auto_increment(table, count).await;
         if waiting < count && matches!(reserved, Err(Refusal::Eval(_))) {
             // So many are not left.
             count = waiting;
-            reserved = self.client.auto_increment(table, count).await;
+            reserved = self.client().auto_increment(table, count).await;
         }
         let first = match reserved {
             Ok(first) => first,
@@ -488,7 +471,6 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn insert_rows(
         &mut self,
-        run: &mut Run<'_>,
         plan: &InsertPlan,
         mut rows: Vec<NewRow>,
         first_number: u64,
@@ -496,7 +478,6 @@ impl Session {
         storing: Storing,
         sequence: &mut Sequence,
         changed: &mut Changed,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         self.check_killed()?;
         sequence.generated.clear();
@@ -511,8 +492,7 @@ impl Session {
         changed.records += rows.len() as u64;
         let plain = matches!(plan.mode, InsertMode::Insert) && !plan.ignore;
         if plain {
-            self.insert_plainly(run, plan, encoded, first_number, is_last, changed, warnings)
-                .await?;
+            self.insert_plainly(plan, encoded, first_number, is_last, changed).await?;
             sequence.all_inserted();
             return Ok(());
         }
@@ -530,8 +510,7 @@ impl Session {
             let is_full = round.len() == keys_at_once(&plan.table);
             if is_full || own.iter().any(|key| keys.contains(key)) {
                 self.insert_round(
-                    run, plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed,
-                    warnings,
+                    plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed,
                 )
                 .await?;
                 round.clear();
@@ -540,22 +519,18 @@ impl Session {
             round.push(position);
             keys.extend(own);
         }
-        self.insert_round(
-            run, plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed, warnings,
-        )
-        .await
+        self.insert_round(plan, &catalogue, &round, &rows, &encoded, storing, sequence, changed)
+            .await
     }
 
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn insert_plainly(
         &mut self,
-        run: &Run<'_>,
         plan: &InsertPlan,
         rows: Vec<Vec<u8>>,
         first_number: u64,
         is_last: bool,
         changed: &mut Changed,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let catalogue = self.catalogue();
         let mut pace = Pace::default();
@@ -563,7 +538,7 @@ impl Session {
         while first < rows.len() {
             let mut size = 0;
             let mut last = first;
-            let mut batch = self.batch(run);
+            let mut batch = self.batch();
             while last < rows.len() && (last == first || size + rows[last].len() <= BATCH_SIZE_MAX)
             {
                 size += rows[last].len();
@@ -572,8 +547,8 @@ impl Session {
             }
             batch.commit = is_last && last == rows.len() && self.commits_with_last_request();
             pace.bytes(size).await;
-            match self.client.execute(batch).await {
-                Ok(result) => warnings.extend(result.warnings),
+            match self.client().execute(batch).await {
+                Ok(result) => self.warnings.extend(result.warnings),
                 Err(refusal) => {
                     let number = first_number + first as u64;
                     return Err(self
@@ -597,7 +572,6 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn insert_round(
         &mut self,
-        run: &mut Run<'_>,
         plan: &InsertPlan,
         catalogue: &Arc<Catalogue>,
         round: &[usize],
@@ -606,14 +580,13 @@ impl Session {
         storing: Storing,
         sequence: &mut Sequence,
         changed: &mut Changed,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         if round.is_empty() {
             return Ok(());
         }
         let table = &plan.table;
-        let conflicts = self.lock_keys(run, plan, catalogue, round, encoded, warnings).await?;
-        let mut batch = self.batch(run);
+        let conflicts = self.lock_keys(plan, catalogue, round, encoded).await?;
+        let mut batch = self.batch();
         let mut written: Vec<Vec<u8>> = Vec::new();
         let mut size = 0;
         // An old row that one row of the round has changed is not what was read: the next one that meets it must read again.
@@ -622,15 +595,14 @@ impl Session {
             let new = &encoded[position];
             let is_touched = conflicts.iter().any(|(key, _, _)| touched.contains(key));
             if is_touched || BATCH_SIZE_MAX <= size {
-                let batch = std::mem::replace(&mut batch, self.batch(run));
-                self.flush(plan, batch, &written, warnings).await?;
+                let batch = std::mem::replace(&mut batch, self.batch());
+                self.flush(plan, batch, &written).await?;
                 written.clear();
                 size = 0;
             }
             if is_touched {
                 touched.extend(conflicts.iter().map(|(key, _, _)| key.clone()));
                 Box::pin(self.insert_round(
-                    run,
                     plan,
                     catalogue,
                     &[position],
@@ -639,7 +611,6 @@ impl Session {
                     storing,
                     sequence,
                     changed,
-                    warnings,
                 ))
                 .await?;
                 continue;
@@ -657,7 +628,7 @@ impl Session {
                 InsertMode::Insert => {
                     let view = RowView::new(&plan.layout, new);
                     let error = duplicate_error(table, table.indexes[*first_index].id, &view);
-                    warnings.push(SqlWarning::warning(error.code, error.message));
+                    self.warnings.push(SqlWarning::warning(error.code, error.message));
                 }
                 InsertMode::Replace => {
                     // Like MySQL, which changes a row where its last unique key is taken, and deletes it where another one is:
@@ -695,29 +666,19 @@ impl Session {
                             _ => None,
                         });
                     let replaced = self
-                        .update_duplicate(
-                            run,
-                            plan,
-                            assignments,
-                            &rows[position],
-                            first_row,
-                            storing,
-                            warnings,
-                        )
+                        .update_duplicate(plan, assignments, &rows[position], first_row, storing)
                         .await?;
                     if plan.ignore
                         && let Some(row) = &replaced
                     {
                         // What is to be written before may take a key of the row.
-                        let earlier = std::mem::replace(&mut batch, self.batch(run));
-                        self.flush(plan, earlier, &written, warnings).await?;
+                        let earlier = std::mem::replace(&mut batch, self.batch());
+                        self.flush(plan, earlier, &written).await?;
                         written.clear();
                         size = 0;
-                        let taken = self
-                            .taken_by_another(run, plan, catalogue, row, first_key, warnings)
-                            .await?;
+                        let taken = self.taken_by_another(plan, catalogue, row, first_key).await?;
                         if let Some(error) = taken {
-                            warnings.push(SqlWarning::warning(error.code, error.message));
+                            self.warnings.push(SqlWarning::warning(error.code, error.message));
                             continue;
                         }
                     }
@@ -731,12 +692,12 @@ impl Session {
                             touched.insert(first_key.clone());
                             changed.affected += 2;
                         }
-                        None => changed.affected += u64::from(self.info.found_rows),
+                        None => changed.affected += u64::from(self.counts_found_rows()),
                     }
                 }
             }
         }
-        self.flush(plan, batch, &written, warnings).await
+        self.flush(plan, batch, &written).await
     }
 
     async fn flush(
@@ -744,14 +705,13 @@ impl Session {
         plan: &InsertPlan,
         batch: Batch,
         written: &[Vec<u8>],
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         if batch.ops.is_empty() {
             return Ok(());
         }
-        match self.client.execute(batch).await {
+        match self.client().execute(batch).await {
             Ok(result) => {
-                warnings.extend(result.warnings);
+                self.warnings.extend(result.warnings);
                 Ok(())
             }
             Err(refusal) => {
@@ -763,15 +723,13 @@ impl Session {
     /// Locks every unique key of these rows. For each row, what it meets: the primary key's row first, each old row once.
     async fn lock_keys(
         &mut self,
-        run: &Run<'_>,
         plan: &InsertPlan,
         catalogue: &Arc<Catalogue>,
         round: &[usize],
         encoded: &[Vec<u8>],
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Vec<Conflict>>, Failure> {
         let table = &plan.table;
-        let mut batch = self.batch(run);
+        let mut batch = self.batch();
         let mut asked: Vec<(usize, usize, Vec<u8>)> = Vec::new();
         for (slot, &position) in round.iter().enumerate() {
             let view = RowView::new(&plan.layout, &encoded[position]);
@@ -791,7 +749,7 @@ impl Session {
                 asked.push((slot, number, key));
             }
         }
-        let results = self.execute_batch(batch, warnings).await?;
+        let results = self.execute_batch(batch).await?;
         let mut conflicts: Vec<Vec<Conflict>> = vec![Vec::new(); round.len()];
         let mut by_entry: Vec<(usize, usize, Vec<u8>)> = Vec::new();
         for ((slot, number, key), results) in asked.into_iter().zip(results) {
@@ -816,10 +774,10 @@ impl Session {
         if by_entry.is_empty() {
             return Ok(conflicts);
         }
-        let mut batch = self.batch(run);
+        let mut batch = self.batch();
         batch.ops =
             by_entry.iter().map(|(_, _, key)| read_exclusively(table, key.clone())).collect();
-        let results = self.execute_batch(batch, warnings).await?;
+        let results = self.execute_batch(batch).await?;
         for ((slot, number, key), results) in by_entry.into_iter().zip(results) {
             if let Some(OpResult::Row(Some(found))) = results.into_iter().next() {
                 conflicts[slot].push((key, number, found.0));
@@ -832,31 +790,28 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn update_duplicate(
         &mut self,
-        run: &mut Run<'_>,
         plan: &InsertPlan,
         assignments: &[AssignmentPlan],
         new: &NewRow,
         old: &[u8],
         storing: Storing,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let first = run.first_slot();
-        for (position, slot) in run.plan.slots.iter().enumerate() {
+        let first = self.run.first_slot();
+        for (position, slot) in self.run.plan.slots.iter().enumerate() {
             match slot {
                 Slot::NewValue { column } => {
-                    run.params[first + position] = new.values[usize::from(*column)].clone();
+                    self.run.params[first + position] = new.values[usize::from(*column)].clone();
                 }
                 Slot::SourceValue { position: behind } => {
-                    run.params[first + position] = new.source[usize::from(*behind)].clone();
+                    self.run.params[first + position] = new.source[usize::from(*behind)].clone();
                 }
                 _ => {}
             }
         }
         let view = RowView::new(&plan.layout, old);
         let mut values = owned_row(&plan.table, &view);
-        let changed = self
-            .assign_columns(run, &plan.table, assignments, &mut values, storing, 1, warnings)
-            .await?;
+        let changed =
+            self.assign_columns(&plan.table, assignments, &mut values, storing, 1).await?;
         if !changed {
             return Ok(None);
         }
@@ -897,7 +852,7 @@ fn sequence_end() -> SqlError {
     )
 }
 
-impl Session {
+impl Context<'_> {
     /// An UPDATE to a greater value moves the sequence.
     pub async fn move_sequence(
         &mut self,
@@ -910,22 +865,20 @@ impl Session {
         if value == 0 || assignments.iter().all(|own| usize::from(own.column) != column) {
             return Ok(());
         }
-        let moved = self.client.auto_increment_at_least(table, value).await;
+        let moved = self.client().auto_increment_at_least(table, value).await;
         moved.map_err(|refusal| self.refused_aside(refusal))
     }
 
     /// IGNORE of an update: the error for a key of the changed row that another row has.
     async fn taken_by_another(
         &mut self,
-        run: &Run<'_>,
         plan: &InsertPlan,
         catalogue: &Arc<Catalogue>,
         row: &[u8],
         own_key: &[u8],
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<SqlError>, Failure> {
         let rows = [row.to_vec()];
-        let conflicts = self.lock_keys(run, plan, catalogue, &[0], &rows, warnings).await?;
+        let conflicts = self.lock_keys(plan, catalogue, &[0], &rows).await?;
         let mut others = conflicts[0].iter().filter(|(key, _, _)| key != own_key);
         let view = RowView::new(&plan.layout, row);
         let table = &plan.table;

@@ -7,6 +7,7 @@
 //! has undone the statement already, so that exactly one of the two layers undoes it.
 
 mod change;
+mod context;
 mod delete;
 pub mod evaluate;
 mod insert;
@@ -27,8 +28,9 @@ use types::expr::EvalContext;
 use types::temporal::DateModes;
 use types::{DateTime, Value};
 
-use crate::SqlError;
-use crate::plan::Plan;
+use crate::plan::{Bound, Plan, PlanKind};
+use crate::{ResultSink, SqlError};
+pub use context::Context;
 pub use refusal::{Failure, error_of};
 
 /// Rows between two yields to the other tasks of the worker.
@@ -114,6 +116,37 @@ impl Pace {
 /// Rough memory of a value, for the bound on sorts.
 pub fn value_size(value: &Value) -> usize {
     size_of::<Value>() + value.held_bytes()
+}
+
+impl Context<'_> {
+    /// Runs a plan of rows: a result goes into the sink.
+    pub async fn run_kind(
+        &mut self,
+        kind: &PlanKind,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Changed, Failure> {
+        self.run_subqueries().await?;
+        match kind {
+            PlanKind::Select(select) => self
+                .run_select(select, sink)
+                .await
+                .map(|sent| Changed { affected: sent, ..Changed::default() }),
+            PlanKind::Insert(insert) => self.run_insert(insert).await,
+            PlanKind::Update(update) => self.run_update(update).await,
+            PlanKind::Delete(delete) => self.run_delete(delete).await,
+            PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
+        }
+    }
+
+    /// The values of expressions without columns.
+    pub async fn run_values(&mut self, bounds: &[Bound]) -> Result<Vec<Value>, Failure> {
+        self.run_subqueries().await?;
+        let mut values = Vec::with_capacity(bounds.len());
+        for bound in bounds {
+            values.push(self.scalar_value(bound).await?);
+        }
+        Ok(values)
+    }
 }
 
 /// What a data change did.

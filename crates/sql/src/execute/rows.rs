@@ -7,18 +7,16 @@ use client::{
     Batch, Columns, KeyRange, Lock, LockingCursor, Op, OpKind, OpResult, RowBatch, Scan, ScanBatch,
     ScanCursor, ScanOptions, ScanOutput,
 };
-use types::convert::SqlWarning;
 use types::expr::Aggregate;
 use types::wire::Bytes;
 use types::{Expr, IndexKind, RowView, Table, Value, ValueRef};
 
 use super::keys::{self, Keys};
 use super::write::BATCH_SIZE_MAX;
-use super::{Failure, Run, take_warnings};
+use super::{Context, Failure, Run, take_warnings};
 use crate::SqlError;
 use crate::bind::rewrite::{for_each_child, for_each_param};
 use crate::plan::{AccessPlan, PathKind};
-use crate::session::Session;
 use crate::session::variables::Isolation;
 
 /// Keys of one batch of key reads or of shipped changes, and of rows that may be long: what they are read for, and where they are, is
@@ -162,15 +160,10 @@ pub enum Found {
     Scan(Box<Scan>),
 }
 
-impl Session {
+impl Context<'_> {
     /// Decides, with the values at hand, how the rows are found. The second part: the bounds did not hold, so that the
     /// order the path was chosen for is not delivered.
-    pub fn find(
-        &mut self,
-        run: &Run<'_>,
-        wanted: &Wanted<'_>,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<(Found, bool), Failure> {
+    pub fn find(&mut self, wanted: &Wanted<'_>) -> Result<(Found, bool), Failure> {
         let path = &wanted.access.path;
         let catalogue = self.catalogue();
         let entries = match (path.kind, &wanted.table.indexes[path.index].kind) {
@@ -180,9 +173,9 @@ impl Session {
             _ => None,
         };
         let keyed = entries.as_ref().unwrap_or(wanted.table);
-        let mut context = run.context();
+        let mut context = self.run.context();
         let resolved = keys::resolve(wanted.table, keyed, path, &mut context)?;
-        take_warnings(&mut context, warnings);
+        take_warnings(&mut context, &mut self.warnings);
         let unusable = resolved == Keys::Unusable;
         let (index, ranges, filter, reverse) = match resolved {
             Keys::Nothing => return Ok((Found::Nothing, false)),
@@ -209,7 +202,7 @@ impl Session {
             filter,
             output: ScanOutput::Rows {
                 columns: wanted.columns.clone(),
-                with_keys: wanted.ordered || wanted.locks_some() || locks_slowly(run, wanted),
+                with_keys: wanted.ordered || wanted.locks_some() || locks_slowly(&self.run, wanted),
             },
             limit: wanted.limit,
             lock: wanted.lock,
@@ -222,14 +215,9 @@ impl Session {
     }
 
     /// Starts reading. The second part as in `find`.
-    pub async fn open_rows(
-        &mut self,
-        run: &Run<'_>,
-        wanted: &Wanted<'_>,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<(Rows, bool), Failure> {
-        let (found, unusable) = self.find(run, wanted, warnings)?;
-        let slow = locks_slowly(run, wanted);
+    pub async fn open_rows(&mut self, wanted: &Wanted<'_>) -> Result<(Rows, bool), Failure> {
+        let (found, unusable) = self.find(wanted)?;
+        let slow = locks_slowly(&self.run, wanted);
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
         let are_long = keys_at_once(wanted.table) == KEYS_OF_LONG_ROWS;
@@ -256,25 +244,25 @@ impl Session {
                 let is_one = keys.len() <= count && (!are_long || keys.len() == 1);
                 let mut reads = key_reads(keys, filter);
                 if is_one {
-                    self.read_keys(run, wanted, &mut reads, wanted.commit, warnings).await?;
+                    self.read_keys(wanted, &mut reads, wanted.commit).await?;
                 }
                 Rows::Keys(reads)
             }
             Found::Entries(entries) => {
-                let keys = self.read_entries(run, wanted, entries, warnings).await?;
+                let keys = self.read_entries(wanted, entries).await?;
                 // The row may have changed since its entry was read: all of the filter is asked again.
                 Rows::Keys(key_reads(keys, wanted.access.filter.clone()))
             }
             Found::Scan(scan) => {
-                let mut options = self.scan_options(run, &scan, wanted.ordered);
+                let mut options = self.scan_options(&scan, wanted.ordered);
                 options.piece = slow.then_some(ROWS_PER_PIECE as u64);
                 match wanted.locks_some() {
                     true => {
-                        let cursor = self.client.scan_locking(wanted.table, *scan, options);
+                        let cursor = self.client().scan_locking(wanted.table, *scan, options);
                         Rows::Locking(Box::new(cursor))
                     }
                     false => {
-                        let cursor = self.client.scan(wanted.table, *scan, options);
+                        let cursor = self.client().scan(wanted.table, *scan, options);
                         Rows::Scan(Box::new(cursor))
                     }
                 }
@@ -283,8 +271,8 @@ impl Session {
         Ok((rows, unusable))
     }
 
-    pub fn scan_options(&self, run: &Run<'_>, scan: &Scan, ordered: bool) -> ScanOptions {
-        let batch = self.batch(run);
+    pub fn scan_options(&self, scan: &Scan, ordered: bool) -> ScanOptions {
+        let batch = self.batch();
         let mut exprs: Vec<&Expr> = scan.filter.iter().collect();
         if let ScanOutput::Groups { group_by, aggregates } = &scan.output {
             exprs.extend(group_by);
@@ -292,7 +280,7 @@ impl Session {
         }
         ScanOptions {
             ordered,
-            params: sent_params(run, exprs.into_iter()),
+            params: sent_params(&self.run, exprs.into_iter()),
             read_at: batch.read_at,
             settings: batch.settings,
             lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
@@ -307,10 +295,8 @@ impl Session {
     /// The next rows; never an empty batch.
     pub async fn next_rows(
         &mut self,
-        run: &Run<'_>,
         wanted: &Wanted<'_>,
         rows: &mut Rows,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<RowBatch>, Failure> {
         loop {
             self.check_killed()?;
@@ -331,16 +317,16 @@ impl Session {
                     if reads.remaining == Some(0) {
                         return Ok(None);
                     }
-                    self.read_keys(run, wanted, reads, false, warnings).await?;
+                    self.read_keys(wanted, reads, false).await?;
                 }
                 Rows::Locking(cursor) => {
-                    let next = cursor.next(&mut self.client).await;
-                    warnings.extend(cursor.warnings());
+                    let next = cursor.next(self.client()).await;
+                    self.warnings.extend(cursor.warnings());
                     return next.map_err(|refusal| self.refused(refusal));
                 }
                 Rows::Scan(cursor) => {
-                    let next = cursor.next(&mut self.client).await;
-                    warnings.extend(cursor.warnings());
+                    let next = cursor.next(self.client()).await;
+                    self.warnings.extend(cursor.warnings());
                     match next.map_err(|refusal| self.refused(refusal))? {
                         Some(ScanBatch::Rows(batch)) => return Ok(Some(batch)),
                         Some(ScanBatch::Groups(_)) => unreachable!("rows were asked for"),
@@ -354,16 +340,14 @@ impl Session {
     /// Reads the next keys. Those whose rows are too many for one answer are left for the next time.
     async fn read_keys(
         &mut self,
-        run: &Run<'_>,
         wanted: &Wanted<'_>,
         reads: &mut KeyReads,
         commit: bool,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let filter_bytes = reads.filter.as_ref().map_or(0, constant_bytes);
         let some = reads.count.min(ops_that_fit(filter_bytes));
-        let params = sent_params(run, reads.filter.iter());
-        let mut batch = Batch { params, commit, ..self.batch(run) };
+        let params = sent_params(&self.run, reads.filter.iter());
+        let mut batch = Batch { params, commit, ..self.batch() };
         let mut positions = Vec::new();
         for (position, slot) in reads.slots.iter_mut().enumerate() {
             let Slot::Key(key) = slot else { continue };
@@ -387,8 +371,8 @@ impl Session {
         // Not all fit into one message: the statement ends its transaction behind the last.
         batch.commit &= !batch.reads_on;
         let result =
-            self.client.execute_some(batch).await.map_err(|refusal| self.refused(refusal))?;
-        warnings.extend(result.warnings);
+            self.client().execute_some(batch).await.map_err(|refusal| self.refused(refusal))?;
+        self.warnings.extend(result.warnings);
         let (mut done, mut found, mut bytes) = (0, 0, 0);
         for (position, result) in positions.into_iter().zip(result.results.into_iter().flatten()) {
             match result {
@@ -416,10 +400,8 @@ impl Session {
     /// The primary keys that entries of a unique key name.
     pub async fn read_entries(
         &mut self,
-        run: &Run<'_>,
         wanted: &Wanted<'_>,
         keys: Vec<Vec<u8>>,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Vec<u8>>, Failure> {
         let catalogue = self.catalogue();
         let index = &wanted.table.indexes[wanted.access.path.index];
@@ -435,7 +417,7 @@ impl Session {
             if some.is_empty() {
                 break;
             }
-            let mut batch = self.batch(run);
+            let mut batch = self.batch();
             for key in some {
                 batch.ops.push(Op {
                     table: entries.id,
@@ -449,7 +431,7 @@ impl Session {
                     },
                 });
             }
-            for result in self.execute_batch(batch, warnings).await?.into_iter().flatten() {
+            for result in self.execute_batch(batch).await?.into_iter().flatten() {
                 if let OpResult::Row(Some(row)) = result {
                     found.push(primary_key_in_entry(
                         wanted.table,
@@ -466,7 +448,7 @@ impl Session {
     }
 
     /// An empty batch with the session's settings.
-    pub fn batch(&self, run: &Run<'_>) -> Batch {
+    pub fn batch(&self) -> Batch {
         Batch {
             ops: Vec::new(),
             params: Vec::new(),
@@ -474,27 +456,23 @@ impl Session {
             commit: false,
             read_at: self.read_at(),
             reads_on: false,
-            settings: run.settings(),
-            lock_wait_timeout_ms: self.settings.lock_wait_timeout_seconds.saturating_mul(1000),
-            wait: run.wait,
-            lock_ranges: self.transaction.isolation == Isolation::Serializable,
-            refuse_changed: self.settings.strict_snapshot
-                && self.transaction.isolation == Isolation::RepeatableRead,
+            settings: self.run.settings(),
+            lock_wait_timeout_ms: self.settings().lock_wait_timeout_seconds.saturating_mul(1000),
+            wait: self.run.wait,
+            lock_ranges: self.isolation() == Isolation::Serializable,
+            refuse_changed: self.settings().strict_snapshot
+                && self.isolation() == Isolation::RepeatableRead,
             is_waited_for: false,
-            snapshot_age_max_ms: self.settings.snapshot_age_max_seconds.saturating_mul(1000),
+            snapshot_age_max_ms: self.settings().snapshot_age_max_seconds.saturating_mul(1000),
             durability: None,
         }
     }
 
     /// Runs a batch; a refusal becomes a failure, warnings are kept.
-    pub async fn execute_batch(
-        &mut self,
-        batch: Batch,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Vec<Vec<OpResult>>, Failure> {
-        match self.client.execute(batch).await {
+    pub async fn execute_batch(&mut self, batch: Batch) -> Result<Vec<Vec<OpResult>>, Failure> {
+        match self.client().execute(batch).await {
             Ok(result) => {
-                warnings.extend(result.warnings);
+                self.warnings.extend(result.warnings);
                 Ok(result.results)
             }
             Err(refusal) => Err(self.refused(refusal)),

@@ -10,16 +10,16 @@ use types::expr::{AggregateState, Columns, EvalContext, EvalError, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
 use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
-use super::keys::{RANGE_BYTES_MAX, SingleKey, put_single_key};
+use super::keys::RANGE_BYTES_MAX;
 use super::rows::{Found, Wanted};
 use super::sort::{Seen, Sorter, row_key, sorted};
-use super::{Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size};
+use super::{
+    Context, Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size,
+};
 use crate::SqlError;
 use crate::error::code;
-use crate::information_schema;
-use crate::plan::{Grouping, Plan, PlanKind, SelectPlan, Source, TableSource};
+use crate::plan::{Grouping, PlanKind, SelectPlan, Source, TableSource};
 use crate::result::{ColumnInfo, ResultSink};
-use crate::session::Session;
 
 /// What follows the items of a row: DISTINCT, sort, offset, limit, and the way out.
 struct Output<'p> {
@@ -91,67 +91,53 @@ impl<'p> Output<'p> {
     }
 }
 
-impl Session {
+impl Context<'_> {
     /// Runs a SELECT: columns and rows into the sink (the caller ends the result set). Returns the rows sent.
     pub async fn run_select(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<u64, Failure> {
-        let limit = self.limit_of(run, plan)?;
+        let limit = self.limit_of(plan)?;
         let mut columns_sent = !plan.into_variables.is_empty();
         let mut output = Output::new(plan, limit, !plan.sort.is_empty());
         match &plan.source {
             Source::Nothing { filter } => {
                 let holds = match filter {
-                    Some(filter) => self.holds(run, filter, &NoColumns, warnings).await?,
+                    Some(filter) => self.holds(filter, &NoColumns).await?,
                     None => true,
                 };
                 let rows: Vec<Vec<Value>> = if holds { vec![Vec::new()] } else { Vec::new() };
-                self.local_rows(run, plan, rows, &mut output, &mut columns_sent, sink, warnings)
-                    .await?;
+                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Virtual { table, filter } => {
-                let all = information_schema::rows(self, *table, warnings).await?;
+                let all = self.system_rows(*table).await?;
                 let mut rows = Vec::with_capacity(all.len());
                 let mut pace = Pace::default();
                 for row in all {
                     pace.row().await;
                     let holds = match filter {
-                        Some(filter) => self.holds(run, filter, &row, warnings).await?,
+                        Some(filter) => self.holds(filter, &row).await?,
                         None => true,
                     };
                     if holds {
                         rows.push(row);
                     }
                 }
-                self.local_rows(run, plan, rows, &mut output, &mut columns_sent, sink, warnings)
-                    .await?;
+                self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Table(source) => match &plan.grouping {
                 Some(grouping) => {
                     let groups = if grouping.shipped {
-                        self.shipped_groups(run, source, grouping, warnings).await?
+                        self.shipped_groups(source, grouping).await?
                     } else {
-                        self.gathered_groups(run, source, grouping, warnings).await?
+                        self.gathered_groups(source, grouping).await?
                     };
                     begin(plan, &mut columns_sent, sink);
-                    self.group_rows(run, plan, grouping, groups, &mut output, sink, warnings)
-                        .await?;
+                    self.group_rows(plan, grouping, groups, &mut output, sink).await?;
                 }
                 None => {
-                    self.table_rows(
-                        run,
-                        plan,
-                        source,
-                        &mut output,
-                        &mut columns_sent,
-                        sink,
-                        warnings,
-                    )
-                    .await?;
+                    self.table_rows(plan, source, &mut output, &mut columns_sent, sink).await?;
                 }
             },
         }
@@ -171,25 +157,25 @@ impl Session {
                         self.set_user_variable(name, value)?;
                     }
                 }
-                None => warnings.push(SqlWarning::warning(
+                None => self.warnings.push(SqlWarning::warning(
                     1329,
                     "No data - zero rows fetched, selected, or processed".into(),
                 )),
             }
         }
-        self.found_rows = if plan.calc_found_rows { output.found } else { output.sent };
+        self.set_found_rows(if plan.calc_found_rows { output.found } else { output.sent });
         Ok(output.sent)
     }
 
     /// (offset, count) of LIMIT, or of sql_select_limit, which is for rows that a client gets.
-    pub fn limit_of(&self, run: &Run<'_>, plan: &SelectPlan) -> Result<(u64, u64), SqlError> {
+    pub fn limit_of(&self, plan: &SelectPlan) -> Result<(u64, u64), SqlError> {
         let Some(limit) = &plan.limit else {
-            let is_sent = matches!(run.plan.kind, PlanKind::Select(_));
-            return Ok((0, if is_sent { self.settings.select_limit } else { u64::MAX }));
+            let is_sent = matches!(self.run.plan.kind, PlanKind::Select(_));
+            return Ok((0, if is_sent { self.settings().select_limit } else { u64::MAX }));
         };
-        let count = limit_value(run, &limit.count)?;
+        let count = limit_value(&self.run, &limit.count)?;
         let offset = match &limit.offset {
-            Some(offset) => limit_value(run, offset)?,
+            Some(offset) => limit_value(&self.run, offset)?,
             None => 0,
         };
         Ok((offset, count))
@@ -199,24 +185,22 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn local_rows(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         rows: Vec<Vec<Value>>,
         output: &mut Output<'_>,
         columns_sent: &mut bool,
         sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         if let Some(grouping) = &plan.grouping {
             let mut groups = Groups::new(grouping);
             for row in &rows {
-                groups.add(run, row, warnings)?;
+                groups.add(self, row)?;
             }
             begin(plan, columns_sent, sink);
-            return self.group_rows(run, plan, grouping, groups, output, sink, warnings).await;
+            return self.group_rows(plan, grouping, groups, output, sink).await;
         }
         for row in &rows {
-            let items = self.items(run, plan, row, warnings).await?;
+            let items = self.items(plan, row).await?;
             begin(plan, columns_sent, sink);
             self.pass(items, output, sink).await?;
             if output.is_done() {
@@ -230,13 +214,11 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn table_rows(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         source: &TableSource,
         output: &mut Output<'_>,
         columns_sent: &mut bool,
         sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         if output.count == 0 && !plan.calc_found_rows {
             return Ok(());
@@ -248,28 +230,25 @@ impl Session {
             table: &source.table,
             access: &source.access,
             columns: columns_of(source),
-            lock: self.read_lock(run, source.lock),
+            lock: self.read_lock(source.lock),
             semi_consistent: false,
             // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see.
             ordered: sorted_by_path,
             limit: (plain && sorted_by_path && output.count < u64::MAX)
                 .then(|| output.offset.saturating_add(output.count)),
-            commit: self.ends_with_statement() && self.read_lock(run, source.lock) == Lock::None,
+            commit: self.ends_with_statement() && self.read_lock(source.lock) == Lock::None,
         };
-        let (mut rows, unusable) = self.open_rows(run, &wanted, warnings).await?;
+        let (mut rows, unusable) = self.open_rows(&wanted).await?;
         if sorts_unless_delivered && source.access.delivers_order && !unusable {
             output.sorter = None;
         }
         if unusable && wanted.limit.is_some() && sorts_unless_delivered {
             // The scan was to deliver the order and stop early; it does neither: read all of it and sort.
             let all = Wanted { limit: None, ordered: false, ..wanted };
-            let (rows, _) = self.open_rows(run, &all, warnings).await?;
-            return self
-                .drain(run, plan, source, &all, rows, output, columns_sent, sink, warnings)
-                .await;
+            let (rows, _) = self.open_rows(&all).await?;
+            return self.drain(plan, source, &all, rows, output, columns_sent, sink).await;
         }
         self.drain(
-            run,
             plan,
             source,
             &wanted,
@@ -277,7 +256,6 @@ impl Session {
             output,
             columns_sent,
             sink,
-            warnings,
         )
         .await
     }
@@ -285,7 +263,6 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn drain(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         source: &TableSource,
         wanted: &Wanted<'_>,
@@ -293,7 +270,6 @@ impl Session {
         output: &mut Output<'_>,
         columns_sent: &mut bool,
         sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let direct = plan.simple_columns.as_ref().filter(|_| {
             source.access.local_filter.is_none()
@@ -302,11 +278,12 @@ impl Session {
                 && plan.into_variables.is_empty()
         });
         let mut pace = Pace::default();
-        while let Some(batch) = self.next_rows(run, wanted, &mut rows, warnings).await? {
+        while let Some(batch) = self.next_rows(wanted, &mut rows).await? {
             begin(plan, columns_sent, sink);
             match direct {
                 Some(columns) => {
-                    let offset = if plan.has_timestamps { run.time_zone_offset_seconds } else { 0 };
+                    let offset =
+                        if plan.has_timestamps { self.run.time_zone_offset_seconds } else { 0 };
                     send_directly(source, columns, &batch, offset, output, sink);
                     wait_for_room(sink).await;
                     pace.rows(batch.len()).await;
@@ -317,11 +294,11 @@ impl Session {
                         let view = RowView::new(&source.layout, batch.row(position));
                         let row = SourceRow { source, view };
                         if let Some(filter) = &source.access.local_filter
-                            && !self.holds(run, filter, &row, warnings).await?
+                            && !self.holds(filter, &row).await?
                         {
                             continue;
                         }
-                        let items = self.items(run, plan, &row, warnings).await?;
+                        let items = self.items(plan, &row).await?;
                         self.pass(items, output, sink).await?;
                         if output.is_done() {
                             return Ok(());
@@ -341,16 +318,14 @@ impl Session {
     /// The values of all items on a row.
     async fn items<R: Columns + ?Sized>(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         row: &R,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Vec<Value>, SqlError> {
         let mut values = Vec::with_capacity(plan.items.len());
         for (position, item) in plan.items.iter().enumerate() {
-            let value = self.value_of(run, item, row, warnings).await?;
+            let value = self.value_of(item, row).await?;
             values.push(match plan.columns.get(position) {
-                Some(column) => of_type(value, column, run, warnings),
+                Some(column) => of_type(value, column, &self.run, &mut self.warnings),
                 None => value,
             });
         }
@@ -380,17 +355,15 @@ impl Session {
     /// Partial aggregates of all shards, merged.
     async fn shipped_groups<'p>(
         &mut self,
-        run: &mut Run<'_>,
         source: &TableSource,
         grouping: &'p Grouping,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Groups<'p>, Failure> {
         let mut groups = Groups::new(grouping);
         let wanted = Wanted {
             table: &source.table,
             access: &source.access,
             columns: OpColumns::All,
-            lock: self.read_lock(run, source.lock),
+            lock: self.read_lock(source.lock),
             semi_consistent: false,
             ordered: false,
             limit: None,
@@ -400,29 +373,29 @@ impl Session {
             group_by: grouping.group_by.clone(),
             aggregates: grouping.aggregates.clone(),
         };
-        let (found, _) = self.find(run, &wanted, warnings)?;
+        let (found, _) = self.find(&wanted)?;
         let scans = match found {
             Found::Nothing => return Ok(groups),
             Found::Scan(scan) => vec![Scan { output, ..*scan }],
             Found::Keys(keys, filter) => scans_of_keys(&wanted, keys, &filter, &output),
             Found::Entries(entries) => {
-                let keys = self.read_entries(run, &wanted, entries, warnings).await?;
+                let keys = self.read_entries(&wanted, entries).await?;
                 scans_of_keys(&wanted, keys, &source.access.filter, &output)
             }
         };
         let mut pace = Pace::default();
         for scan in scans {
-            let options = self.scan_options(run, &scan, false);
-            let mut cursor = self.client.scan(&source.table, scan, options);
+            let options = self.scan_options(&scan, false);
+            let mut cursor = self.client().scan(&source.table, scan, options);
             loop {
                 self.check_killed()?;
-                let next = cursor.next(&mut self.client).await;
-                warnings.extend(cursor.warnings());
+                let next = cursor.next(self.client()).await;
+                self.warnings.extend(cursor.warnings());
                 match next.map_err(|refusal| self.refused(refusal))? {
                     Some(ScanBatch::Groups(batch)) => {
                         for (values, states) in batch.groups {
                             pace.bytes(values.iter().map(value_size).sum()).await;
-                            groups.merge(run, values, states, warnings)?;
+                            groups.merge(self, values, states)?;
                         }
                     }
                     Some(ScanBatch::Rows(_)) => unreachable!("groups were asked for"),
@@ -436,35 +409,33 @@ impl Session {
     /// Groups made here of rows that were fetched.
     async fn gathered_groups<'p>(
         &mut self,
-        run: &mut Run<'_>,
         source: &TableSource,
         grouping: &'p Grouping,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Groups<'p>, Failure> {
         let mut groups = Groups::new(grouping);
         let wanted = Wanted {
             table: &source.table,
             access: &source.access,
             columns: columns_of(source),
-            lock: self.read_lock(run, source.lock),
+            lock: self.read_lock(source.lock),
             semi_consistent: false,
             ordered: false,
             limit: None,
             commit: false,
         };
-        let (mut rows, _) = self.open_rows(run, &wanted, warnings).await?;
+        let (mut rows, _) = self.open_rows(&wanted).await?;
         let mut pace = Pace::default();
-        while let Some(batch) = self.next_rows(run, &wanted, &mut rows, warnings).await? {
+        while let Some(batch) = self.next_rows(&wanted, &mut rows).await? {
             for position in 0..batch.len() {
                 let view = RowView::new(&source.layout, batch.row(position));
                 let row = SourceRow { source, view };
                 if let Some(filter) = &source.access.local_filter
-                    && !self.holds(run, filter, &row, warnings).await?
+                    && !self.holds(filter, &row).await?
                 {
                     continue;
                 }
-                groups.add(run, &row, warnings)?;
-                run.pause_after_work().await;
+                groups.add(self, &row)?;
+                self.run.pause_after_work().await;
                 pace.row().await;
                 pace.bytes(batch.row(position).len()).await;
             }
@@ -476,23 +447,21 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn group_rows(
         &mut self,
-        run: &mut Run<'_>,
         plan: &SelectPlan,
         grouping: &Grouping,
         groups: Groups<'_>,
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         let mut pace = Pace::default();
-        for row in groups.finish(run, self, warnings).await? {
+        for row in groups.finish(self).await? {
             pace.row().await;
             if let Some(having) = &grouping.having
-                && !self.holds(run, having, &row, warnings).await?
+                && !self.holds(having, &row).await?
             {
                 continue;
             }
-            let items = self.items(run, plan, &row, warnings).await?;
+            let items = self.items(plan, &row).await?;
             self.pass(items, output, sink).await?;
             if output.is_done() {
                 break;
@@ -533,67 +502,6 @@ impl Columns for SourceRow<'_> {
 
 fn source_value<'a>(source: &'a TableSource, view: &RowView<'a>, column: usize) -> ValueRef<'a> {
     if source.whole_rows { source.table.column_value(view, column) } else { view.get(column) }
-}
-
-impl Session {
-    /// The settings of the session for expressions of a statement that only reads.
-    fn read_settings(&self) -> EvalSettings {
-        let offset = self.settings.time_zone_offset_seconds;
-        EvalSettings {
-            strict: false,
-            now: shifted(self.statement_clock(), offset),
-            time_zone_offset_seconds: offset,
-            date_modes: self.settings.sql_mode.date_modes(),
-            ignore_division_by_zero: self.settings.sql_mode.ignores_division_by_zero(),
-        }
-    }
-
-    /// Answers a statement that is one row by its primary key from this node's own replica, at once. False, and nothing
-    /// sent, if the statement must go the general way: inside a transaction, or the row cannot be told at once.
-    pub fn look_up(
-        &mut self,
-        plan: &Plan,
-        select: &SelectPlan,
-        params: &[Value],
-        sink: &mut dyn ResultSink,
-    ) -> bool {
-        let (Some(lookup), Source::Table(source)) = (&select.lookup, &select.source) else {
-            return false;
-        };
-        let is_plain = self.ends_with_statement()
-            && plan.slots.is_empty()
-            && self.settings.select_limit == u64::MAX
-            && !sink.is_full();
-        if !is_plain {
-            return false;
-        }
-        let settings = match lookup.is_key_plain {
-            true => EvalSettings::default(),
-            false => self.read_settings(),
-        };
-        let mut context = EvalContext::with(params, settings);
-        self.key_buffer.clear();
-        let (table, path) = (&source.table, &source.access.path);
-        let put = put_single_key(table, table, path, &mut context, &mut self.key_buffer);
-        // What goes wrong or warns goes wrong the same way again.
-        if !matches!(put, Ok(SingleKey::Put)) || context.convert.warnings.total() > 0 {
-            return false;
-        }
-        let mut found = 0;
-        let answered = self.client.client().read_latest(table, &self.key_buffer, &mut |row| {
-            sink.plan_columns(&select.columns);
-            let Some(row) = row else { return };
-            found = 1;
-            let view = RowView::new(&lookup.layout, row);
-            let value = |column: &u16| table.column_value(&view, usize::from(*column));
-            let values: Vec<ValueRef<'_>> = lookup.columns.iter().map(value).collect();
-            sink.row(&values);
-        });
-        if answered {
-            self.found_rows = found;
-        }
-        answered
-    }
 }
 
 /// Rows whose items are their columns go from the stored row straight into the sink.
@@ -754,13 +662,12 @@ impl<'p> Groups<'p> {
     /// Adds one row.
     fn add<R: Columns + ?Sized>(
         &mut self,
-        run: &Run<'_>,
+        context: &mut Context<'_>,
         row: &R,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), SqlError> {
         let mut values = Vec::with_capacity(self.grouping.group_by.len());
         for expr in &self.grouping.group_by {
-            values.push(evaluate(run, expr, row, warnings)?);
+            values.push(evaluate(&context.run, expr, row, &mut context.warnings)?);
         }
         let key = row_key(&values);
         if !self.groups.contains_key(&key) {
@@ -769,25 +676,24 @@ impl<'p> Groups<'p> {
             self.groups.insert(key.clone(), (values, states));
         }
         let (_, states) = self.groups.get_mut(&key).expect("inserted above");
-        let mut context = run.context();
+        let mut evaluation = context.run.context();
         let before = sizes(states);
         for (state, aggregate) in states.iter_mut().zip(&self.grouping.aggregates) {
-            let added = aggregate.add_row(row, state, &mut context);
+            let added = aggregate.add_row(row, state, &mut evaluation);
             added.map_err(|error| eval_error(&error))?;
         }
         let grown = sizes(states).saturating_sub(before);
-        run.count_work(&mut context);
-        take_warnings(&mut context, warnings);
+        context.run.count_work(&mut evaluation);
+        take_warnings(&mut evaluation, &mut context.warnings);
         self.grow(grown)
     }
 
     /// Adds what a shard computed.
     fn merge(
         &mut self,
-        run: &Run<'_>,
+        context: &mut Context<'_>,
         values: Vec<Value>,
         states: Vec<AggregateState>,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
         if states.len() != self.grouping.aggregates.len()
             || values.len() != self.grouping.group_by.len()
@@ -802,13 +708,14 @@ impl<'p> Groups<'p> {
                 self.groups.insert(key, (values, states));
             }
             Some((_, own)) => {
-                let mut context = run.context();
+                let mut evaluation = context.run.context();
                 let before = sizes(own);
                 for (own, other) in own.iter_mut().zip(states) {
-                    own.merge(other, &mut context.convert).map_err(|error| eval_error(&error))?;
+                    own.merge(other, &mut evaluation.convert)
+                        .map_err(|error| eval_error(&error))?;
                 }
                 let grown = sizes(own).saturating_sub(before);
-                take_warnings(&mut context, warnings);
+                take_warnings(&mut evaluation, &mut context.warnings);
                 self.grow(grown)?;
             }
         }
@@ -816,12 +723,7 @@ impl<'p> Groups<'p> {
     }
 
     /// A row of (group values, aggregates) for each group, in the groups' order.
-    async fn finish(
-        mut self,
-        run: &Run<'_>,
-        session: &Session,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Vec<Vec<Value>>, SqlError> {
+    async fn finish(mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
         if self.grouping.implicit && self.groups.is_empty() {
             let states = self.new_states();
             self.groups.insert(Vec::new(), (Vec::new(), states));
@@ -829,15 +731,15 @@ impl<'p> Groups<'p> {
         let (size, group_count) = (self.size as usize, self.grouping.group_by.len());
         // GROUP_CONCAT sorts its values at the end.
         let work = self.groups.len() * WORK_PER_GROUP + size * WORK_PER_STATE_BYTE;
-        let (groups, settings) = (self.groups, run.settings());
+        let (groups, settings) = (self.groups, context.run.settings());
         let finish = move || finish_states(groups, settings);
         let finished = match work < WORKER_WORK_MAX {
             true => finish(),
-            false => session.compute(finish).await?,
+            false => context.compute(finish).await?,
         };
         let (rows, own) = finished.map_err(|error| eval_error(&error))?;
-        warnings.extend(own);
-        sorted(rows, size, session, move |a, b| compare_groups(a, b, group_count)).await
+        context.warnings.extend(own);
+        sorted(rows, size, context, move |a, b| compare_groups(a, b, group_count)).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rows kept by the session: sorted, made distinct, cut. In memory, with a bound. A sort that would hold up the worker runs
+//! Rows kept by the context: sorted, made distinct, cut. In memory, with a bound. A sort that would hold up the worker runs
 //! on another thread.
 
 use std::cmp::Ordering;
@@ -8,9 +8,8 @@ use types::Value;
 use types::convert::{group_key, sort_compare};
 
 use super::evaluate::WORKER_WORK_MAX;
-use super::{STATEMENT_MEMORY_MAX, value_size};
+use super::{Context, STATEMENT_MEMORY_MAX, value_size};
 use crate::SqlError;
-use crate::session::Session;
 
 /// Work of a comparison of short rows, in the units of [`types::expr::ROW_WORK_MAX`].
 const WORK_PER_COMPARISON: usize = 50;
@@ -44,8 +43,8 @@ impl<'p> Sorter<'p> {
         Ok(is_due)
     }
     /// Drops the rows that are not wanted.
-    pub async fn cut(&mut self, session: &Session) -> Result<(), SqlError> {
-        self.sort(session).await?;
+    pub async fn cut(&mut self, context: &Context<'_>) -> Result<(), SqlError> {
+        self.sort(context).await?;
         self.keep_wanted();
         if STATEMENT_MEMORY_MAX < self.size {
             return Err(SqlError::out_of_sort_memory());
@@ -56,15 +55,15 @@ impl<'p> Sorter<'p> {
         self.rows.truncate(self.wanted.unwrap_or(usize::MAX));
         self.size = self.rows.iter().flatten().map(value_size).sum();
     }
-    async fn sort(&mut self, session: &Session) -> Result<(), SqlError> {
+    async fn sort(&mut self, context: &Context<'_>) -> Result<(), SqlError> {
         let rows = std::mem::take(&mut self.rows);
         let order = self.order.to_vec();
         self.rows =
-            sorted(rows, self.size, session, move |a, b| compare_rows(&order, a, b)).await?;
+            sorted(rows, self.size, context, move |a, b| compare_rows(&order, a, b)).await?;
         Ok(())
     }
-    pub async fn finish(mut self, session: &Session) -> Result<Vec<Vec<Value>>, SqlError> {
-        self.sort(session).await?;
+    pub async fn finish(mut self, context: &Context<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
+        self.sort(context).await?;
         Ok(self.rows)
     }
 }
@@ -73,7 +72,7 @@ impl<'p> Sorter<'p> {
 pub async fn sorted(
     mut rows: Vec<Vec<Value>>,
     size: usize,
-    session: &Session,
+    context: &Context<'_>,
     compare: impl Fn(&[Value], &[Value]) -> Ordering + Send + 'static,
 ) -> Result<Vec<Vec<Value>>, SqlError> {
     // A comparison may look at whole rows.
@@ -83,7 +82,7 @@ pub async fn sorted(
         rows.sort_by(|a, b| compare(a, b));
         return Ok(rows);
     }
-    session
+    context
         .compute(move || {
             rows.sort_by(|a, b| compare(a, b));
             rows

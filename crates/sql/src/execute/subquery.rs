@@ -2,37 +2,31 @@
 
 use std::pin::Pin;
 
-use types::convert::SqlWarning;
 use types::{Value, ValueRef};
 
-use super::{Failure, Run};
+use super::{Context, Failure};
 use crate::SqlError;
 use crate::plan::Slot;
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
-use crate::session::Session;
 
-impl Session {
+impl Context<'_> {
     /// Runs the statement's subqueries, inner ones first, and supplies their values. 1242 if one has several rows.
-    pub async fn run_subqueries(
-        &mut self,
-        run: &mut Run<'_>,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<(), Failure> {
-        let plan = run.plan;
+    pub async fn run_subqueries(&mut self) -> Result<(), Failure> {
+        let plan = self.run.plan;
         // An inner subquery got its slot before the one around it.
         for (number, slot) in plan.slots.iter().enumerate() {
             let Slot::Subquery(select) = slot else { continue };
             let mut only = OnlyRow::default();
-            let found_rows = self.found_rows;
-            let around = std::mem::replace(&mut run.wait, select.wait);
-            let sent = self.run_select(run, select, &mut only, warnings).await?;
-            run.wait = around;
-            self.found_rows = found_rows;
+            let found_rows = self.found_rows();
+            let around = std::mem::replace(&mut self.run.wait, select.wait);
+            let sent = self.run_select(select, &mut only).await?;
+            self.run.wait = around;
+            self.set_found_rows(found_rows);
             if 1 < sent {
                 return Err(SqlError::subquery_rows().into());
             }
-            let position = run.first_slot() + number;
-            let columns = run.params[position..].iter_mut().take(select.columns.len());
+            let position = self.run.first_slot() + number;
+            let columns = self.run.params[position..].iter_mut().take(select.columns.len());
             let mut values = only.values.unwrap_or_default().into_iter();
             columns.for_each(|param| *param = values.next().unwrap_or(Value::Null));
         }

@@ -5,7 +5,6 @@
 //! here, and writes whole rows back.
 
 use client::{Op, OpKind, OpResult};
-use types::convert::SqlWarning;
 use types::wire::Bytes;
 use types::{Expr, RowView, Table, Value};
 
@@ -15,23 +14,16 @@ use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, encode, now_value, refuse_null,
     store_value,
 };
-use super::{Changed, Failure, Pace, Run, take_warnings, value_size};
+use super::{Changed, Context, Failure, Pace, take_warnings, value_size};
 use crate::SqlError;
 use crate::plan::{AssignedValue, AssignmentPlan, UpdatePlan};
-use crate::session::Session;
 
-impl Session {
-    pub async fn run_update(
-        &mut self,
-        run: &mut Run<'_>,
-        plan: &UpdatePlan,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Changed, Failure> {
-        let storing = Storing::new(run.strict, plan.ignore);
-        run.strict &= !plan.ignore;
+impl Context<'_> {
+    pub async fn run_update(&mut self, plan: &UpdatePlan) -> Result<Changed, Failure> {
+        let storing = Storing::new(self.run.strict, plan.ignore);
+        self.run.strict &= !plan.ignore;
         if let Some(assignments) = &plan.shipped
-            && let Some(changed) =
-                self.ship_update(run, plan, assignments, storing, warnings).await?
+            && let Some(changed) = self.ship_update(plan, assignments, storing).await?
         {
             return Ok(changed);
         }
@@ -42,10 +34,8 @@ impl Session {
         let catalogue = self.catalogue();
         let mut changed = Changed::default();
         let mut pace = Pace::default();
-        let mut open = self.open_target(run, &plan.target, plan.moves_in_index, warnings).await?;
-        while let Some(rows) =
-            self.next_target_rows(run, &mut open, ROWS_PER_BATCH, warnings).await?
-        {
+        let mut open = self.open_target(&plan.target, plan.moves_in_index).await?;
+        while let Some(rows) = self.next_target_rows(&mut open, ROWS_PER_BATCH).await? {
             let mut ops = Vec::new();
             let mut written = Vec::new();
             let mut size = 0;
@@ -54,15 +44,7 @@ impl Session {
                 let view = RowView::new(&plan.target.layout, &old);
                 let mut values = owned_row(table, &view);
                 let differs = self
-                    .assign_columns(
-                        run,
-                        table,
-                        &plan.assignments,
-                        &mut values,
-                        storing,
-                        changed.matched,
-                        warnings,
-                    )
+                    .assign_columns(table, &plan.assignments, &mut values, storing, changed.matched)
                     .await?;
                 if !differs {
                     continue;
@@ -78,12 +60,12 @@ impl Session {
                 written.push(new);
                 if BATCH_SIZE_MAX <= size {
                     let (ops, written) = (std::mem::take(&mut ops), std::mem::take(&mut written));
-                    self.write_back(run, plan, ops, &written, changed.matched, warnings).await?;
+                    self.write_back(plan, ops, &written, changed.matched).await?;
                     size = 0;
                 }
             }
             if !ops.is_empty() {
-                self.write_back(run, plan, ops, &written, changed.matched, warnings).await?;
+                self.write_back(plan, ops, &written, changed.matched).await?;
             }
         }
         Ok(changed)
@@ -92,17 +74,15 @@ impl Session {
     /// Writes changed rows, the last of which is of this number.
     async fn write_back(
         &mut self,
-        run: &Run<'_>,
         plan: &UpdatePlan,
         ops: Vec<Op>,
         written: &[Vec<u8>],
         row_number: u64,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<(), Failure> {
-        let batch = client::Batch { ops, ..self.batch(run) };
-        match self.client.execute(batch).await {
+        let batch = client::Batch { ops, ..self.batch() };
+        match self.client().execute(batch).await {
             Ok(result) => {
-                warnings.extend(result.warnings);
+                self.warnings.extend(result.warnings);
                 Ok(())
             }
             Err(refusal) => {
@@ -116,16 +96,14 @@ impl Session {
     /// the general way then.
     async fn ship_update(
         &mut self,
-        run: &mut Run<'_>,
         plan: &UpdatePlan,
         assignments: &[client::Assignment],
         storing: Storing,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<Option<Changed>, Failure> {
         let table = &plan.target.table;
-        let mut context = run.context();
+        let mut context = self.run.context();
         let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
-        take_warnings(&mut context, warnings);
+        take_warnings(&mut context, &mut self.warnings);
         let keys = match resolved {
             Keys::Nothing => return Ok(Some(Changed::default())),
             Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
@@ -134,7 +112,7 @@ impl Session {
         // Before they are copied; what is computed is known to be long later.
         let values = assignments.iter().map(|assignment| &assignment.value);
         let bytes = values.map(|value| match value {
-            Expr::Param(number) => run.params[usize::from(*number)].held_bytes(),
+            Expr::Param(number) => self.run.params[usize::from(*number)].held_bytes(),
             other => constant_bytes(other),
         });
         if ops_that_fit(bytes.sum()) < keys.len() {
@@ -149,11 +127,11 @@ impl Session {
             let value = match &assignment.value {
                 expr if crate::bind::rewrite::has_columns(expr) => expr.clone(),
                 expr => {
-                    let mut context = run.context();
+                    let mut context = self.run.context();
                     let value = keys::constant(expr, &mut context)?;
-                    take_warnings(&mut context, warnings);
+                    take_warnings(&mut context, &mut self.warnings);
                     let stored = if !value.is_null() {
-                        store_value(value, column, storing, run, 1, &mut stored_warnings)
+                        store_value(value, column, storing, &self.run, 1, &mut stored_warnings)
                     } else if column.nullable {
                         Ok(value)
                     } else {
@@ -178,10 +156,10 @@ impl Session {
         if ops_that_fit(exprs().map(constant_bytes).sum()) < keys.len() {
             return Ok(None);
         }
-        let mut batch = self.batch(run);
+        let mut batch = self.batch();
         batch.settings.strict = storing.mode == types::convert::StoreMode::Strict;
         batch.commit = self.commits_with_last_request();
-        batch.params = sent_params(run, exprs());
+        batch.params = sent_params(&self.run, exprs());
         batch.ops = keys
             .into_iter()
             .map(|key| Op {
@@ -195,13 +173,13 @@ impl Session {
                 },
             })
             .collect();
-        let result = match self.client.execute(batch).await {
+        let result = match self.client().execute(batch).await {
             Ok(result) => result,
             Err(refusal) => {
                 return Err(self.write_failure(refusal, table, &plan.target.layout, &[], 1).await);
             }
         };
-        warnings.extend(result.warnings);
+        self.warnings.extend(result.warnings);
         let mut done = Changed::default();
         for result in result.results.into_iter().flatten() {
             if let OpResult::Updated { matched, changed, .. } = result {
@@ -210,7 +188,7 @@ impl Session {
             }
         }
         if 0 < done.matched {
-            warnings.append(&mut stored_warnings);
+            self.warnings.append(&mut stored_warnings);
         }
         Ok(Some(done))
     }
@@ -219,31 +197,38 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "the state of one UPDATE, borrowed separately")]
     pub async fn assign_columns(
         &mut self,
-        run: &mut Run<'_>,
         table: &Table,
         assignments: &[AssignmentPlan],
         values: &mut Vec<Value>,
         storing: Storing,
         row_number: u64,
-        warnings: &mut Vec<SqlWarning>,
     ) -> Result<bool, SqlError> {
         let mut differs = false;
         for assignment in assignments {
             let position = usize::from(assignment.column);
             let column = &table.columns[position];
             let value = match &assignment.value {
-                AssignedValue::Default => default_value(column, storing, run, warnings)?,
+                AssignedValue::Default => {
+                    default_value(column, storing, &self.run, &mut self.warnings)?
+                }
                 AssignedValue::Expr(bound) => {
-                    let value = self.value_of(run, bound, &*values, warnings).await?;
+                    let value = self.value_of(bound, &*values).await?;
                     if value.is_null() {
                         Value::Null
                     } else {
-                        store_value(value, column, storing, run, row_number, warnings)?
+                        store_value(
+                            value,
+                            column,
+                            storing,
+                            &self.run,
+                            row_number,
+                            &mut self.warnings,
+                        )?
                     }
                 }
             };
             let value = if value.is_null() && !column.nullable {
-                refuse_null(column, storing, warnings)?
+                refuse_null(column, storing, &mut self.warnings)?
             } else {
                 value
             };
@@ -254,7 +239,7 @@ impl Session {
             for (position, column) in table.columns.iter().enumerate() {
                 let assigned = assignments.iter().any(|own| usize::from(own.column) == position);
                 if column.on_update_now && !assigned {
-                    values[position] = now_value(column, run);
+                    values[position] = now_value(column, &self.run);
                 }
             }
         }

@@ -11,9 +11,8 @@ use types::{
     Table, TableId, Value, ValueRef, key,
 };
 
-use super::{Failure, Run};
+use super::{Context, Failure, Run};
 use crate::error::{SqlError, code};
-use crate::session::Session;
 
 /// Rows and bytes of one batch of writes: a tenth of a millisecond here and where the rows are, which others wait behind.
 pub const ROWS_PER_BATCH: usize = 64;
@@ -213,7 +212,7 @@ pub fn duplicate_error(table: &Table, index: IndexId, view: &RowView<'_>) -> Sql
     )
 }
 
-impl Session {
+impl Context<'_> {
     /// The failure for a refused batch of new rows: finds out which row's key was taken.
     pub async fn write_failure(
         &mut self,
@@ -313,7 +312,7 @@ impl Session {
                 },
             });
         }
-        let result = self.client.execute(batch).await?;
+        let result = self.client().execute(batch).await?;
         let found = result
             .results
             .iter()

@@ -22,7 +22,7 @@ use super::run::records_info;
 use crate::bind::Binder;
 use crate::bind::table::{check_written_name, unfinished_name};
 use crate::error::{SqlError, code};
-use crate::execute::{Changed, Failure};
+use crate::execute::{Changed, Context, Failure};
 use crate::parser::ast;
 use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind};
 
@@ -143,13 +143,13 @@ impl Session {
         self.client.next_statement();
         let strict = self.settings.sql_mode.is_strict();
         let params = self.statement_params.clone();
-        let mut warnings = plan.warnings.clone();
-        let mut run = self.start_run(plan, params, strict);
-        let mut result =
-            self.run_subqueries(&mut run, &mut warnings).await.map(|()| Changed::default());
+        let mut context = Context::new(self, plan, params, strict);
+        context.warnings.clone_from(&plan.warnings);
+        let mut result = context.run_subqueries().await.map(|()| Changed::default());
         if result.is_ok() {
-            result = self.run_insert(&mut run, insert, &mut warnings).await;
+            result = context.run_insert(insert).await;
         }
+        let (_, warnings) = context.into_parts();
         self.keep_warnings(warnings);
         let changed = result?;
         self.commit_transaction().await?;

@@ -15,10 +15,14 @@
 //! | `create_select` | CREATE TABLE ... SELECT |
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
+//! | `lookup` | one row by its primary key, without an executor |
+//! | `functions` | what functions take from a session and leave in it |
 //! | `guard` | time limits and what a session forbids itself |
 
 mod create_select;
+mod functions;
 mod guard;
+mod lookup;
 mod prepared;
 mod query;
 mod run;

@@ -11,7 +11,7 @@ use types::{Value, ValueRef};
 
 use super::Session;
 use crate::error::code;
-use crate::execute::{Changed, Failure, Run};
+use crate::execute::{Changed, Context, Failure};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
 use crate::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError};
@@ -115,11 +115,11 @@ impl Session {
             self.statement_insert_id = None;
             self.random_sequences.clear();
             self.client.next_statement();
-            let mut warnings = plan.warnings.clone();
-            let mut run = self.start_run(plan, params, strict);
-            let result = self.run_kind(&mut run, &plan.kind, &mut watched, &mut warnings).await;
-            params = run.params;
-            params.truncate(usize::from(plan.param_count));
+            let mut context = Context::new(self, plan, params, strict);
+            context.warnings.clone_from(&plan.warnings);
+            let result = context.run_kind(&plan.kind, &mut watched).await;
+            let warnings;
+            (params, warnings) = context.into_parts();
             let result = match result {
                 Ok(changed) => self.finish_statement(is_change).await.map(|()| changed),
                 Err(failure) => Err(failure),
@@ -145,26 +145,6 @@ impl Session {
                     return Err(failure.error);
                 }
             }
-        }
-    }
-
-    async fn run_kind(
-        &mut self,
-        run: &mut Run<'_>,
-        kind: &PlanKind,
-        sink: &mut dyn ResultSink,
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Changed, Failure> {
-        self.run_subqueries(run, warnings).await?;
-        match kind {
-            PlanKind::Select(select) => self
-                .run_select(run, select, sink, warnings)
-                .await
-                .map(|sent| Changed { affected: sent, ..Changed::default() }),
-            PlanKind::Insert(insert) => self.run_insert(run, insert, warnings).await,
-            PlanKind::Update(update) => self.run_update(run, update, warnings).await,
-            PlanKind::Delete(delete) => self.run_delete(run, delete, warnings).await,
-            PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use client::Durability;
 use types::charset::names;
-use types::convert::{SqlWarning, WarningLevel};
+use types::convert::WarningLevel;
 use types::decimal::DIV_PRECISION_INCREMENT;
 use types::expr::MAX_ALLOWED_PACKET;
 use types::temporal::Locale;
@@ -16,9 +16,9 @@ use super::variables::{
 };
 use crate::bind::Binder;
 use crate::error::{SqlError, code};
-use crate::execute::{Failure, Run};
+use crate::execute::{Context, Failure};
 use crate::parser::ast;
-use crate::plan::{Bound, ParamKind, Plan, PlanKind};
+use crate::plan::{ParamKind, Plan, PlanKind};
 
 impl Session {
     /// The value of an expression that names no column: KILL.
@@ -59,27 +59,13 @@ impl Session {
             self.random_sequences.clear();
             self.client.next_statement();
         }
-        let mut run: Run<'_> = self.start_run(plan, params, false);
-        let mut warnings = Vec::new();
-        let result = self.evaluate_values(&mut run, bounds, &mut warnings).await;
+        let mut context = Context::new(self, plan, params, false);
+        let result = context.run_values(bounds).await;
+        let (_, warnings) = context.into_parts();
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
         let values = result?;
         if has_subqueries {
             self.finish_statement(false).await?;
-        }
-        Ok(values)
-    }
-
-    async fn evaluate_values(
-        &mut self,
-        run: &mut Run<'_>,
-        bounds: &[Bound],
-        warnings: &mut Vec<SqlWarning>,
-    ) -> Result<Vec<Value>, Failure> {
-        self.run_subqueries(run, warnings).await?;
-        let mut values = Vec::with_capacity(bounds.len());
-        for bound in bounds {
-            values.push(self.scalar_value(run, bound, warnings).await?);
         }
         Ok(values)
     }

@@ -1,14 +1,13 @@
 //! Transactions of a session: BEGIN, COMMIT, ROLLBACK, autocommit, and how a statement ends.
 
-use client::{Batch, Lock, ReadAt};
+use client::{Batch, ReadAt};
 use types::contain::Panicked;
 
 use super::Session;
 use super::variables::Isolation;
 use crate::SqlError;
 use crate::error::code;
-use crate::execute::{Failure, Run};
-use crate::plan::PlanKind;
+use crate::execute::Failure;
 
 /// The transaction under way, or the next one.
 #[derive(Clone, Copy, Debug)]
@@ -45,29 +44,6 @@ impl Session {
             Isolation::ReadCommitted | Isolation::ReadUncommitted | Isolation::Serializable => {
                 ReadAt::Statement
             }
-        }
-    }
-
-    /// The lock that reads take where the statement asks for this one. Inside a transaction at SERIALIZABLE plain reads take
-    /// shared locks; a plain read that is its own transaction sees one snapshot, which is serializable already. What a
-    /// statement reads in order to keep it (INSERT ... SELECT, SET @v = (SELECT ...)) it locks from REPEATABLE READ on, as
-    /// InnoDB does.
-    pub fn read_lock(&self, run: &Run<'_>, asked: Lock) -> Lock {
-        let locks = match self.transaction.isolation {
-            Isolation::ReadUncommitted | Isolation::ReadCommitted => false,
-            Isolation::RepeatableRead => !run.plan.is_read(),
-            Isolation::Serializable => !run.plan.is_read() || !self.ends_with_statement(),
-        };
-        if asked == Lock::None && locks { Lock::Shared } else { asked }
-    }
-
-    /// Does the statement pass over rows that others have changed, by their last committed versions, where WHERE leaves those
-    /// out? InnoDB's UPDATE does below REPEATABLE READ; its DELETE waits.
-    pub fn is_semi_consistent(&self, run: &Run<'_>) -> bool {
-        let is_update = matches!(run.plan.kind, PlanKind::Update(_));
-        match self.transaction.isolation {
-            Isolation::ReadUncommitted | Isolation::ReadCommitted => is_update,
-            Isolation::RepeatableRead | Isolation::Serializable => false,
         }
     }
 

@@ -40,8 +40,8 @@ impl Session {
         if plan.has_subqueries() {
             return Err(SqlError::not_supported("EXPLAIN of a subquery"));
         }
-        let run = self.start_run(&plan, params.to_vec(), false);
         let counts = super::row_counts(self).await;
+        let run = Run::new(self, &plan, params.to_vec(), false);
         let mut answer = Table::of_texts(&[
             "#id",
             "select_type",
