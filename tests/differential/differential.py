@@ -184,7 +184,7 @@ def is_close(v, w, **tolerance):
     return is_number(v) and is_number(w) and math.isclose(float(v), float(w), **tolerance)
 
 
-# (part of the expression, relative difference of two numbers, why they differ by so much at most)
+# (part of the expression, largest relative difference of the two numbers, reason)
 CLOSE_NUMBERS = [
     # The values that the generator makes reach 10^11 at a variance of 10^6, where a DOUBLE loses the sixth digit of it.
     (r"\b(STD|VARIANCE)\(", 1e-5, "the last digits of a variance depend on how it is summed up"),
