@@ -78,6 +78,7 @@ pub mod code {
     pub const ER_INVALID_GROUP_FUNC_USE: u16 = 1111;
     pub const ER_TABLE_MUST_HAVE_COLUMNS: u16 = 1113;
     pub const ER_RECORD_FILE_FULL: u16 = 1114;
+    pub const ER_TOO_MANY_TABLES: u16 = 1116;
     pub const ER_UNKNOWN_CHARACTER_SET: u16 = 1115;
     pub const ER_TOO_MANY_FIELDS: u16 = 1117;
     pub const ER_TOO_BIG_ROWSIZE: u16 = 1118;
@@ -107,6 +108,7 @@ pub mod code {
     pub const ER_WRONG_ARGUMENTS: u16 = 1210;
     pub const ER_LOCK_DEADLOCK: u16 = 1213;
     pub const ER_WRONG_USAGE: u16 = 1221;
+    pub const ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT: u16 = 1222;
     pub const ER_CANT_UPDATE_WITH_READLOCK: u16 = 1223;
     pub const ER_LOCAL_VARIABLE: u16 = 1228;
     pub const ER_GLOBAL_VARIABLE: u16 = 1229;
@@ -120,6 +122,7 @@ pub mod code {
     pub const ER_SUBQUERY_NO_1_ROW: u16 = 1242;
     pub const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
     pub const ER_ILLEGAL_REFERENCE: u16 = 1247;
+    pub const ER_DERIVED_MUST_HAVE_ALIAS: u16 = 1248;
     pub const ER_COLLATION_CHARSET_MISMATCH: u16 = 1253;
     pub const ER_WARN_DATA_OUT_OF_RANGE: u16 = 1264;
     pub const WARN_DATA_TRUNCATED: u16 = 1265;
@@ -127,7 +130,15 @@ pub mod code {
     pub const ER_WRONG_NAME_FOR_INDEX: u16 = 1280;
     pub const ER_WRONG_NAME_FOR_CATALOG: u16 = 1281;
     pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+    pub const ER_DATA_OUT_OF_RANGE: u16 = 1690;
+    pub const ER_NON_UPDATABLE_TABLE: u16 = 1288;
+    pub const ER_TABLENAME_NOT_ALLOWED_HERE: u16 = 1250;
     pub const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+    pub const ER_VIEW_WRONG_LIST: u16 = 1353;
+    pub const ER_AGGREGATE_ORDER_FOR_UNION: u16 = 3028;
+    pub const ER_CTE_RECURSIVE_REQUIRES_UNION: u16 = 3573;
+    pub const ER_CTE_RECURSIVE_REQUIRES_NONRECURSIVE_FIRST: u16 = 3574;
+    pub const ER_CTE_MAX_RECURSION_DEPTH: u16 = 3636;
     pub const ER_TRUNCATED_WRONG_VALUE: u16 = 1292;
     pub const ER_INVALID_ON_UPDATE: u16 = 1294;
     pub const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -157,7 +168,6 @@ pub mod code {
     pub const ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT: u16 = 1582;
     pub const ER_WRONG_PARAMETERS_TO_NATIVE_FCT: u16 = 1583;
     pub const ER_TOO_LONG_FIELD_COMMENT: u16 = 1629;
-    pub const ER_DATA_OUT_OF_RANGE: u16 = 1690;
     pub const ER_INVALID_CHARACTER_STRING: u16 = 1300;
     pub const ER_INTERNAL_ERROR: u16 = 1815;
     pub const ER_DUP_INDEX: u16 = 1831;
@@ -248,6 +258,13 @@ impl SqlError {
     }
     pub fn operand_columns(count: usize) -> SqlError {
         SqlError::new(code::ER_OPERAND_COLUMNS, format!("Operand should contain {count} column(s)"))
+    }
+    /// Queries of a set operation, or a query and what takes its columns.
+    pub fn set_column_counts() -> SqlError {
+        SqlError::new(
+            code::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+            "The used SELECT statements have a different number of columns",
+        )
     }
     pub fn subquery_rows() -> SqlError {
         SqlError::new(code::ER_SUBQUERY_NO_1_ROW, "Subquery returns more than 1 row")

@@ -181,6 +181,8 @@ impl VirtualTable {
             alias: alias.unwrap_or(self.name()).to_string(),
             columns: columns.collect(),
             row_id: None,
+            first: 0,
+            table: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use types::convert::SqlWarning;
 use types::expr::Aggregate;
 use types::{Expr, RowLayout, SchemaVersion, Table, Value};
 
+use crate::parser::ast::SetOperator;
 use crate::{ColumnInfo, PlanColumns};
 
 #[derive(Clone, Debug)]
@@ -24,6 +25,10 @@ pub struct Plan {
     /// Parameters of the statement itself; slots are numbered behind them.
     pub param_count: u16,
     pub slots: Vec<Slot>,
+    /// Slots of subqueries that run before the first row, inner ones first.
+    pub once: Vec<u16>,
+    /// It reads several times: all its reads are of one snapshot.
+    pub reads_on: bool,
     /// The kinds of parameters the plan was made for, if it depends on them.
     pub param_kinds: Option<Vec<ParamKind>>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
@@ -39,6 +44,8 @@ pub enum PlanKind {
     Insert(Box<InsertPlan>),
     Update(Box<UpdatePlan>),
     Delete(Box<DeletePlan>),
+    JoinedUpdate(Box<JoinedChangePlan>),
+    JoinedDelete(Box<JoinedChangePlan>),
     /// Expressions without columns, whose values are kept: SET, DO, KILL.
     Values(Vec<Bound>),
 }
@@ -117,11 +124,12 @@ pub enum Slot {
     Sleep(Expr),
     /// SKARV_TRANSACTION_OUTCOME(id or token).
     TransactionOutcome(Expr),
-    /// `(SELECT ...)` where a value is expected: its one row's one column. It names nothing of the statement around it, so
-    /// it is run once, before the statement's first row.
-    Subquery(Box<SelectPlan>),
+    /// `(SELECT ...)` where a value is expected: its one row's one column.
+    Subquery(Box<SubqueryPlan>),
     /// The next column of the subquery before it.
     SubqueryColumn,
+    /// A column of a query around the one that names it, or of the left side of a join: [`OuterValue`] fills it in.
+    Outer,
     /// `@name := value`.
     Assign {
         name: String,
@@ -154,6 +162,7 @@ impl Slot {
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
             | Slot::SourceValue { .. } => true,
+            Slot::Subquery(subquery) => subquery.is_per_row,
             Slot::Now { .. }
             | Slot::CurrentDate
             | Slot::CurrentTime { .. }
@@ -164,24 +173,82 @@ impl Slot {
             | Slot::RowCount
             | Slot::FoundRows
             | Slot::UserVariable(_)
-            | Slot::Subquery(_)
-            | Slot::SubqueryColumn => false,
+            | Slot::SubqueryColumn
+            | Slot::Outer => false,
         }
     }
 }
 
 impl Slot {
-    /// The expression that its value is made of, for slots of each row.
-    pub fn operand(&self) -> Option<&Expr> {
+    /// Calls `visit` for every expression that its value is made of, over the rows that it is supplied for.
+    pub fn for_each_expr(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
-            Slot::Random { seed } => seed.as_ref(),
+            Slot::Random { seed } => seed.iter().for_each(visit),
             Slot::Sleep(operand)
             | Slot::TransactionOutcome(operand)
             | Slot::LastInsertIdOf(operand)
-            | Slot::Assign { value: operand, .. } => Some(operand),
-            _ => None,
+            | Slot::Assign { value: operand, .. } => visit(operand),
+            Slot::Subquery(subquery) => {
+                subquery.outer.iter().for_each(|outer| visit(&outer.value));
+            }
+            _ => {}
         }
     }
+    /// The same for changing them.
+    pub fn for_each_expr_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Slot::Random { seed } => seed.iter_mut().for_each(visit),
+            Slot::Sleep(operand)
+            | Slot::TransactionOutcome(operand)
+            | Slot::LastInsertIdOf(operand)
+            | Slot::Assign { value: operand, .. } => visit(operand),
+            Slot::Subquery(subquery) => {
+                subquery.outer.iter_mut().for_each(|outer| visit(&mut outer.value));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A query whose result is a value of an expression.
+#[derive(Clone, Debug)]
+pub struct SubqueryPlan {
+    pub plan: SelectPlan,
+    /// What the value is made of.
+    pub kind: SubqueryKind,
+    /// Columns of the query around it, over whose rows they are.
+    pub outer: Vec<OuterValue>,
+    /// It names columns of the query around it: it runs for each row of that. Otherwise once, before the first row.
+    pub is_per_row: bool,
+    /// It stands in a branch that may not be reached: if it fails, only an expression that asks for its value does.
+    pub is_lazy: bool,
+    /// Whether a value is among those of the one column that it selects, which the statement keeps.
+    pub set: Option<SetLookup>,
+}
+
+/// Of [`SubqueryKind::Any`] where the rows of the query do not depend on anything around it.
+#[derive(Clone, Debug)]
+pub struct SetLookup {
+    /// Where the statement keeps the set.
+    pub keep: u16,
+    /// Over slots.
+    pub operand: Expr,
+    /// Over the columns of the query.
+    pub column: Expr,
+    pub plan: SelectPlan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SubqueryKind {
+    /// The one row's columns.
+    #[default]
+    Scalar,
+    /// Whether there is a row: 1 or 0.
+    Exists,
+    /// Of the values 0, 1 and NULL that its rows have: 1 if there is a 1, else NULL if there is one, else 0.
+    Any,
+    /// 0 if there is a 0, else NULL if there is one, else 1.
+    All,
 }
 
 /// An expression with the slots that are supplied before it is evaluated for a row, in textual order.
@@ -224,6 +291,39 @@ pub struct SelectPlan {
     pub has_timestamps: bool,
     /// The statement is one row, found by its primary key and shown as it is stored: the shortest way there is.
     pub lookup: Option<Lookup>,
+    /// Slots of subqueries that run each time before the first row of this one: they name columns of a query around it.
+    pub once: Vec<u16>,
+}
+
+impl SelectPlan {
+    /// Is the relation of a join read by a key of it?
+    pub fn is_found_by_key(&self, relation: u16) -> bool {
+        let Source::Joined(source) = &self.source else { return false };
+        let path = source.root.table(relation).map(|table| &table.access.path);
+        path.is_some_and(|path| {
+            path.kind != PathKind::Range || !path.equal.is_empty() || !path.ranges.is_empty()
+        })
+    }
+    /// All rows of the source, with these items.
+    pub fn new(columns: PlanColumns, source: Source, items: Vec<Bound>) -> SelectPlan {
+        SelectPlan {
+            columns,
+            source,
+            items,
+            hidden_count: 0,
+            grouping: None,
+            distinct: false,
+            sort: Vec::new(),
+            limit: None,
+            calc_found_rows: false,
+            wait: WaitPolicy::Wait,
+            into_variables: Vec::new(),
+            simple_columns: None,
+            has_timestamps: false,
+            lookup: None,
+            once: Vec::new(),
+        }
+    }
 }
 
 /// What is shown of a row that is looked up by its primary key.
@@ -249,6 +349,8 @@ pub struct Grouping {
     pub shipped: bool,
     /// No GROUP BY: exactly one group, also of no rows.
     pub implicit: bool,
+    /// What `group_by` and `aggregates` need for each row.
+    pub slots: Vec<u16>,
 }
 
 #[derive(Clone, Debug)]
@@ -269,6 +371,163 @@ pub enum Source {
         table: crate::information_schema::VirtualTable,
         filter: Option<Bound>,
     },
+    /// Several relations, or one that is a query.
+    Joined(Box<JoinedSource>),
+}
+
+/// The rows of a FROM clause. Its expressions, and those of the query above it, name a column by its number among those of
+/// all relations.
+#[derive(Clone, Debug)]
+pub struct JoinedSource {
+    pub root: Operator,
+    /// By number of a column.
+    pub columns: Vec<ColumnPlace>,
+    /// By relation: how its rows are read.
+    pub relations: Vec<RelationRows>,
+}
+
+/// Where the value of a column is in a joined row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnPlace {
+    pub relation: u16,
+    /// Among the columns that are read; [`ColumnPlace::UNREAD`] for one that no expression names.
+    pub position: u16,
+}
+
+impl ColumnPlace {
+    pub const UNREAD: u16 = u16::MAX;
+}
+
+/// The form of a relation's rows.
+#[derive(Clone, Debug)]
+pub enum RelationRows {
+    /// Encoded, as a table's shards send them.
+    Stored {
+        table: Arc<Table>,
+        layout: RowLayout,
+        whole_rows: bool,
+    },
+    Values,
+}
+
+/// A step of the way from tables to joined rows. Each gives batches of rows of one or more relations.
+#[derive(Clone, Debug)]
+pub enum Operator {
+    Table {
+        relation: u16,
+        source: Box<TableSource>,
+        /// In the order of the path's index.
+        ordered: bool,
+    },
+    Virtual {
+        relation: u16,
+        table: crate::information_schema::VirtualTable,
+    },
+    /// A query in FROM.
+    Query {
+        relation: u16,
+        plan: Box<SelectPlan>,
+        /// Where the statement keeps its rows, if they are the same each time: it runs once then.
+        keep: Option<u16>,
+    },
+    Values {
+        relation: u16,
+        rows: Vec<Vec<Bound>>,
+        columns: Vec<ColumnInfo>,
+    },
+    /// UNION, INTERSECT, EXCEPT, from the first member on.
+    Set {
+        relation: u16,
+        members: Vec<SetMember>,
+        columns: Vec<ColumnInfo>,
+    },
+    /// WITH RECURSIVE: the steps run over the rows of the round before, until one makes none.
+    Recursive {
+        relation: u16,
+        seed: Box<SelectPlan>,
+        steps: Vec<SelectPlan>,
+        distinct: bool,
+        /// Of the rows that the steps see.
+        number: u16,
+        columns: Vec<ColumnInfo>,
+    },
+    /// The rows of the last round of a recursive table.
+    Working {
+        relation: u16,
+        number: u16,
+    },
+    Filter {
+        input: Box<Operator>,
+        filter: Bound,
+    },
+    Join(Box<JoinOperator>),
+}
+
+impl Operator {
+    /// How the table at this relation is read.
+    pub fn table(&self, wanted: u16) -> Option<&TableSource> {
+        match self {
+            Operator::Table { relation, source, .. } => (*relation == wanted).then_some(source),
+            Operator::Filter { input, .. } => input.table(wanted),
+            Operator::Join(join) => join.left.table(wanted).or_else(|| join.right.table(wanted)),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SetMember {
+    /// With what is before it; UNION ALL for the first.
+    pub operator: SetOperator,
+    pub all: bool,
+    pub plan: SelectPlan,
+}
+
+#[derive(Clone, Debug)]
+pub struct JoinOperator {
+    pub kind: JoinKind,
+    /// The outer side of a left join.
+    pub left: Operator,
+    pub right: Operator,
+    /// What of `right` is read for a batch of left rows.
+    pub method: JoinMethod,
+    /// Pairs that are equal where the condition holds: over the left relations, over the right ones.
+    pub keys: Vec<JoinKey>,
+    /// The whole condition, on a row of both sides.
+    pub condition: Option<Bound>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    /// A left row that finds no right one has NULL for its columns.
+    Left,
+}
+
+#[derive(Clone, Debug)]
+pub enum JoinMethod {
+    /// All right rows are read once, and kept by their keys.
+    Hash,
+    /// `right` is a table, whose path is bound by slots that a left row fills in: the rows that a batch of left rows asks for
+    /// are read together.
+    Lookup { outer: Vec<OuterValue> },
+    /// `right` is a query that names columns of the left rows: it runs once for each of them.
+    Apply { outer: Vec<OuterValue> },
+}
+
+/// A slot that a row of the query around, or of the left side of a join, fills in.
+#[derive(Clone, Debug)]
+pub struct OuterValue {
+    /// Position in [`Plan::slots`].
+    pub slot: u16,
+    /// Over the row.
+    pub value: Expr,
+}
+
+#[derive(Clone, Debug)]
+pub struct JoinKey {
+    pub left: Expr,
+    pub right: Expr,
 }
 
 /// The rows of one table.
@@ -402,6 +661,31 @@ pub struct DeletePlan {
     pub shipped: bool,
 }
 
+/// UPDATE or DELETE of tables of a join.
+#[derive(Clone, Debug)]
+pub struct JoinedChangePlan {
+    /// The joined rows: a SELECT without items.
+    pub rows: SelectPlan,
+    pub tables: Vec<ChangedTable>,
+    pub ignore: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ChangedTable {
+    /// Among the relations of the join.
+    pub relation: u16,
+    pub table: Arc<Table>,
+    pub layout: RowLayout,
+    pub change: TableChange,
+}
+
+#[derive(Clone, Debug)]
+pub enum TableChange {
+    Delete,
+    /// The values are over the joined row.
+    Update(Vec<AssignmentPlan>),
+}
+
 /// The rows that UPDATE and DELETE work on. They are read whole.
 #[derive(Clone, Debug)]
 pub struct ChangeTarget {
@@ -424,6 +708,8 @@ impl Plan {
             PlanKind::Insert(_)
             | PlanKind::Update(_)
             | PlanKind::Delete(_)
+            | PlanKind::JoinedUpdate(_)
+            | PlanKind::JoinedDelete(_)
             | PlanKind::Values(_) => WaitPolicy::Wait,
         }
     }
@@ -434,6 +720,8 @@ impl Plan {
             | PlanKind::Insert(_)
             | PlanKind::Update(_)
             | PlanKind::Delete(_)
+            | PlanKind::JoinedUpdate(_)
+            | PlanKind::JoinedDelete(_)
             | PlanKind::Values(_) => &[],
         }
     }

@@ -124,24 +124,15 @@ mod tests {
 
     fn plan(version: u64) -> Arc<Plan> {
         Arc::new(Plan {
-            kind: PlanKind::Select(Box::new(SelectPlan {
-                columns: crate::PlanColumns::new(Vec::new()),
-                source: Source::Nothing { filter: None },
-                items: Vec::new(),
-                hidden_count: 0,
-                grouping: None,
-                distinct: false,
-                sort: Vec::new(),
-                limit: None,
-                calc_found_rows: false,
-                wait: client::WaitPolicy::Wait,
-                into_variables: Vec::new(),
-                simple_columns: None,
-                has_timestamps: false,
-                lookup: None,
-            })),
+            kind: PlanKind::Select(Box::new(SelectPlan::new(
+                crate::PlanColumns::new(Vec::new()),
+                Source::Nothing { filter: None },
+                Vec::new(),
+            ))),
             param_count: 0,
             slots: Vec::new(),
+            once: Vec::new(),
+            reads_on: false,
             param_kinds: None,
             reusable: true,
             warnings: Vec::new(),

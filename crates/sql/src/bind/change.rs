@@ -8,7 +8,7 @@ use types::{Expr, Index, IndexKind, IndexPart, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
-use super::names::{Scope, ScopeTable, SourceScope};
+use super::names::{Relations, Scope, SourceScope};
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
@@ -33,8 +33,8 @@ impl Binder<'_> {
             return Err(SqlError::not_supported("PARTITION"));
         }
         let table = self.changeable_table(&insert.table)?;
-        let scope_table = ScopeTable::of(&table, None);
-        let scope = Scope::of(&scope_table, "field list");
+        let relations = Relations::of_table(&table, None);
+        let scope = Scope::of(&relations, "field list");
         let mut columns: Vec<u16> = Vec::new();
         for name in &insert.columns {
             let column = position_u16(scope.column(name)?);
@@ -63,7 +63,7 @@ impl Binder<'_> {
                 InsertSource::Select(Box::new(select))
             }
         };
-        self.changes = Some(table.clone());
+        self.changes = vec![table.clone()];
         Ok(InsertPlan {
             layout: table.row_layout(),
             table,
@@ -85,15 +85,15 @@ impl Binder<'_> {
     ) -> Result<(SelectPlan, Vec<AssignmentPlan>), SqlError> {
         let source = self.table_of_query(query)?;
         let source = source.map(|table| SourceScope { table, columns: RefCell::default() });
-        let scope_table = ScopeTable::of(table, None);
+        let relations = Relations::of_table(table, None);
         let scope = Scope {
             new_values: true,
             source: source.as_ref(),
-            ..Scope::of(&scope_table, "field list")
+            ..Scope::of(&relations, "field list")
         };
-        self.changes = Some(table.clone());
+        self.changes = vec![table.clone()];
         let assignments = self.assignments(assignments, table, &scope)?;
-        self.changes = None;
+        self.changes = Vec::new();
         let named = source.map(|source| (source.columns.into_inner(), source.table));
         let mut query = query.clone();
         let mut count = column_count;
@@ -135,8 +135,8 @@ impl Binder<'_> {
         else {
             return Ok(false);
         };
-        let scope_table = ScopeTable::of(table, None);
-        let scope = Scope::of(&scope_table, "field list");
+        let relations = Relations::of_table(table, None);
+        let scope = Scope::of(&relations, "field list");
         for row in rows[bound_rows.len()..].iter().take(row_count) {
             // `VALUES ()` gives every column its default.
             let all_default = row.is_empty() && insert.columns.is_empty();
@@ -167,7 +167,7 @@ impl Binder<'_> {
             }
         }
         let InsertPlan { table, columns, .. } = &plan;
-        let scope_table = ScopeTable::of(table, None);
+        let relations = Relations::of_table(table, None);
         let is_bound = matches!(plan.mode, InsertMode::Update(_));
         if insert.replace {
             plan.mode = InsertMode::Replace;
@@ -194,7 +194,7 @@ impl Binder<'_> {
             let scope = Scope {
                 new_values: true,
                 row_alias: row_alias.map(|alias| (alias.name.as_str(), names.as_slice())),
-                ..Scope::of(&scope_table, "field list")
+                ..Scope::of(&relations, "field list")
             };
             plan.mode =
                 InsertMode::Update(self.assignments(&insert.on_duplicate, table, &scope)?);
@@ -240,19 +240,17 @@ impl Binder<'_> {
     }
 
     pub fn update(&mut self, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
-        if update.with.is_some() {
-            return Err(SqlError::not_supported("WITH"));
-        }
+        let common = self.begin_with(update.with.as_ref())?;
         let (table, alias, hints) = self.single_table(&update.tables, "multi-table UPDATE")?;
-        self.changes = Some(table.clone());
-        let scope_table = ScopeTable::of(&table, alias.as_deref());
+        self.changes = vec![table.clone()];
+        let relations = Relations::of_table(&table, alias.as_deref());
         let assignments = {
-            let scope = Scope::of(&scope_table, "field list");
+            let scope = Scope::of(&relations, "field list");
             self.assignments(&update.assignments, &table, &scope)?
         };
         let target = self.change_target(
             table,
-            &scope_table,
+            &relations,
             &hints,
             update.filter.as_ref(),
             &update.order_by,
@@ -268,45 +266,45 @@ impl Binder<'_> {
         let moves_in_index = index.parts.iter().chain(&table.primary_key().parts).any(is_written);
         let shipped =
             if is_key_change(&target) { shipped_assignments(table, &assignments) } else { None };
+        self.common.truncate(common);
         Ok(UpdatePlan { target, assignments, shipped, ignore: update.ignore, moves_in_index })
     }
 
     pub fn delete(&mut self, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
-        if delete.with.is_some() {
-            return Err(SqlError::not_supported("WITH"));
-        }
+        let common = self.begin_with(delete.with.as_ref())?;
         let (table, alias, hints) = self.single_table(&delete.tables, "multi-table DELETE")?;
         self.check_targets(&delete.targets, &table, alias.as_deref())?;
-        self.changes = Some(table.clone());
-        let scope_table = ScopeTable::of(&table, alias.as_deref());
+        self.changes = vec![table.clone()];
+        let relations = Relations::of_table(&table, alias.as_deref());
         let target = self.change_target(
             table,
-            &scope_table,
+            &relations,
             &hints,
             delete.filter.as_ref(),
             &delete.order_by,
             delete.limit.as_ref(),
         )?;
         let shipped = is_key_change(&target) && !has_unique_keys(&target.table);
+        self.common.truncate(common);
         Ok(DeletePlan { target, shipped })
     }
 
     fn change_target(
         &mut self,
         table: Arc<Table>,
-        scope_table: &ScopeTable,
+        relations: &Relations,
         hints: &[ast::IndexHint],
         filter: Option<&ast::Expr>,
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Expr>,
     ) -> Result<ChangeTarget, SqlError> {
         let filter = match filter {
-            Some(filter) => Some(self.bound(filter, &Scope::of(scope_table, "where clause"))?),
+            Some(filter) => Some(self.bound(filter, &Scope::of(relations, "where clause"))?),
             None => None,
         };
         let mut sort = Vec::new();
         for item in order_by {
-            let bound = self.bound(&item.expr, &Scope::of(scope_table, "order clause"))?;
+            let bound = self.bound(&item.expr, &Scope::of(relations, "order clause"))?;
             if bound.is_local() || rewrite::has_columns(&bound.expr) {
                 sort.push((bound, item.descending));
             }
@@ -323,7 +321,7 @@ impl Binder<'_> {
             })
             .collect();
         let order = order.filter(|order| !order.is_empty());
-        let allowed = access::allowed_indexes(&table, hints, &scope_table.alias)?;
+        let allowed = access::allowed_indexes(&table, hints, &relations.tables[0].alias)?;
         let (shippable, local) = self.split_filter(filter);
         let wanted = Wanted { order: order.as_deref(), limited: limit.is_some() };
         let mut access = access::choose(&table, shippable, &wanted, &allowed);
@@ -415,7 +413,7 @@ fn visible_columns(table: &Table) -> Vec<u16> {
 }
 
 /// A hexadecimal literal assigned to a number is one.
-fn number_for(expr: &mut Expr, column: u16, table: &Table) {
+pub fn number_for(expr: &mut Expr, column: u16, table: &Table) {
     if table.columns[usize::from(column)].column_type.is_numeric()
         && let Expr::Const(types::Value::Bytes(bytes)) = expr
         && let Some(number) = bytes_as_number(bytes)

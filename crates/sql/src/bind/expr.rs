@@ -5,9 +5,9 @@ use types::expr::{BinaryOp, Function, IntervalUnit, ResultType, UnaryOp};
 use types::temporal::SpelledTime;
 use types::{Collation, ColumnType, DateTime, Decimal, Expr, IntWidth, SqlMode, Time, Value};
 
-use super::names::{Named, Scope};
-use super::subquery::is_row;
-use super::{Binder, Environment};
+use super::names::{Named, Relations, Scope};
+use super::subquery::{row_columns, row_width};
+use super::{Binder, Environment, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{Bound, ParamKind, Slot};
@@ -26,11 +26,36 @@ impl Binder<'_> {
                 "Expression is nested too deeply",
             ));
         }
-        let slots = (first..self.slots.len())
-            .filter(|&slot| self.is_per_row(slot) && !self.is_inner(slot))
-            .map(|slot| u16::try_from(slot).expect("parameters are bounded"))
-            .collect();
+        let slots = self.row_slots(&expr, first);
         Ok(Bound { expr, slots })
+    }
+
+    /// The slots that an expression needs for each row, in the order of the text: those that it asks for, and those from
+    /// `first` on that act.
+    pub fn row_slots(&self, expr: &Expr, first: usize) -> Vec<u16> {
+        let mut needed: Vec<usize> = (first..self.slots.len())
+            .filter(|&slot| self.is_per_row(slot) && !self.is_inner(slot))
+            .collect();
+        let mut pending: Vec<u16> = Vec::new();
+        rewrite::for_each_param(expr, &mut |number| pending.push(number));
+        while let Some(number) = pending.pop() {
+            let Some(slot) = usize::from(number).checked_sub(self.param_kinds.len()) else {
+                continue;
+            };
+            let slot = self.slot_owner(slot);
+            if !self.is_per_row(slot) || needed.contains(&slot) {
+                continue;
+            }
+            needed.push(slot);
+            self.slots[slot].for_each_expr(&mut |inner| {
+                rewrite::for_each_param(inner, &mut |number| pending.push(number));
+            });
+        }
+        needed.sort_unstable();
+        needed
+            .into_iter()
+            .map(|slot| u16::try_from(slot).expect("parameters are bounded"))
+            .collect()
     }
 
     pub fn is_per_row(&self, slot: usize) -> bool {
@@ -70,8 +95,8 @@ impl Binder<'_> {
                 Ok(super::function::system_constant(value, self.environment.collation))
             }
             ast::Expr::Assign { variable, value } => self.assign(variable, value, scope),
-            ast::Expr::And(terms) => Ok(Expr::And(self.exprs(terms, scope)?)),
-            ast::Expr::Or(terms) => Ok(Expr::Or(self.exprs(terms, scope)?)),
+            ast::Expr::And(terms) => Ok(Expr::And(self.branches(terms, scope)?)),
+            ast::Expr::Or(terms) => Ok(Expr::Or(self.branches(terms, scope)?)),
             ast::Expr::Unary { operator, operand } => self.unary(*operator, operand, scope),
             ast::Expr::Binary { operator, left, right } => {
                 self.binary(*operator, left, right, scope)
@@ -205,10 +230,10 @@ impl Binder<'_> {
             ast::Expr::Default(None) => {
                 Err(SqlError::new(code::ER_PARSE_ERROR, "DEFAULT is not allowed here"))
             }
-            ast::Expr::Subquery(query) => self.subquery(query, scope),
-            ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => {
-                Err(SqlError::not_supported("subquery"))
-            }
+            ast::Expr::Subquery(_)
+            | ast::Expr::Exists(_)
+            | ast::Expr::InSubquery { .. }
+            | ast::Expr::Quantified { .. } => self.subquery_once(expr, scope),
             ast::Expr::Unsupported { feature } => Err(SqlError::not_supported(feature)),
             ast::Expr::SpacedCall { name } => match &self.environment.database {
                 Some(database) => Err(SqlError::new(
@@ -294,7 +319,7 @@ impl Binder<'_> {
     /// there, because slots are supplied whatever the branch.
     pub fn pure(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         let first = self.slots.len();
-        let bound = self.expr(expr, scope)?;
+        let bound = self.branch(expr, scope)?;
         let acts = self.slots[first..].iter().any(|slot| {
             matches!(
                 slot,
@@ -307,8 +332,25 @@ impl Binder<'_> {
         if acts {
             return Err(SqlError::not_supported("assignment or SLEEP in a branch of IF or CASE"));
         }
-        if self.slots[first..].iter().any(|slot| matches!(slot, Slot::Subquery(_))) {
-            return Err(SqlError::not_supported("subquery in a branch of IF or CASE"));
+        Ok(bound)
+    }
+
+    /// An operand that may not be evaluated at all.
+    fn branch(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        self.branches += 1;
+        let bound = self.expr(expr, scope);
+        self.branches -= 1;
+        bound
+    }
+
+    /// Operands of which the first is evaluated in any case.
+    fn branches(&mut self, exprs: &[ast::Expr], scope: &Scope<'_>) -> Result<Vec<Expr>, SqlError> {
+        let mut bound = Vec::with_capacity(exprs.len());
+        for (number, expr) in exprs.iter().enumerate() {
+            bound.push(match number {
+                0 => self.expr(expr, scope)?,
+                _ => self.branch(expr, scope)?,
+            });
         }
         Ok(bound)
     }
@@ -319,10 +361,14 @@ impl Binder<'_> {
             Named::Item(expr) => return self.alias(expr, name, scope),
             Named::Value(value) => return Ok(value),
         };
-        let table = scope.table.expect("a column was found in it");
-        let column = Expr::Column(u16::try_from(position).expect("tables have few columns"));
+        Ok(self.column_value(position, scope.relations))
+    }
+
+    /// The value of a column as expressions see it.
+    pub fn column_value(&self, number: usize, relations: &Relations) -> Expr {
+        let column = Expr::Column(u16::try_from(number).expect("columns are counted"));
         let pads = self.environment.sql_mode.has(SqlMode::PAD_CHAR_TO_FULL_LENGTH);
-        Ok(match table.columns[position].column_type {
+        match relations.column(number).column_type {
             // Rows hold UTC; expressions see the session's time.
             ColumnType::Timestamp { .. } => Expr::Function(Function::UtcToLocal, vec![column]),
             // Rows hold CHAR without its last spaces.
@@ -332,7 +378,7 @@ impl Binder<'_> {
                 Expr::Function(Function::Rpad, vec![column, length, space])
             }
             _ => column,
-        })
+        }
     }
 
     /// The select item behind an alias, bound in its place. It does not see aliases itself.
@@ -349,7 +395,7 @@ impl Binder<'_> {
             ));
         }
         let plain = Scope {
-            table: scope.table,
+            relations: scope.relations,
             groups: scope.groups,
             // The item may name what it likes.
             new_values: scope.new_values,
@@ -361,7 +407,7 @@ impl Binder<'_> {
     }
 
     pub fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {
-        let table = scope.table.expect("VALUES() is bound in the scope of a table");
+        let table = &scope.relations.tables[0];
         let column_type = table.columns[column].column_type.clone();
         let is_timestamp = matches!(column_type, ColumnType::Timestamp { .. });
         let column = u16::try_from(column).expect("tables have few columns");
@@ -454,9 +500,9 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         use ast::BinaryOperator as A;
-        if is_row(left) && is_row(right) {
-            let left = self.row_of(left, scope)?;
-            let right = self.row_of(right, scope)?;
+        if let Some(count) = row_width(left, right) {
+            let left = self.row_of(left, count, scope)?;
+            let right = self.row_of(right, count, scope)?;
             return self.compare_rows(operator, &left, &right, scope);
         }
         if let (A::Add, ast::Expr::Interval { value, unit }) = (operator, left) {
@@ -475,14 +521,14 @@ impl Binder<'_> {
             _ => {}
         }
         let op = match operator {
+            A::Equal
+            | A::NullSafeEqual
+            | A::NotEqual
+            | A::Less
+            | A::LessOrEqual
+            | A::Greater
+            | A::GreaterOrEqual => comparison_of(operator).expect("it is one"),
             A::Xor => BinaryOp::Xor,
-            A::Equal => BinaryOp::Equal,
-            A::NullSafeEqual => BinaryOp::NullSafeEqual,
-            A::NotEqual => BinaryOp::NotEqual,
-            A::Less => BinaryOp::Less,
-            A::LessOrEqual => BinaryOp::LessOrEqual,
-            A::Greater => BinaryOp::Greater,
-            A::GreaterOrEqual => BinaryOp::GreaterOrEqual,
             A::BitOr => BinaryOp::BitOr,
             A::BitAnd => BinaryOp::BitAnd,
             A::BitXor => BinaryOp::BitXor,
@@ -524,11 +570,7 @@ impl Binder<'_> {
             | A::Less
             | A::LessOrEqual
             | A::Greater
-            | A::GreaterOrEqual => {
-                self.compare_as_number(&mut left, &right, scope);
-                self.compare_as_number(&mut right, &left, scope);
-                return self.settle(Expr::Binary(op, Box::new(left), Box::new(right)), scope);
-            }
+            | A::GreaterOrEqual => return self.compared(op, left, right, scope),
             A::Xor | A::SoundsLike => {}
         }
         if op == BinaryOp::Subtract && self.subtracts_unsigned(&left, &right, scope) {
@@ -547,6 +589,19 @@ impl Binder<'_> {
             return Ok(Expr::Function(Function::Divide, vec![left, right, increment]));
         }
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// The comparison of two bound operands.
+    pub fn compared(
+        &mut self,
+        op: BinaryOp,
+        mut left: Expr,
+        mut right: Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        self.compare_as_number(&mut left, &right, scope);
+        self.compare_as_number(&mut right, &left, scope);
+        self.settle(Expr::Binary(op, Box::new(left), Box::new(right)), scope)
     }
 
     /// NO_UNSIGNED_SUBTRACTION: a difference of integers of which one is unsigned is signed.
@@ -636,14 +691,14 @@ impl Binder<'_> {
         negated: bool,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        if is_row(operand) {
-            let columns = self.row_of(operand, scope)?;
+        if let Some(count) = row_columns(operand) {
+            let columns = self.row_of(operand, count, scope)?;
             let mut ways = Vec::with_capacity(list.len());
             for row in list {
-                if !is_row(row) {
-                    return Err(SqlError::operand_columns(columns.len()));
+                if row_columns(row).is_none() {
+                    return Err(SqlError::operand_columns(count));
                 }
-                let values = self.row_of(row, scope)?;
+                let values = self.row_of(row, count, scope)?;
                 ways.push(self.compare_rows(
                     ast::BinaryOperator::Equal,
                     &columns,
@@ -935,4 +990,19 @@ pub fn text_value(bytes: &[u8], collation: Collation) -> Value {
         Ok(text) => Value::Text(text.into(), collation),
         Err(_) => Value::Bytes(bytes.into()),
     }
+}
+
+/// None for an operator that does not compare.
+pub fn comparison_of(operator: ast::BinaryOperator) -> Option<BinaryOp> {
+    use ast::BinaryOperator as A;
+    Some(match operator {
+        A::Equal => BinaryOp::Equal,
+        A::NullSafeEqual => BinaryOp::NullSafeEqual,
+        A::NotEqual => BinaryOp::NotEqual,
+        A::Less => BinaryOp::Less,
+        A::LessOrEqual => BinaryOp::LessOrEqual,
+        A::Greater => BinaryOp::Greater,
+        A::GreaterOrEqual => BinaryOp::GreaterOrEqual,
+        _ => return None,
+    })
 }

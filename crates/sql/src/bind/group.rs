@@ -7,16 +7,16 @@
 
 use std::cell::RefCell;
 
-use types::expr::{Aggregate, AggregateFunction, Function, OrderKey, ResultType};
-use types::{Expr, IndexKind, Table};
+use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function, OrderKey, ResultType};
+use types::{Expr, IndexKind};
 
 use super::Binder;
-use super::names::{GroupCollector, Scope, ScopeTable};
+use super::names::{GroupCollector, Relations, Scope};
 use super::rewrite;
 use super::select::position_of;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
-use crate::plan::Bound;
+use crate::plan::{Bound, Slot};
 
 impl Binder<'_> {
     pub fn aggregate(
@@ -108,18 +108,16 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         for expr in aggregate.exprs() {
-            let mut local = false;
-            rewrite::for_each_param(expr, &mut |number| {
-                let slot = usize::from(number).checked_sub(self.param_kinds.len());
-                local |= slot.is_some_and(|slot| self.slots[slot].is_per_row());
-            });
-            if local {
-                return Err(SqlError::not_supported(
-                    "RAND, UUID, SLEEP or assignment in an aggregate",
-                ));
+            for slot in self.row_slots(expr, self.slots.len()) {
+                if !matches!(self.slots[usize::from(slot)], Slot::Subquery(_)) {
+                    return Err(SqlError::not_supported(
+                        "RAND, UUID, SLEEP or assignment in an aggregate",
+                    ));
+                }
+                groups.borrow_mut().slots.push(slot);
             }
         }
-        let columns = scope.table.map(ScopeTable::result_types).unwrap_or_default();
+        let columns = scope.relations.result_types();
         self.kinds_matter |= aggregate.exprs().any(|expr| uses_statement_params(expr, self));
         let result = aggregate.result_type(&columns, &self.param_types);
         let mut groups = groups.borrow_mut();
@@ -142,16 +140,113 @@ fn too_many() -> SqlError {
     SqlError::new(code::ER_TOO_MANY_FIELDS, "Too many columns")
 }
 
+/// The columns that have one value in all rows of a group, by number: those that are grouped by, those of which WHERE tells
+/// the value, those that an equality makes the same as such a one, and all of a relation of which a key is among them.
+pub fn determined_columns(
+    relations: &Relations,
+    group_by: &[Expr],
+    terms: &[&Expr],
+    outer_terms: &[(&Expr, Vec<usize>)],
+) -> Vec<bool> {
+    let mut known = vec![false; relations.column_count()];
+    let mut constants = Vec::new();
+    for expr in group_by {
+        if let Some(column) = plain_column(expr) {
+            known[usize::from(column)] = true;
+        }
+    }
+    // (from, to)
+    let mut same: Vec<(u16, u16)> = Vec::new();
+    for term in terms {
+        match equality(term) {
+            Some(Equality::Constant(column)) => constants.push(column),
+            Some(Equality::Columns(left, right)) => same.extend([(left, right), (right, left)]),
+            None => {}
+        }
+    }
+    // ON of a left join tells of its inner side alone.
+    for (term, inner) in outer_terms {
+        let is_inner = |column: u16| inner.contains(&relations.position_of(usize::from(column)));
+        match equality(term) {
+            Some(Equality::Columns(left, right)) => {
+                same.extend(
+                    [(left, right), (right, left)]
+                        .iter()
+                        .filter(|(from, to)| !is_inner(*from) && is_inner(*to)),
+                );
+            }
+            Some(Equality::Constant(_)) | None => {}
+        }
+    }
+    constants.iter().for_each(|column| known[usize::from(*column)] = true);
+    loop {
+        let before = known.iter().filter(|known| **known).count();
+        for (from, to) in &same {
+            known[usize::from(*to)] |= known[usize::from(*from)];
+        }
+        for scope in &relations.tables {
+            let Some(table) = &scope.table else { continue };
+            let is_known = |part: &types::IndexPart| {
+                let column = usize::from(part.column);
+                part.prefix.is_none()
+                    && known[scope.first + column]
+                    && !table.columns[column].nullable
+            };
+            let has_key = table
+                .indexes
+                .iter()
+                .any(|index| index.kind != IndexKind::Ordinary && index.parts.iter().all(is_known));
+            if has_key {
+                known[scope.first..scope.first + scope.columns.len()].fill(true);
+            }
+        }
+        if known.iter().filter(|known| **known).count() == before {
+            return known;
+        }
+    }
+}
+
+enum Equality {
+    /// With an expression that names no column.
+    Constant(u16),
+    Columns(u16, u16),
+}
+
+fn equality(term: &Expr) -> Option<Equality> {
+    let Expr::Binary(BinaryOp::Equal, left, right) = term else { return None };
+    match (plain_column(left), plain_column(right)) {
+        (Some(left), Some(right)) => Some(Equality::Columns(left, right)),
+        (Some(column), None) if !rewrite::has_columns(right) => Some(Equality::Constant(column)),
+        (None, Some(column)) if !rewrite::has_columns(left) => Some(Equality::Constant(column)),
+        _ => None,
+    }
+}
+
+/// `column` or the local time of a TIMESTAMP column.
+pub fn plain_column(expr: &Expr) -> Option<u16> {
+    match expr {
+        Expr::Column(column) => Some(*column),
+        Expr::Function(Function::UtcToLocal, operands) => match operands.as_slice() {
+            [Expr::Column(column)] => Some(*column),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Replaces group expressions in everything computed from groups, settles what to do with other columns, and moves the
 /// positions down to a row of (group values, aggregates).
 pub struct GroupRewrite<'a> {
-    pub table: Option<&'a Table>,
-    pub scope_table: Option<&'a ScopeTable>,
+    pub relations: &'a Relations,
     pub patterns: Vec<Vec<u8>>,
-    /// Columns that WHERE binds to one value.
-    pub constant_columns: Vec<u16>,
+    /// Columns that have one value in all rows of a group.
+    pub determined: Vec<bool>,
     pub collector: GroupCollector,
     pub only_full_group_by: bool,
+    /// The number of the first parameter that is a slot.
+    pub first_slot: usize,
+    /// Slots whose expressions are rewritten already.
+    pub rewritten: Vec<u16>,
 }
 
 impl GroupRewrite<'_> {
@@ -166,13 +261,12 @@ impl GroupRewrite<'_> {
             }
         });
         for column in columns {
-            if self.only_full_group_by && !self.is_determined(column) {
+            if self.only_full_group_by && !self.determined[usize::from(column)] {
                 return Err(self.not_grouped(column, number, clause));
             }
             let position =
                 u16::try_from(base + self.collector.types.len()).map_err(|_| too_many())?;
-            let scope_column =
-                &self.scope_table.expect("it has columns").columns[usize::from(column)];
+            let scope_column = self.relations.column(usize::from(column));
             let any = Aggregate::new(AggregateFunction::AnyValue, Some(Expr::Column(column)));
             self.collector.aggregates.push(any);
             self.collector.types.push(ResultType {
@@ -190,47 +284,36 @@ impl GroupRewrite<'_> {
     pub fn apply_bound(
         &mut self,
         bound: &mut Bound,
-        slots: &mut [crate::plan::Slot],
+        slots: &mut [Slot],
         number: usize,
         clause: &str,
     ) -> Result<(), SqlError> {
+        rewrite::replace_subtrees(&mut bound.expr, &self.patterns, self.collector.base);
+        // A subquery that is grouped by has its value already, of the rows that are grouped.
+        let mut asked = Vec::new();
+        rewrite::for_each_param(&bound.expr, &mut |number| asked.push(usize::from(number)));
+        bound.slots.retain(|slot| match &slots[usize::from(*slot)] {
+            Slot::Subquery(_) => asked.contains(&(self.first_slot + usize::from(*slot))),
+            _ => true,
+        });
+        let mut result = Ok(());
         for &slot in &bound.slots {
-            if let Some(inner) = slot_expr_mut(&mut slots[usize::from(slot)]) {
-                self.apply(inner, number, clause)?;
+            if self.rewritten.contains(&slot) {
+                continue;
             }
+            self.rewritten.push(slot);
+            slots[usize::from(slot)].for_each_expr_mut(&mut |inner| {
+                if result.is_ok() {
+                    result = self.apply(inner, number, clause);
+                }
+            });
         }
+        result?;
         self.apply(&mut bound.expr, number, clause)
     }
 
-    /// Is the column's value the same in all rows of a group?
-    fn is_determined(&self, column: u16) -> bool {
-        if self.constant_columns.contains(&column) {
-            return true;
-        }
-        let grouped = |column: u16| {
-            self.constant_columns.contains(&column)
-                || self.patterns.contains(&rewrite::encoded(&Expr::Column(column)))
-        };
-        self.table.is_some_and(|table| {
-            table.indexes.iter().any(|index| {
-                index.kind != IndexKind::Ordinary
-                    && index.parts.iter().all(|part| {
-                        part.prefix.is_none()
-                            && grouped(part.column)
-                            && !table.columns[usize::from(part.column)].nullable
-                    })
-            })
-        })
-    }
-
     fn not_grouped(&self, column: u16, number: usize, clause: &str) -> SqlError {
-        let table = self.scope_table.expect("it has columns");
-        let name = format!(
-            "{}.{}.{}",
-            table.database,
-            table.alias,
-            table.columns[usize::from(column)].name
-        );
+        let name = self.relations.full_name(usize::from(column));
         if self.patterns.is_empty() {
             return SqlError::new(
                 code::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
@@ -242,7 +325,7 @@ impl GroupRewrite<'_> {
         }
         if clause == "HAVING clause" {
             return SqlError::unknown_column(
-                &table.columns[usize::from(column)].name,
+                &self.relations.column(usize::from(column)).name,
                 "having clause",
             );
         }
@@ -254,18 +337,5 @@ impl GroupRewrite<'_> {
                  incompatible with sql_mode=only_full_group_by"
             ),
         )
-    }
-}
-
-/// The expression inside a slot, if it has one.
-pub fn slot_expr_mut(slot: &mut crate::plan::Slot) -> Option<&mut Expr> {
-    use crate::plan::Slot;
-    match slot {
-        Slot::Random { seed } => seed.as_mut(),
-        Slot::Sleep(expr) | Slot::TransactionOutcome(expr) | Slot::LastInsertIdOf(expr) => {
-            Some(expr)
-        }
-        Slot::Assign { value, .. } => Some(value),
-        _ => None,
     }
 }

@@ -23,11 +23,15 @@ mod change;
 mod column_type;
 mod create_select;
 mod expr;
+mod from;
 mod function;
 mod group;
+mod join;
+mod joined_change;
 pub mod names;
 pub mod rewrite;
 mod select;
+mod set_operation;
 mod subquery;
 pub mod table;
 #[cfg(test)]
@@ -47,6 +51,7 @@ use crate::parser::ast;
 use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
 
 pub use expr::literal_value;
+use joined_change::is_single;
 pub use select::{column_info, expression_info};
 
 /// What a plan depends on besides the catalogue; sessions with equal environments share plans.
@@ -99,10 +104,32 @@ pub struct Binder<'a> {
     reads_per_row: bool,
     /// Inside of subqueries: the statements around, from the outermost.
     outer: Vec<names::OuterScope>,
+    /// By level: the slots of subqueries that run when the query of that level begins, the statement first.
+    once: Vec<Vec<u16>>,
+    /// More than one relation is read: all at one snapshot.
+    several: bool,
+    /// The tables of WITH that can be named.
+    common: Vec<set_operation::CommonTable>,
+    /// Queries around that cannot be named: those between a table of WITH and where it is used.
+    hidden: Vec<std::ops::Range<usize>>,
+    query_count: usize,
+    /// Recursive tables of WITH.
+    working_count: u16,
+    /// What is bound now may not be evaluated: so many branches are around it.
+    branches: usize,
+    /// Rows and sets that the statement keeps.
+    kept_count: u16,
+    /// The outermost query of which a name that was bound lately is a column.
+    lowest_outer: usize,
+    /// Subqueries that are bound, each with the query that it stands in.
+    subqueries: Vec<subquery::Known>,
+    /// The number of the query that is bound now, and of the last one.
+    block: usize,
+    block_last: usize,
     /// The slots of subqueries that are bound: supplied when those run, not with the statement's rows.
     inner_slots: Vec<std::ops::Range<usize>>,
-    /// The table that the statement changes; a subquery must not read it.
-    changes: Option<Arc<Table>>,
+    /// The tables that the statement changes; a subquery must not read them.
+    changes: Vec<Arc<Table>>,
     /// What each run of the statement warns of.
     warnings: Vec<SqlWarning>,
 }
@@ -133,8 +160,20 @@ impl<'a> Binder<'a> {
             assigns: false,
             reads_per_row: false,
             outer: Vec::new(),
+            once: vec![Vec::new()],
+            several: false,
+            common: Vec::new(),
+            hidden: Vec::new(),
+            query_count: 0,
+            working_count: 0,
+            branches: 0,
+            kept_count: 0,
+            lowest_outer: usize::MAX,
+            subqueries: Vec::new(),
+            block: 0,
+            block_last: 0,
             inner_slots: Vec::new(),
-            changes: None,
+            changes: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -174,6 +213,8 @@ impl<'a> Binder<'a> {
             kind,
             param_count: u16::try_from(self.param_kinds.len()).expect("parameters are counted"),
             slots: self.slots,
+            once: self.once.into_iter().next().unwrap_or_default(),
+            reads_on: self.several,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             reusable: self.reusable,
             warnings: self.warnings,
@@ -191,8 +232,18 @@ impl<'a> Binder<'a> {
                 PlanKind::Select(Box::new(select))
             }
             ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
-            ast::Statement::Update(update) => PlanKind::Update(Box::new(self.update(update)?)),
-            ast::Statement::Delete(delete) => PlanKind::Delete(Box::new(self.delete(delete)?)),
+            ast::Statement::Update(update) if is_single(&update.tables) => {
+                PlanKind::Update(Box::new(self.update(update)?))
+            }
+            ast::Statement::Update(update) => {
+                PlanKind::JoinedUpdate(Box::new(self.joined_update(update)?))
+            }
+            ast::Statement::Delete(delete) if is_single(&delete.tables) => {
+                PlanKind::Delete(Box::new(self.delete(delete)?))
+            }
+            ast::Statement::Delete(delete) => {
+                PlanKind::JoinedDelete(Box::new(self.joined_delete(delete)?))
+            }
             _ => unreachable!("only statements on rows have plans"),
         })
     }

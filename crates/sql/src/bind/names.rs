@@ -1,7 +1,11 @@
 //! Which column a name means.
 //!
-//! A scope is what the names of one clause may refer to: the columns of the statement's table (there is at most one), and
-//! in HAVING, GROUP BY and ORDER BY the select list's aliases. Column names compare in any case, table names in theirs.
+//! A scope is what the names of one clause may refer to: the columns of the query's relations ([`Relations`]), and in HAVING,
+//! GROUP BY and ORDER BY the select list's aliases. Column names compare in any case, table names in theirs.
+//!
+//! A bound expression names a column by its number in the query: those of the first relation come first, in its own order,
+//! then those of the next. The numbers stay what they are until the expression runs; what is shipped to a shard counts from
+//! the first column of its table.
 //!
 //! Which comes first where a name is both, as in MySQL:
 //!
@@ -13,15 +17,17 @@
 //! | inside of expressions of ORDER BY and GROUP BY, and of aggregates | the table's columns | select list |
 
 use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use types::expr::{Aggregate, ResultType};
 use types::{ColumnType, Expr, IndexKind, Table};
 
 use super::Binder;
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::parser::ast;
-use crate::plan::Slot;
+use crate::plan::{OuterValue, Slot};
 
 /// A column that names can refer to.
 #[derive(Clone, Debug)]
@@ -32,7 +38,7 @@ pub struct ScopeColumn {
     pub hidden: bool,
 }
 
-/// The statement's table under the name the statement gave it.
+/// A relation under the name that the query gave it.
 #[derive(Clone, Debug)]
 pub struct ScopeTable {
     pub database: String,
@@ -40,6 +46,21 @@ pub struct ScopeTable {
     pub columns: Vec<ScopeColumn>,
     /// The column that `_rowid` names.
     pub row_id: Option<usize>,
+    /// The number of its first column among those of the query.
+    pub first: usize,
+    /// What it is a name of, if it is a table with rows.
+    pub table: Option<Arc<Table>>,
+}
+
+/// The relations of a FROM clause, or of the part of it that a clause may name.
+#[derive(Clone, Debug, Default)]
+pub struct Relations {
+    /// Those of the whole FROM clause so far.
+    pub tables: Vec<Rc<ScopeTable>>,
+    /// Which of them can be named.
+    pub named: Range<usize>,
+    /// The columns that a name without a table means, and that `*` lists, in this order: those of USING once.
+    pub listed: Vec<usize>,
 }
 
 /// `_rowid`: the only column of the key that identifies rows, if it is an integer.
@@ -74,6 +95,8 @@ impl ScopeTable {
                     hidden: column.hidden,
                 })
                 .collect(),
+            first: 0,
+            table: Some(Arc::clone(table)),
             row_id: identifying_key(table).and_then(|key| match key.parts.as_slice() {
                 [part] => Some(usize::from(part.column)).filter(|&own| {
                     matches!(table.columns[own].column_type, ColumnType::Int { .. })
@@ -93,9 +116,110 @@ impl ScopeTable {
         name.table.as_ref().is_none_or(|written| *written == self.alias)
             && name.schema.as_ref().is_none_or(|schema| schema.eq_ignore_ascii_case(&self.database))
     }
+    /// The numbers of its visible columns.
+    pub fn visible(&self) -> impl Iterator<Item = usize> {
+        let visible = self.columns.iter().enumerate().filter(|(_, column)| !column.hidden);
+        visible.map(|(position, _)| self.first + position)
+    }
+}
+
+impl Relations {
+    /// Of a query without FROM.
+    pub fn none() -> Relations {
+        Relations::default()
+    }
+    pub fn of(table: ScopeTable) -> Relations {
+        let mut relations = Relations::none();
+        relations.add(table);
+        relations.listed = relations.tables[0].visible().collect();
+        relations
+    }
+    /// The only table, of a statement on one table.
+    pub fn of_table(table: &Arc<Table>, alias: Option<&str>) -> Relations {
+        Relations::of(ScopeTable::of(table, alias))
+    }
+    /// Puts a relation behind the others; its position. The caller lists its columns.
+    pub fn add(&mut self, mut table: ScopeTable) -> usize {
+        table.first = self.column_count();
+        self.tables.push(Rc::new(table));
+        self.named.end = self.tables.len();
+        self.tables.len() - 1
+    }
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+    pub fn column_count(&self) -> usize {
+        self.tables.last().map_or(0, |table| table.first + table.columns.len())
+    }
+    /// The position of a column's relation.
+    pub fn position_of(&self, column: usize) -> usize {
+        self.tables.partition_point(|table| table.first <= column) - 1
+    }
+    /// The relation of a column.
+    pub fn table_of(&self, column: usize) -> &Rc<ScopeTable> {
+        &self.tables[self.position_of(column)]
+    }
+    /// Of the inner side of an outer join.
+    pub fn make_nullable(&mut self, tables: Range<usize>) {
+        for table in &mut self.tables[tables] {
+            let columns = &mut Rc::make_mut(table).columns;
+            columns.iter_mut().for_each(|column| column.nullable = true);
+        }
+    }
+    pub fn column(&self, number: usize) -> &ScopeColumn {
+        let table = self.table_of(number);
+        &table.columns[number - table.first]
+    }
+    /// "database.alias.column", as errors name it.
+    pub fn full_name(&self, number: usize) -> String {
+        let table = self.table_of(number);
+        format!("{}.{}.{}", table.database, table.alias, table.columns[number - table.first].name)
+    }
+    /// The column of a name: None if there is none, 1052 if there are several.
+    pub fn find(&self, name: &ast::ColumnName, place: &str) -> Result<Option<usize>, SqlError> {
+        let tables = || self.tables[self.named.clone()].iter();
+        let ambiguous = || SqlError::ambiguous_column(&written(name), place);
+        if name.table.is_some() {
+            let mut found = None;
+            for table in tables().filter(|table| table.matches(name)) {
+                let Some(position) = table.position(&name.column) else { continue };
+                if found.replace(table.first + position).is_some() {
+                    return Err(ambiguous());
+                }
+            }
+            return Ok(found);
+        }
+        let is_it = |number: &&usize| self.column(**number).name.eq_ignore_ascii_case(&name.column);
+        let mut named = self.listed.iter().filter(is_it);
+        match (named.next(), named.next()) {
+            (Some(_), Some(_)) => Err(ambiguous()),
+            (Some(number), None) => Ok(Some(*number)),
+            (None, _) => {
+                let mut tables = tables();
+                let only = tables.next().filter(|_| tables.next().is_none());
+                Ok(only.and_then(|table| Some(table.first + table.position(&name.column)?)))
+            }
+        }
+    }
+    /// Do two names mean one column?
+    fn are_same(&self, left: &ast::ColumnName, right: &ast::ColumnName) -> bool {
+        let find = |name| self.find(name, "").ok().flatten();
+        match (find(left), find(right)) {
+            (Some(left), Some(right)) => left == right,
+            _ => left.column.eq_ignore_ascii_case(&right.column),
+        }
+    }
+    /// Those with this alias, of the database if it is named.
+    pub fn named(&self, name: &ast::ObjectName) -> Option<&Rc<ScopeTable>> {
+        let same_schema = |table: &ScopeTable| {
+            name.schema.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(&table.database))
+        };
+        let tables = &self.tables[self.named.clone()];
+        tables.iter().find(|table| table.alias == name.name && same_schema(table))
+    }
     pub fn result_types(&self) -> Vec<ResultType> {
-        self.columns
-            .iter()
+        let columns = self.tables.iter().flat_map(|table| &table.columns);
+        columns
             .map(|column| ResultType {
                 column_type: Some(column.column_type.clone()),
                 nullable: column.nullable,
@@ -119,6 +243,7 @@ pub fn item_named<'s, 'a>(
     aliases: &'s [Alias<'a>],
     name: &ast::ColumnName,
     place: &str,
+    relations: &Relations,
 ) -> Result<Option<&'s Alias<'a>>, SqlError> {
     if name.table.is_some() {
         return Ok(None);
@@ -127,7 +252,7 @@ pub fn item_named<'s, 'a>(
     for alias in aliases.iter().filter(|alias| alias.name.eq_ignore_ascii_case(&name.column)) {
         let ast::Expr::Column(own) = alias.expr else { return Ok(Some(alias)) };
         match found.map(|found| found.expr) {
-            Some(ast::Expr::Column(other)) if !other.column.eq_ignore_ascii_case(&own.column) => {
+            Some(ast::Expr::Column(other)) if !relations.are_same(other, own) => {
                 return Err(SqlError::ambiguous_column(&name.column, place));
             }
             Some(_) => {}
@@ -137,15 +262,32 @@ pub fn item_named<'s, 'a>(
     Ok(found)
 }
 
-/// A statement around a subquery: what the subquery cannot name, because it is run before the statement's rows.
+/// A query around another one: what the inner one may name of it.
 pub struct OuterScope {
-    pub table: Option<ScopeTable>,
+    pub relations: Relations,
     /// Select items that the subquery may name by MySQL's rules.
     pub aliases: Vec<(String, ast::Expr)>,
     /// Select items behind the one that the subquery is part of.
     pub later_aliases: Vec<String>,
     /// Aggregates are allowed where the subquery stands.
     pub has_aggregates: bool,
+    /// The columns that the queries inside name, with the slots that stand for them.
+    pub values: Vec<OuterValue>,
+    /// The innermost query around this one that the queries inside name columns of.
+    pub beyond: Option<usize>,
+}
+
+impl OuterScope {
+    pub fn of(relations: &Relations) -> OuterScope {
+        OuterScope {
+            relations: relations.clone(),
+            aliases: Vec::new(),
+            later_aliases: Vec::new(),
+            has_aggregates: false,
+            values: Vec::new(),
+            beyond: None,
+        }
+    }
 }
 
 /// The table that INSERT ... SELECT reads, as its ON DUPLICATE KEY UPDATE names it.
@@ -163,10 +305,12 @@ pub struct GroupCollector {
     pub group_count: usize,
     pub aggregates: Vec<Aggregate>,
     pub types: Vec<ResultType>,
+    /// What group values and arguments of aggregates need for each row.
+    pub slots: Vec<u16>,
 }
 
 pub struct Scope<'a> {
-    pub table: Option<&'a ScopeTable>,
+    pub relations: &'a Relations,
     /// As errors name the clause: "field list", "where clause", "order clause", "group statement", "having clause".
     pub place: &'static str,
     /// Aliases looked up before columns (HAVING), or after them (GROUP BY, expressions of ORDER BY, arguments of aggregates).
@@ -189,10 +333,13 @@ pub struct Scope<'a> {
     pub source: Option<&'a SourceScope>,
 }
 
+/// Of expressions that name no columns.
+const NONE: &Relations = &Relations { tables: Vec::new(), named: 0..0, listed: Vec::new() };
+
 impl<'a> Scope<'a> {
     pub fn empty(place: &'static str) -> Scope<'a> {
         Scope {
-            table: None,
+            relations: NONE,
             place,
             aliases: &[],
             aliases_first: false,
@@ -206,14 +353,14 @@ impl<'a> Scope<'a> {
             source: None,
         }
     }
-    pub fn of(table: &'a ScopeTable, place: &'static str) -> Scope<'a> {
-        Scope { table: Some(table), ..Scope::empty(place) }
+    pub fn of(relations: &'a Relations, place: &'static str) -> Scope<'a> {
+        Scope { relations, ..Scope::empty(place) }
     }
 
     /// The same scope inside of an aggregate, where no other is allowed.
     pub fn without_groups(&self) -> Scope<'a> {
         Scope {
-            table: self.table,
+            relations: self.relations,
             place: self.place,
             aliases: self.aliases,
             // What an aggregate adds up is the rows'.
@@ -229,30 +376,26 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The position of a column.
+    /// The number of a column; 1054 if there is none, 1052 if there are several.
     pub fn column(&self, name: &ast::ColumnName) -> Result<usize, SqlError> {
-        let unknown = || SqlError::unknown_column(&written(name), self.place);
-        let table = self.table.filter(|table| table.matches(name)).ok_or_else(unknown)?;
-        table
-            .position(&name.column)
-            .filter(|position| self.only_columns.is_none_or(|only| only.contains(position)))
-            .ok_or_else(unknown)
+        let found = self.relations.find(name, self.place)?;
+        found
+            .filter(|number| self.only_columns.is_none_or(|only| only.contains(number)))
+            .ok_or_else(|| SqlError::unknown_column(&written(name), self.place))
     }
     /// The select item an unqualified name stands for; 1052 if it stands for several.
     pub fn alias(&self, name: &ast::ColumnName) -> Result<Option<&'a ast::Expr>, SqlError> {
-        let found = item_named(self.aliases, name, self.place)?;
+        let found = item_named(self.aliases, name, self.place, self.relations)?;
         Ok(found.map(|alias| alias.expr))
     }
-    /// Does the expression name the table's column at this position, and nothing else?
-    pub fn is_column(&self, expr: &ast::Expr, position: usize) -> bool {
+    /// Does the expression name the column of this number, and nothing else?
+    pub fn is_column(&self, expr: &ast::Expr, number: usize) -> bool {
         let ast::Expr::Column(name) = expr else { return false };
-        self.table.is_some_and(|table| {
-            table.matches(name) && table.position(&name.column) == Some(position)
-        })
+        matches!(self.relations.find(name, self.place), Ok(Some(found)) if found == number)
     }
     /// Types of everything an expression of this scope can have as a column.
     pub fn result_types(&self) -> Vec<ResultType> {
-        let mut types = self.table.map(ScopeTable::result_types).unwrap_or_default();
+        let mut types = self.relations.result_types();
         if let Some(groups) = self.groups {
             types.extend(groups.borrow().types.iter().cloned());
         }
@@ -262,7 +405,7 @@ impl<'a> Scope<'a> {
 
 /// What a column's name means.
 pub enum Named<'a> {
-    /// The column of the scope's table at this position.
+    /// The column of this number.
     Column(usize),
     /// An item of the select list.
     Item(&'a ast::Expr),
@@ -281,20 +424,21 @@ impl Binder<'_> {
         }
         if scope.aliases_first {
             let item = scope.alias(name)?;
-            if let Ok(position) = scope.column(name)
-                && scope.grouped.contains(&position)
+            if let Ok(number) = scope.column(name)
+                && scope.grouped.contains(&number)
             {
-                if item.is_some_and(|item| !scope.is_column(item, position)) {
+                if item.is_some_and(|item| !scope.is_column(item, number)) {
                     self.warn(SqlError::ambiguous_column(&written(name), scope.place));
                 }
-                return Ok(Named::Column(position));
+                return Ok(Named::Column(number));
             }
             if let Some(item) = item {
                 return Ok(Named::Item(item));
             }
         }
         match scope.column(name) {
-            Ok(position) => Ok(Named::Column(position)),
+            Ok(number) => Ok(Named::Column(number)),
+            Err(error) if error.code == code::ER_NON_UNIQ_ERROR => Err(error),
             Err(error) => match scope.alias(name)? {
                 Some(item) => Ok(Named::Item(item)),
                 None => self.outer_name(name, error).map(Named::Value),
@@ -312,7 +456,8 @@ impl Binder<'_> {
         if scope.row_alias.is_none() && scope.source.is_none() {
             return Ok(None);
         }
-        let own = scope.table.filter(|table| table.matches(name));
+        let target = scope.relations.tables.first();
+        let own = target.filter(|table| table.matches(name));
         let is_own = own.is_some_and(|table| table.position(&name.column).is_some());
         let ambiguous = || SqlError::ambiguous_column(&written(name), scope.place);
         if let Some((alias, columns)) = scope.row_alias {
@@ -322,7 +467,7 @@ impl Binder<'_> {
             }
             let position = match columns {
                 // Without a column list the alias has the table's names.
-                [] => scope.table.and_then(|table| table.position(&name.column)),
+                [] => target.and_then(|table| table.position(&name.column)),
                 _ => columns.iter().position(|own| own.eq_ignore_ascii_case(&name.column)),
             };
             return match position {

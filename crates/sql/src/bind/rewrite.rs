@@ -166,6 +166,14 @@ pub fn and_terms(expr: Expr) -> Vec<Expr> {
     }
 }
 
+/// The terms of an AND, or the expression itself.
+pub fn terms_of(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::And(terms) => terms.iter().flat_map(terms_of).collect(),
+        other => vec![other],
+    }
+}
+
 /// The AND of terms; None of none.
 pub fn and_of(mut terms: Vec<Expr>) -> Option<Expr> {
     match terms.len() {

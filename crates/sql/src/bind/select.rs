@@ -1,56 +1,64 @@
-//! SELECT on one table or none.
+//! SELECT.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
-use types::expr::{Aggregate, Function, ResultType};
+use types::expr::{Aggregate, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
-use super::group::{GroupRewrite, slot_expr_mut};
+use super::from::{RelationSource, bound_of};
+use super::group::{GroupRewrite, determined_columns, plain_column};
 use super::names::{
-    Alias, GroupCollector, Scope, ScopeTable, check_locked_names, identifying_key, item_named,
+    Alias, GroupCollector, Relations, Scope, ScopeTable, check_locked_names, identifying_key,
+    item_named,
 };
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
-use crate::information_schema::{self, VirtualTable, shown_indexes};
+use crate::information_schema::shown_indexes;
 use crate::parser::ast;
 use crate::plan::{
-    Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Source, TableSource,
+    Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source, TableSource,
 };
 use crate::result::{ColumnFlags, ColumnInfo, PlanColumns};
 
-/// What FROM names.
-enum From {
-    Nothing,
-    Table(Arc<Table>, ScopeTable, Vec<ast::IndexHint>),
-    Virtual(VirtualTable, ScopeTable),
-}
-
 /// An item of the select list, wildcards expanded.
-struct Item {
-    expr: ast::Expr,
-    name: String,
-    has_alias: bool,
+pub struct Item {
+    pub expr: ast::Expr,
+    pub name: String,
+    pub has_alias: bool,
 }
 
 impl Binder<'_> {
     pub fn query(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
-        if query.with.is_some() {
-            return Err(SqlError::not_supported("WITH"));
-        }
         if query.into_file {
             return Err(SqlError::not_supported("SELECT INTO OUTFILE"));
         }
+        self.count_query()?;
+        let common = self.begin_with(query.with.as_ref())?;
+        let plan = self.query_body(query);
+        self.common.truncate(common);
+        plan
+    }
+
+    fn query_body(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+        self.block_last += 1;
+        let around = std::mem::replace(&mut self.block, self.block_last);
+        let plan = self.query_block(query);
+        self.block = around;
+        plan
+    }
+
+    fn query_block(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
         match &query.body {
             ast::QueryBody::Select(select) => self.select(select, query),
             ast::QueryBody::SetOperation { first, rest } => {
                 // A query in parentheses with nothing to it.
                 let bare = rest.is_empty() && query.order_by.is_empty() && query.limit.is_none();
-                if bare { self.query(first) } else { Err(SqlError::not_supported("UNION")) }
+                if bare { self.query(first) } else { self.set_operation(first, rest, query) }
             }
-            ast::QueryBody::Values(_) => Err(SqlError::not_supported("VALUES ROW")),
+            ast::QueryBody::Values(rows) => self.values_rows(rows, query),
             ast::QueryBody::Table(name) => {
                 let factor = ast::TableFactor::Table {
                     name: name.clone(),
@@ -78,42 +86,12 @@ impl Binder<'_> {
     pub fn table_of_query(&mut self, query: &ast::Query) -> Result<Option<ScopeTable>, SqlError> {
         let ast::QueryBody::Select(select) = &query.body else { return Ok(None) };
         let [reference] = select.from.as_slice() else { return Ok(None) };
-        if !select.group_by.is_empty() || !reference.joins.is_empty() {
+        let is_named = matches!(reference.first, ast::TableFactor::Table { .. });
+        if !select.group_by.is_empty() || !reference.joins.is_empty() || !is_named {
             return Ok(None);
         }
-        Ok(match self.from(&select.from)? {
-            From::Nothing => None,
-            From::Table(_, scope, _) | From::Virtual(_, scope) => Some(scope),
-        })
-    }
-
-    fn from(&mut self, from: &[ast::TableReference]) -> Result<From, SqlError> {
-        let reference = match from {
-            [] => return Ok(From::Nothing),
-            [reference] if reference.joins.is_empty() => reference,
-            _ => return Err(SqlError::not_supported("JOIN")),
-        };
-        match &reference.first {
-            ast::TableFactor::Table { name, alias, partitions, hints } => {
-                if !partitions.is_empty() {
-                    return Err(SqlError::not_supported("PARTITION"));
-                }
-                let schema = name.schema.as_deref().or(self.environment.database.as_deref());
-                if let Some(schema) = schema.and_then(information_schema::schema_named) {
-                    let table = VirtualTable::find(schema, &name.name)?;
-                    let scope = table.scope(alias.as_deref());
-                    return Ok(From::Virtual(table, scope));
-                }
-                let table = self.table(name)?;
-                let scope = ScopeTable::of(&table, alias.as_deref());
-                Ok(From::Table(table, scope, hints.clone()))
-            }
-            ast::TableFactor::Derived { .. } => {
-                Err(SqlError::not_supported("subquery in the FROM clause"))
-            }
-            ast::TableFactor::Nested(inner) => self.from(inner),
-            ast::TableFactor::Unsupported { feature } => Err(SqlError::not_supported(feature)),
-        }
+        let from = self.from(&select.from)?;
+        Ok(from.relations.tables.first().map(|table| (**table).clone()))
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
@@ -124,37 +102,33 @@ impl Binder<'_> {
             return Err(SqlError::not_supported("WITH ROLLUP"));
         }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
-        let from = self.from(&select.from)?;
-        let (table, scope_table) = match &from {
-            From::Nothing => (None, None),
-            From::Table(table, scope, _) => (Some(table), Some(scope)),
-            From::Virtual(_, scope) => (None, Some(scope)),
-        };
-        let (lock, wait) = lock_of(query);
-        let items = expand_items(&select.items, scope_table)?;
+        let mut from = self.from(&select.from)?;
+        let relations = std::mem::take(&mut from.relations);
+        let (locks, wait) = locks_of(query, &relations);
+        let items = expand_items(&select.items, &relations)?;
         let aliases: Vec<Alias<'_>> = items
             .iter()
             .enumerate()
             .map(|(number, item)| Alias { name: &item.name, expr: &item.expr, item: number })
             .collect();
-        let base = scope_table.map_or(0, |table| table.columns.len());
+        let base = relations.column_count();
         let groups = RefCell::new(GroupCollector { base, ..GroupCollector::default() });
 
         // WHERE sees columns only.
-        let plain = Scope { table: scope_table, ..Scope::empty("where clause") };
+        let plain = Scope::of(&relations, "where clause");
         let mut filter = match &select.filter {
             Some(filter) => Some(self.bound(filter, &plain)?),
             None => None,
         };
 
-        let group_by = self.group_by(select, &items, scope_table, &aliases, &groups)?;
+        let group_by = self.group_by(select, &items, &relations, &aliases, &groups)?;
 
         let mut bound_items = Vec::new();
         for (number, item) in items.iter().enumerate() {
             let earlier = aliases.partition_point(|alias| alias.item < number);
             let later = aliases.partition_point(|alias| alias.item <= number);
             let scope = Scope {
-                table: scope_table,
+                relations: &relations,
                 groups: Some(&groups),
                 earlier_aliases: &aliases[..earlier],
                 later_aliases: &aliases[later..],
@@ -171,7 +145,7 @@ impl Binder<'_> {
                 let mut named = grouped.clone();
                 named.extend(bound_items.iter().filter_map(|item| plain(&item.expr)));
                 let scope = Scope {
-                    table: scope_table,
+                    relations: &relations,
                     aliases: &aliases,
                     aliases_first: true,
                     grouped: &grouped,
@@ -191,7 +165,7 @@ impl Binder<'_> {
             self.order_item(
                 order,
                 &items,
-                scope_table,
+                &relations,
                 &aliases,
                 &groups,
                 &mut bound_items,
@@ -203,25 +177,29 @@ impl Binder<'_> {
         let mut collector = groups.into_inner();
         if select.distinct && self.environment.sql_mode.only_full_group_by() {
             let (visible, hidden) = bound_items.split_at(visible_count);
-            check_distinct(visible, hidden, &order_numbers, base, scope_table)?;
+            check_distinct(visible, hidden, &order_numbers, base, &relations)?;
         }
         let grouped = !group_by.is_empty() || !collector.aggregates.is_empty();
         if !grouped && let Some(having) = having.take() {
             filter = Some(and_bounds(filter, having));
         }
         let limit = limit_plan(self, query.limit.as_ref())?;
-        let constant_columns = filter.as_ref().map(constant_columns).unwrap_or_default();
 
         let mut grouping = None;
         let mut item_types: Vec<ResultType> = Vec::new();
         if grouped {
+            let filter_terms = filter.iter().flat_map(|filter| rewrite::terms_of(&filter.expr));
+            let inner_terms: Vec<&Expr> = filter_terms.chain(from.inner_terms()).collect();
+            let determined =
+                determined_columns(&relations, &group_by, &inner_terms, &from.outer_terms());
             let mut rewrite = GroupRewrite {
-                table: table.map(|table| &**table),
-                scope_table,
+                relations: &relations,
                 patterns: group_by.iter().map(rewrite::encoded).collect(),
-                constant_columns,
+                determined,
                 collector: std::mem::take(&mut collector),
                 only_full_group_by: self.environment.sql_mode.only_full_group_by(),
+                first_slot: self.param_kinds.len(),
+                rewritten: Vec::new(),
             };
             for (number, item) in bound_items.iter_mut().enumerate() {
                 let clause = if number < visible_count { "SELECT list" } else { "ORDER BY clause" };
@@ -238,16 +216,20 @@ impl Binder<'_> {
             for item in &bound_items[..visible_count] {
                 item_types.push(self.type_of(&item.expr, &types));
             }
-            let local = filter.as_ref().is_some_and(Bound::is_local);
+            let mut slots = rewrite.collector.slots;
+            slots.sort_unstable();
+            slots.dedup();
+            let is_local = filter.as_ref().is_some_and(Bound::is_local) || !slots.is_empty();
             grouping = Some(Grouping {
                 implicit: group_by.is_empty(),
                 group_by,
                 aggregates: rewrite.collector.aggregates,
                 having,
-                shipped: table.is_some() && !local,
+                shipped: from.only_table().is_some() && !is_local,
+                slots,
             });
         } else {
-            let types = scope_table.map(ScopeTable::result_types).unwrap_or_default();
+            let types = relations.result_types();
             for item in &bound_items[..visible_count] {
                 item_types.push(self.type_of(&item.expr, &types));
             }
@@ -256,21 +238,15 @@ impl Binder<'_> {
         // Titles and types.
         let mut columns = Vec::with_capacity(visible_count);
         for (item, own) in items.iter().zip(&item_types) {
-            columns.push(self.item_info(item, own, table, scope_table));
+            columns.push(self.item_info(item, own, &relations));
         }
 
         if !query.into_variables.is_empty() && query.into_variables.len() != visible_count {
-            return Err(SqlError::new(
-                1222,
-                "The used SELECT statements have a different number of columns",
-            ));
+            return Err(SqlError::set_column_counts());
         }
 
         let mut plan = SelectPlan {
-            columns: PlanColumns::new(columns),
-            source: Source::Nothing { filter: None },
             hidden_count: bound_items.len() - visible_count,
-            items: bound_items,
             grouping,
             distinct: select.distinct,
             sort,
@@ -278,16 +254,23 @@ impl Binder<'_> {
             calc_found_rows: select.calc_found_rows,
             wait,
             into_variables: query.into_variables.iter().map(|name| name.to_lowercase()).collect(),
-            simple_columns: None,
-            has_timestamps: false,
-            lookup: None,
+            ..SelectPlan::new(
+                PlanColumns::new(columns),
+                Source::Nothing { filter: None },
+                bound_items,
+            )
         };
-        match from {
-            From::Nothing => plan.source = Source::Nothing { filter },
-            From::Virtual(table, _) => plan.source = Source::Virtual { table, filter },
-            From::Table(table, scope, hints) => {
-                self.table_source(&mut plan, table, &scope, &hints, filter, lock)?;
+        match from.sources.as_slice() {
+            [] => plan.source = Source::Nothing { filter },
+            [RelationSource::Virtual(table)] => {
+                plan.source = Source::Virtual { table: *table, filter };
             }
+            [RelationSource::Table { table, hints }] => {
+                let table = Arc::clone(table);
+                let alias = &relations.tables[0].alias;
+                self.table_source(&mut plan, table, alias, hints, filter, locks[0])?;
+            }
+            _ => self.join(&mut plan, from, &relations, filter, &locks)?,
         }
         Ok(plan)
     }
@@ -296,13 +279,13 @@ impl Binder<'_> {
         &mut self,
         select: &ast::Select,
         items: &[Item],
-        scope_table: Option<&ScopeTable>,
+        relations: &Relations,
         aliases: &[Alias<'_>],
         groups: &RefCell<GroupCollector>,
     ) -> Result<Vec<Expr>, SqlError> {
         let mut group_by = Vec::new();
         for item in &select.group_by {
-            let scope = Scope { table: scope_table, aliases, ..Scope::empty("group statement") };
+            let scope = Scope { relations, aliases, ..Scope::empty("group statement") };
             let expr = match position_of(&item.expr, items.len(), "group statement")? {
                 Some(position) => &items[position].expr,
                 None => &item.expr,
@@ -326,12 +309,16 @@ impl Binder<'_> {
                 self.warn(SqlError::ambiguous_column(&name.column, "group statement"));
             }
             let bound = self.bound(expr, &scope)?;
-            if bound.is_local() {
-                return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in GROUP BY"));
+            for slot in &bound.slots {
+                if !matches!(self.slots[usize::from(*slot)], Slot::Subquery(_)) {
+                    let what = "RAND, UUID, SLEEP or assignment in GROUP BY";
+                    return Err(SqlError::not_supported(what));
+                }
             }
+            groups.borrow_mut().slots.extend(&bound.slots);
             group_by.push(bound.expr);
         }
-        let types = scope_table.map(ScopeTable::result_types).unwrap_or_default();
+        let types = relations.result_types();
         let mut collector = groups.borrow_mut();
         collector.group_count = group_by.len();
         for expr in &group_by {
@@ -342,11 +329,11 @@ impl Binder<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one SELECT, borrowed separately")]
-    fn order_item(
+    pub fn order_item(
         &mut self,
         order: &ast::OrderItem,
         items: &[Item],
-        scope_table: Option<&ScopeTable>,
+        relations: &Relations,
         aliases: &[Alias<'_>],
         groups: &RefCell<GroupCollector>,
         bound_items: &mut Vec<Bound>,
@@ -358,17 +345,13 @@ impl Binder<'_> {
         }
         // A bare name of the select list is that item, whatever it computes.
         if let ast::Expr::Column(name) = &order.expr
-            && let Some(alias) = item_named(aliases, name, "order clause")?
+            && let Some(alias) = item_named(aliases, name, "order clause", relations)?
         {
             sort.push((alias.item, order.descending));
             return Ok(());
         }
-        let scope = Scope {
-            table: scope_table,
-            aliases,
-            groups: Some(groups),
-            ..Scope::empty("order clause")
-        };
+        let scope =
+            Scope { relations, aliases, groups: Some(groups), ..Scope::empty("order clause") };
         let bound = self.bound(&order.expr, &scope)?;
         if !bound.is_local() {
             if !rewrite::has_columns(&bound.expr) {
@@ -393,12 +376,12 @@ impl Binder<'_> {
         &mut self,
         plan: &mut SelectPlan,
         table: Arc<Table>,
-        scope: &ScopeTable,
+        alias: &str,
         hints: &[ast::IndexHint],
         filter: Option<Bound>,
         lock: Lock,
     ) -> Result<(), SqlError> {
-        let allowed = access::allowed_indexes(&table, hints, &scope.alias)?;
+        let allowed = access::allowed_indexes(&table, hints, alias)?;
         let order = match (&plan.grouping, plan.sort.is_empty()) {
             (None, false) => order_columns(plan),
             _ => None,
@@ -409,8 +392,6 @@ impl Binder<'_> {
         access.local_filter = local;
         if self.is_subquery() {
             self.check_not_changed(&table)?;
-            // A scan takes the statement's snapshot; reads of keys may do without, and see something newer than the rest.
-            access.path.kind = PathKind::Range;
         }
 
         let mut needed: Vec<u16> = Vec::new();
@@ -429,6 +410,9 @@ impl Binder<'_> {
             Some(grouping) if !grouping.shipped => {
                 grouping.group_by.iter().for_each(&mut need);
                 grouping.aggregates.iter().flat_map(Aggregate::exprs).for_each(&mut need);
+                for &slot in &grouping.slots {
+                    self.slots[usize::from(slot)].for_each_expr(&mut need);
+                }
             }
             Some(_) => {}
             None => bounds.extend(&plan.items),
@@ -436,10 +420,7 @@ impl Binder<'_> {
         for bound in &bounds {
             need(&bound.expr);
             for &slot in &bound.slots {
-                let mut slot = self.slots[usize::from(slot)].clone();
-                if let Some(inner) = slot_expr_mut(&mut slot) {
-                    need(inner);
-                }
+                self.slots[usize::from(slot)].for_each_expr(&mut need);
             }
         }
         if needed.is_empty() {
@@ -462,6 +443,11 @@ impl Binder<'_> {
                 }
                 for expr in grouping.aggregates.iter_mut().flat_map(Aggregate::exprs_mut) {
                     rewrite::map_columns(expr, &mut |column| position(column));
+                }
+                for &slot in &grouping.slots {
+                    self.slots[usize::from(slot)].for_each_expr_mut(&mut |inner| {
+                        rewrite::map_columns(inner, &mut |column| position(column));
+                    });
                 }
             }
             Some(_) => {}
@@ -528,83 +514,61 @@ impl Binder<'_> {
     fn map_bound(&mut self, bound: &mut Bound, position: &dyn Fn(u16) -> u16) {
         rewrite::map_columns(&mut bound.expr, &mut |column| position(column));
         for &slot in &bound.slots {
-            if let Some(inner) = slot_expr_mut(&mut self.slots[usize::from(slot)]) {
+            self.slots[usize::from(slot)].for_each_expr_mut(&mut |inner| {
                 rewrite::map_columns(inner, &mut |column| position(column));
-            }
+            });
         }
     }
 
     /// The terms that can be evaluated where the rows are, and the rest.
     pub fn split_filter(&mut self, filter: Option<Bound>) -> (Vec<Expr>, Option<Bound>) {
         let Some(filter) = filter else { return (Vec::new(), None) };
-        let first_slot = self.param_kinds.len();
-        let mut shippable = Vec::new();
-        let mut local = Vec::new();
-        for term in rewrite::and_terms(filter.expr) {
-            let mut is_local = false;
-            rewrite::for_each_param(&term, &mut |number| {
-                let slot = usize::from(number).checked_sub(first_slot);
-                is_local |= slot.is_some_and(|slot| {
-                    u16::try_from(slot).is_ok_and(|slot| filter.slots.contains(&slot))
-                });
-            });
-            if is_local { local.push(term) } else { shippable.push(term) }
-        }
-        let local = rewrite::and_of(local).map(|expr| Bound { expr, slots: filter.slots });
-        (shippable, local)
+        let (local, shippable): (Vec<Bound>, Vec<Bound>) =
+            self.terms(filter).into_iter().partition(Bound::is_local);
+        (shippable.into_iter().map(|term| term.expr).collect(), bound_of(local))
     }
 
-    fn item_info(
-        &mut self,
-        item: &Item,
-        own: &ResultType,
-        table: Option<&Arc<Table>>,
-        scope_table: Option<&ScopeTable>,
-    ) -> ColumnInfo {
+    fn item_info(&mut self, item: &Item, own: &ResultType, relations: &Relations) -> ColumnInfo {
         // Only what is written as a plain column carries a table's names: in groups the positions moved, the syntax tells.
-        if let (Some(scope_table), ast::Expr::Column(name)) = (scope_table, &item.expr) {
-            let scope = Scope::of(scope_table, "field list");
-            if let Ok(position) = scope.column(name) {
-                let mut info = match table {
-                    Some(table) => column_info(table, position, &scope_table.alias),
-                    None => {
-                        let column = &scope_table.columns[position];
-                        let mut info = expression_info(
-                            &column.name,
-                            &ResultType {
-                                column_type: Some(column.column_type.clone()),
-                                nullable: column.nullable,
-                            },
-                            self.environment.collation,
-                        );
-                        info.schema = scope_table.database.clone();
-                        info.table.clone_from(&scope_table.alias);
-                        info.table_alias.clone_from(&scope_table.alias);
-                        info.org_name.clone_from(&column.name);
-                        info
-                    }
-                };
-                // MySQL 8 titles columns of information_schema by their own names, whatever the case they were asked in.
-                if item.has_alias || table.is_some() {
-                    info.name.clone_from(&item.name);
+        if let ast::Expr::Column(name) = &item.expr
+            && let Ok(Some(number)) = relations.find(name, "field list")
+        {
+            let scope = relations.table_of(number);
+            let column = &scope.columns[number - scope.first];
+            let mut info = match &scope.table {
+                Some(table) => column_info(table, number - scope.first, &scope.alias),
+                None => {
+                    let own = ResultType {
+                        column_type: Some(column.column_type.clone()),
+                        nullable: column.nullable,
+                    };
+                    let mut info = expression_info(&column.name, &own, self.environment.collation);
+                    info.schema = scope.database.clone();
+                    info.table.clone_from(&scope.alias);
+                    info.table_alias.clone_from(&scope.alias);
+                    info.org_name.clone_from(&column.name);
+                    info
                 }
-                return info;
+            };
+            if column.nullable && !info.nullable {
+                // On the inner side of an outer join.
+                info.nullable = true;
+                info.flags.not_null = false;
+                info.flags.no_default = false;
             }
+            // MySQL 8 titles columns of information_schema by their own names, whatever the case they were asked in.
+            let is_virtual = scope.table.is_none() && !scope.database.is_empty();
+            if item.has_alias || !is_virtual {
+                info.name.clone_from(&item.name);
+            }
+            return info;
         }
         expression_info(&item.name, own, self.environment.collation)
     }
 }
 
-/// `column` or the local time of a TIMESTAMP column.
 fn simple_column(item: &Bound) -> Option<u16> {
-    match &item.expr {
-        Expr::Column(column) => Some(*column),
-        Expr::Function(Function::UtcToLocal, operands) => match operands.as_slice() {
-            [Expr::Column(column)] => Some(*column),
-            _ => None,
-        },
-        _ => None,
-    }
+    plain_column(&item.expr)
 }
 
 /// ORDER BY as columns of the table, if it is nothing else.
@@ -622,7 +586,7 @@ fn check_distinct(
     hidden: &[Bound],
     order_numbers: &[usize],
     base: usize,
-    scope_table: Option<&ScopeTable>,
+    relations: &Relations,
 ) -> Result<(), SqlError> {
     fn unselected(expr: &Expr, selected: &[Vec<u8>]) -> Option<u16> {
         if selected.contains(&rewrite::encoded(expr)) {
@@ -640,10 +604,9 @@ fn check_distinct(
     let selected: Vec<Vec<u8>> = visible.iter().map(|item| rewrite::encoded(&item.expr)).collect();
     for (item, number) in hidden.iter().zip(order_numbers) {
         let Some(position) = unselected(&item.expr, &selected).map(usize::from) else { continue };
-        let (code, what) = match scope_table.filter(|_| position < base) {
-            Some(table) => {
-                let column = &table.columns[position].name;
-                let name = format!("{}.{}.{column}", table.database, table.alias);
+        let (code, what) = match Some(position).filter(|position| *position < base) {
+            Some(position) => {
+                let name = relations.full_name(position);
                 (3065, format!("references column '{name}' which is not in SELECT list"))
             }
             None => (3066, "contains aggregate function".to_string()),
@@ -670,41 +633,30 @@ fn and_bounds(first: Option<Bound>, second: Bound) -> Bound {
     }
 }
 
-/// Columns that WHERE binds to one value.
-fn constant_columns(filter: &Bound) -> Vec<u16> {
-    use types::expr::BinaryOp;
-    let mut columns = Vec::new();
-    for term in rewrite::and_terms(filter.expr.clone()) {
-        if let Expr::Binary(BinaryOp::Equal, left, right) = &term {
-            match (&**left, &**right) {
-                (Expr::Column(column), other) | (other, Expr::Column(column))
-                    if !rewrite::has_columns(other) =>
-                {
-                    columns.push(*column);
-                }
-                _ => {}
-            }
-        }
-    }
-    columns
-}
-
-/// FOR UPDATE and FOR SHARE: the strongest of them, and what is done about rows that others have locked.
-fn lock_of(query: &ast::Query) -> (Lock, WaitPolicy) {
-    let (mut lock, mut wait) = (Lock::None, WaitPolicy::Wait);
+/// FOR UPDATE and FOR SHARE: for each relation the strongest that names it, and what is done about rows that others have
+/// locked.
+fn locks_of(query: &ast::Query, relations: &Relations) -> (Vec<Lock>, WaitPolicy) {
+    let mut locks = vec![Lock::None; relations.tables.len()];
+    let mut wait = WaitPolicy::Wait;
     for locking in &query.locking {
-        lock = match locking.strength {
-            ast::LockStrength::Update => Lock::Exclusive,
-            ast::LockStrength::Share if lock == Lock::None => Lock::Shared,
-            ast::LockStrength::Share => lock,
-        };
+        for (table, lock) in relations.tables.iter().zip(&mut locks) {
+            let is_named = |name: &ast::ObjectName| name.name == table.alias;
+            if !locking.of.is_empty() && !locking.of.iter().any(is_named) {
+                continue;
+            }
+            *lock = match locking.strength {
+                ast::LockStrength::Update => Lock::Exclusive,
+                ast::LockStrength::Share if *lock == Lock::None => Lock::Shared,
+                ast::LockStrength::Share => *lock,
+            };
+        }
         wait = match locking.wait {
             ast::LockWait::Wait => wait,
             ast::LockWait::NoWait => WaitPolicy::NoWait,
             ast::LockWait::SkipLocked => WaitPolicy::SkipLocked,
         };
     }
-    (lock, wait)
+    (locks, wait)
 }
 
 /// ORDER BY 2, GROUP BY 1: the item, from 0.
@@ -720,38 +672,38 @@ pub(super) fn position_of(
     }
 }
 
-fn expand_items(
-    items: &[ast::SelectItem],
-    scope_table: Option<&ScopeTable>,
-) -> Result<Vec<Item>, SqlError> {
+fn expand_items(items: &[ast::SelectItem], relations: &Relations) -> Result<Vec<Item>, SqlError> {
     let mut expanded = Vec::new();
-    let wildcard = |expanded: &mut Vec<Item>, table: &ScopeTable| {
-        for column in table.columns.iter().filter(|column| !column.hidden) {
-            let name = ast::ColumnName { schema: None, table: None, column: column.name.clone() };
+    let is_one = relations.tables.len() == 1;
+    let wildcard = |expanded: &mut Vec<Item>, columns: &mut dyn Iterator<Item = usize>| {
+        for number in columns {
+            let table = relations.table_of(number);
+            let column = &relations.column(number).name;
+            let qualified =
+                |name: &String| Some(name.clone()).filter(|own| !is_one && !own.is_empty());
+            let name = ast::ColumnName {
+                schema: qualified(&table.database),
+                table: qualified(&table.alias),
+                column: column.clone(),
+            };
             expanded.push(Item {
                 expr: ast::Expr::Column(name),
-                name: column.name.clone(),
+                name: column.clone(),
                 has_alias: false,
             });
         }
     };
     for item in items {
         match item {
-            ast::SelectItem::Wildcard => match scope_table {
-                Some(table) => wildcard(&mut expanded, table),
-                None => return Err(SqlError::new(code::ER_NO_TABLES_USED, "No tables used")),
-            },
-            ast::SelectItem::TableWildcard(name) => match scope_table {
-                Some(table)
-                    if name.name == table.alias
-                        && name
-                            .schema
-                            .as_ref()
-                            .is_none_or(|schema| schema.eq_ignore_ascii_case(&table.database)) =>
-                {
-                    wildcard(&mut expanded, table);
-                }
-                _ => return Err(SqlError::bad_table(&name.name)),
+            ast::SelectItem::Wildcard if relations.is_empty() => {
+                return Err(SqlError::new(code::ER_NO_TABLES_USED, "No tables used"));
+            }
+            ast::SelectItem::Wildcard => {
+                wildcard(&mut expanded, &mut relations.listed.iter().copied());
+            }
+            ast::SelectItem::TableWildcard(name) => match relations.named(name) {
+                Some(table) => wildcard(&mut expanded, &mut table.visible()),
+                None => return Err(SqlError::bad_table(&name.name)),
             },
             ast::SelectItem::Expr { expr, alias, text } => {
                 let name = match (alias, expr) {
@@ -771,7 +723,7 @@ fn expand_items(
 }
 
 /// LIMIT: integer literals and parameters.
-fn limit_plan(
+pub fn limit_plan(
     binder: &mut Binder<'_>,
     limit: Option<&ast::Limit>,
 ) -> Result<Option<LimitPlan>, SqlError> {

@@ -1,40 +1,125 @@
-//! SELECT as an operand: `(SELECT ...)` where a value is expected.
+//! Queries inside of others: as operands, and LATERAL in FROM.
 //!
-//! The subquery becomes a [`Slot`] of the statement, or one per column where a row is compared with
-//! it: it runs once, before the first row, and its value takes its place, so that it can choose an
-//! index and travel to the shards like any parameter. That is right for a subquery that names
-//! nothing of the statement around it and gives the same value at each run; others are refused. It
-//! reads by scans, all at the statement's snapshot.
+//! A query inside names columns of the one around it by a [`Slot::Outer`] each: to itself that is a parameter like any other,
+//! which can choose an index and travel to the shards. Who runs the inner query fills the slots in first.
+//!
+//! | the inner query names columns of | it runs |
+//! |---|---|
+//! | the query around it | before each row that asks for its value ([`SubqueryPlan::is_per_row`]) |
+//! | a query further out only | once, when the query inside of that one begins (`once` of its plan) |
+//! | no query around it | once, when the statement begins ([`crate::plan::Plan::once`]) |
+//!
+//! All of a statement's queries read at one snapshot.
 
 use std::sync::Arc;
 
-use types::{ColumnType, Expr, Table, Value};
+use types::expr::{BinaryOp, ResultType, UnaryOp};
+use types::{ColumnType, Expr, IntWidth, Table, Value};
 
-use super::names::{Alias, OuterScope, Scope};
-use super::{Binder, literal_value, rewrite};
+use super::expr::comparison_of;
+use super::names::{Alias, OuterScope, Relations, Scope};
+use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
-use crate::plan::{LimitPlan, Slot};
+use crate::plan::{
+    Bound, ColumnPlace, JoinedSource, LimitPlan, Operator, OuterValue, RelationRows, SelectPlan,
+    SetLookup, Slot, Source, SubqueryKind, SubqueryPlan,
+};
+use crate::result::PlanColumns;
 
 /// Rows after which it is clear that there is more than one.
 const ROWS_WANTED: u64 = 2;
 
+/// A query that was bound inside of another one.
+struct Inner {
+    plan: SelectPlan,
+    outer: Vec<OuterValue>,
+    /// The innermost query further out that it names columns of.
+    beyond: Option<usize>,
+    /// Its slots.
+    slots: std::ops::Range<usize>,
+    set: Option<SetLookup>,
+}
+
+/// A subquery that is bound. Where an alias of it is named, it is the same one.
+pub struct Known {
+    /// Of the query that it stands in.
+    block: usize,
+    rows: Rows,
+    expr: ast::Expr,
+    bound: Expr,
+}
+
+/// Which rows of a query an expression is computed on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// Those of FROM.
+    Source,
+    /// Those of FROM, for an aggregate.
+    Aggregated,
+    /// Groups, or what they are made by.
+    Groups,
+}
+
+impl Rows {
+    fn of(scope: &Scope<'_>) -> Rows {
+        match scope.place {
+            "where clause" | "on clause" => Rows::Source,
+            place if place != "group statement" && scope.groups.is_none() => Rows::Aggregated,
+            _ => Rows::Groups,
+        }
+    }
+}
+
 impl Binder<'_> {
-    pub fn subquery(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Expr, SqlError> {
-        let columns = self.subquery_columns(query, 1, scope)?;
-        Ok(Expr::Param(columns[0]))
+    /// Binds an operand that is a query, or is compared with one; the second time it is the same.
+    pub fn subquery_once(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let rows = Rows::of(scope);
+        let is_it =
+            |known: &&Known| known.block == self.block && known.rows == rows && known.expr == *expr;
+        if let Some(known) = self.subqueries.iter().find(is_it) {
+            return Ok(known.bound.clone());
+        }
+        let bound = match expr {
+            ast::Expr::Subquery(query) => Expr::Param(self.subquery_columns(query, 1, scope)?[0]),
+            ast::Expr::Exists(query) => self.exists(query, scope)?,
+            ast::Expr::InSubquery { operand, query, negated } => {
+                let kind = SubqueryKind::Any;
+                let any = self.quantified(operand, BinaryOp::Equal, kind, query, scope)?;
+                if *negated { Expr::Unary(UnaryOp::Not, Box::new(any)) } else { any }
+            }
+            ast::Expr::Quantified { operator, all, left, query } => {
+                let kind = if *all { SubqueryKind::All } else { SubqueryKind::Any };
+                let operator = comparison_of(*operator).expect("the parser takes no other");
+                self.quantified(left, operator, kind, query, scope)?
+            }
+            other => unreachable!("{other:?} has no query"),
+        };
+        self.subqueries.push(Known {
+            block: self.block,
+            rows,
+            expr: expr.clone(),
+            bound: bound.clone(),
+        });
+        Ok(bound)
     }
 
-    /// The columns of a row, or of a subquery of several columns.
+    /// A place for rows that the statement keeps.
+    pub fn new_kept(&mut self) -> u16 {
+        self.kept_count += 1;
+        self.kept_count - 1
+    }
+
+    /// The columns of a row, or of a subquery of so many columns.
     pub fn row_of(
         &mut self,
         expr: &ast::Expr,
+        count: usize,
         scope: &Scope<'_>,
     ) -> Result<Vec<ast::Expr>, SqlError> {
         match expr {
             ast::Expr::Row(columns) => Ok(columns.clone()),
             ast::Expr::Subquery(query) => {
-                let count = width(query).expect("the caller knows it for a row");
                 let columns = self.subquery_columns(query, count, scope)?;
                 Ok(columns.into_iter().map(ast::Expr::BoundColumn).collect())
             }
@@ -49,54 +134,209 @@ impl Binder<'_> {
         count: usize,
         scope: &Scope<'_>,
     ) -> Result<Vec<u16>, SqlError> {
-        check_clauses(query)?;
-        let first = self.slots.len();
-        let owned = |alias: &Alias<'_>| (alias.name.to_string(), alias.expr.clone());
-        self.outer.push(OuterScope {
-            table: scope.table.cloned(),
-            aliases: scope.aliases.iter().chain(scope.earlier_aliases).map(owned).collect(),
-            later_aliases: scope.later_aliases.iter().map(|own| own.name.to_string()).collect(),
-            has_aggregates: scope.groups.is_some(),
-        });
-        let bound = self.query(query);
-        self.outer.pop();
-        let mut select = bound?;
-        if select.columns.len() != count {
+        let mut inner = self.inner_query(query, scope)?;
+        if inner.plan.columns.len() != count {
             return Err(SqlError::operand_columns(count));
         }
-        if select.calc_found_rows {
+        // Also without a LIMIT, and whatever sql_select_limit says.
+        let rows_wanted =
+            || LimitPlan { count: Expr::Const(Value::UInt(ROWS_WANTED)), offset: None };
+        inner.plan.limit.get_or_insert_with(rows_wanted);
+        let types = column_types(&inner.plan);
+        self.subquery_slot(inner, SubqueryKind::Scalar, types)
+    }
+
+    /// EXISTS (query).
+    fn exists(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Expr, SqlError> {
+        let mut inner = self.inner_query(query, scope)?;
+        let one = || LimitPlan { count: Expr::Const(Value::UInt(1)), offset: None };
+        inner.plan.limit.get_or_insert_with(one);
+        let slots = self.subquery_slot(inner, SubqueryKind::Exists, vec![Some(truth_type())])?;
+        Ok(Expr::Param(slots[0]))
+    }
+
+    /// `operand IN (query)`, and `operand < ANY (query)` and the like: whether the comparison holds for any row, or for all.
+    fn quantified(
+        &mut self,
+        operand: &ast::Expr,
+        operator: BinaryOp,
+        kind: SubqueryKind,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let operands = match operand {
+            ast::Expr::Row(columns) => columns.clone(),
+            other => vec![other.clone()],
+        };
+        // Once, whatever the number of rows.
+        let operands = self.exprs(&operands, scope)?;
+        let columns = scope.result_types();
+        let mut outer = Vec::new();
+        let mut values = Vec::new();
+        let mut slots = Vec::new();
+        for operand in operands {
+            let own = self.type_of(&operand, &columns);
+            let derivation = self.derivation(&operand, scope);
+            let number = self.slot(Slot::Outer, own.column_type)?;
+            self.param_derivations[usize::from(number)] = derivation;
+            slots.push(number);
+            values.push(Expr::Param(number));
+            let slot = number - u16::try_from(self.param_kinds.len()).expect("counted");
+            outer.push(OuterValue { slot, value: operand });
+        }
+        let mut inner = self.inner_query(query, scope)?;
+        if inner.plan.columns.len() != values.len() {
+            return Err(SqlError::operand_columns(values.len()));
+        }
+        if inner.plan.limit.is_some() {
+            return Err(SqlError::not_supported("LIMIT & IN/ALL/ANY/SOME subquery"));
+        }
+        // SELECT operand = column FROM (query): the rows of that are the truth values.
+        let relations = Relations::of(super::from::derived_scope_unnamed(&inner.plan.columns));
+        let inside = Scope::of(&relations, "field list");
+        let mut terms = Vec::new();
+        for (number, value) in values.into_iter().enumerate() {
+            let column = self.column_value(number, &relations);
+            terms.push(self.compared(operator, value, column, &inside)?);
+        }
+        let width = terms.len();
+        let comparison = match (width, operator, kind) {
+            (1, ..) => terms.pop().expect("one"),
+            (_, BinaryOp::Equal, SubqueryKind::Any) => Expr::And(terms),
+            (_, BinaryOp::NotEqual, SubqueryKind::All) => Expr::Or(terms),
+            // Rows are equal or not.
+            _ => return Err(SqlError::operand_columns(1)),
+        };
+        let is_independent = inner.outer.is_empty() && inner.beyond.is_none();
+        let keep = is_independent.then(|| self.new_kept());
+        let mut set = None;
+        if let (Some(keep), Expr::Binary(BinaryOp::Equal, operand, column), 1, SubqueryKind::Any) =
+            (keep, &comparison, width, kind)
+            && self.have_equal_keys(operand, column, &relations)
+        {
+            set = Some(SetLookup {
+                keep,
+                operand: (**operand).clone(),
+                column: (**column).clone(),
+                plan: inner.plan.clone(),
+            });
+        }
+        inner.outer.extend(outer);
+        inner.plan = over_query(inner.plan, keep, comparison);
+        inner.set = set;
+        let slots = self.subquery_slot(inner, kind, vec![Some(truth_type())])?;
+        Ok(Expr::Param(slots[0]))
+    }
+
+    /// Binds a query whose names may be the scope's.
+    fn inner_query(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Inner, SqlError> {
+        check_clauses(query)?;
+        let owned = |alias: &Alias<'_>| (alias.name.to_string(), alias.expr.clone());
+        let aliases = scope.aliases.iter().chain(scope.earlier_aliases).map(owned).collect();
+        let later_aliases = scope.later_aliases.iter().map(|own| own.name.to_string()).collect();
+        let around = OuterScope {
+            aliases,
+            later_aliases,
+            has_aggregates: scope.groups.is_some(),
+            ..OuterScope::of(scope.relations)
+        };
+        let inner = self.inside(around, query)?;
+        if inner.plan.calc_found_rows {
             return Err(SqlError::new(
                 code::ER_CANT_USE_OPTION_HERE,
                 "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'",
             ));
         }
-        let last = self.slots.len();
-        if scope.table.is_some() && (first..last).any(|slot| self.is_per_row(slot)) {
+        if !scope.relations.is_empty() && inner.slots.clone().any(|slot| self.acts(slot)) {
             return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in a subquery"));
         }
-        self.inner_slots.push(first..last);
-        // Also without a LIMIT, and whatever sql_select_limit says.
-        let rows_wanted =
-            || LimitPlan { count: Expr::Const(Value::UInt(ROWS_WANTED)), offset: None };
-        select.limit.get_or_insert_with(rows_wanted);
-        let types: Vec<Option<ColumnType>> = select
-            .columns
-            .iter()
-            .map(|info| {
-                (!info.null_type).then(|| match &info.column_type {
-                    // Shown in the session's time zone.
-                    ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
-                    other => other.clone(),
-                })
-            })
-            .collect();
-        let mut slot = Slot::Subquery(Box::new(select));
-        let mut columns = Vec::with_capacity(count);
+        Ok(inner)
+    }
+
+    /// LATERAL (query): its plan, and the columns of relations before it that it names.
+    pub fn lateral(
+        &mut self,
+        query: &ast::Query,
+        relations: &Relations,
+    ) -> Result<(SelectPlan, Vec<OuterValue>), SqlError> {
+        check_clauses(query)?;
+        let inner = self.inside(OuterScope::of(relations), query)?;
+        self.inner_slots.push(inner.slots);
+        Ok((inner.plan, inner.outer))
+    }
+
+    fn inside(&mut self, around: OuterScope, query: &ast::Query) -> Result<Inner, SqlError> {
+        let first = self.slots.len();
+        self.outer.push(around);
+        self.once.push(Vec::new());
+        let branches = std::mem::take(&mut self.branches);
+        let bound = self.query(query);
+        self.branches = branches;
+        let once = self.once.pop().expect("pushed");
+        let around = self.outer.pop().expect("pushed");
+        let mut plan = bound?;
+        plan.once = once;
+        self.several = true;
+        Ok(Inner {
+            plan,
+            outer: around.values,
+            beyond: around.beyond,
+            slots: first..self.slots.len(),
+            set: None,
+        })
+    }
+
+    /// Makes the slots of a subquery's columns; notes when it runs.
+    fn subquery_slot(
+        &mut self,
+        inner: Inner,
+        kind: SubqueryKind,
+        types: Vec<Option<ColumnType>>,
+    ) -> Result<Vec<u16>, SqlError> {
+        self.inner_slots.push(inner.slots);
+        let is_per_row = inner.outer.iter().any(|outer| rewrite::has_columns(&outer.value))
+            || inner.outer.iter().any(|outer| self.names_row_slots(&outer.value));
+        if !is_per_row {
+            let level = inner.beyond.map_or(0, |level| level + 1);
+            self.once[level].push(u16::try_from(self.slots.len()).unwrap_or(u16::MAX));
+        }
+        let Inner { plan, outer, set, .. } = inner;
+        let is_lazy = 0 < self.branches;
+        let plan = SubqueryPlan { plan, kind, outer, is_per_row, is_lazy, set };
+        let mut slot = Slot::Subquery(Box::new(plan));
+        let mut columns = Vec::with_capacity(types.len());
         for column_type in types {
             columns.push(self.slot(slot, column_type)?);
             slot = Slot::SubqueryColumn;
         }
         Ok(columns)
+    }
+
+    /// Do the operand, over slots, and the column, if they are equal, have equal keys?
+    fn have_equal_keys(&self, operand: &Expr, column: &Expr, relations: &Relations) -> bool {
+        let columns = relations.result_types();
+        let types = [operand, column]
+            .map(|own| types::expr::result_type(own, &columns, &self.param_types).column_type);
+        match types {
+            [Some(operand), Some(column)] => super::join::have_equal_keys(&operand, &column),
+            _ => false,
+        }
+    }
+
+    /// Does the expression need slots that each row supplies?
+    fn names_row_slots(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        rewrite::for_each_param(expr, &mut |number| {
+            let slot = usize::from(number).checked_sub(self.param_kinds.len());
+            found |= slot
+                .is_some_and(|slot| self.is_per_row(self.slot_owner(slot)) && !self.is_inner(slot));
+        });
+        found
+    }
+
+    /// Does a slot do more than to name a value?
+    fn acts(&self, slot: usize) -> bool {
+        self.is_per_row(slot) && !matches!(self.slots[slot], Slot::Subquery(_))
     }
 
     /// Is what is bound now part of a subquery?
@@ -110,37 +350,34 @@ impl Binder<'_> {
 
     /// 1093 for a subquery on the table that the statement changes.
     pub fn check_not_changed(&self, table: &Arc<Table>) -> Result<(), SqlError> {
-        match &self.changes {
-            Some(changed) if changed.id == table.id => {
-                Err(SqlError::update_table_used(&changed.name))
-            }
-            _ => Ok(()),
+        match self.changes.iter().find(|changed| changed.id == table.id) {
+            Some(changed) => Err(SqlError::update_table_used(&changed.name)),
+            None => Ok(()),
         }
     }
 
-    /// A name that the query does not have, which gives `error` unless a statement around the query has it: an alias of a
-    /// literal stands for the literal, other names make the subquery a correlated one.
+    /// A name that the query does not have, which gives `error` unless a query around it has the name: a column, or an item
+    /// of its select list.
     pub fn outer_name(
         &mut self,
         name: &ast::ColumnName,
         error: SqlError,
     ) -> Result<Expr, SqlError> {
-        for outer in self.outer.iter().rev() {
-            let table = outer.table.as_ref();
-            if table.is_some_and(|table| Scope::of(table, "field list").column(name).is_ok()) {
-                return Err(SqlError::not_supported("correlated subquery"));
+        for level in (0..self.outer.len()).rev() {
+            if self.hidden.iter().any(|hidden| hidden.contains(&level)) {
+                continue;
+            }
+            let outer = &self.outer[level];
+            if let Some(column) = outer.relations.find(name, "field list")? {
+                return self.outer_column(level, column).map(Expr::Param);
             }
             if name.table.is_some() {
                 continue;
             }
             let is_it = |alias: &str| alias.eq_ignore_ascii_case(&name.column);
             if let Some((_, expr)) = outer.aliases.iter().find(|(alias, _)| is_it(alias)) {
-                return match expr {
-                    ast::Expr::Literal(literal) => {
-                        Ok(Expr::Const(literal_value(literal, self.environment)?))
-                    }
-                    _ => Err(SqlError::not_supported("correlated subquery")),
-                };
+                let expr = expr.clone();
+                return self.outer_item(level, &expr);
             }
             if outer.later_aliases.iter().any(|alias| is_it(alias)) {
                 return Err(SqlError::new(
@@ -153,6 +390,56 @@ impl Binder<'_> {
             }
         }
         Err(error)
+    }
+
+    /// The parameter that stands for a column of a query around.
+    fn outer_column(&mut self, level: usize, column: usize) -> Result<u16, SqlError> {
+        let relations = self.outer[level].relations.clone();
+        let value = self.column_value(column, &relations);
+        self.outer_value(level, value, &relations)
+    }
+
+    /// An item of the select list of a query around.
+    fn outer_item(&mut self, level: usize, item: &ast::Expr) -> Result<Expr, SqlError> {
+        if let ast::Expr::Literal(literal) = item {
+            return Ok(Expr::Const(super::literal_value(literal, self.environment)?));
+        }
+        let inner: Vec<OuterScope> = self.outer.drain(level..).collect();
+        let relations = inner[0].relations.clone();
+        let first = self.slots.len();
+        let value = self.expr(item, &Scope::of(&relations, "field list"));
+        let acts = (first..self.slots.len()).any(|slot| self.is_per_row(slot));
+        self.outer.extend(inner);
+        if acts {
+            return Err(SqlError::not_supported("reference to a computed item in a subquery"));
+        }
+        self.outer_value(level, value?, &relations).map(Expr::Param)
+    }
+
+    /// The parameter that stands for a value over the rows of a query around, noted there once.
+    fn outer_value(
+        &mut self,
+        level: usize,
+        value: Expr,
+        relations: &Relations,
+    ) -> Result<u16, SqlError> {
+        self.lowest_outer = self.lowest_outer.min(level);
+        for inner in &mut self.outer[level + 1..] {
+            inner.beyond = Some(inner.beyond.map_or(level, |own| own.max(level)));
+        }
+        let first = u16::try_from(self.param_kinds.len()).expect("counted");
+        let key = rewrite::encoded(&value);
+        if let Some(known) =
+            self.outer[level].values.iter().find(|own| rewrite::encoded(&own.value) == key)
+        {
+            return Ok(first + known.slot);
+        }
+        let own = self.type_of(&value, &relations.result_types());
+        let derivation = self.derivation(&value, &Scope::of(relations, "field list"));
+        let number = self.slot(Slot::Outer, own.column_type)?;
+        self.param_derivations[usize::from(number)] = derivation;
+        self.outer[level].values.push(OuterValue { slot: number - first, value });
+        Ok(number)
     }
 
     /// An aggregate where the query allows none: if its arguments name nothing of the query, and a statement around it
@@ -172,12 +459,56 @@ impl Binder<'_> {
     }
 }
 
-/// Is it an operand of several columns: (a, b), or a subquery that selects several?
-pub fn is_row(expr: &ast::Expr) -> bool {
+/// Of a truth value.
+fn truth_type() -> ColumnType {
+    ColumnType::Int { width: IntWidth::W4, unsigned: false }
+}
+
+/// The types of what a query selects, as its rows have them.
+fn column_types(plan: &SelectPlan) -> Vec<Option<ColumnType>> {
+    let columns = plan.columns.iter().map(|info| {
+        (!info.null_type).then(|| match &info.column_type {
+            // Shown in the session's time zone.
+            ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
+            other => other.clone(),
+        })
+    });
+    columns.collect()
+}
+
+/// SELECT item FROM (plan).
+fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
+    let places = (0..plan.columns.len()).map(|position| ColumnPlace {
+        relation: 0,
+        position: u16::try_from(position).expect("select lists are bounded"),
+    });
+    let own = ResultType { column_type: Some(truth_type()), nullable: true };
+    let info = super::select::expression_info("", &own, Default::default());
+    let source = JoinedSource {
+        columns: places.collect(),
+        relations: vec![RelationRows::Values],
+        root: Operator::Query { relation: 0, plan: Box::new(plan), keep },
+    };
+    let columns = PlanColumns::new(vec![info]);
+    SelectPlan::new(columns, Source::Joined(Box::new(source)), vec![Bound::pure(item)])
+}
+
+/// The columns of two operands that are compared as rows: one of them is (a, b), or a subquery that its text says to select
+/// several columns, and the other one may be such.
+pub fn row_width(left: &ast::Expr, right: &ast::Expr) -> Option<usize> {
+    let may_be = |expr: &ast::Expr| matches!(expr, ast::Expr::Row(_) | ast::Expr::Subquery(_));
+    if !may_be(left) || !may_be(right) {
+        return None;
+    }
+    row_columns(left).or_else(|| row_columns(right))
+}
+
+/// The columns of an operand that its text says to be a row.
+pub fn row_columns(expr: &ast::Expr) -> Option<usize> {
     match expr {
-        ast::Expr::Row(_) => true,
-        ast::Expr::Subquery(query) => width(query).is_some_and(|count| 1 < count),
-        _ => false,
+        ast::Expr::Row(columns) => Some(columns.len()),
+        ast::Expr::Subquery(query) => width(query).filter(|count| 1 < *count),
+        _ => None,
     }
 }
 

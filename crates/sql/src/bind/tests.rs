@@ -66,7 +66,7 @@ fn path(catalogue: &Arc<Catalogue>, sql: &str) -> String {
         },
         PlanKind::Update(update) => described(&update.target.table, &update.target.access),
         PlanKind::Delete(delete) => described(&delete.target.table, &delete.target.access),
-        PlanKind::Insert(_) | PlanKind::Values(_) => panic!("{sql} has no path"),
+        other => panic!("{sql} has no single path: {other:?}"),
     }
 }
 
@@ -339,16 +339,18 @@ fn subqueries() {
         "PRIMARY keys 1"
     );
     let plan = bind(&catalogue, "select (select k from t where id = 5)", &[]).expect("bound");
-    let [Slot::Subquery(select)] = plan.slots.as_slice() else { panic!("{:?}", plan.slots) };
-    let Source::Table(source) = &select.source else { panic!("{:?}", select.source) };
-    assert_eq!(source.access.path.kind, PathKind::Range);
+    let [Slot::Subquery(inner)] = plan.slots.as_slice() else { panic!("{:?}", plan.slots) };
+    let Source::Table(source) = &inner.plan.source else { panic!("{:?}", inner.plan.source) };
+    // Read at the statement's snapshot, like everything else.
+    assert_eq!((source.access.path.kind, plan.reads_on), (PathKind::PrimaryKey, true));
+    assert_eq!(plan.once, [0]);
     let plan = bind(&catalogue, "select (select k from t where sleep(k) = 0)", &[]).expect("bound");
     let PlanKind::Select(select) = &plan.kind else { panic!("{:?}", plan.kind) };
     assert_eq!(select.items[0].slots, [0u16; 0]);
     let [Slot::Sleep(_), Slot::Subquery(inner)] = plan.slots.as_slice() else {
         panic!("{:?}", plan.slots)
     };
-    let Source::Table(source) = &inner.source else { panic!("{:?}", inner.source) };
+    let Source::Table(source) = &inner.plan.source else { panic!("{:?}", inner.plan.source) };
     assert_eq!(source.access.local_filter.as_ref().map(|own| own.slots.clone()), Some(vec![0]));
 }
 

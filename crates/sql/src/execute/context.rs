@@ -4,13 +4,17 @@
 //! client that reads and writes rows, the settings that a statement obeys, and what functions take from a session. The
 //! session itself is behind this door.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Lock, ReadAt, Refusal};
 use types::convert::SqlWarning;
 use types::{Catalogue, Value};
 
+use super::batch::RowStore;
 use super::evaluate::shifted;
+use super::subquery::ValueSet;
 use super::{Failure, Run};
 use crate::SqlError;
 use crate::information_schema::{self, VirtualTable};
@@ -23,6 +27,13 @@ pub struct Context<'s> {
     pub run: Run<'s>,
     /// What the statement has warned of so far.
     pub warnings: Vec<SqlWarning>,
+    /// Bytes of rows that joins keep.
+    pub held: usize,
+    /// By number of a recursive table: the rows of its last round.
+    pub working: BTreeMap<u16, Rc<RowStore>>,
+    /// Rows and sets of subqueries that are the same each time.
+    pub kept: BTreeMap<u16, Rc<RowStore>>,
+    pub sets: BTreeMap<u16, Rc<ValueSet>>,
 }
 
 impl<'p> Run<'p> {
@@ -44,6 +55,7 @@ impl<'p> Run<'p> {
             date_modes: session.settings.sql_mode.date_modes(),
             ignore_division_by_zero: session.settings.sql_mode.ignores_division_by_zero(),
             wait: plan.wait_policy(),
+            faulty: Vec::new(),
             work: Default::default(),
         }
     }
@@ -58,7 +70,15 @@ impl<'s> Context<'s> {
         strict: bool,
     ) -> Context<'s> {
         let run = Run::new(session, plan, params, strict);
-        Context { session, run, warnings: Vec::new() }
+        Context {
+            session,
+            run,
+            warnings: Vec::new(),
+            held: 0,
+            working: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            sets: BTreeMap::new(),
+        }
     }
 
     /// Ends the statement: its own parameters and its warnings.
@@ -135,6 +155,10 @@ impl<'s> Context<'s> {
     /// CLIENT_FOUND_ROWS: rows that a change found count, changed or not.
     pub fn counts_found_rows(&self) -> bool {
         self.session.info.found_rows
+    }
+    /// The number that a system variable has.
+    pub fn kept_number(&self, name: &str) -> u64 {
+        self.session.kept_number(name)
     }
     pub fn check_killed(&self) -> Result<(), SqlError> {
         self.session.check_killed()

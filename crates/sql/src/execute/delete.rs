@@ -48,7 +48,7 @@ impl Context<'_> {
         }
         let mut batch = self.batch();
         batch.commit = self.commits_with_last_request();
-        batch.params = sent_params(&self.run, filter.into_iter());
+        batch.params = sent_params(&self.run, filter.into_iter())?;
         batch.ops = keys
             .into_iter()
             .map(|key| Op {

@@ -4,7 +4,7 @@ use types::convert::{SqlWarning, to_bytes, to_f64, to_integer};
 use types::expr::{Columns, EvalContext, EvalError, NoColumns, eval, eval_predicate};
 use types::{Collation, DateTime, Expr, Value};
 
-use super::{Context, Run, eval_error, take_warnings};
+use super::{Context, Failure, Run, eval_error, take_warnings};
 use crate::SqlError;
 use crate::plan::{Bound, Slot};
 
@@ -19,10 +19,14 @@ impl Context<'_> {
         &mut self,
         slots: &[u16],
         row: &R,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), Failure> {
         let plan_slots = &self.run.plan.slots;
         for &slot in slots {
             let own = &plan_slots[usize::from(slot)];
+            if let Slot::Subquery(subquery) = own {
+                self.subquery_of_row(slot, subquery, row).await?;
+                continue;
+            }
             let value = self.row_slot(slot, own, row).await?;
             let first = self.run.first_slot();
             self.run.params[first + usize::from(slot)] = value;
@@ -108,7 +112,8 @@ impl Context<'_> {
             | Slot::RowCount
             | Slot::FoundRows
             | Slot::Subquery(_)
-            | Slot::SubqueryColumn => unreachable!("supplied once a statement"),
+            | Slot::SubqueryColumn
+            | Slot::Outer => unreachable!("supplied once a statement"),
         }
     }
 
@@ -117,13 +122,22 @@ impl Context<'_> {
         &mut self,
         bound: &Bound,
         row: &R,
-    ) -> Result<Value, SqlError> {
+    ) -> Result<Value, Failure> {
         if bound.is_local() {
             self.supply(&bound.slots, row).await?;
         }
         let value = self.evaluated(&bound.expr, row, (eval, eval)).await;
         self.run.pause_after_work().await;
-        value
+        Ok(value?)
+    }
+
+    /// An expression that is little work, on a row.
+    pub fn evaluated_here<R: Columns + ?Sized>(
+        &mut self,
+        expr: &Expr,
+        row: &R,
+    ) -> Result<Value, SqlError> {
+        evaluate(&self.run, expr, row, &mut self.warnings)
     }
 
     /// An expression on a row whose slots are supplied: evaluated at once, or on another thread where that would hold up the
@@ -154,9 +168,11 @@ impl Context<'_> {
         evaluation: Evaluation<Vec<Value>, T>,
     ) -> Result<T, SqlError> {
         let (expr, params, settings) = (expr.clone(), self.run.params.clone(), self.run.settings());
+        let faulty = self.run.faulty.clone();
         let (output, own) = self
             .compute(move || {
                 let mut context = EvalContext::with(&params, settings);
+                context.faulty = &faulty;
                 context.work_max = COMPUTED_WORK_MAX;
                 let output = evaluation(&expr, &row, &mut context);
                 let mut own = Vec::new();
@@ -172,17 +188,17 @@ impl Context<'_> {
         &mut self,
         bound: &Bound,
         row: &R,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<bool, Failure> {
         if bound.is_local() {
             self.supply(&bound.slots, row).await?;
         }
         let holds = self.evaluated(&bound.expr, row, (eval_predicate, eval_predicate)).await;
         self.run.pause_after_work().await;
-        holds
+        Ok(holds?)
     }
 
     /// The value of an expression without columns.
-    pub async fn scalar_value(&mut self, bound: &Bound) -> Result<Value, SqlError> {
+    pub async fn scalar_value(&mut self, bound: &Bound) -> Result<Value, Failure> {
         self.value_of(bound, &NoColumns).await
     }
 }

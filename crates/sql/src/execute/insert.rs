@@ -15,19 +15,19 @@ use types::{
     Catalogue, ColumnDefault, ColumnType, Expr, Index, IndexKind, RowView, Table, Value, ValueRef,
 };
 
+use super::collect::Collector;
 use super::rows::{keys_at_once, owned_row, primary_key_in_entry};
 use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, duplicate_error, encode, key_too_long,
     refuse_null, store_value, unique_key,
 };
-use super::{Changed, Context, Failure, Pace, STATEMENT_MEMORY_MAX, value_size};
+use super::{Changed, Context, Failure, Pace, value_size};
 use crate::SqlError;
 use crate::bind::rewrite;
 use crate::error::code;
 use crate::plan::{
     AssignmentPlan, Bound, InsertMode, InsertPlan, InsertSource, InsertValue, Plan, Slot,
 };
-use crate::result::{ColumnInfo, OkInfo, ResultSink};
 
 /// A row that is being made.
 struct NewRow {
@@ -206,16 +206,15 @@ impl Context<'_> {
                 }
             }
             InsertSource::Select(select) => {
+                // All are read before the first is written, so that a table can feed itself.
                 let mut collector = Collector::default();
                 self.run_select(select, &mut collector).await?;
-                if collector.overflow {
-                    return Err(SqlError::out_of_sort_memory().into());
-                }
+                let rows = collector.rows()?;
                 let mut pace = Pace::default();
-                let total = collector.rows.len();
+                let total = rows.len();
                 sequence.row_count = total;
                 let mut done = 0;
-                let mut source = collector.rows.into_iter();
+                let mut source = rows.into_iter();
                 while done < total {
                     let mut new_rows = Vec::new();
                     let mut size = 0;
@@ -267,7 +266,6 @@ impl Context<'_> {
     }
 
     /// A row of VALUES.
-    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn values_row(
         &mut self,
         plan: &InsertPlan,
@@ -276,7 +274,7 @@ impl Context<'_> {
         number: u64,
         sequence: &mut Sequence,
         position: usize,
-    ) -> Result<Vec<Value>, SqlError> {
+    ) -> Result<Vec<Value>, Failure> {
         let table = &plan.table;
         let mut given: Vec<(usize, Value)> = Vec::with_capacity(values.len());
         for (value, &column) in values.iter().zip(&plan.columns) {
@@ -321,11 +319,10 @@ impl Context<'_> {
                 }
             }
         }
-        self.new_row(table, given.into_iter(), storing, number, sequence, position)
+        Ok(self.new_row(table, given.into_iter(), storing, number, sequence, position)?)
     }
 
     /// A whole row of the values given and of defaults. What the sequence must fill in is noted in it.
-    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     fn new_row(
         &mut self,
         table: &Table,
@@ -523,7 +520,6 @@ impl Context<'_> {
             .await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn insert_plainly(
         &mut self,
         plan: &InsertPlan,
@@ -787,7 +783,6 @@ impl Context<'_> {
     }
 
     /// The old row with the assignments of ON DUPLICATE KEY UPDATE; None if nothing changes.
-    #[expect(clippy::too_many_arguments, reason = "the state of one INSERT, borrowed separately")]
     async fn update_duplicate(
         &mut self,
         plan: &InsertPlan,
@@ -909,39 +904,12 @@ fn read_exclusively(table: &Table, key: Vec<u8>) -> Op {
     }
 }
 
-/// Keeps the rows of INSERT ... SELECT: all are read before the first is written, so that a table can feed itself.
-#[derive(Default)]
-struct Collector {
-    rows: Vec<Vec<Value>>,
-    size: usize,
-    overflow: bool,
-}
-
-impl ResultSink for Collector {
-    fn columns(&mut self, _columns: &[ColumnInfo]) {}
-    fn row(&mut self, values: &[ValueRef<'_>]) {
-        if STATEMENT_MEMORY_MAX < self.size {
-            self.overflow = true;
-            self.rows.clear();
-            return;
-        }
-        let row: Vec<Value> = values.iter().map(ValueRef::to_value).collect();
-        self.size += row.iter().map(value_size).sum::<usize>();
-        self.rows.push(row);
-    }
-    fn end_of_rows(&mut self, _info: &OkInfo) {}
-    fn ok(&mut self, _info: &OkInfo) {}
-    fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
 /// Does the expression name columns of the row being made, itself or in what its slots are made of?
 fn names_columns(plan: &Plan, bound: &Bound) -> bool {
-    let slots = bound.slots.iter().filter_map(|slot| plan.slots[usize::from(*slot)].operand());
-    slots.chain([&bound.expr]).any(rewrite::has_columns)
+    let mut found = rewrite::has_columns(&bound.expr);
+    for slot in &bound.slots {
+        plan.slots[usize::from(*slot)]
+            .for_each_expr(&mut |expr| found |= rewrite::has_columns(expr));
+    }
+    found
 }

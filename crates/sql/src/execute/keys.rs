@@ -217,7 +217,7 @@ pub fn put_single_key(
         let PartBound::Equal(expr) = bound else { return Ok(SingleKey::Other) };
         let column_type = &table.columns[usize::from(part.column)].column_type;
         let fitted = match expr {
-            Expr::Param(number) => {
+            Expr::Param(number) if context.faulty.is_empty() => {
                 let params = context.params;
                 fit(params[usize::from(*number)].as_ref(), column_type, context)
             }
@@ -253,7 +253,9 @@ fn too_long() -> SqlError {
 pub fn constant(expr: &Expr, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     match expr {
         Expr::Const(value) => Ok(value.clone()),
-        Expr::Param(number) => Ok(context.params[usize::from(*number)].clone()),
+        Expr::Param(number) if context.faulty.is_empty() => {
+            Ok(context.params[usize::from(*number)].clone())
+        }
         _ => eval(expr, &NoColumns, context).map_err(|error| eval_error(&error)),
     }
 }

@@ -6,12 +6,17 @@
 //! One statement is one [`Run`]: its parameters with the session's slots behind them. A failure says whether the engine
 //! has undone the statement already, so that exactly one of the two layers undoes it.
 
+mod batch;
 mod change;
+mod collect;
 mod context;
 mod delete;
 pub mod evaluate;
 mod insert;
+mod join;
+mod joined_change;
 pub mod keys;
+mod operator;
 mod refusal;
 mod rows;
 mod select;
@@ -56,6 +61,8 @@ pub struct Run<'p> {
     pub ignore_division_by_zero: bool,
     /// NOWAIT or SKIP LOCKED, for what is being read now: a subquery waits, whatever the statement around it says.
     pub wait: WaitPolicy,
+    /// Slots of subqueries that failed: an error for the expression that asks for one.
+    pub faulty: Vec<(u16, SqlWarning)>,
     /// Bytes that functions have read and made since the statement let others run.
     work: Cell<usize>,
 }
@@ -74,7 +81,9 @@ impl Run<'_> {
         }
     }
     pub fn context(&self) -> EvalContext<'_> {
-        EvalContext::with(&self.params, self.settings())
+        let mut context = EvalContext::with(&self.params, self.settings());
+        context.faulty = &self.faulty;
+        context
     }
     /// Counts what an evaluation has done.
     pub fn count_work(&self, context: &mut EvalContext<'_>) {
@@ -99,6 +108,10 @@ impl Pace {
     /// One more row; yields now and then.
     pub async fn row(&mut self) {
         self.rows(1).await;
+    }
+    /// Is a look at other things due, which is to come every so many rows?
+    pub fn is_due(&self, rows: u64) -> bool {
+        self.rows.is_multiple_of(rows)
     }
     /// So many bytes were copied.
     pub async fn bytes(&mut self, count: usize) {
@@ -134,6 +147,9 @@ impl Context<'_> {
             PlanKind::Insert(insert) => self.run_insert(insert).await,
             PlanKind::Update(update) => self.run_update(update).await,
             PlanKind::Delete(delete) => self.run_delete(delete).await,
+            PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => {
+                self.run_joined_change(change).await
+            }
             PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
         }
     }

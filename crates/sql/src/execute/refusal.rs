@@ -26,6 +26,12 @@ impl From<SqlError> for Failure {
 }
 
 impl Failure {
+    /// Is it the fault of one expression, so that a statement that does not ask for its value goes on?
+    pub fn is_of_expression(&self) -> bool {
+        let is_own =
+            matches!(self.error.code, code::ER_SUBQUERY_NO_1_ROW | code::ER_DATA_OUT_OF_RANGE);
+        is_own && !self.is_undone && !self.ends_transaction
+    }
     /// `duplicate` is the error for a taken key, where the caller knows the row.
     pub fn refused(refusal: Refusal, catalogue: &Catalogue) -> Failure {
         let ends_transaction = refusal.ends_transaction();

@@ -135,13 +135,19 @@ pub fn constant_bytes(expr: &Expr) -> usize {
 }
 
 /// The statement's parameters as far as these expressions need them: others may be long, and stay here.
-pub fn sent_params<'a>(run: &Run<'_>, exprs: impl Iterator<Item = &'a Expr>) -> Vec<Value> {
+/// One that could not be computed is an error.
+pub fn sent_params<'a>(
+    run: &Run<'_>,
+    exprs: impl Iterator<Item = &'a Expr>,
+) -> Result<Vec<Value>, SqlError> {
     let mut sent = Vec::new();
+    let mut fault = None;
     if run.params.is_empty() {
-        return sent;
+        return Ok(sent);
     }
     for expr in exprs {
         for_each_param(expr, &mut |number| {
+            fault = fault.or(run.faulty.iter().find(|(own, _)| *own == number));
             let number = usize::from(number);
             if sent.len() <= number {
                 sent.resize(number + 1, Value::Null);
@@ -149,7 +155,10 @@ pub fn sent_params<'a>(run: &Run<'_>, exprs: impl Iterator<Item = &'a Expr>) -> 
             sent[number].clone_from(&run.params[number]);
         });
     }
-    sent
+    match fault {
+        Some((_, fault)) => Err(SqlError::new(fault.code, fault.message.clone())),
+        None => Ok(sent),
+    }
 }
 
 /// How the rows are found after looking at the values.
@@ -195,7 +204,23 @@ impl Context<'_> {
             }
             Keys::Unusable => (0, vec![KeyRange::all()], wanted.access.filter.clone(), false),
         };
-        let scan = Scan {
+        Ok((self.scan(wanted, index, ranges, filter, reverse), unusable))
+    }
+
+    /// A scan of these ranges of an index, with the terms that its path does not cover.
+    pub fn scan_of(&self, wanted: &Wanted<'_>, index: usize, ranges: Vec<KeyRange>) -> Found {
+        self.scan(wanted, index, ranges, wanted.access.residual.clone(), false)
+    }
+
+    fn scan(
+        &self,
+        wanted: &Wanted<'_>,
+        index: usize,
+        ranges: Vec<KeyRange>,
+        filter: Option<Expr>,
+        reverse: bool,
+    ) -> Found {
+        Found::Scan(Box::new(Scan {
             index: wanted.table.indexes[index].id,
             ranges,
             reverse,
@@ -210,13 +235,17 @@ impl Context<'_> {
             peek: false,
             resume: None,
             shard: None,
-        };
-        Ok((Found::Scan(Box::new(scan)), unusable))
+        }))
     }
 
     /// Starts reading. The second part as in `find`.
     pub async fn open_rows(&mut self, wanted: &Wanted<'_>) -> Result<(Rows, bool), Failure> {
         let (found, unusable) = self.find(wanted)?;
+        Ok((self.open_found(wanted, found).await?, unusable))
+    }
+
+    /// Starts reading what was found.
+    pub async fn open_found(&mut self, wanted: &Wanted<'_>, found: Found) -> Result<Rows, Failure> {
         let slow = locks_slowly(&self.run, wanted);
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
@@ -234,7 +263,7 @@ impl Context<'_> {
             are_long,
             remaining,
         };
-        let rows = match found {
+        Ok(match found {
             Found::Nothing => Rows::None,
             Found::Keys(mut keys, filter) => {
                 if wanted.access.path.reverse {
@@ -254,7 +283,7 @@ impl Context<'_> {
                 Rows::Keys(key_reads(keys, wanted.access.filter.clone()))
             }
             Found::Scan(scan) => {
-                let mut options = self.scan_options(&scan, wanted.ordered);
+                let mut options = self.scan_options(&scan, wanted.ordered)?;
                 options.piece = slow.then_some(ROWS_PER_PIECE as u64);
                 match wanted.locks_some() {
                     true => {
@@ -267,20 +296,19 @@ impl Context<'_> {
                     }
                 }
             }
-        };
-        Ok((rows, unusable))
+        })
     }
 
-    pub fn scan_options(&self, scan: &Scan, ordered: bool) -> ScanOptions {
+    pub fn scan_options(&self, scan: &Scan, ordered: bool) -> Result<ScanOptions, SqlError> {
         let batch = self.batch();
         let mut exprs: Vec<&Expr> = scan.filter.iter().collect();
         if let ScanOutput::Groups { group_by, aggregates } = &scan.output {
             exprs.extend(group_by);
             exprs.extend(aggregates.iter().flat_map(Aggregate::exprs));
         }
-        ScanOptions {
+        Ok(ScanOptions {
             ordered,
-            params: sent_params(&self.run, exprs.into_iter()),
+            params: sent_params(&self.run, exprs.into_iter())?,
             read_at: batch.read_at,
             settings: batch.settings,
             lock_wait_timeout_ms: batch.lock_wait_timeout_ms,
@@ -289,7 +317,7 @@ impl Context<'_> {
             refuse_changed: batch.refuse_changed,
             snapshot_age_max_ms: batch.snapshot_age_max_ms,
             piece: None,
-        }
+        })
     }
 
     /// The next rows; never an empty batch.
@@ -346,7 +374,7 @@ impl Context<'_> {
     ) -> Result<(), Failure> {
         let filter_bytes = reads.filter.as_ref().map_or(0, constant_bytes);
         let some = reads.count.min(ops_that_fit(filter_bytes));
-        let params = sent_params(&self.run, reads.filter.iter());
+        let params = sent_params(&self.run, reads.filter.iter())?;
         let mut batch = Batch { params, commit, ..self.batch() };
         let mut positions = Vec::new();
         for (position, slot) in reads.slots.iter_mut().enumerate() {
@@ -367,7 +395,7 @@ impl Context<'_> {
                 },
             });
         }
-        batch.reads_on |= reads.are_long && positions.len() > 1;
+        batch.reads_on |= self.run.plan.reads_on || reads.are_long && positions.len() > 1;
         // Not all fit into one message: the statement ends its transaction behind the last.
         batch.commit &= !batch.reads_on;
         let result =
@@ -418,6 +446,7 @@ impl Context<'_> {
                 break;
             }
             let mut batch = self.batch();
+            batch.reads_on = self.run.plan.reads_on;
             for key in some {
                 batch.ops.push(Op {
                     table: entries.id,
@@ -498,7 +527,7 @@ pub fn primary_key_in_entry(
 }
 
 /// The plan names a hidden table that is gone: it was made for an older catalogue.
-fn stale(catalogue: &types::Catalogue) -> Failure {
+pub fn stale(catalogue: &types::Catalogue) -> Failure {
     let refusal = client::Refusal::SchemaChanged { table: types::TableId(0) };
     Failure::refused(refusal, catalogue)
 }

@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound as KeyBound;
+use std::pin::Pin;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
 use types::convert::{EvalSettings, SqlWarning};
 use types::expr::{AggregateState, Columns, EvalContext, EvalError, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
+use super::batch::JoinedRow;
 use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
 use super::keys::RANGE_BYTES_MAX;
 use super::rows::{Found, Wanted};
@@ -18,7 +20,7 @@ use super::{
 };
 use crate::SqlError;
 use crate::error::code;
-use crate::plan::{Grouping, PlanKind, SelectPlan, Source, TableSource};
+use crate::plan::{Grouping, JoinedSource, PlanKind, SelectPlan, Source, TableSource};
 use crate::result::{ColumnInfo, ResultSink};
 
 /// What follows the items of a row: DISTINCT, sort, offset, limit, and the way out.
@@ -98,6 +100,7 @@ impl Context<'_> {
         plan: &SelectPlan,
         sink: &mut dyn ResultSink,
     ) -> Result<u64, Failure> {
+        self.run_once(&plan.once).await?;
         let limit = self.limit_of(plan)?;
         let mut columns_sent = !plan.into_variables.is_empty();
         let mut output = Output::new(plan, limit, !plan.sort.is_empty());
@@ -125,6 +128,9 @@ impl Context<'_> {
                     }
                 }
                 self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
+            }
+            Source::Joined(source) => {
+                self.joined_rows(plan, source, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Table(source) => match &plan.grouping {
                 Some(grouping) => {
@@ -182,7 +188,6 @@ impl Context<'_> {
     }
 
     /// Rows that are here already: no table, or a table of information_schema.
-    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn local_rows(
         &mut self,
         plan: &SelectPlan,
@@ -194,6 +199,7 @@ impl Context<'_> {
         if let Some(grouping) = &plan.grouping {
             let mut groups = Groups::new(grouping);
             for row in &rows {
+                self.supply(&grouping.slots, row).await?;
                 groups.add(self, row)?;
             }
             begin(plan, columns_sent, sink);
@@ -210,8 +216,58 @@ impl Context<'_> {
         Ok(())
     }
 
+    /// A SELECT inside of another statement, which may be inside of one itself.
+    pub fn run_select_inside<'f>(
+        &'f mut self,
+        plan: &'f SelectPlan,
+        sink: &'f mut dyn ResultSink,
+    ) -> Pin<Box<dyn Future<Output = Result<u64, Failure>> + 'f>> {
+        Box::pin(self.run_select(plan, sink))
+    }
+
+    /// The rows of several relations.
+    async fn joined_rows(
+        &mut self,
+        plan: &SelectPlan,
+        source: &JoinedSource,
+        output: &mut Output<'_>,
+        columns_sent: &mut bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), Failure> {
+        if output.count == 0 && !plan.calc_found_rows {
+            return Ok(());
+        }
+        let mut pace = Pace::default();
+        let mut groups = plan.grouping.as_ref().map(Groups::new);
+        let mut stream = self.open(&source.root).await?;
+        while let Some(batch) = self.next(source, &mut stream).await? {
+            if groups.is_none() {
+                begin(plan, columns_sent, sink);
+            }
+            for row in 0..batch.len() {
+                pace.row().await;
+                let row = JoinedRow::new(source, &batch, row);
+                if let Some(groups) = &mut groups {
+                    self.supply(&groups.grouping.slots, &row).await?;
+                    groups.add(self, &row)?;
+                    self.run.pause_after_work().await;
+                    continue;
+                }
+                let items = self.items(plan, &row).await?;
+                self.pass(items, output, sink).await?;
+                if output.is_done() {
+                    return Ok(());
+                }
+            }
+        }
+        if let (Some(groups), Some(grouping)) = (groups, &plan.grouping) {
+            begin(plan, columns_sent, sink);
+            self.group_rows(plan, grouping, groups, output, sink).await?;
+        }
+        Ok(())
+    }
+
     /// The rows of a table, ungrouped.
-    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn table_rows(
         &mut self,
         plan: &SelectPlan,
@@ -320,7 +376,7 @@ impl Context<'_> {
         &mut self,
         plan: &SelectPlan,
         row: &R,
-    ) -> Result<Vec<Value>, SqlError> {
+    ) -> Result<Vec<Value>, Failure> {
         let mut values = Vec::with_capacity(plan.items.len());
         for (position, item) in plan.items.iter().enumerate() {
             let value = self.value_of(item, row).await?;
@@ -338,7 +394,7 @@ impl Context<'_> {
         items: Vec<Value>,
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), Failure> {
         if let Some(sorter) = &mut output.sorter {
             if sorter.push(items)? {
                 sorter.cut(self).await?;
@@ -385,7 +441,7 @@ impl Context<'_> {
         };
         let mut pace = Pace::default();
         for scan in scans {
-            let options = self.scan_options(&scan, false);
+            let options = self.scan_options(&scan, false)?;
             let mut cursor = self.client().scan(&source.table, scan, options);
             loop {
                 self.check_killed()?;
@@ -434,6 +490,7 @@ impl Context<'_> {
                 {
                     continue;
                 }
+                self.supply(&grouping.slots, &row).await?;
                 groups.add(self, &row)?;
                 self.run.pause_after_work().await;
                 pace.row().await;
@@ -444,7 +501,6 @@ impl Context<'_> {
     }
 
     /// HAVING and the items of every group.
-    #[expect(clippy::too_many_arguments, reason = "the state of one SELECT, borrowed separately")]
     async fn group_rows(
         &mut self,
         plan: &SelectPlan,
@@ -484,7 +540,7 @@ async fn wait_for_room(sink: &mut dyn ResultSink) {
     }
 }
 
-fn columns_of(source: &TableSource) -> OpColumns {
+pub fn columns_of(source: &TableSource) -> OpColumns {
     if source.whole_rows { OpColumns::All } else { OpColumns::Only(source.columns.clone()) }
 }
 
@@ -593,7 +649,7 @@ pub fn limit_value(run: &Run<'_>, expr: &types::Expr) -> Result<u64, SqlError> {
 const UNKNOWN_SCALE: u8 = 30;
 
 /// A value of the kind its column was announced with.
-fn of_type(
+pub fn of_type(
     value: Value,
     column: &ColumnInfo,
     run: &Run<'_>,

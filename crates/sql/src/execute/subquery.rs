@@ -1,49 +1,193 @@
-//! The values of subqueries, before the statement's first row.
+//! The values of subqueries.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::rc::Rc;
 
+use types::convert::{SqlWarning, WarningLevel, group_key};
+use types::expr::{Columns, NoColumns};
 use types::{Value, ValueRef};
 
-use super::{Context, Failure};
+use super::{Context, Failure, Pace};
 use crate::SqlError;
-use crate::plan::Slot;
+use crate::plan::{SetLookup, Slot, SubqueryKind, SubqueryPlan};
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
 
 impl Context<'_> {
-    /// Runs the statement's subqueries, inner ones first, and supplies their values. 1242 if one has several rows.
+    /// Runs the subqueries that have one value for the whole statement, inner ones first.
     pub async fn run_subqueries(&mut self) -> Result<(), Failure> {
-        let plan = self.run.plan;
-        // An inner subquery got its slot before the one around it.
-        for (number, slot) in plan.slots.iter().enumerate() {
-            let Slot::Subquery(select) = slot else { continue };
-            let mut only = OnlyRow::default();
-            let found_rows = self.found_rows();
-            let around = std::mem::replace(&mut self.run.wait, select.wait);
-            let sent = self.run_select(select, &mut only).await?;
-            self.run.wait = around;
-            self.set_found_rows(found_rows);
-            if 1 < sent {
-                return Err(SqlError::subquery_rows().into());
+        self.run_once(&self.run.plan.once).await
+    }
+
+    /// Runs the subqueries of these slots, and supplies their values.
+    pub async fn run_once(&mut self, slots: &[u16]) -> Result<(), Failure> {
+        for &slot in slots {
+            let Slot::Subquery(subquery) = &self.run.plan.slots[usize::from(slot)] else {
+                unreachable!("only subqueries run once")
+            };
+            self.fill_in(&subquery.outer, &NoColumns).await?;
+            self.run_subquery(slot, subquery).await?;
+        }
+        Ok(())
+    }
+
+    /// The values of a subquery for a row of the query around it.
+    pub async fn subquery_of_row<R: Columns + ?Sized>(
+        &mut self,
+        slot: u16,
+        subquery: &SubqueryPlan,
+        row: &R,
+    ) -> Result<(), Failure> {
+        self.fill_in(&subquery.outer, row).await?;
+        self.run_subquery(slot, subquery).await
+    }
+
+    /// Runs a subquery whose outer values are filled in. An error of its own is one only for an expression that asks for its
+    /// value; others end the statement.
+    async fn run_subquery(&mut self, slot: u16, subquery: &SubqueryPlan) -> Result<(), Failure> {
+        let first = u16::try_from(self.run.first_slot()).expect("parameters are counted");
+        self.run.faulty.retain(|(param, _)| *param != first + slot);
+        let result = match &subquery.set {
+            Some(set) => self.is_in_set(slot, set).await,
+            None => self.run_query(slot, subquery).await,
+        };
+        match result {
+            Err(failure) if subquery.is_lazy && failure.is_of_expression() => {
+                let SqlError { code, message, .. } = failure.error;
+                let fault = SqlWarning { level: WarningLevel::Error, code, message };
+                for column in 0..subquery.plan.columns.len() {
+                    let column = u16::try_from(column).expect("select lists are bounded");
+                    self.run.faulty.push((first + slot + column, fault.clone()));
+                }
+                Ok(())
             }
-            let position = self.run.first_slot() + number;
-            let columns = self.run.params[position..].iter_mut().take(select.columns.len());
-            let mut values = only.values.unwrap_or_default().into_iter();
-            columns.for_each(|param| *param = values.next().unwrap_or(Value::Null));
+            result => result,
+        }
+    }
+
+    /// Whether the operand is among the values that the statement keeps.
+    async fn is_in_set(&mut self, slot: u16, lookup: &SetLookup) -> Result<(), Failure> {
+        let set = match self.sets.get(&lookup.keep) {
+            Some(set) => Rc::clone(set),
+            None => {
+                let mut set = ValueSet::default();
+                let mut pace = Pace::default();
+                for row in self.rows_of_query(&lookup.plan).await? {
+                    pace.row().await;
+                    let value = self.evaluated_here(&lookup.column, &row)?;
+                    match value.is_null() {
+                        true => set.has_null = true,
+                        false => set.insert(&value),
+                    }
+                }
+                self.charge(set.size)?;
+                let set = Rc::new(set);
+                self.sets.insert(lookup.keep, Rc::clone(&set));
+                set
+            }
+        };
+        let operand = self.evaluated_here(&lookup.operand, &NoColumns)?;
+        let is_in = match operand.is_null() {
+            _ if set.is_empty() => Some(false),
+            true => None,
+            false if set.contains(&operand) => Some(true),
+            false if set.has_null => None,
+            false => Some(false),
+        };
+        let position = self.run.first_slot() + usize::from(slot);
+        self.run.params[position] = is_in.map_or(Value::Null, |own| Value::Int(own.into()));
+        Ok(())
+    }
+
+    async fn run_query(&mut self, slot: u16, subquery: &SubqueryPlan) -> Result<(), Failure> {
+        let plan = &subquery.plan;
+        let mut sink = Sink { kind: subquery.kind, ..Sink::default() };
+        let found_rows = self.found_rows();
+        let around = std::mem::replace(&mut self.run.wait, plan.wait);
+        let sent = self.run_select_inside(plan, &mut sink).await?;
+        self.run.wait = around;
+        self.set_found_rows(found_rows);
+        let position = self.run.first_slot() + usize::from(slot);
+        let truth = |truth: Option<bool>| truth.map_or(Value::Null, |own| Value::Int(own.into()));
+        let values = match subquery.kind {
+            SubqueryKind::Scalar if 1 < sent => return Err(SqlError::subquery_rows().into()),
+            SubqueryKind::Scalar => {
+                sink.first.unwrap_or_else(|| vec![Value::Null; plan.columns.len()])
+            }
+            SubqueryKind::Exists => vec![truth(Some(0 < sent))],
+            // TRUE of any row, FALSE of all: what an unknown row cannot change.
+            SubqueryKind::Any => vec![truth(sink.truth(true))],
+            SubqueryKind::All => vec![truth(sink.truth(false))],
+        };
+        for (param, value) in self.run.params[position..].iter_mut().zip(values) {
+            *param = value;
         }
         Ok(())
     }
 }
 
-/// Keeps the first row.
+/// Values of one kind, without NULL.
 #[derive(Default)]
-struct OnlyRow {
-    values: Option<Vec<Value>>,
+pub struct ValueSet {
+    keys: BTreeSet<Vec<u8>>,
+    has_null: bool,
+    size: usize,
 }
 
-impl ResultSink for OnlyRow {
+impl ValueSet {
+    fn insert(&mut self, value: &Value) {
+        let mut key = Vec::new();
+        group_key(value.as_ref(), &mut key);
+        self.size += key.len() + size_of::<Vec<u8>>();
+        self.keys.insert(key);
+    }
+    fn contains(&self, value: &Value) -> bool {
+        let mut key = Vec::new();
+        group_key(value.as_ref(), &mut key);
+        self.keys.contains(&key)
+    }
+    /// Has it no value, and no NULL?
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty() && !self.has_null
+    }
+}
+
+/// What a subquery's value is made of.
+#[derive(Default)]
+struct Sink {
+    kind: SubqueryKind,
+    first: Option<Vec<Value>>,
+    has_true: bool,
+    has_false: bool,
+    has_null: bool,
+}
+
+impl Sink {
+    /// Whether a row is `decisive`, or else whether all are the opposite; None if that is unknown.
+    fn truth(&self, decisive: bool) -> Option<bool> {
+        let is_decided = if decisive { self.has_true } else { self.has_false };
+        match is_decided {
+            true => Some(decisive),
+            false if self.has_null => None,
+            false => Some(!decisive),
+        }
+    }
+}
+
+impl ResultSink for Sink {
     fn columns(&mut self, _columns: &[ColumnInfo]) {}
     fn row(&mut self, values: &[ValueRef<'_>]) {
-        self.values.get_or_insert_with(|| values.iter().map(ValueRef::to_value).collect());
+        match self.kind {
+            SubqueryKind::Scalar => {
+                self.first.get_or_insert_with(|| values.iter().map(ValueRef::to_value).collect());
+            }
+            SubqueryKind::Exists => {}
+            SubqueryKind::Any | SubqueryKind::All => match values[0] {
+                ValueRef::Null => self.has_null = true,
+                ValueRef::Int(0) => self.has_false = true,
+                _ => self.has_true = true,
+            },
+        }
     }
     fn end_of_rows(&mut self, _info: &OkInfo) {}
     fn ok(&mut self, _info: &OkInfo) {}

@@ -5,6 +5,7 @@
 //! here, and writes whole rows back.
 
 use client::{Op, OpKind, OpResult};
+use types::expr::Columns;
 use types::wire::Bytes;
 use types::{Expr, RowView, Table, Value};
 
@@ -159,7 +160,7 @@ impl Context<'_> {
         let mut batch = self.batch();
         batch.settings.strict = storing.mode == types::convert::StoreMode::Strict;
         batch.commit = self.commits_with_last_request();
-        batch.params = sent_params(&self.run, exprs());
+        batch.params = sent_params(&self.run, exprs())?;
         batch.ops = keys
             .into_iter()
             .map(|key| Op {
@@ -194,7 +195,6 @@ impl Context<'_> {
     }
 
     /// Does the assignments to a row, each seeing those before it. True if a column got another value.
-    #[expect(clippy::too_many_arguments, reason = "the state of one UPDATE, borrowed separately")]
     pub async fn assign_columns(
         &mut self,
         table: &Table,
@@ -202,48 +202,81 @@ impl Context<'_> {
         values: &mut Vec<Value>,
         storing: Storing,
         row_number: u64,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<bool, Failure> {
         let mut differs = false;
         for assignment in assignments {
-            let position = usize::from(assignment.column);
-            let column = &table.columns[position];
             let value = match &assignment.value {
-                AssignedValue::Default => {
-                    default_value(column, storing, &self.run, &mut self.warnings)?
-                }
-                AssignedValue::Expr(bound) => {
-                    let value = self.value_of(bound, &*values).await?;
-                    if value.is_null() {
-                        Value::Null
-                    } else {
-                        store_value(
-                            value,
-                            column,
-                            storing,
-                            &self.run,
-                            row_number,
-                            &mut self.warnings,
-                        )?
-                    }
-                }
+                AssignedValue::Default => None,
+                AssignedValue::Expr(bound) => Some(self.value_of(bound, &*values).await?),
             };
-            let value = if value.is_null() && !column.nullable {
-                refuse_null(column, storing, &mut self.warnings)?
-            } else {
-                value
-            };
-            differs |= !is_same(&values[position], &value);
-            values[position] = value;
+            differs |= self.assign(table, assignment.column, value, values, storing, row_number)?;
         }
         if differs {
-            for (position, column) in table.columns.iter().enumerate() {
-                let assigned = assignments.iter().any(|own| usize::from(own.column) == position);
-                if column.on_update_now && !assigned {
-                    values[position] = now_value(column, &self.run);
-                }
-            }
+            self.assign_now(table, assignments, values);
         }
         Ok(differs)
+    }
+
+    /// The same with values that are computed on another row.
+    pub async fn assign_from<R: Columns + ?Sized>(
+        &mut self,
+        table: &Table,
+        assignments: &[AssignmentPlan],
+        row: &R,
+        values: &mut [Value],
+        storing: Storing,
+        row_number: u64,
+    ) -> Result<bool, Failure> {
+        let mut differs = false;
+        for assignment in assignments {
+            let value = match &assignment.value {
+                AssignedValue::Default => None,
+                AssignedValue::Expr(bound) => Some(self.value_of(bound, row).await?),
+            };
+            differs |= self.assign(table, assignment.column, value, values, storing, row_number)?;
+        }
+        if differs {
+            self.assign_now(table, assignments, values);
+        }
+        Ok(differs)
+    }
+
+    /// Gives a column a value, or its default. True if it is another one.
+    fn assign(
+        &mut self,
+        table: &Table,
+        column: u16,
+        value: Option<Value>,
+        values: &mut [Value],
+        storing: Storing,
+        row_number: u64,
+    ) -> Result<bool, SqlError> {
+        let position = usize::from(column);
+        let column = &table.columns[position];
+        let (run, warnings) = (&self.run, &mut self.warnings);
+        let value = match value {
+            None => default_value(column, storing, run, warnings)?,
+            Some(Value::Null) => Value::Null,
+            Some(value) => store_value(value, column, storing, run, row_number, warnings)?,
+        };
+        let value = if value.is_null() && !column.nullable {
+            refuse_null(column, storing, warnings)?
+        } else {
+            value
+        };
+        let differs = !is_same(&values[position], &value);
+        values[position] = value;
+        Ok(differs)
+    }
+
+    /// ON UPDATE CURRENT_TIMESTAMP of the columns that no assignment names.
+    fn assign_now(&self, table: &Table, assignments: &[AssignmentPlan], values: &mut [Value]) {
+        for (position, column) in table.columns.iter().enumerate() {
+            let assigned = assignments.iter().any(|own| usize::from(own.column) == position);
+            if column.on_update_now && !assigned {
+                values[position] = now_value(column, &self.run);
+            }
+        }
     }
 }
 
@@ -255,7 +288,7 @@ fn is_same(old: &Value, new: &Value) -> bool {
     }
 }
 
-fn changes_unique_key(table: &Table, assignments: &[AssignmentPlan]) -> bool {
+pub fn changes_unique_key(table: &Table, assignments: &[AssignmentPlan]) -> bool {
     table.indexes.iter().any(|index| {
         index.kind != types::IndexKind::Ordinary
             && index

@@ -47,6 +47,10 @@ pub(super) struct Parser<'a> {
     is_parametrised: bool,
     /// In parametrised mode: literals may become parameters in the part being parsed.
     slot: bool,
+    /// In a part whose text names a column.
+    is_titled: bool,
+    /// Conditions of joins that came behind another one's.
+    pub late_condition_count: u32,
     /// In parametrised mode: the literals that became parameters.
     literals: Vec<Literal>,
     /// Literal tokens passed. A statement is shareable only if each became a parameter.
@@ -75,6 +79,8 @@ impl<'a> Parser<'a> {
             param_count: 0,
             is_parametrised: false,
             slot: false,
+            is_titled: false,
+            late_condition_count: 0,
             literals: Vec::new(),
             literal_token_count: 0,
         };
@@ -570,9 +576,16 @@ impl<'a> Parser<'a> {
         slot: bool,
         part: impl FnOnce(&mut Self) -> Parse<T>,
     ) -> Parse<T> {
-        let outer = std::mem::replace(&mut self.slot, slot);
+        let outer = std::mem::replace(&mut self.slot, slot && !self.is_titled);
         let result = part(self);
         self.slot = outer;
+        result
+    }
+    /// Parses a part whose text names a column: literals in it are constants.
+    pub fn titled<T>(&mut self, part: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        let outer = std::mem::replace(&mut self.is_titled, true);
+        let result = self.with_slot(false, part);
+        self.is_titled = outer;
         result
     }
 

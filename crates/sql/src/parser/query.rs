@@ -12,6 +12,9 @@ use super::cursor::{Parse, Parser};
 use super::error::ParseErrorKind;
 use super::lexer::TokenKind;
 
+/// Each nests what is behind it; a join has at most 61 tables.
+const LATE_CONDITION_COUNT_MAX: u32 = 64;
+
 /// INTO of a query.
 #[derive(Default)]
 struct Into {
@@ -260,7 +263,8 @@ impl Parser<'_> {
             }
         }
         let start = self.token_start();
-        let expr = self.expression()?;
+        // Its text is the column's name: a literal anywhere in it belongs to the statement.
+        let expr = self.titled(Self::expression)?;
         let text = self.text_since(start);
         let has_alias = self.accept("AS") || self.at_name() || self.at_kind(TokenKind::String);
         let alias = if has_alias { Some(self.name_or_string()?) } else { None };
@@ -418,8 +422,30 @@ impl Parser<'_> {
         let mut joins = Vec::new();
         while let Some(join) = self.join()? {
             joins.push(join);
+            while self.at_join_condition() && self.late_condition(&mut joins)? {}
         }
         Ok(TableReference { first, joins })
+    }
+
+    /// `a JOIN b JOIN c ON x ON y`: a condition behind that of another join is that of the last join without one, whose right
+    /// side is all that came since. False if every join has its condition.
+    fn late_condition(&mut self, joins: &mut Vec<Join>) -> Parse<bool> {
+        let is_open = |join: &Join| {
+            matches!(join.kind, JoinKind::Inner | JoinKind::Straight)
+                && join.condition == JoinCondition::None
+        };
+        let Some(position) = joins.iter().rposition(is_open) else { return Ok(false) };
+        self.late_condition_count += 1;
+        if LATE_CONDITION_COUNT_MAX < self.late_condition_count {
+            return Err(self.error(ParseErrorKind::TooDeep));
+        }
+        let condition = self.join_condition()?;
+        let inner = joins.split_off(position + 1);
+        let join = joins.pop().expect("found just now");
+        let right = TableReference { first: join.factor, joins: inner };
+        let factor = TableFactor::Nested(vec![right]);
+        joins.push(Join { kind: join.kind, factor, condition });
+        Ok(true)
     }
 
     /// The next join with its condition, if there is one.
@@ -454,7 +480,10 @@ impl Parser<'_> {
         // `a LEFT JOIN b LEFT JOIN c ON x ON y`: the inner join is the right side of the outer one.
         let factor = self.nested(|parser| {
             let mut joins = Vec::new();
-            while !parser.at_join_condition() {
+            while !parser.at_join_condition() || parser.late_condition(&mut joins)? {
+                if parser.at_join_condition() {
+                    continue;
+                }
                 match parser.join()? {
                     Some(join) => joins.push(join),
                     None => return parser.syntax_error(),

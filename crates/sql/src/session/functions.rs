@@ -46,9 +46,10 @@ impl Session {
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
             | Slot::SourceValue { .. }
-            // Put into the parameters by run_subqueries.
+            // Put into the parameters by who runs them.
             | Slot::Subquery(_)
-            | Slot::SubqueryColumn => Value::Null,
+            | Slot::SubqueryColumn
+            | Slot::Outer => Value::Null,
         }
     }
 

@@ -49,15 +49,21 @@ impl Session {
             PlanKind::Update(update) => &update.target,
             PlanKind::Delete(delete) => &delete.target,
             PlanKind::Select(_) | PlanKind::Insert(_) | PlanKind::Values(_) => return Ok(()),
+            PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => {
+                let tables = &change.tables;
+                let is_found = |relation| change.rows.is_found_by_key(relation);
+                return match !self.settings.safe_updates
+                    || tables.iter().all(|own| is_found(own.relation))
+                {
+                    true => Ok(()),
+                    false => Err(unsafe_update()),
+                };
+            }
         };
         if !self.settings.safe_updates || target.limit.is_some() || is_found_by_key(target) {
             return Ok(());
         }
-        Err(SqlError::new(
-            code::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
-            "You are using safe update mode and you tried to update a table without a WHERE that \
-             uses a KEY column. ",
-        ))
+        Err(unsafe_update())
     }
 
     /// sql_require_primary_key: no table is made without a primary key, and none loses its own.
@@ -98,6 +104,14 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn unsafe_update() -> SqlError {
+    SqlError::new(
+        code::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
+        "You are using safe update mode and you tried to update a table without a WHERE that uses a \
+         KEY column. ",
+    )
 }
 
 fn has_primary_key(create: &ast::CreateTable) -> bool {

@@ -195,14 +195,14 @@ impl Session {
                 let shown = several || 0 < warning_count && self.kept_is("sql_warnings", "ON");
                 (changed.affected, if shown { info } else { String::new() })
             }
-            PlanKind::Update(_) => {
+            PlanKind::Update(_) | PlanKind::JoinedUpdate(_) => {
                 Counters::add(&counters.com_update, 1);
                 let affected =
                     if self.info.found_rows { changed.matched } else { changed.affected };
                 let warnings = u64::try_from(warning_count).unwrap_or(u64::MAX);
                 (affected, update_info(changed.matched, changed.affected, warnings))
             }
-            PlanKind::Delete(_) => {
+            PlanKind::Delete(_) | PlanKind::JoinedDelete(_) => {
                 Counters::add(&counters.com_delete, 1);
                 (changed.affected, String::new())
             }

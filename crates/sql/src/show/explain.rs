@@ -37,8 +37,10 @@ impl Session {
         let environment = self.environment.clone();
         let plan =
             crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
-        if plan.has_subqueries() {
-            return Err(SqlError::not_supported("EXPLAIN of a subquery"));
+        if plan.reads_on {
+            return Err(SqlError::not_supported(
+                "EXPLAIN of a statement that reads several relations",
+            ));
         }
         let counts = super::row_counts(self).await;
         let run = Run::new(self, &plan, params.to_vec(), false);
@@ -187,6 +189,7 @@ fn line_of(plan: &Plan) -> Line<'_> {
             Line { select_type, table: Some(&insert.table), access: None, extra }
         }
         PlanKind::Values(_) => unreachable!("SET and DO are not explained"),
+        PlanKind::JoinedUpdate(_) | PlanKind::JoinedDelete(_) => unreachable!("refused before"),
         PlanKind::Update(update) => {
             let sorts = !update.target.sort.is_empty() && !update.target.access.delivers_order;
             Line {
@@ -228,6 +231,7 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
             access: None,
             extra: vec!["Made on the fly"],
         },
+        Source::Joined(_) => unreachable!("refused before"),
         Source::Table(source) => {
             if let Some(grouping) = &select.grouping
                 && !grouping.implicit

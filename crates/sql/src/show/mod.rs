@@ -21,7 +21,7 @@ use types::expr::ResultType;
 use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value};
 
 use crate::ColumnInfo;
-use crate::bind::names::{Scope, ScopeColumn, ScopeTable, identifying_key};
+use crate::bind::names::{Relations, Scope, ScopeColumn, ScopeTable, identifying_key};
 use crate::bind::table::is_unfinished;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
@@ -79,6 +79,8 @@ impl Table {
                 })
                 .collect(),
             row_id: None,
+            first: 0,
+            table: None,
         }
     }
 }
@@ -464,12 +466,12 @@ impl Session {
                 Ok(table)
             }
             ast::ShowFilter::Where(expr) => {
-                let scope_table = table.scope();
+                let relations = Relations::of(table.scope());
                 let catalogue = self.catalogue();
                 let environment = self.environment.clone();
                 let bound = {
                     let mut binder = Binder::new(&catalogue, &environment, &*self, &[]);
-                    binder.bound(expr, &Scope::of(&scope_table, "where clause"))?
+                    binder.bound(expr, &Scope::of(&relations, "where clause"))?
                 };
                 if bound.is_local() {
                     return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in SHOW"));

@@ -83,6 +83,8 @@ const COUNTED_BYTES_MIN: usize = 256;
 /// What evaluation needs beside the row. One serves a whole statement: warnings gather in `convert.warnings`.
 pub struct EvalContext<'a> {
     pub params: &'a [Value],
+    /// Parameters whose values could not be computed: an expression that asks for one fails so.
+    pub faulty: &'a [(u16, SqlWarning)],
     pub convert: ConvertContext,
     /// Longer results of string functions are NULL, with warning 1301. Bytes.
     pub max_allowed_packet: usize,
@@ -103,6 +105,7 @@ impl<'a> EvalContext<'a> {
     pub fn with(params: &'a [Value], settings: EvalSettings) -> EvalContext<'a> {
         EvalContext {
             params,
+            faulty: &[],
             convert: ConvertContext::new(settings),
             max_allowed_packet: MAX_ALLOWED_PACKET,
             work_max: ROW_WORK_MAX,
@@ -647,6 +650,9 @@ fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
         Expr::Const(value) => Ok(Operand::Ref(value.as_ref())),
         Expr::Column(position) => Ok(Operand::Ref(row.column(usize::from(*position)))),
         Expr::Param(position) => {
+            if let Some((_, fault)) = ctx.faulty.iter().find(|(own, _)| own == position) {
+                return Err(EvalError::Raised(fault.clone()));
+            }
             let params: &'a [Value] = ctx.params;
             Ok(Operand::Ref(params[usize::from(*position)].as_ref()))
         }

@@ -112,7 +112,7 @@ pub static VARIABLES: &[Variable] = &[
     acts("completion_type", Both, Word(&["NO_CHAIN", "CHAIN", "RELEASE"])),
     any("concurrent_insert", Global, Word(&["AUTO", "NEVER", "ALWAYS"]), NO_MYISAM),
     only("connect_timeout", Global, int(10, 2, YEAR)),
-    only("cte_max_recursion_depth", Both, int(1000, 0, U32)),
+    acts("cte_max_recursion_depth", Both, int(1000, 0, U32)),
     r("datadir", Computed(false)),
     r("default_authentication_plugin", Text("caching_sha2_password")),
     only("default_collation_for_utf8mb4", Both, Word(&["utf8mb4_0900_ai_ci", "utf8mb4_general_ci"])),

@@ -1,0 +1,858 @@
+//! FROM with several relations, or one that is a query: in which order they are joined, and how.
+//!
+//! ```text
+//! FROM tree     outer joins whose inner side WHERE does not let be NULL become inner joins
+//! groups        inner joins in a row are one group: its members in any order, its terms where all their columns are there
+//! operators     one member after the other, the one that adds the fewest rows first
+//! ```
+//!
+//! A member that is a table is *looked up* where a key of it is bound by what is read before; else its rows, filtered at the
+//! shards, are kept by the columns that the join compares.
+
+use std::sync::Arc;
+
+use client::Lock;
+use types::expr::{Aggregate, BinaryOp, ResultType, UnaryOp};
+use types::{ColumnType, Expr, RowLayout, Table};
+
+use super::access::{self, Wanted};
+use super::from::{From, FromTree, RelationSource, bound_of};
+use super::names::Relations;
+use super::{Binder, rewrite};
+use crate::error::SqlError;
+use crate::parser::ast;
+use crate::plan::{
+    AccessPlan, Bound, ColumnPlace, JoinKey, JoinKind, JoinMethod, JoinOperator, JoinedSource,
+    Operator, OuterValue, PartBound, PathKind, RelationRows, SelectPlan, Slot, Source, TableSource,
+};
+
+/// Rows that a table is taken to have.
+const TABLE_ROWS: f64 = 10_000.0;
+/// What is left of a table's rows by an equality that no key is for, by another comparison, and by one part of a key.
+const EQUAL_SHARE: f64 = 0.1;
+const TERM_SHARE: f64 = 0.3;
+const KEY_PART_SHARE: f64 = 0.002;
+
+/// Relations that are joined to each other by inner joins.
+#[derive(Default)]
+struct Group {
+    members: Vec<Member>,
+    terms: Vec<Bound>,
+    /// STRAIGHT_JOIN is among them: they are read as they are written.
+    straight: bool,
+}
+
+enum Member {
+    Relation(usize),
+    Outer(Box<OuterJoin>),
+}
+
+struct OuterJoin {
+    left: Group,
+    right: Group,
+    on: Vec<Bound>,
+}
+
+/// An operator while the tree is made: its relations, and how many rows it may give.
+struct Built {
+    operator: Operator,
+    relations: Vec<bool>,
+    rows: f64,
+}
+
+/// How a table would be read.
+struct Reading {
+    access: AccessPlan,
+    /// Slots of the path that a left row fills in; empty where it needs none.
+    outer: Vec<OuterValue>,
+    /// Rows found for one left row.
+    rows: f64,
+}
+
+impl Binder<'_> {
+    pub fn join(
+        &mut self,
+        plan: &mut SelectPlan,
+        from: From,
+        relations: &Relations,
+        filter: Option<Bound>,
+        locks: &[Lock],
+    ) -> Result<(), SqlError> {
+        self.several = true;
+        let terms = filter.map(|filter| self.terms(filter)).unwrap_or_default();
+        let tree = from.tree.expect("there are relations");
+        let known: Vec<Expr> = terms.iter().map(|term| term.expr.clone()).collect();
+        let mut group = Group::default();
+        flatten(simplified(tree, &known, relations), &mut group);
+        group.terms.extend(terms);
+        let mut planner = Planner { binder: self, sources: from.sources, relations, locks };
+        let mut root = planner.group(group)?.operator;
+        if plan.sort.is_empty() && plan.grouping.is_none() {
+            // The order that people expect to see where they ask for none.
+            root.make_ordered();
+        }
+        self.joined_source(plan, root, relations)
+    }
+
+    /// Settles which columns are read, and where they are.
+    fn joined_source(
+        &mut self,
+        plan: &mut SelectPlan,
+        mut root: Operator,
+        relations: &Relations,
+    ) -> Result<(), SqlError> {
+        let mut needed = vec![false; relations.column_count()];
+        let mut need = |expr: &Expr| {
+            rewrite::for_each_column(expr, &mut |column| needed[usize::from(column)] = true);
+        };
+        let mut bounds: Vec<&Bound> = Vec::new();
+        match &plan.grouping {
+            Some(grouping) => {
+                grouping.group_by.iter().for_each(&mut need);
+                grouping.aggregates.iter().flat_map(Aggregate::exprs).for_each(&mut need);
+                for &slot in &grouping.slots {
+                    self.slots[usize::from(slot)].for_each_expr(&mut need);
+                }
+            }
+            None => bounds.extend(&plan.items),
+        }
+        root.for_each_expr(&mut need, &mut |bound| bounds.push(bound));
+        let mut slots: Vec<u16> = Vec::new();
+        for bound in bounds {
+            need(&bound.expr);
+            slots.extend(&bound.slots);
+        }
+        for slot in slots {
+            self.slots[usize::from(slot)].for_each_expr(&mut need);
+        }
+        let mut places = Vec::with_capacity(needed.len());
+        let mut rows = Vec::with_capacity(relations.tables.len());
+        for (number, scope) in relations.tables.iter().enumerate() {
+            let relation = u16::try_from(number).expect("relations are few");
+            let own = &needed[scope.first..scope.first + scope.columns.len()];
+            let Some(table) = root.table_of(relation) else {
+                // Its rows are as its query makes them.
+                places.extend((0..own.len()).map(|position| ColumnPlace {
+                    relation,
+                    position: u16::try_from(position).expect("select lists are bounded"),
+                }));
+                rows.push(RelationRows::Values);
+                continue;
+            };
+            let mut columns: Vec<u16> = (0..own.len())
+                .filter(|position| own[*position])
+                .map(|position| u16::try_from(position).expect("tables are narrow"))
+                .collect();
+            if columns.is_empty() {
+                columns.push(table.table.primary_key().parts[0].column);
+            }
+            table.whole_rows = columns.len() == table.table.columns.len();
+            let types =
+                columns.iter().map(|&column| &table.table.columns[usize::from(column)].column_type);
+            table.layout = RowLayout::new(types);
+            places.extend((0..own.len()).map(|position| {
+                ColumnPlace {
+                    relation,
+                    position: columns
+                        .iter()
+                        .position(|column| usize::from(*column) == position)
+                        .map_or(ColumnPlace::UNREAD, |own| u16::try_from(own).expect("narrow")),
+                }
+            }));
+            rows.push(RelationRows::Stored {
+                table: Arc::clone(&table.table),
+                layout: table.layout.clone(),
+                whole_rows: table.whole_rows,
+            });
+            table.columns = columns;
+        }
+        let source = JoinedSource { root, columns: places, relations: rows };
+        plan.source = Source::Joined(Box::new(source));
+        Ok(())
+    }
+
+    /// Marks the relations whose columns a term names, itself or in its slots.
+    fn relations_of(&self, term: &Bound, relations: &Relations) -> Vec<bool> {
+        let mut named = vec![false; relations.tables.len()];
+        let mut note = |expr: &Expr| {
+            rewrite::for_each_column(expr, &mut |column| {
+                named[relations.position_of(usize::from(column))] = true;
+            });
+        };
+        note(&term.expr);
+        for slot in &term.slots {
+            self.slots[usize::from(*slot)].for_each_expr(&mut note);
+        }
+        named
+    }
+}
+
+struct Planner<'b, 'a> {
+    binder: &'b mut Binder<'a>,
+    sources: Vec<RelationSource>,
+    relations: &'b Relations,
+    locks: &'b [Lock],
+}
+
+impl Planner<'_, '_> {
+    fn group(&mut self, mut group: Group) -> Result<Built, SqlError> {
+        self.push_into_outer_joins(&mut group);
+        let mut terms: Vec<Option<(Bound, Vec<bool>)>> = group
+            .terms
+            .into_iter()
+            .map(|term| {
+                let named = self.binder.relations_of(&term, self.relations);
+                Some((term, named))
+            })
+            .collect();
+        let mut members: Vec<Option<Member>> = group.members.into_iter().map(Some).collect();
+        let mut built: Option<Built> = None;
+        while members.iter().any(Option::is_some) {
+            let placed = match &built {
+                Some(built) => built.relations.clone(),
+                None => vec![false; self.relations.tables.len()],
+            };
+            let next = self.next_member(&members, &terms, &placed, group.straight);
+            let member = members[next].take().expect("chosen among those left");
+            let right = match member {
+                Member::Relation(relation) => {
+                    built = Some(self.add_relation(built, relation, &mut terms)?);
+                    continue;
+                }
+                Member::Outer(outer) => self.outer_join(*outer)?,
+            };
+            built = Some(match built {
+                None => self.filtered(right, &mut terms),
+                Some(left) => {
+                    let on = take_terms(&mut terms, &[&left.relations, &right.relations]);
+                    self.hash_join(JoinKind::Inner, left, right, on)
+                }
+            });
+        }
+        let built = built.expect("a group has members");
+        Ok(self.filtered(built, &mut terms))
+    }
+
+    /// Terms about the outer side of a member are its own.
+    fn push_into_outer_joins(&mut self, group: &mut Group) {
+        for member in &mut group.members {
+            let Member::Outer(outer) = member else { continue };
+            let mut left = vec![false; self.relations.tables.len()];
+            outer.left.mark(&mut left);
+            let mut kept = Vec::new();
+            for term in std::mem::take(&mut group.terms) {
+                let named = self.binder.relations_of(&term, self.relations);
+                let has_columns = named.contains(&true);
+                match has_columns && is_subset(&named, &left) {
+                    true => outer.left.terms.push(term),
+                    false => kept.push(term),
+                }
+            }
+            group.terms = kept;
+        }
+    }
+
+    /// The member to join next: the one that gives the fewest rows for each row so far.
+    fn next_member(
+        &mut self,
+        members: &[Option<Member>],
+        terms: &[Option<(Bound, Vec<bool>)>],
+        placed: &[bool],
+        straight: bool,
+    ) -> usize {
+        let left = members.iter().enumerate().filter_map(|(n, member)| Some((n, member.as_ref()?)));
+        let left: Vec<(usize, &Member)> = left.collect();
+        if straight || left.len() == 1 {
+            return left[0].0;
+        }
+        let mut best: Option<(f64, usize)> = None;
+        for (number, member) in left {
+            let rows = match member {
+                Member::Relation(relation) => {
+                    if !self.can_be_read(*relation, placed) {
+                        continue;
+                    }
+                    self.rows_of(*relation, terms, placed)
+                }
+                Member::Outer(_) => TABLE_ROWS,
+            };
+            if best.is_none_or(|(fewest, _)| rows < fewest) {
+                best = Some((rows, number));
+            }
+        }
+        best.expect("a query that names others stands behind them").1
+    }
+
+    /// Are the relations read that a LATERAL query names?
+    fn can_be_read(&self, relation: usize, placed: &[bool]) -> bool {
+        let RelationSource::Query { outer, .. } = &self.sources[relation] else { return true };
+        outer.iter().all(|outer| {
+            let mut areplaced = true;
+            rewrite::for_each_column(&outer.value, &mut |column| {
+                areplaced &= placed[self.relations.position_of(usize::from(column))];
+            });
+            areplaced
+        })
+    }
+
+    /// Rows of a relation for one row of those read before.
+    fn rows_of(
+        &mut self,
+        relation: usize,
+        terms: &[Option<(Bound, Vec<bool>)>],
+        placed: &[bool],
+    ) -> f64 {
+        let usable = usable_terms(terms, relation, placed);
+        if let RelationSource::Table { table, hints } = &self.sources[relation] {
+            let (table, hints) = (Arc::clone(table), hints.clone());
+            if let Ok(reading) = self.reading(relation, &table, &hints, &usable, false) {
+                return reading.rows;
+            }
+        }
+        let shares = usable.iter().map(|term| share_of(&term.expr));
+        TABLE_ROWS / 10.0 * shares.product::<f64>()
+    }
+
+    /// How a table is read beside what is read before. `takes_slots`: the slots that it needs are made.
+    fn reading(
+        &mut self,
+        relation: usize,
+        table: &Arc<Table>,
+        hints: &[ast::IndexHint],
+        terms: &[&Bound],
+        takes_slots: bool,
+    ) -> Result<Reading, SqlError> {
+        let scope = Arc::clone(table);
+        let first = self.relations.tables[relation].first;
+        let alias = &self.relations.tables[relation].alias;
+        let allowed = access::allowed_indexes(table, hints, alias)?;
+        let (mut own, mut bound_by_others) = (Vec::new(), Vec::new());
+        let mut outer: Vec<(u16, u16)> = Vec::new();
+        let first_param = self.binder.param_types.len();
+        for term in terms.iter().filter(|term| !term.is_local()) {
+            let mut expr = term.expr.clone();
+            let mut has_outer = false;
+            replace_outer(&mut expr, first, scope.columns.len(), &mut |column| {
+                has_outer = true;
+                let known = outer.iter().find(|(own, _)| *own == column).map(|(_, param)| *param);
+                known.unwrap_or_else(|| {
+                    let param = u16::try_from(first_param + outer.len()).unwrap_or(u16::MAX);
+                    outer.push((column, param));
+                    param
+                })
+            });
+            match has_outer {
+                true => bound_by_others.push(expr),
+                false => own.push(expr),
+            }
+        }
+        let all = own.iter().chain(&bound_by_others).cloned().collect();
+        let wanted = Wanted::default();
+        let mut access = access::choose(table, all, &wanted, &allowed);
+        let is_outer = |param: u16| outer.iter().any(|(_, own)| *own == param);
+        let uses_outer = path_params(&access).into_iter().any(is_outer);
+        let looked_up = uses_outer
+            && access.path.equal.iter().any(|bound| {
+                let mut uses = false;
+                for_each_bound_expr(bound, &mut |expr| {
+                    rewrite::for_each_param(expr, &mut |param| uses |= is_outer(param));
+                });
+                uses
+            });
+        let others: f64 = bound_by_others.iter().map(share_of).product();
+        if looked_up {
+            let rows = match access.path.kind {
+                PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
+                PathKind::Range => {
+                    let parts = i32::try_from(access.path.equal.len()).unwrap_or(i32::MAX);
+                    (TABLE_ROWS * KEY_PART_SHARE.powi(parts)).max(1.5)
+                }
+            };
+            access.filter = rewrite::and_of(own.clone());
+            access.residual = rewrite::and_of(own);
+            let mut values = Vec::new();
+            if takes_slots {
+                for (column, param) in outer {
+                    values.push(self.outer_value(column, param)?);
+                }
+            }
+            return Ok(Reading { access, outer: values, rows });
+        }
+        let rows = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
+            (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
+            (PathKind::Range, 0, false) => TABLE_ROWS,
+            (PathKind::Range, 0, true) => TABLE_ROWS * TERM_SHARE,
+            (PathKind::Range, parts, _) => {
+                let parts = i32::try_from(parts).unwrap_or(i32::MAX);
+                (TABLE_ROWS * KEY_PART_SHARE.powi(parts)).max(1.0)
+            }
+        };
+        let residual = access.residual.iter().flat_map(rewrite::terms_of);
+        let left: f64 = residual.map(share_of).product();
+        let rows = (rows * left.min(others)).max(0.1);
+        if !bound_by_others.is_empty() {
+            access = access::choose(table, own, &wanted, &allowed);
+        }
+        Ok(Reading { access, outer: Vec::new(), rows })
+    }
+
+    /// The slot that a left row's column fills in; `param` is the number that it must have.
+    fn outer_value(&mut self, column: u16, param: u16) -> Result<OuterValue, SqlError> {
+        let own = self.relations.column(usize::from(column));
+        let number = self.binder.slot(Slot::Outer, Some(own.column_type.clone()))?;
+        debug_assert_eq!(number, param, "slots are made in the order of their numbers");
+        let first = u16::try_from(self.binder.param_kinds.len()).expect("counted");
+        Ok(OuterValue { slot: number - first, value: Expr::Column(column) })
+    }
+
+    /// Joins one more relation of a group.
+    fn add_relation(
+        &mut self,
+        left: Option<Built>,
+        relation: usize,
+        terms: &mut [Option<(Bound, Vec<bool>)>],
+    ) -> Result<Built, SqlError> {
+        let mut alone = vec![false; self.relations.tables.len()];
+        alone[relation] = true;
+        let Some(left) = left else {
+            let right = self.read(relation, take_terms(terms, &[&alone]), None)?.0;
+            return Ok(self.filtered(right, terms));
+        };
+        let own = take_terms(terms, &[&alone]);
+        let on = take_terms(terms, &[&left.relations, &alone]);
+        self.join_relation(JoinKind::Inner, left, relation, own, on)
+    }
+
+    /// Joins a relation to what is read before. `own` are terms about it alone, `on` those about both sides.
+    fn join_relation(
+        &mut self,
+        kind: JoinKind,
+        left: Built,
+        relation: usize,
+        own: Vec<Bound>,
+        on: Vec<Bound>,
+    ) -> Result<Built, SqlError> {
+        let (right, method) = self.read(relation, own, Some((&left, &on)))?;
+        match method {
+            JoinMethod::Hash => Ok(self.hash_join(kind, left, right, on)),
+            method => Ok(self.joined(kind, left, right, method, on)),
+        }
+    }
+
+    /// The operator that reads a relation, and how it is joined to what is read before.
+    fn read(
+        &mut self,
+        relation: usize,
+        own: Vec<Bound>,
+        left: Option<(&Built, &[Bound])>,
+    ) -> Result<(Built, JoinMethod), SqlError> {
+        let number = u16::try_from(relation).expect("relations are few");
+        let mut relations = vec![false; self.relations.tables.len()];
+        relations[relation] = true;
+        let taken = RelationSource::Working { number: u16::MAX };
+        let mut method = JoinMethod::Hash;
+        let (operator, rest, rows) = match std::mem::replace(&mut self.sources[relation], taken) {
+            RelationSource::Table { table, hints } => {
+                if self.binder.is_subquery() {
+                    self.binder.check_not_changed(&table)?;
+                }
+                let (local, shippable): (Vec<Bound>, Vec<Bound>) =
+                    own.into_iter().partition(Bound::is_local);
+                let on = left.map_or(&[][..], |(_, on)| on);
+                let terms: Vec<&Bound> = shippable.iter().chain(on).collect();
+                let reading = self.reading(relation, &table, &hints, &terms, true)?;
+                if !reading.outer.is_empty() {
+                    method = JoinMethod::Lookup { outer: reading.outer };
+                }
+                let source = Box::new(TableSource {
+                    layout: table.row_layout(),
+                    columns: Vec::new(),
+                    whole_rows: true,
+                    access: reading.access,
+                    lock: self.locks[relation],
+                    table,
+                });
+                (Operator::Table { relation: number, source, ordered: false }, local, reading.rows)
+            }
+            RelationSource::Virtual(table) => {
+                (Operator::Virtual { relation: number, table }, own, TABLE_ROWS / 100.0)
+            }
+            RelationSource::Query { plan, outer, keep } => {
+                if !outer.is_empty() {
+                    method = JoinMethod::Apply { outer };
+                }
+                (Operator::Query { relation: number, plan, keep }, own, TABLE_ROWS / 10.0)
+            }
+            RelationSource::Recursive { seed, steps, distinct, number: working, columns } => {
+                let operator = Operator::Recursive {
+                    relation: number,
+                    seed,
+                    steps,
+                    distinct,
+                    number: working,
+                    columns,
+                };
+                (operator, own, TABLE_ROWS / 100.0)
+            }
+            RelationSource::Working { number: working } => {
+                (Operator::Working { relation: number, number: working }, own, 100.0)
+            }
+        };
+        let shares: f64 = rest.iter().map(|term| share_of(&term.expr)).product();
+        let built = Built { operator, relations, rows: rows * shares };
+        Ok((filter(built, rest), method))
+    }
+
+    fn outer_join(&mut self, outer: OuterJoin) -> Result<Built, SqlError> {
+        let mut right = outer.right;
+        let mut inner = vec![false; self.relations.tables.len()];
+        right.mark(&mut inner);
+        // What ON says of the inner side alone.
+        let (own, on): (Vec<Bound>, Vec<Bound>) = outer.on.into_iter().partition(|term| {
+            let named = self.binder.relations_of(term, self.relations);
+            named.contains(&true) && is_subset(&named, &inner)
+        });
+        let left = self.group(outer.left)?;
+        if let [Member::Relation(relation)] = right.members.as_slice() {
+            let relation = *relation;
+            let own = right.terms.into_iter().chain(own).collect();
+            return self.join_relation(JoinKind::Left, left, relation, own, on);
+        }
+        right.terms.extend(own);
+        let right = self.group(right)?;
+        Ok(self.hash_join(JoinKind::Left, left, right, on))
+    }
+
+    fn hash_join(&mut self, kind: JoinKind, left: Built, right: Built, on: Vec<Bound>) -> Built {
+        self.joined(kind, left, right, JoinMethod::Hash, on)
+    }
+
+    fn joined(
+        &mut self,
+        kind: JoinKind,
+        left: Built,
+        right: Built,
+        method: JoinMethod,
+        on: Vec<Bound>,
+    ) -> Built {
+        let types = self.relations.result_types();
+        let mut keys = Vec::new();
+        let mut rest = Vec::new();
+        let mut share = 1.0;
+        for term in on {
+            match self.join_key(&term, &left.relations, &right.relations, &types) {
+                Some(key) => {
+                    keys.push(key);
+                    share *= 0.001;
+                }
+                None => {
+                    share *= share_of(&term.expr);
+                    rest.push(term);
+                }
+            }
+        }
+        let rows = match &method {
+            JoinMethod::Hash => left.rows * (right.rows * share).max(0.5),
+            JoinMethod::Lookup { .. } | JoinMethod::Apply { .. } => left.rows * right.rows,
+        };
+        let relations =
+            left.relations.iter().zip(&right.relations).map(|(a, b)| *a || *b).collect();
+        let join = JoinOperator {
+            kind,
+            left: left.operator,
+            right: right.operator,
+            method,
+            keys,
+            condition: bound_of(rest),
+        };
+        Built { operator: Operator::Join(Box::new(join)), relations, rows }
+    }
+
+    /// `left = right` of types whose equal values have equal keys.
+    fn join_key(
+        &self,
+        term: &Bound,
+        left: &[bool],
+        right: &[bool],
+        types: &[ResultType],
+    ) -> Option<JoinKey> {
+        let Expr::Binary(BinaryOp::Equal, first, second) = &term.expr else { return None };
+        if term.is_local() {
+            return None;
+        }
+        let is_of = |expr: &Expr, side: &[bool]| {
+            let (mut is_of, mut any) = (true, false);
+            rewrite::for_each_column(expr, &mut |column| {
+                any = true;
+                is_of &= side[self.relations.position_of(usize::from(column))];
+            });
+            any && is_of
+        };
+        let (own, other) = match () {
+            () if is_of(first, left) && is_of(second, right) => (first, second),
+            () if is_of(second, left) && is_of(first, right) => (second, first),
+            () => return None,
+        };
+        let type_of = |expr: &Expr| types::expr::result_type(expr, types, &self.binder.param_types);
+        let are_alike = have_equal_keys(
+            type_of(own).column_type.as_ref()?,
+            type_of(other).column_type.as_ref()?,
+        );
+        are_alike.then(|| JoinKey { left: (**own).clone(), right: (**other).clone() })
+    }
+
+    /// The operator under the terms whose columns it has.
+    fn filtered(&self, built: Built, terms: &mut [Option<(Bound, Vec<bool>)>]) -> Built {
+        let own = take_terms(terms, &[&built.relations]);
+        filter(built, own)
+    }
+}
+
+impl Group {
+    fn mark(&self, relations: &mut [bool]) {
+        for member in &self.members {
+            match member {
+                Member::Relation(relation) => relations[*relation] = true,
+                Member::Outer(outer) => {
+                    outer.left.mark(relations);
+                    outer.right.mark(relations);
+                }
+            }
+        }
+    }
+}
+
+fn filter(built: Built, terms: Vec<Bound>) -> Built {
+    let Some(filter) = bound_of(terms) else { return built };
+    let input = Box::new(built.operator);
+    Built { operator: Operator::Filter { input, filter }, ..built }
+}
+
+fn is_subset(named: &[bool], of: &[bool]) -> bool {
+    named.iter().zip(of).all(|(named, of)| !named || *of)
+}
+
+/// Takes the terms that name only relations of these sides.
+fn take_terms(terms: &mut [Option<(Bound, Vec<bool>)>], sides: &[&Vec<bool>]) -> Vec<Bound> {
+    let all: Vec<bool> = (0..sides[0].len()).map(|n| sides.iter().any(|side| side[n])).collect();
+    let is_own = |term: &&mut Option<(Bound, Vec<bool>)>| {
+        term.as_ref().is_some_and(|(_, named)| is_subset(named, &all))
+    };
+    let own = terms.iter_mut().filter(is_own);
+    own.filter_map(Option::take).map(|(term, _)| term).collect()
+}
+
+/// The terms about a relation that can be asked when these others are read.
+fn usable_terms<'t>(
+    terms: &'t [Option<(Bound, Vec<bool>)>],
+    relation: usize,
+    placed: &[bool],
+) -> Vec<&'t Bound> {
+    let is_usable = |named: &Vec<bool>| {
+        named[relation]
+            && named.iter().enumerate().all(|(n, named)| !named || n == relation || placed[n])
+    };
+    let known = terms.iter().flatten();
+    known.filter(|(_, named)| is_usable(named)).map(|(term, _)| term).collect()
+}
+
+fn share_of(term: &Expr) -> f64 {
+    match term {
+        Expr::Binary(BinaryOp::Equal | BinaryOp::NullSafeEqual, ..) => EQUAL_SHARE,
+        _ => TERM_SHARE,
+    }
+}
+
+/// Columns of the table at `first` become positions in it; others what `param` says.
+fn replace_outer(expr: &mut Expr, first: usize, count: usize, param: &mut dyn FnMut(u16) -> u16) {
+    if let Expr::Column(column) = expr {
+        match usize::from(*column).checked_sub(first).filter(|position| *position < count) {
+            Some(position) => *column = u16::try_from(position).expect("tables are narrow"),
+            None => *expr = Expr::Param(param(*column)),
+        }
+        return;
+    }
+    rewrite::for_each_child_mut(expr, &mut |child| replace_outer(child, first, count, param));
+}
+
+fn path_params(access: &AccessPlan) -> Vec<u16> {
+    let mut params = Vec::new();
+    let mut note = |expr: &Expr| rewrite::for_each_param(expr, &mut |param| params.push(param));
+    for bound in &access.path.equal {
+        for_each_bound_expr(bound, &mut note);
+    }
+    for range in &access.path.ranges {
+        range.lower.iter().chain(&range.upper).for_each(|(expr, _)| note(expr));
+    }
+    params
+}
+
+fn for_each_bound_expr(bound: &PartBound, visit: &mut dyn FnMut(&Expr)) {
+    match bound {
+        PartBound::Equal(expr) | PartBound::NullSafeEqual(expr) => visit(expr),
+        PartBound::IsNull => {}
+        PartBound::In(list) => list.iter().for_each(visit),
+    }
+}
+
+/// Do equal values of the two types have equal keys ([`types::convert::group_key`]), and others different ones?
+pub fn have_equal_keys(left: &ColumnType, right: &ColumnType) -> bool {
+    use ColumnType as T;
+    let is_exact = |own: &T| matches!(own, T::Int { .. } | T::Decimal { .. });
+    let is_double = |own: &T| matches!(own, T::Double | T::Float);
+    let is_moment = |own: &T| matches!(own, T::Date | T::DateTime { .. });
+    let is_time = |own: &T| matches!(own, T::Time { .. });
+    let both = |is: &dyn Fn(&T) -> bool| is(left) && is(right);
+    if both(&|own| own.is_string()) {
+        return left.collation() == right.collation();
+    }
+    both(&is_exact)
+        || both(&is_double)
+        || both(&is_moment)
+        || both(&is_time)
+        || both(&|own| own.is_binary())
+}
+
+/// Inner joins in a row are one group.
+fn flatten(tree: FromTree, group: &mut Group) {
+    match tree {
+        FromTree::Relation(relation) => group.members.push(Member::Relation(relation)),
+        FromTree::Join(join) if join.kind == JoinKind::Inner => {
+            flatten(join.left, group);
+            flatten(join.right, group);
+            group.terms.extend(join.on);
+            group.straight |= join.straight;
+        }
+        FromTree::Join(join) => {
+            let (mut left, mut right) = (Group::default(), Group::default());
+            flatten(join.left, &mut left);
+            flatten(join.right, &mut right);
+            group.members.push(Member::Outer(Box::new(OuterJoin { left, right, on: join.on })));
+        }
+    }
+}
+
+/// An outer join is an inner one where a term above it is not true of NULLs for the columns of its inner side. `known` are
+/// terms that hold for every row that the tree gives to those above.
+fn simplified(tree: FromTree, known: &[Expr], relations: &Relations) -> FromTree {
+    let FromTree::Join(mut join) = tree else { return tree };
+    if join.kind == JoinKind::Left {
+        let mut inner = Vec::new();
+        join.right.relations(&mut inner);
+        let rejects = |term: &Expr| {
+            inner.iter().any(|relation| {
+                let scope = &relations.tables[*relation];
+                let columns = scope.first..scope.first + scope.columns.len();
+                rejects_null(term, &columns)
+            })
+        };
+        if known.iter().any(rejects) {
+            join.kind = JoinKind::Inner;
+        }
+    }
+    let on: Vec<Expr> = join.on.iter().map(|term| term.expr.clone()).collect();
+    let (left_known, right_known) = match join.kind {
+        JoinKind::Inner => {
+            let all = [known, &on].concat();
+            (all.clone(), all)
+        }
+        // Inner rows that ON leaves out are never seen.
+        JoinKind::Left => (known.to_vec(), on),
+    };
+    join.left = simplified(join.left, &left_known, relations);
+    join.right = simplified(join.right, &right_known, relations);
+    FromTree::Join(join)
+}
+
+/// Is the term not true where all these columns are NULL?
+fn rejects_null(term: &Expr, columns: &std::ops::Range<usize>) -> bool {
+    match term {
+        Expr::And(terms) => terms.iter().any(|term| rejects_null(term, columns)),
+        Expr::Or(terms) => terms.iter().all(|term| rejects_null(term, columns)),
+        Expr::IsNull(operand, true) => is_null(operand, columns),
+        Expr::IsTruth(operand, _, false) => is_null(operand, columns),
+        other => is_null(other, columns),
+    }
+}
+
+/// Is the value NULL where all these columns are?
+fn is_null(expr: &Expr, columns: &std::ops::Range<usize>) -> bool {
+    let null = |expr: &Expr| is_null(expr, columns);
+    match expr {
+        Expr::Column(column) => columns.contains(&usize::from(*column)),
+        Expr::Binary(op, left, right) => match op {
+            BinaryOp::NullSafeEqual => false,
+            _ => null(left) || null(right),
+        },
+        Expr::Unary(UnaryOp::Not | UnaryOp::Negate | UnaryOp::BitNot, operand)
+        | Expr::Cast(operand, _)
+        | Expr::Collate(operand, _)
+        | Expr::Convert(operand, _)
+        | Expr::InCollation(operand, _)
+        | Expr::In { operand, .. } => null(operand),
+        Expr::Like { operand, pattern, .. } => null(operand) || null(pattern),
+        Expr::Between { operand, .. } => null(operand),
+        Expr::Function(types::expr::Function::UtcToLocal, operands) => operands.iter().any(null),
+        _ => false,
+    }
+}
+
+impl Operator {
+    /// Calls `visit` for every expression over its rows that needs no slots, and `bound` for the others.
+    fn for_each_expr<'o>(&'o self, visit: &mut dyn FnMut(&Expr), bound: &mut dyn FnMut(&'o Bound)) {
+        match self {
+            Operator::Table { .. }
+            | Operator::Virtual { .. }
+            | Operator::Query { .. }
+            | Operator::Values { .. }
+            | Operator::Set { .. }
+            | Operator::Recursive { .. }
+            | Operator::Working { .. } => {}
+            Operator::Filter { input, filter } => {
+                bound(filter);
+                input.for_each_expr(visit, bound);
+            }
+            Operator::Join(join) => {
+                join.left.for_each_expr(visit, bound);
+                join.right.for_each_expr(visit, bound);
+                join.condition.iter().for_each(bound);
+                for key in &join.keys {
+                    visit(&key.left);
+                    visit(&key.right);
+                }
+                match &join.method {
+                    JoinMethod::Hash => {}
+                    JoinMethod::Lookup { outer } | JoinMethod::Apply { outer } => {
+                        outer.iter().for_each(|outer| visit(&outer.value));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rows that are read first come in the order of their key.
+    fn make_ordered(&mut self) {
+        match self {
+            Operator::Table { ordered, .. } => *ordered = true,
+            Operator::Filter { input, .. } => input.make_ordered(),
+            Operator::Join(join) => join.left.make_ordered(),
+            _ => {}
+        }
+    }
+
+    /// How the table at this relation is read.
+    fn table_of(&mut self, wanted: u16) -> Option<&mut TableSource> {
+        match self {
+            Operator::Table { relation, source, .. } => (*relation == wanted).then_some(source),
+            Operator::Filter { input, .. } => input.table_of(wanted),
+            Operator::Join(join) => {
+                let JoinOperator { left, right, .. } = &mut **join;
+                match left.table_of(wanted) {
+                    Some(table) => Some(table),
+                    None => right.table_of(wanted),
+                }
+            }
+            _ => None,
+        }
+    }
+}

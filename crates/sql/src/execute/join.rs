@@ -1,0 +1,503 @@
+//! Joins.
+//!
+//! A join keeps some rows of its right side by the columns that it compares, and goes through the left rows in their order.
+//! What differs is which right rows those are:
+//!
+//! | method | right rows | kept for |
+//! |---|---|---|
+//! | hash | all | all left rows |
+//! | lookup | those that the keys of some left rows ask for, read together, in pieces of bounded size | these left rows |
+//! | apply | those of a query that a left row's columns are put into | this left row |
+
+use std::ops::Bound as KeyBound;
+
+use client::KeyRange;
+use types::convert::group_key;
+use types::expr::eval;
+use types::{Expr, IndexKind};
+
+use super::batch::{Batch, JoinedRow, KeyTable, NO_ROW};
+use super::keys::{self, Keys};
+use super::operator::{BATCH_ROWS, Stream};
+use super::rows::{Found, Rows, Wanted};
+use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX, eval_error, take_warnings};
+use crate::SqlError;
+use crate::plan::{
+    Bound, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator, OuterValue, PathKind,
+    TableSource,
+};
+
+/// Left rows whose keys are looked up together.
+const LOOKUP_ROWS: usize = 1_000;
+/// Right rows of a lookup that are kept at a time: rows, and bytes.
+const PIECE_ROWS: usize = 16_384;
+const PIECE_BYTES: usize = 8 << 20;
+
+pub struct JoinStream<'p> {
+    join: &'p JoinOperator,
+    left: Stream<'p>,
+    /// Left rows that were read and are still to be joined.
+    pending: Option<Batch>,
+    probe: Option<Probe>,
+    /// Right rows.
+    piece: Option<Piece>,
+    /// Of a lookup: where the next piece comes from.
+    reading: Option<Reading<'p>>,
+    is_done: bool,
+}
+
+/// Left rows, and how far they are joined.
+struct Probe {
+    rows: Batch,
+    /// By row: its key, or None if nothing equals it.
+    keys: Vec<Option<Vec<u8>>>,
+    row: usize,
+    /// The next right row to look at for it; None: it has not begun.
+    candidate: Option<u32>,
+    matched: Vec<bool>,
+}
+
+/// Right rows that are kept.
+struct Piece {
+    rows: Batch,
+    table: KeyTable,
+    is_last: bool,
+    size: usize,
+}
+
+struct Reading<'p> {
+    relation: u16,
+    wanted: Wanted<'p>,
+    rows: Rows,
+    filter: Option<&'p Bound>,
+}
+
+impl<'p> JoinStream<'p> {
+    pub fn new(join: &'p JoinOperator, left: Stream<'p>) -> JoinStream<'p> {
+        JoinStream {
+            join,
+            left,
+            pending: None,
+            probe: None,
+            piece: None,
+            reading: None,
+            is_done: false,
+        }
+    }
+}
+
+impl Context<'_> {
+    pub async fn next_joined<'p>(
+        &mut self,
+        source: &'p JoinedSource,
+        stream: &mut JoinStream<'p>,
+    ) -> Result<Option<Batch>, Failure> {
+        loop {
+            self.check_killed()?;
+            if stream.is_done {
+                return Ok(None);
+            }
+            if stream.probe.is_none() && !self.next_left(source, stream).await? {
+                stream.is_done = true;
+                self.release(stream.piece.take().map_or(0, |piece| piece.size));
+                return Ok(None);
+            }
+            if stream.piece.is_none() {
+                stream.piece = Some(self.next_piece(source, stream).await?);
+            }
+            let (Some(probe), Some(piece)) = (&mut stream.probe, &stream.piece) else {
+                unreachable!("both were made just now")
+            };
+            let pairs = self.probe(source, stream.join, probe, piece).await?;
+            let batch =
+                (!pairs.is_empty()).then(|| Batch::paired(&probe.rows, &piece.rows, &pairs));
+            if probe.row == probe.rows.len() {
+                let is_last = piece.is_last;
+                probe.row = 0;
+                if is_last {
+                    stream.probe = None;
+                    stream.reading = None;
+                }
+                // All rows of a hash join serve the next left rows as well.
+                if !matches!(stream.join.method, JoinMethod::Hash) {
+                    self.release(stream.piece.take().map_or(0, |piece| piece.size));
+                }
+            }
+            if batch.is_some() {
+                return Ok(batch);
+            }
+        }
+    }
+
+    /// Reads the next left rows; false if there are none left.
+    async fn next_left<'p>(
+        &mut self,
+        source: &'p JoinedSource,
+        stream: &mut JoinStream<'p>,
+    ) -> Result<bool, Failure> {
+        let rows = match stream.pending.take() {
+            Some(rows) => Some(rows),
+            None => self.next(source, &mut stream.left).await?,
+        };
+        let Some(mut rows) = rows else { return Ok(false) };
+        let at_once = match stream.join.method {
+            JoinMethod::Hash => usize::MAX,
+            JoinMethod::Lookup { .. } => LOOKUP_ROWS,
+            JoinMethod::Apply { .. } => 1,
+        };
+        if at_once < rows.len() {
+            let count = u32::try_from(rows.len()).expect("batches are short");
+            let at_once = u32::try_from(at_once).expect("few");
+            let rest: Vec<u32> = (at_once..count).collect();
+            stream.pending = Some(rows.pick(&rest));
+            rows = rows.pick(&(0..at_once).collect::<Vec<u32>>());
+        }
+        let exprs: Vec<&Expr> = stream.join.keys.iter().map(|key| &key.left).collect();
+        let mut keys = Vec::with_capacity(rows.len());
+        for row in 0..rows.len() {
+            keys.push(self.join_key(&JoinedRow::new(source, &rows, row), &exprs)?);
+        }
+        let matched = vec![false; rows.len()];
+        stream.probe = Some(Probe { rows, keys, row: 0, candidate: None, matched });
+        Ok(true)
+    }
+
+    /// The right rows for the left ones at hand, or some of them.
+    async fn next_piece<'p>(
+        &mut self,
+        source: &'p JoinedSource,
+        stream: &mut JoinStream<'p>,
+    ) -> Result<Piece, Failure> {
+        let join = stream.join;
+        let mut rows = Batch::default();
+        let mut size = 0;
+        let mut is_last = true;
+        let probe = stream.probe.as_ref().expect("there are left rows");
+        match &join.method {
+            JoinMethod::Hash => {
+                let mut right = self.open(&join.right).await?;
+                while let Some(batch) = self.next(source, &mut right).await? {
+                    self.keep(source, &mut rows, &batch, &mut size)?;
+                }
+            }
+            JoinMethod::Apply { outer } => {
+                self.fill_in(outer, &JoinedRow::new(source, &probe.rows, 0)).await?;
+                let mut right = self.open(&join.right).await?;
+                while let Some(batch) = self.next(source, &mut right).await? {
+                    self.keep(source, &mut rows, &batch, &mut size)?;
+                }
+            }
+            JoinMethod::Lookup { outer } => {
+                if stream.reading.is_none() {
+                    let (table, relation, filter) = looked_up(&join.right);
+                    let wanted = self.wanted_of(table, false);
+                    let rows = self.looked_up_rows(source, &wanted, outer, &probe.rows).await?;
+                    stream.reading = Some(Reading { relation, wanted, rows, filter });
+                }
+                let reading = stream.reading.as_mut().expect("just made");
+                let relations = source.relations.len();
+                loop {
+                    let next = self.next_rows(&reading.wanted, &mut reading.rows).await?;
+                    let Some(batch) = next else { break };
+                    let store = std::rc::Rc::new(super::batch::RowStore::Stored(batch));
+                    let mut batch = Batch::of(reading.relation, relations, store);
+                    if let Some(filter) = reading.filter {
+                        batch = self.filtered(source, batch, filter).await?;
+                    }
+                    self.keep(source, &mut rows, &batch, &mut size)?;
+                    if PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
+                        is_last = false;
+                        break;
+                    }
+                }
+            }
+        }
+        let exprs: Vec<&Expr> = join.keys.iter().map(|key| &key.right).collect();
+        let mut table = KeyTable::default();
+        let mut pace = Pace::default();
+        if !exprs.is_empty() {
+            for row in 0..rows.len() {
+                pace.row().await;
+                let key = self.join_key(&JoinedRow::new(source, &rows, row), &exprs)?;
+                table.push(key.as_deref());
+            }
+            let own = table.size();
+            self.charge(own)?;
+            size += own;
+        }
+        table.finish();
+        Ok(Piece { rows, table, is_last, size })
+    }
+
+    /// Copies rows into those that a join keeps.
+    fn keep(
+        &mut self,
+        source: &JoinedSource,
+        rows: &mut Batch,
+        batch: &Batch,
+        size: &mut usize,
+    ) -> Result<(), Failure> {
+        let own = rows.append(batch, source);
+        *size += own;
+        self.charge(own)?;
+        Ok(())
+    }
+
+    /// Pairs of left and right rows that fulfil the condition; as many as make a batch, or all that are left.
+    async fn probe(
+        &mut self,
+        source: &JoinedSource,
+        join: &JoinOperator,
+        probe: &mut Probe,
+        piece: &Piece,
+    ) -> Result<Vec<(u32, u32)>, Failure> {
+        let mut pairs = Vec::new();
+        let mut pace = Pace::default();
+        let count = u32::try_from(piece.rows.len()).expect("rows are bounded by memory");
+        while probe.row < probe.rows.len() {
+            let row = probe.row;
+            let number = u32::try_from(row).expect("batches are short");
+            let left = JoinedRow::new(source, &probe.rows, row);
+            let mut candidate = match probe.candidate.take() {
+                Some(candidate) => candidate,
+                None if join.keys.is_empty() => {
+                    if count == 0 {
+                        NO_ROW
+                    } else {
+                        0
+                    }
+                }
+                None => probe.keys[row].as_ref().map_or(NO_ROW, |key| piece.table.first(key)),
+            };
+            while candidate != NO_ROW {
+                if BATCH_ROWS <= pairs.len() {
+                    probe.candidate = Some(candidate);
+                    return Ok(pairs);
+                }
+                pace.row().await;
+                let holds = match &join.condition {
+                    None => true,
+                    Some(condition) => {
+                        let row = left.pair(&piece.rows, candidate as usize);
+                        self.holds(condition, &row).await?
+                    }
+                };
+                if holds {
+                    probe.matched[row] = true;
+                    pairs.push((number, candidate));
+                }
+                candidate = match join.keys.is_empty() {
+                    true => {
+                        if candidate + 1 < count {
+                            candidate + 1
+                        } else {
+                            NO_ROW
+                        }
+                    }
+                    false => piece.table.next(candidate),
+                };
+            }
+            if join.kind == JoinKind::Left && piece.is_last && !probe.matched[row] {
+                pairs.push((number, NO_ROW));
+            }
+            probe.row += 1;
+            pace.row().await;
+            if pace.is_due(BATCH_ROWS as u64) {
+                self.check_killed()?;
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The key of a row; None if one of its values is NULL, which equals nothing.
+    fn join_key(
+        &mut self,
+        row: &JoinedRow<'_>,
+        exprs: &[&Expr],
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let mut key = Vec::new();
+        let mut context = self.run.context();
+        let mut is_null = false;
+        for expr in exprs {
+            let value = match expr {
+                Expr::Column(column) => {
+                    let value = types::expr::Columns::column(row, usize::from(*column));
+                    is_null |= value.is_null();
+                    group_key(value, &mut key);
+                    continue;
+                }
+                other => eval(other, row, &mut context).map_err(|error| eval_error(&error))?,
+            };
+            is_null |= value.is_null();
+            group_key(value.as_ref(), &mut key);
+        }
+        self.run.count_work(&mut context);
+        take_warnings(&mut context, &mut self.warnings);
+        Ok((!is_null).then_some(key))
+    }
+
+    /// Puts values of a row into the slots that stand for them.
+    pub async fn fill_in<R: types::expr::Columns + ?Sized>(
+        &mut self,
+        outer: &[OuterValue],
+        row: &R,
+    ) -> Result<(), SqlError> {
+        let first = self.run.first_slot();
+        for own in outer {
+            let value = self.evaluated_here(&own.value, row)?;
+            self.run.params[first + usize::from(own.slot)] = value;
+        }
+        Ok(())
+    }
+
+    /// The rows of a table that the keys of left rows ask for, each once.
+    async fn looked_up_rows(
+        &mut self,
+        source: &JoinedSource,
+        wanted: &Wanted<'_>,
+        outer: &[OuterValue],
+        left: &Batch,
+    ) -> Result<Rows, Failure> {
+        let path = &wanted.access.path;
+        let catalogue = self.catalogue();
+        let entries = match (path.kind, &wanted.table.indexes[path.index].kind) {
+            (PathKind::UniqueKey, IndexKind::Unique { entries }) => {
+                let entries = catalogue.table_by_id(*entries).cloned();
+                Some(entries.ok_or_else(|| super::rows::stale(&catalogue))?)
+            }
+            _ => None,
+        };
+        let keyed = entries.as_ref().unwrap_or(wanted.table);
+        let (mut found, mut ranges) = (Vec::new(), Vec::new());
+        let mut is_unusable = false;
+        let mut pace = Pace::default();
+        for row in 0..left.len() {
+            pace.row().await;
+            self.fill_in(outer, &JoinedRow::new(source, left, row)).await?;
+            let mut context = self.run.context();
+            let resolved = keys::resolve(wanted.table, keyed, path, &mut context)?;
+            take_warnings(&mut context, &mut self.warnings);
+            match resolved {
+                Keys::Nothing => {}
+                Keys::Keys(keys) => found.extend(keys),
+                Keys::Ranges(own) => ranges.extend(own),
+                Keys::Unusable => {
+                    is_unusable = true;
+                    break;
+                }
+            }
+        }
+        if is_unusable {
+            return self.open_found(wanted, self.scan_of(wanted, 0, vec![KeyRange::all()])).await;
+        }
+        found.sort_unstable();
+        found.dedup();
+        let found = match path.kind {
+            PathKind::Range if ranges.is_empty() => Found::Nothing,
+            PathKind::Range => {
+                let ranges = merged(ranges);
+                let bytes = ranges.iter().map(range_size).sum::<usize>();
+                match bytes <= keys::RANGE_BYTES_MAX {
+                    true => self.scan_of(wanted, path.index, ranges),
+                    false => self.scan_of(wanted, 0, vec![KeyRange::all()]),
+                }
+            }
+            PathKind::PrimaryKey | PathKind::UniqueKey if found.is_empty() => Found::Nothing,
+            PathKind::PrimaryKey => Found::Keys(found, wanted.access.residual.clone()),
+            PathKind::UniqueKey => Found::Entries(found),
+        };
+        self.open_found(wanted, found).await
+    }
+
+    /// Takes memory for rows that the statement holds; 1038 if that is too much.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.held += bytes;
+        if STATEMENT_MEMORY_MAX < self.held {
+            return Err(SqlError::out_of_sort_memory());
+        }
+        Ok(())
+    }
+    pub fn release(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+}
+
+/// The table on the right side of a lookup, and what is asked of its rows here.
+fn looked_up(operator: &Operator) -> (&TableSource, u16, Option<&Bound>) {
+    match operator {
+        Operator::Table { relation, source, .. } => (source, *relation, None),
+        Operator::Filter { input, filter } => match &**input {
+            Operator::Table { relation, source, .. } => (source, *relation, Some(filter)),
+            other => unreachable!("{other:?} is not looked up"),
+        },
+        other => unreachable!("{other:?} is not looked up"),
+    }
+}
+
+fn range_size(range: &KeyRange) -> usize {
+    let size = |bound: &KeyBound<Vec<u8>>| match bound {
+        KeyBound::Included(key) | KeyBound::Excluded(key) => key.len(),
+        KeyBound::Unbounded => 0,
+    };
+    size(&range.lower) + size(&range.upper)
+}
+
+/// The same keys in ranges that are in order and disjoint.
+fn merged(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    fn lower(bound: &KeyBound<Vec<u8>>) -> (u8, &[u8], u8) {
+        match bound {
+            KeyBound::Unbounded => (0, &[], 0),
+            KeyBound::Included(key) => (1, key, 0),
+            KeyBound::Excluded(key) => (1, key, 1),
+        }
+    }
+    /// Of the end of a range: the first key behind it is above (key, 0) or (key, 1).
+    fn upper(bound: &KeyBound<Vec<u8>>) -> (u8, &[u8], u8) {
+        match bound {
+            KeyBound::Unbounded => (2, &[], 0),
+            KeyBound::Included(key) => (1, key, 1),
+            KeyBound::Excluded(key) => (1, key, 0),
+        }
+    }
+    ranges.sort_by(|a, b| lower(&a.lower).cmp(&lower(&b.lower)));
+    let mut merged: Vec<KeyRange> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if lower(&range.lower) <= upper(&last.upper) => {
+                if upper(&last.upper) < upper(&range.upper) {
+                    last.upper = range.upper;
+                }
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_ranges_become_one() {
+        let range = |lower: &[u8], upper: &[u8]| KeyRange {
+            lower: KeyBound::Included(lower.to_vec()),
+            upper: KeyBound::Excluded(upper.to_vec()),
+        };
+        let parts =
+            vec![range(b"m", b"p"), range(b"a", b"c"), range(b"b", b"d"), range(b"n", b"o")];
+        let shown: Vec<_> =
+            merged(parts).into_iter().map(|range| (range.lower, range.upper)).collect();
+        let expected = [range(b"a", b"d"), range(b"m", b"p")];
+        let expected: Vec<_> = expected.into_iter().map(|own| (own.lower, own.upper)).collect();
+        assert_eq!(shown, expected);
+        let all = merged(vec![range(b"a", b"c"), KeyRange::all()]);
+        assert_eq!(all.len(), 1);
+        assert_eq!((&all[0].lower, &all[0].upper), (&KeyBound::Unbounded, &KeyBound::Unbounded));
+        let point = |key: &[u8]| KeyRange {
+            lower: KeyBound::Included(key.to_vec()),
+            upper: KeyBound::Included(key.to_vec()),
+        };
+        assert_eq!(merged(vec![point(b"k"), point(b"a"), point(b"k")]).len(), 2);
+    }
+}

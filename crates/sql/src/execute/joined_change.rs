@@ -1,0 +1,135 @@
+//! UPDATE and DELETE over a join. All rows are read, and their new values computed, before the first change; a row that several
+//! joined rows name is changed once, by the first of them.
+
+use std::collections::BTreeSet;
+
+use types::{RowView, Value, key};
+
+use super::batch::JoinedRow;
+use super::rows::owned_row;
+use super::write::{BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, encode, key_too_long};
+use super::{Changed, Context, Failure, Pace, value_size};
+use crate::SqlError;
+use crate::plan::{ChangedTable, JoinedChangePlan, Source, TableChange};
+
+/// A row before and after its change; None: deleted.
+struct RowChange {
+    old: Vec<u8>,
+    new: Option<Vec<Value>>,
+}
+
+impl Context<'_> {
+    pub async fn run_joined_change(&mut self, plan: &JoinedChangePlan) -> Result<Changed, Failure> {
+        check_ignored(plan)?;
+        let storing = Storing::new(self.run.strict, plan.ignore);
+        self.run.strict &= !plan.ignore;
+        let Source::Joined(source) = &plan.rows.source else {
+            unreachable!("a change of several tables is one of a join")
+        };
+        let mut found: Vec<(BTreeSet<Vec<u8>>, Vec<RowChange>)> =
+            plan.tables.iter().map(|_| (BTreeSet::new(), Vec::new())).collect();
+        let mut changed = Changed::default();
+        let mut pace = Pace::default();
+        let mut stream = self.open(&source.root).await?;
+        while let Some(batch) = self.next(source, &mut stream).await? {
+            for row in 0..batch.len() {
+                pace.row().await;
+                for (table, (seen, changes)) in plan.tables.iter().zip(&mut found) {
+                    let Some(old) = batch.stored_row(table.relation, row) else { continue };
+                    let view = RowView::new(&table.layout, old);
+                    let key = key::primary_key_of_row(&table.table, &view);
+                    if !seen.insert(key.map_err(|_| key_too_long())?) {
+                        continue;
+                    }
+                    let mut size = old.len();
+                    let new = match &table.change {
+                        TableChange::Delete => None,
+                        TableChange::Update(assignments) => {
+                            changed.matched += 1;
+                            let mut values = owned_row(&table.table, &view);
+                            let row = JoinedRow::new(source, &batch, row);
+                            let differs = self
+                                .assign_from(
+                                    &table.table,
+                                    assignments,
+                                    &row,
+                                    &mut values,
+                                    storing,
+                                    changed.matched,
+                                )
+                                .await?;
+                            if !differs {
+                                continue;
+                            }
+                            size += values.iter().map(value_size).sum::<usize>();
+                            Some(values)
+                        }
+                    };
+                    self.charge(size)?;
+                    changes.push(RowChange { old: old.to_vec(), new });
+                }
+            }
+        }
+        drop(stream);
+        for (table, (_, changes)) in plan.tables.iter().zip(found) {
+            changed.affected += changes.len() as u64;
+            self.write_changes(table, changes).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn write_changes(
+        &mut self,
+        table: &ChangedTable,
+        changes: Vec<RowChange>,
+    ) -> Result<(), Failure> {
+        let catalogue = self.catalogue();
+        let (mut ops, mut written) = (Vec::new(), Vec::new());
+        let (mut count, mut size) = (0, 0);
+        let total = changes.len();
+        for (position, RowChange { old, new }) in changes.into_iter().enumerate() {
+            match new {
+                None => ops.extend(client::delete_ops(&catalogue, &table.table, &old)),
+                Some(values) => {
+                    if let TableChange::Update(assignments) = &table.change {
+                        self.move_sequence(&table.table, assignments, &values).await?;
+                    }
+                    let new = encode(&table.table, &table.layout, &values)?;
+                    ops.extend(client::replace_ops(&catalogue, &table.table, &old, &new));
+                    size += new.len();
+                    written.push(new);
+                }
+            }
+            count += 1;
+            if count < ROWS_PER_BATCH && size < BATCH_SIZE_MAX && position + 1 < total {
+                continue;
+            }
+            self.check_killed()?;
+            let (ops, written) = (std::mem::take(&mut ops), std::mem::take(&mut written));
+            (count, size) = (0, 0);
+            let batch = client::Batch { ops, ..self.batch() };
+            match self.client().execute(batch).await {
+                Ok(result) => self.warnings.extend(result.warnings),
+                Err(refusal) => {
+                    let (table, layout) = (&table.table, &table.layout);
+                    return Err(self.write_failure(refusal, table, layout, &written, 1).await);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// UPDATE IGNORE leaves out rows whose new key is taken: that is not done over a join.
+fn check_ignored(plan: &JoinedChangePlan) -> Result<(), SqlError> {
+    let changes_key = plan.tables.iter().any(|table| match &table.change {
+        TableChange::Delete => false,
+        TableChange::Update(assignments) => {
+            super::update::changes_unique_key(&table.table, assignments)
+        }
+    });
+    match plan.ignore && changes_key {
+        true => Err(SqlError::not_supported("UPDATE IGNORE of key columns")),
+        false => Ok(()),
+    }
+}
