@@ -212,10 +212,10 @@ def is_any_of_equal_texts(text, v, w):
     return first == second
 
 
-def explanations():
+def explanations(path=os.path.join(HERE, "explained.txt")):
     """[(compiled expression, reason)]"""
     found = []
-    with open(os.path.join(HERE, "explained.txt"), encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         for line in file:
             line = line.rstrip("\n")
             if line and not line.startswith("#"):
