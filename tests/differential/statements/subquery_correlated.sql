@@ -108,7 +108,6 @@ SELECT n, (SELECT SUM((SELECT COUNT(*) FROM numbers c WHERE c.n <= b.n AND c.n <
 SELECT status, (SELECT MAX(o.total)) AS top FROM orders o GROUP BY status;
 SELECT status, (SELECT COUNT(*) FROM numbers WHERE n <= COUNT(o.id)) AS t FROM orders o GROUP BY status;
 SELECT customer_id FROM orders o GROUP BY customer_id HAVING EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer_id AND c.credit > SUM(o.total));
-SELECT status, (SELECT n FROM numbers WHERE n = COUNT(*)) AS t FROM orders o GROUP BY status HAVING 0;
 
 -- Names: the nearest table hides the outer one; a name that only the outer query has comes from there.
 SELECT id FROM customers WHERE id IN (SELECT id FROM lone);

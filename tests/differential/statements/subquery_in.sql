@@ -55,7 +55,6 @@ SELECT id FROM customers WHERE id IN (SELECT 1 UNION SELECT 3 UNION SELECT NULL)
 SELECT id FROM customers WHERE id IN (SELECT id FROM employees WHERE salary IS NULL UNION ALL SELECT id FROM products WHERE stock IS NULL);
 SELECT id FROM customers WHERE id IN (SELECT id FROM (SELECT id FROM orders LIMIT 0) d);
 SELECT id FROM customers WHERE id IN (SELECT customer_id FROM (SELECT customer_id FROM orders ORDER BY total DESC, id LIMIT 3) d);
-SELECT id FROM customers WHERE id IN (SELECT ROW_NUMBER() OVER (ORDER BY id) FROM lone);
 SELECT id FROM customers WHERE id IN (SELECT customer_id FROM orders ORDER BY total);
 SELECT id FROM customers WHERE id IN ((SELECT customer_id FROM orders WHERE id = 100));
 SELECT id FROM customers WHERE id IN (SELECT 2);
@@ -166,8 +165,6 @@ SELECT id FROM customers WHERE id IN (SELECT orders.name FROM orders);
 SELECT id FROM customers WHERE id IN (SELECT id FROM absent);
 -- error 1111
 SELECT id FROM customers WHERE id IN (SELECT id FROM orders WHERE SUM(id) > 1);
--- error 1222
-SELECT id FROM customers WHERE id IN (SELECT 1 UNION SELECT 1, 2);
 -- error 1064
 SELECT id FROM customers WHERE id IN SELECT 1;
 -- error 1064

@@ -101,7 +101,6 @@ SELECT id FROM customers ORDER BY id = (SELECT 5) DESC, id;
 SELECT id FROM customers ORDER BY ABS(id - (SELECT AVG(n) FROM numbers)), id LIMIT 3;
 SELECT DISTINCT (SELECT 1) FROM customers;
 SELECT DISTINCT credit > (SELECT 50) FROM customers;
-SELECT id, (SELECT 2) AS k FROM customers HAVING k = 2 AND id < 3;
 SELECT (SELECT 2) UNION SELECT (SELECT MAX(n) FROM numbers);
 SELECT id, SUM(id) OVER (ORDER BY id) - (SELECT 1) AS s FROM customers;
 
@@ -142,9 +141,9 @@ SELECT (SELECT 1, 2);
 SELECT (SELECT * FROM customers);
 -- error 1241
 SELECT (SELECT * FROM lone);
--- error 1241
+-- error 1241, reference 4078
 SELECT 1 + (SELECT 1, 2);
--- error 1241
+-- error 1241, reference 4078
 SELECT id FROM customers WHERE id = (SELECT id, name FROM customers WHERE id = 1);
 -- error 1241
 SELECT id FROM customers WHERE (SELECT 1, 2);
