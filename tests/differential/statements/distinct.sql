@@ -132,3 +132,9 @@ SELECT ALL DISTINCT city FROM customers;
 SELECT DISTINCT FROM customers;
 -- error 1242
 SELECT DISTINCT (SELECT DISTINCT status FROM orders);
+-- error 3065, reference 0
+SELECT DISTINCT city FROM customers ORDER BY id;
+-- error 3065, reference 0
+SELECT DISTINCT status FROM orders ORDER BY total DESC, status;
+-- error 3065, reference 0
+SELECT DISTINCT o.status FROM orders o JOIN customers c ON c.id = o.customer_id ORDER BY c.name;

@@ -175,12 +175,9 @@ SELECT id FROM customers ORDER BY 0;
 SELECT id FROM customers ORDER BY orders.id;
 -- error 1052
 SELECT id AS k, name AS k FROM customers ORDER BY k;
--- error 1052
-SELECT c.id FROM customers c JOIN orders o ON TRUE ORDER BY o.customer_id, id;
--- error 1055
+SELECT c.id FROM customers c JOIN orders o ON o.customer_id = c.id ORDER BY o.customer_id, id;
+-- error 1055, reference 0
 SELECT status FROM orders GROUP BY status ORDER BY id;
--- error 1140
-SELECT COUNT(*) FROM orders ORDER BY id;
 -- error 1140
 SELECT id FROM orders ORDER BY COUNT(*);
 -- error 1242

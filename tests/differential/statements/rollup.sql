@@ -89,7 +89,7 @@ SELECT COUNT(*) FROM orders GROUP BY COUNT(*) WITH ROLLUP;
 SELECT status, COUNT(*) FROM orders WITH ROLLUP;
 -- error 1064
 SELECT status, COUNT(*) FROM orders GROUP BY WITH ROLLUP;
--- error 1064
-SELECT status, COUNT(*) FROM orders GROUP BY ROLLUP;
+-- error 1054
+SELECT status, COUNT(*) FROM orders GROUP BY rolled WITH ROLLUP;
 -- error 1064
 SELECT status, COUNT(*) FROM orders GROUP BY status ROLLUP;
