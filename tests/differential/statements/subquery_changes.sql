@@ -113,7 +113,7 @@ INSERT INTO nothing (id, a) VALUES ((SELECT COUNT(*) FROM customers), (SELECT id
 SELECT * FROM nothing ORDER BY id;
 INSERT INTO nothing SET id = (SELECT MAX(id) FROM orders), name = (SELECT status FROM orders WHERE id = 105);
 SELECT * FROM nothing ORDER BY id;
-INSERT INTO nothing (id, a) SELECT id, (SELECT COUNT(*) FROM orders WHERE customer_id = customers.id) FROM customers WHERE id IN (SELECT referrer_id FROM customers) AND id > 1;
+INSERT INTO nothing (id, a) SELECT id + 30, (SELECT COUNT(*) FROM orders WHERE customer_id = customers.id) FROM customers WHERE id IN (SELECT referrer_id FROM customers) AND id > 1;
 SELECT * FROM nothing ORDER BY id;
 INSERT INTO nothing (id, a) SELECT id + 50, id FROM orders o WHERE total = (SELECT MAX(total) FROM orders p WHERE p.status = o.status);
 SELECT * FROM nothing WHERE id > 149 ORDER BY id;

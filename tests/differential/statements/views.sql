@@ -116,4 +116,119 @@ INSERT INTO v_checked VALUES (23, 'bad', 50);
 UPDATE v_checked SET credit = 1 WHERE id = 22;
 UPDATE v_checked SET credit = 60 WHERE id = 22;
 SELECT id, credit FROM v_checked ORDER BY id;
-CREATE VIEW v_local AS SELECT id, name, credit FROM v_some_more WHERE credit < 90 WITH LOCAL CHECK OPTION;
+CREATE VIEW v_outer AS SELECT id, name, credit FROM v_checked WHERE credit < 90 WITH CASCADED CHECK OPTION;
+-- error 1369
+INSERT INTO v_outer VALUES (24, 'high', 95);
+-- error 1369
+INSERT INTO v_outer VALUES (24, 'low', 40);
+INSERT INTO v_outer VALUES (24, 'mid', 70);
+SELECT id FROM v_outer ORDER BY id;
+CREATE VIEW v_loose AS SELECT id, name, credit FROM v WHERE credit < 90 WITH LOCAL CHECK OPTION;
+-- error 1369
+UPDATE v_loose SET credit = 91 WHERE id = 24;
+UPDATE v_loose SET credit = 89 WHERE id = 24;
+SELECT credit FROM v WHERE id = 24;
+CREATE VIEW v_pair AS SELECT c.id, c.name, o.id AS order_id, o.total FROM customers c JOIN orders o ON o.customer_id = c.id;
+UPDATE v_pair SET name = 'paired' WHERE order_id = 104;
+SELECT id, name FROM customers WHERE name = 'paired';
+UPDATE v_pair SET total = 1 WHERE id = 3;
+SELECT id, total FROM orders WHERE customer_id = 3 ORDER BY id;
+REPLACE INTO v VALUES (24, 'again', 1);
+SELECT id, name, credit FROM v WHERE id = 24;
+INSERT INTO v VALUES (24, 'third', 1) ON DUPLICATE KEY UPDATE credit = v.credit + 1;
+SELECT id, name, credit FROM v WHERE id = 24;
+INSERT INTO v (id, name) SELECT id + 50, name FROM lone;
+SELECT id, name, credit FROM v WHERE id > 50;
+UPDATE v JOIN orders o ON o.customer_id = v.id SET v.credit = 77 WHERE o.id = 105;
+SELECT id, credit FROM v WHERE credit = 77;
+DELETE v FROM v JOIN lone l ON v.id = l.id + 50;
+SELECT COUNT(*) FROM v WHERE id > 50;
+
+-- What a view refuses.
+-- reload
+CREATE VIEW v AS SELECT id, name FROM customers;
+CREATE VIEW v_group AS SELECT status, COUNT(*) AS n FROM orders GROUP BY status;
+CREATE VIEW v_expr AS SELECT id, credit + 1 AS more FROM customers;
+CREATE VIEW v_join AS SELECT c.id, c.name, o.total FROM customers c JOIN orders o ON o.customer_id = c.id;
+CREATE VIEW v_union AS SELECT id FROM customers UNION SELECT id FROM products;
+CREATE VIEW v_limit AS SELECT id, name FROM customers LIMIT 3;
+-- error 1288
+UPDATE v_group SET n = 1;
+-- error 1288
+DELETE FROM v_group;
+-- error 1471
+INSERT INTO v_group VALUES ('x', 1);
+-- error 1288
+UPDATE v_union SET id = 1;
+-- error 1288
+DELETE FROM v_union WHERE id = 1;
+-- error 1288
+UPDATE v_limit SET name = 'x';
+-- error 1348
+UPDATE v_expr SET more = 1 WHERE id = 1;
+-- error 1395
+DELETE FROM v_join WHERE id = 1;
+-- error 1393
+UPDATE v_join SET name = 'x', total = 1;
+-- error 1054
+SELECT city FROM v;
+-- error 1054
+SELECT v.absent FROM v;
+-- error 1054
+UPDATE v SET city = 'x';
+-- error 1054
+INSERT INTO v (id, city) VALUES (30, 'x');
+-- error 1052
+SELECT id FROM v JOIN v_join ON TRUE;
+-- error 1066
+SELECT 1 FROM v, v;
+-- error 1353
+CREATE VIEW w (a) AS SELECT id, name FROM customers;
+-- error 1353
+CREATE VIEW w (a, b, c) AS SELECT id, name FROM customers;
+-- error 1060
+CREATE VIEW w AS SELECT id, id FROM customers;
+-- error 1060
+CREATE VIEW w (a, a) AS SELECT id, name FROM customers;
+-- error 1060
+CREATE VIEW w AS SELECT * FROM customers c JOIN orders o ON o.customer_id = c.id;
+-- error 1054
+CREATE VIEW w AS SELECT absent FROM customers;
+-- error 1146
+CREATE VIEW w AS SELECT * FROM absent;
+-- error 1055
+CREATE VIEW w AS SELECT city, id FROM customers GROUP BY city;
+-- error 1222
+CREATE VIEW w AS SELECT 1 UNION SELECT 1, 2;
+-- error 1351
+CREATE VIEW w AS SELECT @x AS a;
+-- error 1368
+CREATE VIEW w AS SELECT COUNT(*) AS n FROM customers WITH CHECK OPTION;
+-- error 1064
+CREATE VIEW w AS UPDATE customers SET id = 1;
+-- error 1064
+CREATE VIEW w SELECT 1;
+-- error 1064
+CREATE VIEW w () AS SELECT 1;
+-- error 1146
+ALTER VIEW absent AS SELECT 1 AS a;
+-- error 1347
+ALTER VIEW customers AS SELECT 1 AS a;
+DROP VIEW v_limit;
+-- error 1146
+SELECT * FROM v_limit;
+DROP VIEW IF EXISTS v_limit;
+DROP VIEW IF EXISTS v_union, v_expr;
+-- error 1146
+SELECT * FROM v_union;
+-- error 1347, reference 4092
+DROP VIEW customers;
+-- error 1051, reference 1965
+DROP TABLE v;
+SELECT COUNT(*) FROM v;
+DROP TABLE orders;
+-- error 1356
+SELECT * FROM v_group;
+-- error 1356
+SELECT * FROM v_join;
+SELECT COUNT(*) FROM v;
