@@ -32,71 +32,24 @@ done
 (($# == 0)) || usage
 binary=$(realpath "$binary") || exit 2
 
-work=$(mktemp -d -t skarv-differential.XXXXXX)
-running=
-stop() {
-    if [[ -n $running ]] && kill "$running" 2>/dev/null; then
-        wait "$running"
-    fi
-    [[ -e $work/cluster/cluster.json ]] && "$binary" down --dir "$work/cluster" >/dev/null
-    rm -rf "$work"
-}
-trap stop EXIT
-trap 'exit 130' INT TERM
-export PYTHONDONTWRITEBYTECODE=1
+# shellcheck source=cluster.sh
+. "$here/cluster.sh"
+prepare_python
+start_cluster
 
-failed() { # MESSAGE
-    echo "FAILED $1"
-    echo "0 passed, 1 failed"
-    exit 1
-}
-
-# Ports of the nodes that answer SQL; after a run, also the nodes that ended during it.
-cluster() { # ports|restarts
-    python3 - "$work/cluster/cluster.json" "$1" <<'END'
-import json, sys
-nodes = json.load(open(sys.argv[1]))["nodes"]
-if sys.argv[2] == "ports":
-    print(*(node["port"] for node in nodes if node["port"]))
-else:
-    print(*(f"node {node['id']}" for node in nodes if node["restarts"] or not node["pid"]), sep=", ")
-END
-}
-
-# shellcheck source=../clients/python/environment.sh
-. "$here/../clients/python/environment.sh"
-locked install_python >"$work/prepare" 2>&1 || failed "the Python environment cannot be prepared: $(tail -n 3 "$work/prepare")"
-# A patient heartbeat: a statement that makes megabytes keeps a worker for a while on a busy machine.
-"$binary" up --detach --dir "$work/cluster" --port 0 --data-nodes 2 --memory 512M --heartbeat-ms 500 >"$work/up" 2>&1 ||
-    failed "skarv up: $(tail -n 3 "$work/up")"
-
-read -ra ports < <(cluster ports)
 command=("$venv/bin/python" "$here/differential.py" --skarv "${ports[@]}" --generator "$binary"
     --count "$count" --from "$seed" --jobs "$jobs")
 if [[ $mode == compare ]]; then
-    # HOST and PORT are set by against-mariadb.sh.
-    # shellcheck disable=SC2016
-    command=("$here/../clients/against-mariadb.sh" bash -c 'exec "$@" --reference "$PORT"' compare "${command[@]}")
+    run_with_reference "${command[@]}"
 else
-    command+=(--hostile)
+    run_command "${command[@]}" --hostile
 fi
-# In the background, as bash handles a signal only after the command in the foreground.
-"${command[@]}" > >(tee "$work/output") 2>&1 &
-running=$!
-wait "$running"
-status=$?
-running=
 
 read -r passed failed < <(awk '/^[0-9]+ statements passed, [0-9]+ failed$/ { p += $1; f += $4 } END { print p + 0, f + 0 }' "$work/output")
 if ((passed + failed == 0)) || ((status != 0 && failed == 0)); then
     echo "FAILED differential.py: exit code $status without a failed statement"
     failed=$((failed + 1))
 fi
-ended=$(cluster restarts)
-if [[ -n $ended ]]; then
-    echo "FAILED process ended: $ended"
-    tail -n 20 "$work"/cluster/node*.log | cut -c 1-500
-    failed=$((failed + 1))
-fi
+check_cluster || failed=$((failed + 1))
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -91,7 +91,7 @@ SELECT id FROM mixed WHERE i IN (d, f);
 SELECT id FROM mixed WHERE i BETWEEN d AND u;
 SELECT id, i = d, i < d, i = f, d = f, i <=> u FROM mixed;
 SELECT id, s = b, s < b, b = vb, s LIKE b, s = 'ABC', b = 'ABC' FROM mixed;
-SELECT id, dt = ts, dt <=> DATE(ts), dt > '2020', ts > dt FROM mixed WHERE id < 3;
+SELECT id, dt = ts, dt <=> DATE(ts), dt > '2020-01-15', ts > dt FROM mixed WHERE id < 3;
 
 -- Joins over columns of two types.
 SELECT m.id, n.n FROM mixed m JOIN numbers n ON n.n = m.i;
