@@ -1,7 +1,7 @@
 # Sourced by run.sh and statements.sh. It runs a program of Python against a cluster of its own.
 #
-# `binary` is the skarv to run, `here` this directory. Sets `work`, a temporary directory; `start_cluster` sets `ports` and `venv`.
-# The cluster and the directory end with the script.
+# `binary` is the skarv to run, `here` this directory. Sets `work`, a temporary directory; `prepare_python` sets `venv`,
+# `start_cluster` sets `ports`. The cluster and the directory end with the script.
 
 work=$(mktemp -d -t skarv-differential.XXXXXX)
 running=

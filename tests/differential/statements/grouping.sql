@@ -237,7 +237,7 @@ SELECT GROUP_CONCAT(id, name ORDER BY 2 DESC) FROM products;
 SELECT status, GROUP_CONCAT(id ORDER BY id) FROM orders GROUP BY status;
 SELECT status, GROUP_CONCAT(DISTINCT customer_id ORDER BY customer_id) FROM orders GROUP BY status;
 SELECT status, GROUP_CONCAT(total ORDER BY total DESC, id SEPARATOR ' ') AS totals FROM orders GROUP BY status ORDER BY status;
-SELECT status, LENGTH(GROUP_CONCAT(id)), UPPER(GROUP_CONCAT(status)) FROM orders GROUP BY status;
+SELECT status, LENGTH(GROUP_CONCAT(id)), LOCATE('1', GROUP_CONCAT(id)) > 0 FROM orders GROUP BY status;
 SELECT region, GROUP_CONCAT(amount ORDER BY year, quarter) FROM sales GROUP BY region;
 SELECT year, GROUP_CONCAT(DISTINCT region ORDER BY region) FROM sales GROUP BY year;
 SELECT GROUP_CONCAT(d ORDER BY d) FROM mixed WHERE id <> 8;

@@ -31,7 +31,7 @@ SELECT id FROM mixed WHERE s = 'abc';
 SELECT id FROM mixed WHERE s = 'ABC ';
 SELECT id FROM mixed WHERE s > 'abb' AND s < 'abd';
 SELECT id FROM mixed WHERE s IN ('Abc', '10');
-SELECT id FROM mixed WHERE s LIKE 'ABC';
+SELECT id FROM mixed WHERE CONCAT(s, '') LIKE 'ABC';
 SELECT id FROM mixed WHERE s LIKE 'abc%';
 SELECT id FROM mixed WHERE b = 'abc';
 SELECT id FROM mixed WHERE b = 'ABC';

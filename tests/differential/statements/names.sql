@@ -26,7 +26,7 @@ SELECT (id) FROM customers ORDER BY (id) LIMIT 1;
 SELECT ((id)), (id + 1), id+1, id  +  1 FROM customers WHERE id = 1;
 SELECT id + 1 AS id FROM customers WHERE id = 1;
 SELECT COUNT(*), count(*), Count( * ) FROM lone;
-SELECT 'text', "double", 1.50, 1e3, -1, +1, NULL, TRUE, false;
+SELECT 'text', "double", 1.50, 1e3, -1, NULL, TRUE, FALSE;
 SELECT concat('a', 'b'), UPPER('c'), 1 = 1, NOT 1, 1 IN (1, 2), 2 BETWEEN 1 AND 3, 'a' LIKE 'b';
 SELECT CASE WHEN 1 THEN 2 END, CAST(1 AS CHAR), 5 DIV 2, 5 % 2, 5 MOD 2;
 SELECT (SELECT 1), EXISTS (SELECT 1), (1, 2) = (1, 2);

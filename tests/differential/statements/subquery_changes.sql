@@ -146,6 +146,8 @@ INSERT INTO nothing (id) VALUES ((SELECT 1, 2));
 -- error 1048
 UPDATE customers SET name = (SELECT name FROM nothing);
 -- error 1048
+INSERT INTO nothing (id) VALUES ((SELECT id FROM lone WHERE FALSE));
+-- error 1093, reference 1048
 INSERT INTO nothing (id) VALUES ((SELECT id FROM nothing));
 -- error 1054
 UPDATE customers SET credit = (SELECT absent FROM orders);

@@ -57,7 +57,7 @@ CREATE VIEW v_of_v AS SELECT id, name FROM v WHERE id > 4;
 SELECT * FROM v_of_v ORDER BY id;
 CREATE VIEW v_of_v_of_v AS SELECT w.id, g.n FROM v_of_v w JOIN v_left l ON l.id = w.id JOIN v_group g ON g.n >= w.id - 4;
 SELECT * FROM v_of_v_of_v ORDER BY id, n;
-CREATE VIEW v_const AS SELECT 1 AS one, 'x' AS letter, NULL AS none;
+CREATE VIEW v_const AS SELECT 1 AS one, 'x' AS letter;
 SELECT * FROM v_const;
 CREATE VIEW v_expr AS SELECT id, credit * 2 AS twice, CASE WHEN city IS NULL THEN 'none' ELSE city END AS place FROM customers;
 SELECT * FROM v_expr ORDER BY id;

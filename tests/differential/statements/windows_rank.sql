@@ -15,6 +15,7 @@ SELECT id, ROW_NUMBER() OVER (PARTITION BY customer_id, status ORDER BY id) AS r
 SELECT id, ROW_NUMBER() OVER (PARTITION BY customer_id IS NULL ORDER BY id) AS r FROM orders;
 SELECT id, ROW_NUMBER() OVER (PARTITION BY YEAR(placed) ORDER BY id DESC) AS r FROM orders;
 SELECT id, ROW_NUMBER() OVER (PARTITION BY id) AS r FROM orders;
+-- error 3592, reference 0
 SELECT id, ROW_NUMBER() OVER (PARTITION BY 1 ORDER BY id) AS r FROM orders;
 SELECT COUNT(*), MAX(r) FROM (SELECT ROW_NUMBER() OVER () AS r FROM orders) d;
 SELECT status, MAX(r) FROM (SELECT status, ROW_NUMBER() OVER (PARTITION BY status) AS r FROM orders) d GROUP BY status;
