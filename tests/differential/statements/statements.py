@@ -228,13 +228,15 @@ def error_number(result):
 
 ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
 COLUMN = r"(.*?) ([A-Z_0-9]+(?:\(\d+\))?(?: UNSIGNED)?)"
-ESCAPED = {escape: character for character, escape in ESCAPES.items()}
+ESCAPED = {escape: character for character, escape in ESCAPES.items()} | {"\\s": " "}
 
 
 def escaped(value):
-    """A value on one line; \\N is NULL, \\xHH a byte that is no UTF-8."""
-    if value is None:
-        return "\\N"
+    """A value without spaces at its end; \\N is NULL, \\e an empty text, \\s a space, \\xHH a byte that is no UTF-8."""
+    if not value:
+        return "\\N" if value is None else "\\e"
+    if value.endswith(" "):
+        return escaped(value.rstrip(" ")) + "\\s" * (len(value) - len(value.rstrip(" ")))
     return re.sub(r"[\\\t\n\r\0\udc80-\udcff]",
                   lambda found: ESCAPES.get(found[0]) or f"\\x{ord(found[0]) - 0xDC00:02x}", value)
 
@@ -242,6 +244,7 @@ def escaped(value):
 def unescaped(value):
     if value == "\\N":
         return None
+    value = value.removeprefix("\\e")
     return re.sub(r"\\(x..|.)", lambda found: ESCAPED.get(found[0]) or chr(0xDC00 + int(found[1][1:], 16)), value)
 
 
