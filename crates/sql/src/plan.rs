@@ -29,6 +29,8 @@ pub struct Plan {
     pub once: Vec<u16>,
     /// It reads several times: all its reads are of one snapshot.
     pub reads_on: bool,
+    /// When it was made, if how many rows tables have decided something.
+    pub made_micros: Option<i64>,
     /// The kinds of parameters the plan was made for, if it depends on them.
     pub param_kinds: Option<Vec<ParamKind>>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
@@ -382,8 +384,9 @@ pub struct JoinedSource {
     pub root: Operator,
     /// By number of a column.
     pub columns: Vec<ColumnPlace>,
-    /// By relation: how its rows are read.
+    /// By relation: how its rows are read, and its name for EXPLAIN.
     pub relations: Vec<RelationRows>,
+    pub aliases: Vec<String>,
 }
 
 /// Where the value of a column is in a joined row.

@@ -133,6 +133,7 @@ mod tests {
             slots: Vec::new(),
             once: Vec::new(),
             reads_on: false,
+            made_micros: None,
             param_kinds: None,
             reusable: true,
             warnings: Vec::new(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client::{Connection, Connections, SessionId};
-use types::{NodeId, WorkerId};
+use types::{NodeId, TableId, WorkerId};
 
 use crate::plan_cache::PlanCache;
 use crate::session::variables::Isolation;
@@ -186,6 +186,9 @@ struct State {
     kills: Vec<(WorkerId, ConnectionId, KillKind)>,
     /// Unix time of the first connection: uptime counts from it.
     started_micros: Option<i64>,
+    /// Rows of tables, and when a session last asked for them.
+    table_rows: BTreeMap<TableId, u64>,
+    table_rows_asked_micros: Option<i64>,
 }
 
 impl Server {
@@ -206,6 +209,24 @@ impl Server {
     /// Called with a worker's id when something waits in [`Server::take_kills`] for it. Set once, at the start.
     pub fn set_notify(&self, notify: Notify) {
         assert!(self.notify.set(notify).is_ok(), "the notifier is set once");
+    }
+    /// Rows that a table had lately, if that is known.
+    pub fn table_rows(&self, table: TableId) -> Option<u64> {
+        self.lock().table_rows.get(&table).copied()
+    }
+    /// Whether the caller is the one to ask for the rows of tables: nobody has for so long.
+    pub(crate) fn claims_statistics(&self, now_micros: i64, age_max_micros: i64) -> bool {
+        let mut state = self.lock();
+        let is_old = state
+            .table_rows_asked_micros
+            .is_none_or(|asked| now_micros < asked || age_max_micros <= now_micros - asked);
+        if is_old {
+            state.table_rows_asked_micros = Some(now_micros);
+        }
+        is_old
+    }
+    pub(crate) fn set_statistics(&self, rows: BTreeMap<TableId, u64>) {
+        self.lock().table_rows = rows;
     }
     /// Connections of `worker` that were told to end or cancel since the last call.
     pub fn take_kills(&self, worker: WorkerId) -> Vec<(ConnectionId, KillKind)> {

@@ -83,8 +83,8 @@ impl Binder<'_> {
         assignments: &[ast::Assignment],
         table: &Arc<Table>,
     ) -> Result<(SelectPlan, Vec<AssignmentPlan>), SqlError> {
-        let source = self.table_of_query(query)?;
-        let source = source.map(|table| SourceScope { table, columns: RefCell::default() });
+        let source = self.relations_of_query(query)?;
+        let source = source.map(|relations| SourceScope { relations, columns: RefCell::default() });
         let relations = Relations::of_table(table, None);
         let scope = Scope {
             new_values: true,
@@ -94,7 +94,7 @@ impl Binder<'_> {
         self.changes = vec![table.clone()];
         let assignments = self.assignments(assignments, table, &scope)?;
         self.changes = Vec::new();
-        let named = source.map(|source| (source.columns.into_inner(), source.table));
+        let named = source.map(|source| (source.columns.into_inner(), source.relations));
         let mut query = query.clone();
         let mut count = column_count;
         if let (Some((columns, source)), ast::QueryBody::Select(select)) = (named, &mut query.body)
@@ -106,11 +106,7 @@ impl Binder<'_> {
             }
             count += columns.len();
             select.items.extend(columns.into_iter().map(|column| ast::SelectItem::Expr {
-                expr: ast::Expr::Column(ast::ColumnName {
-                    schema: None,
-                    table: Some(source.alias.clone()),
-                    column: source.columns[column].name.clone(),
-                }),
+                expr: ast::Expr::Column(source.name_of(column)),
                 alias: None,
                 text: String::new(),
             }));

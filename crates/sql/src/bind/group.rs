@@ -6,6 +6,7 @@
 //! under ONLY_FULL_GROUP_BY, or any value of the group.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function, OrderKey, ResultType};
 use types::{Expr, IndexKind};
@@ -28,9 +29,12 @@ impl Binder<'_> {
         separator: Option<&[u8]>,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
-        let Some(groups) = scope.groups else {
-            return self.misplaced_aggregate(arguments, scope);
-        };
+        if let Some(level) = self.level_of_aggregate(arguments, scope) {
+            return self.at_level(level, &mut |binder, scope| {
+                binder.aggregate(name, distinct, arguments, order_by, separator, scope)
+            });
+        }
+        let Some(groups) = scope.groups else { return Err(SqlError::invalid_group_function()) };
         if name.starts_with("JSON_") {
             return Err(SqlError::not_supported(name));
         }
@@ -104,7 +108,7 @@ impl Binder<'_> {
     fn collect(
         &mut self,
         aggregate: Aggregate,
-        groups: &RefCell<GroupCollector>,
+        groups: &Rc<RefCell<GroupCollector>>,
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         for expr in aggregate.exprs() {

@@ -26,12 +26,19 @@ use crate::plan::{
     Operator, OuterValue, PartBound, PathKind, RelationRows, SelectPlan, Slot, Source, TableSource,
 };
 
-/// Rows that a table is taken to have.
+/// Rows that a table is taken to have where nobody has counted them, and those of other relations.
 const TABLE_ROWS: f64 = 10_000.0;
-/// What is left of a table's rows by an equality that no key is for, by another comparison, and by one part of a key.
+const QUERY_ROWS: f64 = 1_000.0;
+const SYSTEM_ROWS: f64 = 100.0;
+/// What is left of a table's rows by an equality that no key is for, and by another comparison.
 const EQUAL_SHARE: f64 = 0.1;
 const TERM_SHARE: f64 = 0.3;
-const KEY_PART_SHARE: f64 = 0.002;
+/// Rows that agree in the first part of a key, and how many fewer agree in the next one, too.
+const ROWS_PER_KEY: f64 = 10.0;
+/// Work of a look-up by a key, of a row that a scan passes, and of one that is sent and kept: as multiples of each other.
+const LOOKUP_WORK: f64 = 4.0;
+const SCAN_WORK: f64 = 0.3;
+const ROW_WORK: f64 = 1.0;
 
 /// Relations that are joined to each other by inner joins.
 #[derive(Default)]
@@ -65,8 +72,9 @@ struct Reading {
     access: AccessPlan,
     /// Slots of the path that a left row fills in; empty where it needs none.
     outer: Vec<OuterValue>,
-    /// Rows found for one left row.
+    /// Rows found for one left row, and rows looked at for that.
     rows: f64,
+    scanned: f64,
 }
 
 impl Binder<'_> {
@@ -166,7 +174,8 @@ impl Binder<'_> {
             });
             table.columns = columns;
         }
-        let source = JoinedSource { root, columns: places, relations: rows };
+        let aliases = relations.tables.iter().map(|table| table.alias.clone()).collect();
+        let source = JoinedSource { root, columns: places, relations: rows, aliases };
         plan.source = Source::Joined(Box::new(source));
         Ok(())
     }
@@ -274,7 +283,7 @@ impl Planner<'_, '_> {
                     }
                     self.rows_of(*relation, terms, placed)
                 }
-                Member::Outer(_) => TABLE_ROWS,
+                Member::Outer(_) => QUERY_ROWS,
             };
             if best.is_none_or(|(fewest, _)| rows < fewest) {
                 best = Some((rows, number));
@@ -310,7 +319,7 @@ impl Planner<'_, '_> {
             }
         }
         let shares = usable.iter().map(|term| share_of(&term.expr));
-        TABLE_ROWS / 10.0 * shares.product::<f64>()
+        QUERY_ROWS * shares.product::<f64>()
     }
 
     /// How a table is read beside what is read before. `takes_slots`: the slots that it needs are made.
@@ -322,6 +331,9 @@ impl Planner<'_, '_> {
         terms: &[&Bound],
         takes_slots: bool,
     ) -> Result<Reading, SqlError> {
+        self.binder.uses_statistics = true;
+        let counted = self.binder.session.table_rows(table.id);
+        let table_rows = counted.map_or(TABLE_ROWS, |rows| (rows as f64).max(1.0));
         let scope = Arc::clone(table);
         let first = self.relations.tables[relation].first;
         let alias = &self.relations.tables[relation].alias;
@@ -363,10 +375,7 @@ impl Planner<'_, '_> {
         if looked_up {
             let rows = match access.path.kind {
                 PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
-                PathKind::Range => {
-                    let parts = i32::try_from(access.path.equal.len()).unwrap_or(i32::MAX);
-                    (TABLE_ROWS * KEY_PART_SHARE.powi(parts)).max(1.5)
-                }
+                PathKind::Range => rows_per_key(table_rows, access.path.equal.len()),
             };
             access.filter = rewrite::and_of(own.clone());
             access.residual = rewrite::and_of(own);
@@ -376,24 +385,21 @@ impl Planner<'_, '_> {
                     values.push(self.outer_value(column, param)?);
                 }
             }
-            return Ok(Reading { access, outer: values, rows });
+            return Ok(Reading { access, outer: values, rows, scanned: rows });
         }
-        let rows = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
+        let scanned = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
             (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
-            (PathKind::Range, 0, false) => TABLE_ROWS,
-            (PathKind::Range, 0, true) => TABLE_ROWS * TERM_SHARE,
-            (PathKind::Range, parts, _) => {
-                let parts = i32::try_from(parts).unwrap_or(i32::MAX);
-                (TABLE_ROWS * KEY_PART_SHARE.powi(parts)).max(1.0)
-            }
+            (PathKind::Range, 0, false) => table_rows,
+            (PathKind::Range, 0, true) => table_rows * TERM_SHARE,
+            (PathKind::Range, parts, _) => rows_per_key(table_rows, parts),
         };
         let residual = access.residual.iter().flat_map(rewrite::terms_of);
         let left: f64 = residual.map(share_of).product();
-        let rows = (rows * left.min(others)).max(0.1);
+        let rows = (scanned * left.min(others)).max(0.1);
         if !bound_by_others.is_empty() {
             access = access::choose(table, own, &wanted, &allowed);
         }
-        Ok(Reading { access, outer: Vec::new(), rows })
+        Ok(Reading { access, outer: Vec::new(), rows, scanned })
     }
 
     /// The slot that a left row's column fills in; `param` is the number that it must have.
@@ -460,7 +466,19 @@ impl Planner<'_, '_> {
                     own.into_iter().partition(Bound::is_local);
                 let on = left.map_or(&[][..], |(_, on)| on);
                 let terms: Vec<&Bound> = shippable.iter().chain(on).collect();
-                let reading = self.reading(relation, &table, &hints, &terms, true)?;
+                let mut reading = self.reading(relation, &table, &hints, &terms, true)?;
+                if let Some((left, on)) = left
+                    && !reading.outer.is_empty()
+                {
+                    // Many look-ups are more work than one scan, whose rows are kept.
+                    let alone: Vec<&Bound> = shippable.iter().collect();
+                    let whole = self.reading(relation, &table, &hints, &alone, true)?;
+                    let lookups = left.rows * (LOOKUP_WORK + reading.rows * ROW_WORK);
+                    let scan = whole.scanned * SCAN_WORK + whole.rows * ROW_WORK + left.rows;
+                    if scan < lookups && self.has_join_key(on, &left.relations, &relations) {
+                        reading = whole;
+                    }
+                }
                 if !reading.outer.is_empty() {
                     method = JoinMethod::Lookup { outer: reading.outer };
                 }
@@ -475,13 +493,13 @@ impl Planner<'_, '_> {
                 (Operator::Table { relation: number, source, ordered: false }, local, reading.rows)
             }
             RelationSource::Virtual(table) => {
-                (Operator::Virtual { relation: number, table }, own, TABLE_ROWS / 100.0)
+                (Operator::Virtual { relation: number, table }, own, SYSTEM_ROWS)
             }
             RelationSource::Query { plan, outer, keep } => {
                 if !outer.is_empty() {
                     method = JoinMethod::Apply { outer };
                 }
-                (Operator::Query { relation: number, plan, keep }, own, TABLE_ROWS / 10.0)
+                (Operator::Query { relation: number, plan, keep }, own, QUERY_ROWS)
             }
             RelationSource::Recursive { seed, steps, distinct, number: working, columns } => {
                 let operator = Operator::Recursive {
@@ -492,10 +510,10 @@ impl Planner<'_, '_> {
                     number: working,
                     columns,
                 };
-                (operator, own, TABLE_ROWS / 100.0)
+                (operator, own, QUERY_ROWS)
             }
             RelationSource::Working { number: working } => {
-                (Operator::Working { relation: number, number: working }, own, 100.0)
+                (Operator::Working { relation: number, number: working }, own, SYSTEM_ROWS)
             }
         };
         let shares: f64 = rest.iter().map(|term| share_of(&term.expr)).product();
@@ -523,8 +541,19 @@ impl Planner<'_, '_> {
         Ok(self.hash_join(JoinKind::Left, left, right, on))
     }
 
+    /// The side of fewer rows is the one that is kept, where an inner join lets either be.
     fn hash_join(&mut self, kind: JoinKind, left: Built, right: Built, on: Vec<Bound>) -> Built {
+        let (left, right) = match kind == JoinKind::Inner && left.rows * 2.0 < right.rows {
+            true => (right, left),
+            false => (left, right),
+        };
         self.joined(kind, left, right, JoinMethod::Hash, on)
+    }
+
+    /// Do the terms compare columns of the two sides by keys?
+    fn has_join_key(&self, on: &[Bound], left: &[bool], right: &[bool]) -> bool {
+        let types = self.relations.result_types();
+        on.iter().any(|term| self.join_key(term, left, right, &types).is_some())
     }
 
     fn joined(
@@ -538,12 +567,14 @@ impl Planner<'_, '_> {
         let types = self.relations.result_types();
         let mut keys = Vec::new();
         let mut rest = Vec::new();
-        let mut share = 1.0;
+        let mut share: f64 = 1.0;
+        let largest = left.rows.max(right.rows).max(1.0);
         for term in on {
             match self.join_key(&term, &left.relations, &right.relations, &types) {
                 Some(key) => {
                     keys.push(key);
-                    share *= 0.001;
+                    // As where one side's column is a key of it.
+                    share = share.min(1.0 / largest);
                 }
                 None => {
                     share *= share_of(&term.expr);
@@ -654,6 +685,12 @@ fn usable_terms<'t>(
     };
     let known = terms.iter().flatten();
     known.filter(|(_, named)| is_usable(named)).map(|(term, _)| term).collect()
+}
+
+/// Rows that agree in so many parts of a key.
+fn rows_per_key(table_rows: f64, parts: usize) -> f64 {
+    let parts = i32::try_from(parts).unwrap_or(i32::MAX);
+    (ROWS_PER_KEY.powi(2 - parts.min(2)).max(1.0)).min(table_rows)
 }
 
 fn share_of(term: &Expr) -> f64 {

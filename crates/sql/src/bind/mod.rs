@@ -44,7 +44,7 @@ use types::convert::SqlWarning;
 use types::decimal::PRECISION_MAX;
 use types::expr::{Coercibility, Derivation, Function, PI_SHOWN, ResultType};
 use types::temporal::Locale;
-use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, Value};
+use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, TableId, Value};
 
 use crate::error::SqlError;
 use crate::parser::ast;
@@ -83,6 +83,10 @@ pub trait SessionValues {
     fn connection_id(&self) -> u32;
     /// Of the session's time zone, east positive.
     fn time_zone_offset_seconds(&self) -> i32;
+    /// How many rows a table had lately, if that is known.
+    fn table_rows(&self, table: TableId) -> Option<u64>;
+    /// The clock: when the plan is made.
+    fn now_micros(&self) -> i64;
 }
 
 pub struct Binder<'a> {
@@ -108,6 +112,8 @@ pub struct Binder<'a> {
     once: Vec<Vec<u16>>,
     /// More than one relation is read: all at one snapshot.
     several: bool,
+    /// How many rows tables have decided something.
+    uses_statistics: bool,
     /// The tables of WITH that can be named.
     common: Vec<set_operation::CommonTable>,
     /// Queries around that cannot be named: those between a table of WITH and where it is used.
@@ -162,6 +168,7 @@ impl<'a> Binder<'a> {
             outer: Vec::new(),
             once: vec![Vec::new()],
             several: false,
+            uses_statistics: false,
             common: Vec::new(),
             hidden: Vec::new(),
             query_count: 0,
@@ -215,6 +222,7 @@ impl<'a> Binder<'a> {
             slots: self.slots,
             once: self.once.into_iter().next().unwrap_or_default(),
             reads_on: self.several,
+            made_micros: self.uses_statistics.then(|| self.session.now_micros()),
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             reusable: self.reusable,
             warnings: self.warnings,

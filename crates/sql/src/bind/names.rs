@@ -170,6 +170,16 @@ impl Relations {
         let table = self.table_of(number);
         &table.columns[number - table.first]
     }
+    /// A name that means this column and no other.
+    pub fn name_of(&self, number: usize) -> ast::ColumnName {
+        let table = self.table_of(number);
+        let written = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+        ast::ColumnName {
+            schema: written(&table.database),
+            table: written(&table.alias),
+            column: table.columns[number - table.first].name.clone(),
+        }
+    }
     /// "database.alias.column", as errors name it.
     pub fn full_name(&self, number: usize) -> String {
         let table = self.table_of(number);
@@ -269,8 +279,8 @@ pub struct OuterScope {
     pub aliases: Vec<(String, ast::Expr)>,
     /// Select items behind the one that the subquery is part of.
     pub later_aliases: Vec<String>,
-    /// Aggregates are allowed where the subquery stands.
-    pub has_aggregates: bool,
+    /// Where aggregates are allowed that stand in a subquery.
+    pub groups: Option<Rc<RefCell<GroupCollector>>>,
     /// The columns that the queries inside name, with the slots that stand for them.
     pub values: Vec<OuterValue>,
     /// The innermost query around this one that the queries inside name columns of.
@@ -283,16 +293,16 @@ impl OuterScope {
             relations: relations.clone(),
             aliases: Vec::new(),
             later_aliases: Vec::new(),
-            has_aggregates: false,
+            groups: None,
             values: Vec::new(),
             beyond: None,
         }
     }
 }
 
-/// The table that INSERT ... SELECT reads, as its ON DUPLICATE KEY UPDATE names it.
+/// What INSERT ... SELECT reads, as its ON DUPLICATE KEY UPDATE names it.
 pub struct SourceScope {
-    pub table: ScopeTable,
+    pub relations: Relations,
     /// Columns that were named, in the order of their first use. Each is selected behind the columns that are inserted.
     pub columns: RefCell<Vec<usize>>,
 }
@@ -322,7 +332,7 @@ pub struct Scope<'a> {
     /// HAVING: the columns that GROUP BY names, which come before aliases.
     pub grouped: &'a [usize],
     /// Present where aggregates are allowed.
-    pub groups: Option<&'a RefCell<GroupCollector>>,
+    pub groups: Option<&'a Rc<RefCell<GroupCollector>>>,
     /// Only these columns may be named (HAVING, outside of aggregates); None for all.
     pub only_columns: Option<&'a [usize]>,
     /// VALUES(column) is allowed: ON DUPLICATE KEY UPDATE.
@@ -477,10 +487,8 @@ impl Binder<'_> {
                 None => Ok(None),
             };
         }
-        let Some(source) = scope.source.filter(|source| source.table.matches(name)) else {
-            return Ok(None);
-        };
-        let Some(position) = source.table.position(&name.column) else { return Ok(None) };
+        let Some(source) = scope.source else { return Ok(None) };
+        let Some(position) = source.relations.find(name, scope.place)? else { return Ok(None) };
         if is_own {
             return Err(ambiguous());
         }
@@ -490,7 +498,7 @@ impl Binder<'_> {
             columns.len() - 1
         });
         let behind = u16::try_from(behind).expect("tables are narrow");
-        let column_type = match &source.table.columns[position].column_type {
+        let column_type = match &source.relations.column(position).column_type {
             // Selected in the session's time zone.
             ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
             other => other.clone(),

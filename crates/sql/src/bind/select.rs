@@ -1,6 +1,7 @@
 //! SELECT.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
@@ -11,8 +12,7 @@ use super::access::{self, Wanted};
 use super::from::{RelationSource, bound_of};
 use super::group::{GroupRewrite, determined_columns, plain_column};
 use super::names::{
-    Alias, GroupCollector, Relations, Scope, ScopeTable, check_locked_names, identifying_key,
-    item_named,
+    Alias, GroupCollector, Relations, Scope, check_locked_names, identifying_key, item_named,
 };
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
@@ -82,16 +82,19 @@ impl Binder<'_> {
         }
     }
 
-    /// The one table that an ungrouped query reads, as its names refer to it.
-    pub fn table_of_query(&mut self, query: &ast::Query) -> Result<Option<ScopeTable>, SqlError> {
+    /// The relations that an ungrouped query reads, as its names refer to them.
+    pub fn relations_of_query(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<Option<Relations>, SqlError> {
         let ast::QueryBody::Select(select) = &query.body else { return Ok(None) };
-        let [reference] = select.from.as_slice() else { return Ok(None) };
-        let is_named = matches!(reference.first, ast::TableFactor::Table { .. });
-        if !select.group_by.is_empty() || !reference.joins.is_empty() || !is_named {
+        if !select.group_by.is_empty() || select.from.is_empty() {
             return Ok(None);
         }
-        let from = self.from(&select.from)?;
-        Ok(from.relations.tables.first().map(|table| (**table).clone()))
+        let common = self.begin_with(query.with.as_ref())?;
+        let from = self.forgotten(|binder| binder.from(&select.from));
+        self.common.truncate(common);
+        Ok(Some(from?.relations))
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
@@ -112,7 +115,7 @@ impl Binder<'_> {
             .map(|(number, item)| Alias { name: &item.name, expr: &item.expr, item: number })
             .collect();
         let base = relations.column_count();
-        let groups = RefCell::new(GroupCollector { base, ..GroupCollector::default() });
+        let groups = Rc::new(RefCell::new(GroupCollector { base, ..GroupCollector::default() }));
 
         // WHERE sees columns only.
         let plain = Scope::of(&relations, "where clause");
@@ -174,7 +177,7 @@ impl Binder<'_> {
             order_numbers.resize(bound_items.len() - visible_count, number + 1);
         }
 
-        let mut collector = groups.into_inner();
+        let mut collector = groups.take();
         if select.distinct && self.environment.sql_mode.only_full_group_by() {
             let (visible, hidden) = bound_items.split_at(visible_count);
             check_distinct(visible, hidden, &order_numbers, base, &relations)?;
@@ -281,7 +284,7 @@ impl Binder<'_> {
         items: &[Item],
         relations: &Relations,
         aliases: &[Alias<'_>],
-        groups: &RefCell<GroupCollector>,
+        groups: &Rc<RefCell<GroupCollector>>,
     ) -> Result<Vec<Expr>, SqlError> {
         let mut group_by = Vec::new();
         for item in &select.group_by {
@@ -335,7 +338,7 @@ impl Binder<'_> {
         items: &[Item],
         relations: &Relations,
         aliases: &[Alias<'_>],
-        groups: &RefCell<GroupCollector>,
+        groups: &Rc<RefCell<GroupCollector>>,
         bound_items: &mut Vec<Bound>,
         sort: &mut Vec<(usize, bool)>,
     ) -> Result<(), SqlError> {
@@ -677,14 +680,10 @@ fn expand_items(items: &[ast::SelectItem], relations: &Relations) -> Result<Vec<
     let is_one = relations.tables.len() == 1;
     let wildcard = |expanded: &mut Vec<Item>, columns: &mut dyn Iterator<Item = usize>| {
         for number in columns {
-            let table = relations.table_of(number);
             let column = &relations.column(number).name;
-            let qualified =
-                |name: &String| Some(name.clone()).filter(|own| !is_one && !own.is_empty());
-            let name = ast::ColumnName {
-                schema: qualified(&table.database),
-                table: qualified(&table.alias),
-                column: column.clone(),
+            let name = match is_one {
+                true => ast::ColumnName { schema: None, table: None, column: column.clone() },
+                false => relations.name_of(number),
             };
             expanded.push(Item {
                 expr: ast::Expr::Column(name),

@@ -317,8 +317,8 @@ impl Binder<'_> {
             .map(|position| Bound::pure(Expr::Column(number(position))))
             .collect();
         let mut sort = Vec::new();
-        let groups =
-            RefCell::new(GroupCollector { base: columns.len(), ..GroupCollector::default() });
+        let groups = GroupCollector { base: columns.len(), ..GroupCollector::default() };
+        let groups = Rc::new(RefCell::new(groups));
         for order in &query.order_by {
             if let ast::Expr::Column(ast::ColumnName { table: Some(table), .. }) = &order.expr {
                 return Err(SqlError::new(
@@ -338,7 +338,7 @@ impl Binder<'_> {
                 &mut sort,
             )?;
         }
-        if !groups.into_inner().aggregates.is_empty() {
+        if !groups.take().aggregates.is_empty() {
             return Err(SqlError::new(
                 code::ER_AGGREGATE_ORDER_FOR_UNION,
                 "Expression #1 of ORDER BY contains aggregate function and applies to a UNION, EXCEPT \
@@ -353,6 +353,7 @@ impl Binder<'_> {
         let source = JoinedSource {
             columns: places.collect(),
             relations: vec![RelationRows::Values],
+            aliases: vec![String::new()],
             root: operator,
         };
         let hidden_count = bound_items.len() - columns.len();

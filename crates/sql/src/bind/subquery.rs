@@ -237,7 +237,7 @@ impl Binder<'_> {
         let around = OuterScope {
             aliases,
             later_aliases,
-            has_aggregates: scope.groups.is_some(),
+            groups: scope.groups.cloned(),
             ..OuterScope::of(scope.relations)
         };
         let inner = self.inside(around, query)?;
@@ -396,7 +396,7 @@ impl Binder<'_> {
     fn outer_column(&mut self, level: usize, column: usize) -> Result<u16, SqlError> {
         let relations = self.outer[level].relations.clone();
         let value = self.column_value(column, &relations);
-        self.outer_value(level, value, &relations)
+        self.outer_value(level, value, &Scope::of(&relations, "field list"))
     }
 
     /// An item of the select list of a query around.
@@ -413,7 +413,8 @@ impl Binder<'_> {
         if acts {
             return Err(SqlError::not_supported("reference to a computed item in a subquery"));
         }
-        self.outer_value(level, value?, &relations).map(Expr::Param)
+        let scope = Scope::of(&relations, "field list");
+        self.outer_value(level, value?, &scope).map(Expr::Param)
     }
 
     /// The parameter that stands for a value over the rows of a query around, noted there once.
@@ -421,7 +422,7 @@ impl Binder<'_> {
         &mut self,
         level: usize,
         value: Expr,
-        relations: &Relations,
+        scope: &Scope<'_>,
     ) -> Result<u16, SqlError> {
         self.lowest_outer = self.lowest_outer.min(level);
         for inner in &mut self.outer[level + 1..] {
@@ -434,28 +435,73 @@ impl Binder<'_> {
         {
             return Ok(first + known.slot);
         }
-        let own = self.type_of(&value, &relations.result_types());
-        let derivation = self.derivation(&value, &Scope::of(relations, "field list"));
+        let own = self.type_of(&value, &scope.result_types());
+        let derivation = self.derivation(&value, scope);
         let number = self.slot(Slot::Outer, own.column_type)?;
         self.param_derivations[usize::from(number)] = derivation;
         self.outer[level].values.push(OuterValue { slot: number - first, value });
         Ok(number)
     }
 
-    /// An aggregate where the query allows none: if its arguments name nothing of the query, and a statement around it
-    /// allows aggregates, it is that statement's.
-    pub fn misplaced_aggregate(
+    /// The query around this one that an aggregate belongs to: where its arguments name columns of that, and none of this
+    /// query.
+    pub fn level_of_aggregate(
         &mut self,
         arguments: &[ast::Expr],
         scope: &Scope<'_>,
-    ) -> Result<Expr, SqlError> {
-        if self.outer.iter().any(|outer| outer.has_aggregates) {
-            let arguments = self.exprs(arguments, scope)?;
-            if !arguments.iter().any(rewrite::has_columns) {
-                return Err(SqlError::not_supported("aggregate of the outer query in a subquery"));
-            }
+    ) -> Option<usize> {
+        if self.outer.iter().all(|outer| outer.groups.is_none()) {
+            return None;
         }
-        Err(SqlError::invalid_group_function())
+        let values: Vec<usize> = self.outer.iter().map(|outer| outer.values.len()).collect();
+        let (is_outer, level) = self.forgotten(|binder| {
+            let bound = binder.exprs(arguments, &scope.without_groups()).unwrap_or_default();
+            let names_own = |expr: &Expr| {
+                rewrite::has_columns(expr) || !binder.row_slots(expr, binder.slots.len()).is_empty()
+            };
+            let named = |(outer, before): (&OuterScope, &usize)| *before < outer.values.len();
+            let level = binder.outer.iter().zip(&values).rposition(named);
+            (!bound.iter().any(names_own), level)
+        });
+        level.filter(|level| is_outer && self.outer[*level].groups.is_some())
+    }
+
+    /// Binds something to see what is named in it, and leaves nothing of that behind.
+    pub fn forgotten<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let slots = self.slots.len();
+        let values: Vec<usize> = self.outer.iter().map(|outer| outer.values.len()).collect();
+        let (known, reusable) = (self.subqueries.len(), self.reusable);
+        let (warnings, lowest) = (self.warnings.len(), self.lowest_outer);
+        let seen = bind(self);
+        self.slots.truncate(slots);
+        self.param_types.truncate(self.param_kinds.len() + slots);
+        self.param_derivations.truncate(self.param_kinds.len() + slots);
+        for (outer, count) in self.outer.iter_mut().zip(values) {
+            outer.values.truncate(count);
+        }
+        for once in &mut self.once {
+            once.retain(|slot| usize::from(*slot) < slots);
+        }
+        self.inner_slots.retain(|inner| inner.start < slots);
+        self.subqueries.truncate(known);
+        self.warnings.truncate(warnings);
+        self.reusable = reusable;
+        self.lowest_outer = lowest;
+        seen
+    }
+
+    /// Binds an expression of a query around this one, and gives the parameter that stands for it here.
+    pub fn at_level(
+        &mut self,
+        level: usize,
+        bind: &mut dyn FnMut(&mut Self, &Scope<'_>) -> Result<Expr, SqlError>,
+    ) -> Result<Expr, SqlError> {
+        let inner: Vec<OuterScope> = self.outer.drain(level..).collect();
+        let (relations, groups) = (inner[0].relations.clone(), inner[0].groups.clone());
+        let scope = Scope { groups: groups.as_ref(), ..Scope::of(&relations, "field list") };
+        let value = bind(self, &scope);
+        self.outer.extend(inner);
+        self.outer_value(level, value?, &scope).map(Expr::Param)
     }
 }
 
@@ -487,6 +533,7 @@ fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
     let source = JoinedSource {
         columns: places.collect(),
         relations: vec![RelationRows::Values],
+        aliases: vec![String::new()],
         root: Operator::Query { relation: 0, plan: Box::new(plan), keep },
     };
     let columns = PlanColumns::new(vec![info]);

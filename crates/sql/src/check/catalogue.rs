@@ -35,6 +35,12 @@ impl SessionValues for NoSession {
     fn time_zone_offset_seconds(&self) -> i32 {
         0
     }
+    fn table_rows(&self, _table: types::TableId) -> Option<u64> {
+        None
+    }
+    fn now_micros(&self) -> i64 {
+        0
+    }
 }
 
 pub fn environment() -> Environment {

@@ -1,5 +1,5 @@
 //! Random statements: every function, operator, cast and form of literal, extreme values, nested; SELECT with GROUP BY
-//! and ORDER BY, changes of rows, and texts that are no statements.
+//! and ORDER BY, joins, queries inside of others, changes of rows, and texts that are no statements.
 //!
 //! The statements are meant to be hostile, not sensible: most that name functions are an error or NULL. What they must
 //! not do is end their session with a fault of the server.
@@ -352,6 +352,8 @@ pub struct Statements<'a> {
     pub random: Random,
     table: &'a RandomTable,
     functions: Vec<(&'static str, usize, usize)>,
+    /// What columns are qualified by, inside of a statement about several relations.
+    aliases: Vec<&'static str>,
 }
 
 impl<'a> Statements<'a> {
@@ -364,13 +366,14 @@ impl<'a> Statements<'a> {
             })
             .filter(|(name, ..)| name.starts_with(char::is_uppercase) && *name != "SKARV_PANIC")
             .collect();
-        Statements { random: Random::new(seed), table, functions }
+        Statements { random: Random::new(seed), table, functions, aliases: Vec::new() }
     }
 
     /// The next statement. Those that change rows belong into a transaction that is rolled back.
     pub fn statement(&mut self) -> String {
         match self.random.below(100) {
-            0..=39 => {
+            0..=19 => self.nested(),
+            20..=39 => {
                 let depth = 1 + self.random.below(4);
                 format!("SELECT {}", self.expr(depth))
             }
@@ -431,7 +434,7 @@ impl<'a> Statements<'a> {
                 "unit" => (*self.random.pick(UNITS)).to_string(),
                 "cast" => (*self.random.pick(CASTS)).to_string(),
                 "collation" => (*self.random.pick(COLLATIONS)).to_string(),
-                "column" => self.random.pick(&self.table.columns).name.to_string(),
+                "column" => self.column(),
                 _ => self.expr(depth),
             });
             rest = &rest[end + 1..];
@@ -442,12 +445,145 @@ impl<'a> Statements<'a> {
 
     fn leaf(&mut self) -> String {
         match self.random.below(8) {
-            0 | 1 => self.random.pick(&self.table.columns).name.to_string(),
+            0 | 1 => self.column(),
             2 => {
                 let kind = self.random.pick(KINDS);
                 (*self.random.pick(kind.literals)).to_string()
             }
             _ => (*self.random.pick(LITERALS)).to_string(),
+        }
+    }
+
+    fn column(&mut self) -> String {
+        let column = self.random.pick(&self.table.columns).name;
+        match self.aliases.is_empty() {
+            true => column.to_string(),
+            false => format!("{}.{column}", self.random.pick(&self.aliases)),
+        }
+    }
+
+    /// A statement about several relations: joins, queries inside of others, queries that are combined.
+    fn nested(&mut self) -> String {
+        self.aliases = vec!["p", "q"];
+        let statement = match self.random.below(12) {
+            0..=3 => {
+                let (query, tail) = (self.joined(2), self.tail());
+                format!("{query}{tail}")
+            }
+            4 | 5 => {
+                let operator = *self.random.pick(&[
+                    "UNION",
+                    "UNION ALL",
+                    "INTERSECT",
+                    "EXCEPT",
+                    "INTERSECT ALL",
+                    "EXCEPT ALL",
+                ]);
+                let (first, second) = (self.joined(1), self.joined(1));
+                let order = *self.random.pick(&["", " ORDER BY 1", " ORDER BY x DESC LIMIT 3"]);
+                format!("({first}) {operator} ({second}){order}")
+            }
+            6 => {
+                let inner = self.joined(1);
+                let filter = self.expr(1);
+                format!(
+                    "WITH c (u, v) AS ({inner}) SELECT c.u, d.v AS x FROM c JOIN c AS d ON c.u <=> d.u \
+                     JOIN t AS p JOIN t AS q ON p.id = q.id WHERE {filter}{}",
+                    self.tail()
+                )
+            }
+            7 => {
+                let step = self.expr(1);
+                self.aliases.clear();
+                let all = *self.random.pick(&["", " ALL"]);
+                format!(
+                    "WITH RECURSIVE r (n, m) AS (SELECT 1, {} UNION{all} SELECT n + 1, {step} FROM r JOIN t AS p \
+                     JOIN t AS q ON p.id = n AND q.id = n WHERE n < 5) SELECT n, m AS x FROM r",
+                    self.expr(1)
+                )
+            }
+            8 => {
+                let form = *self.random.pick(AGGREGATES);
+                let (key, aggregate) = (self.expr(1), self.filled(form, 1));
+                let from = self.relations();
+                let having =
+                    *self.random.pick(&["", " HAVING x IS NOT NULL", " HAVING COUNT(*) > 1"]);
+                format!("SELECT {key}, {aggregate} AS x FROM {from} GROUP BY {key}{having}")
+            }
+            9 => {
+                let (from, value, filter) = (self.relations(), self.expr(2), self.expr(2));
+                let column = self.column();
+                format!("UPDATE {from} SET {column} = {value} WHERE {filter}")
+            }
+            10 => {
+                let (from, filter) = (self.relations(), self.expr(2));
+                format!("DELETE p FROM {from} WHERE {filter}")
+            }
+            _ => {
+                let (value, inner) = (self.expr(1), self.joined(1));
+                let column = self.random.pick(&self.table.columns).name;
+                format!(
+                    "INSERT INTO t (id, {column}) {inner} ON DUPLICATE KEY UPDATE {column} = {value}"
+                )
+            }
+        };
+        self.aliases.clear();
+        statement
+    }
+
+    /// Relations with the aliases p and q.
+    fn relations(&mut self) -> String {
+        let condition = self.expr(2);
+        let column = self.random.pick(&self.table.columns).name;
+        match self.random.below(12) {
+            0 => format!("t AS p JOIN t AS q ON p.{column} = q.{column}"),
+            1 => format!("t AS p LEFT JOIN t AS q ON p.{column} = q.{column} AND {condition}"),
+            2 => format!("t AS p RIGHT JOIN t AS q ON {condition}"),
+            3 => format!("t AS p JOIN t AS q USING (id, {column})"),
+            4 => "t AS p NATURAL LEFT JOIN t AS q".into(),
+            5 => format!("t AS p STRAIGHT_JOIN t AS q ON p.id = q.{column}"),
+            6 => format!("t AS p JOIN (SELECT * FROM t WHERE id < 20) AS q ON {condition}"),
+            7 => format!(
+                "t AS p, LATERAL (SELECT * FROM t AS i WHERE i.id = p.id OR i.{column} < p.{column}) AS q"
+            ),
+            8 => format!("(t AS p LEFT JOIN (t AS q JOIN t AS s ON q.id = s.id) ON {condition})"),
+            9 => format!("t AS p JOIN t AS q JOIN t AS s ON q.id = s.{column} ON p.id = q.id"),
+            10 => "t AS p CROSS JOIN t AS q".into(),
+            _ => "t AS p JOIN t AS q ON p.id = q.id".into(),
+        }
+    }
+
+    /// SELECT of two columns, the second called x.
+    fn joined(&mut self, depth: usize) -> String {
+        let first = match self.random.percent(40) {
+            true => self.subquery(depth),
+            false => self.expr(depth),
+        };
+        let second = self.expr(depth);
+        let filter = match self.random.percent(50) {
+            true => self.subquery(depth),
+            false => self.expr(depth),
+        };
+        let distinct = *self.random.pick(&["", "", "DISTINCT "]);
+        let from = self.relations();
+        let limit = *self.random.pick(&["", "", " LIMIT 5"]);
+        format!("SELECT {distinct}{first}, {second} AS x FROM {from} WHERE {filter}{limit}")
+    }
+
+    /// An operand that is a query, or is compared with one.
+    fn subquery(&mut self, depth: usize) -> String {
+        let (value, inside) = (self.expr(depth), self.expr(depth));
+        let column = self.random.pick(&self.table.columns).name;
+        let from = format!("t AS i WHERE i.{column} = {inside}");
+        match self.random.below(8) {
+            0 => format!("(SELECT MAX(i.{column}) FROM {from})"),
+            1 => format!("(SELECT i.{column} FROM {from} ORDER BY i.id LIMIT 1)"),
+            2 => format!("EXISTS (SELECT 1 FROM {from})"),
+            3 => format!("({value} IN (SELECT i.{column} FROM {from}))"),
+            4 => format!("({value} NOT IN (SELECT {column} FROM t))"),
+            5 => format!("({value} >= ALL (SELECT i.{column} FROM {from}))"),
+            6 => format!("({value} < ANY (SELECT {column} FROM t WHERE id < 5))"),
+            _ => format!("((p.id, {value}) IN (SELECT id, {column} FROM t))"),
         }
     }
 

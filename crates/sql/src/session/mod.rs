@@ -17,6 +17,7 @@
 //! | `transaction` | BEGIN, COMMIT, autocommit |
 //! | `lookup` | one row by its primary key, without an executor |
 //! | `functions` | what functions take from a session and leave in it |
+//! | `statistics` | rows of tables, for plans of joins |
 //! | `guard` | time limits and what a session forbids itself |
 
 mod create_select;
@@ -29,6 +30,7 @@ mod run;
 mod schema;
 mod set;
 mod statement;
+mod statistics;
 mod token;
 mod transaction;
 pub mod variables;
@@ -42,7 +44,7 @@ use std::task::{Poll, Waker};
 use client::Refusal;
 use types::charset::names;
 use types::convert::{SqlWarning, WarningLevel, to_text};
-use types::{Catalogue, Charset, Collation, SqlMode, Value, WorkerId};
+use types::{Catalogue, Charset, Collation, SqlMode, TableId, Value, WorkerId};
 
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
@@ -617,6 +619,12 @@ impl SessionValues for Session {
     }
     fn time_zone_offset_seconds(&self) -> i32 {
         self.settings.time_zone_offset_seconds
+    }
+    fn table_rows(&self, table: TableId) -> Option<u64> {
+        self.server.table_rows(table)
+    }
+    fn now_micros(&self) -> i64 {
+        self.client.client().wall_clock_micros()
     }
 }
 

@@ -211,6 +211,7 @@ impl Session {
             self.statement_params.clone_from(&params);
             return Box::pin(self.statement(&statement, params, sink, more_results)).await;
         }
+        self.refresh_statistics(&statement).await;
         let mut tries = 0;
         loop {
             let plan = self.plan_of(id, &statement, &params)?;
@@ -245,6 +246,7 @@ impl Session {
             && plan.catalogue_version == version
             && (Arc::ptr_eq(own, &environment) || *own == environment)
             && fits(plan, params)
+            && self.is_fresh(plan)
         {
             return Ok(plan.clone());
         }

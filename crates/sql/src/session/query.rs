@@ -147,7 +147,7 @@ impl Session {
             let more = end < text.len();
             if let Some(plan) = found {
                 let params = self.literal_values(literals)?;
-                if fits(&plan, &params) {
+                if fits(&plan, &params) && self.is_fresh(&plan) {
                     match self.run_plan(&plan, params, sink, more).await? {
                         Outcome::Done => return Ok(end),
                         Outcome::Replan(params, error) => {
@@ -242,6 +242,7 @@ impl Session {
         if !has_plan(&statement) {
             return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
         }
+        self.refresh_statistics(&statement).await;
         let mut pace = Pace::default();
         pace.bytes(end).await;
         let is_shareable = literals.is_some();

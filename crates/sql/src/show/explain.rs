@@ -2,6 +2,7 @@
 
 use types::{Expr, IndexKind, Value};
 
+use super::explain_joined::Explainer;
 use super::{Table, number, text};
 use crate::SqlError;
 use crate::execute::Run;
@@ -32,16 +33,12 @@ impl Session {
             | Statement::Delete(_) => {}
             _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
+        self.refresh_statistics(statement).await;
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
         let catalogue = self.catalogue();
         let environment = self.environment.clone();
         let plan =
             crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
-        if plan.reads_on {
-            return Err(SqlError::not_supported(
-                "EXPLAIN of a statement that reads several relations",
-            ));
-        }
         let counts = super::row_counts(self).await;
         let run = Run::new(self, &plan, params.to_vec(), false);
         let mut answer = Table::of_texts(&[
@@ -58,6 +55,11 @@ impl Session {
             "filtered",
             "Extra",
         ]);
+        if plan.reads_on {
+            let rows = Explainer::new(&plan, counts).rows();
+            rows.into_iter().for_each(|row| answer.push(row));
+            return Ok(answer);
+        }
         let line = line_of(&plan);
         let Some(table) = line.table else {
             let mut row = vec![Value::Null; 12];
@@ -189,7 +191,9 @@ fn line_of(plan: &Plan) -> Line<'_> {
             Line { select_type, table: Some(&insert.table), access: None, extra }
         }
         PlanKind::Values(_) => unreachable!("SET and DO are not explained"),
-        PlanKind::JoinedUpdate(_) | PlanKind::JoinedDelete(_) => unreachable!("refused before"),
+        PlanKind::JoinedUpdate(_) | PlanKind::JoinedDelete(_) => {
+            unreachable!("they read several relations")
+        }
         PlanKind::Update(update) => {
             let sorts = !update.target.sort.is_empty() && !update.target.access.delivers_order;
             Line {
@@ -231,7 +235,7 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
             access: None,
             extra: vec!["Made on the fly"],
         },
-        Source::Joined(_) => unreachable!("refused before"),
+        Source::Joined(_) => unreachable!("it reads several relations"),
         Source::Table(source) => {
             if let Some(grouping) = &select.grouping
                 && !grouping.implicit
@@ -254,7 +258,7 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
 }
 
 /// Bytes of a key part as MySQL counts them: the declared ones, one for NULL, two for a length.
-fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
+pub fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
     use types::ColumnType;
     let column = &table.columns[usize::from(part.column)];
     let own = match (&column.column_type, part.prefix) {

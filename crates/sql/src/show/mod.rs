@@ -12,6 +12,7 @@
 mod create;
 mod engine;
 mod explain;
+mod explain_joined;
 
 use std::collections::BTreeMap;
 
@@ -112,10 +113,18 @@ pub static ENGINES: &[[&str; 6]] = &[
 
 /// Rows and bytes of every table, from the primaries of its partitions.
 pub async fn row_counts(session: &mut Session) -> BTreeMap<TableId, (u64, u64)> {
-    let mut counts: BTreeMap<TableId, (u64, u64)> = BTreeMap::new();
-    // Each node counts its replicas; the members of a group hold the same rows, so the copies are divided out.
     let replicas = replica_count(session);
-    for (_, report) in session.client.report(None, ReportRequest::Memory).await {
+    count_rows(&mut session.client, replicas).await
+}
+
+/// The same by a session of the client's. Each node counts its replicas; the members of a group hold the same rows, so the
+/// copies are divided out.
+pub async fn count_rows(
+    client: &mut client::Session,
+    replicas: u64,
+) -> BTreeMap<TableId, (u64, u64)> {
+    let mut counts: BTreeMap<TableId, (u64, u64)> = BTreeMap::new();
+    for (_, report) in client.report(None, ReportRequest::Memory).await {
         if let Report::Memory(memory) = report {
             for table in memory.tables {
                 let own = counts.entry(table.table).or_default();
@@ -131,7 +140,7 @@ pub async fn row_counts(session: &mut Session) -> BTreeMap<TableId, (u64, u64)> 
     counts
 }
 
-fn replica_count(session: &Session) -> u64 {
+pub fn replica_count(session: &Session) -> u64 {
     let shards = session.client.client().shards();
     shards.iter().map(|shard| shard.members.len() as u64).max().unwrap_or(1).max(1)
 }
