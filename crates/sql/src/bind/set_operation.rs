@@ -290,6 +290,7 @@ impl Binder<'_> {
         columns: Vec<ColumnInfo>,
         query: &ast::Query,
     ) -> Result<SelectPlan, SqlError> {
+        self.several = true;
         let mut scope = derived_scope_unnamed(&columns);
         for (column, info) in scope.columns.iter_mut().zip(&columns) {
             column.name.clone_from(&info.name);

@@ -1,0 +1,162 @@
+//! A statement that reads several relations reads all of them at one snapshot: sessions change both sides of a join in one
+//! transaction each, and no statement of others sees half of one, whatever joins the sides, at any isolation level, on one and
+//! two node groups.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sim::options::{Faults, SECOND, Shape};
+use sim::world::World;
+use sql::Session;
+use sql::script::Answer;
+
+/// Of the threads that run statements in a node.
+const STACK_SIZE: usize = 16 << 20;
+
+const ROW_COUNT: usize = 40;
+const CHANGES_PER_WRITER: usize = 60;
+const ROUNDS_PER_READER: usize = 12;
+
+/// Each gives the one value 0 unless it sees half a transaction: both sides of a pair have the same v.
+const QUERIES: [&str; 12] = [
+    "SELECT COUNT(*) FROM a STRAIGHT_JOIN b ON b.id = a.id WHERE a.id = 8 AND a.v <> b.v",
+    "SELECT COUNT(*) FROM b STRAIGHT_JOIN a ON a.id = b.id WHERE b.id IN (1, 8, 15) AND a.v <> b.v",
+    "SELECT (SELECT v FROM a WHERE id = 12) - (SELECT v FROM b WHERE id = 12)",
+    "SELECT COUNT(*) FROM a JOIN b ON b.a_id = a.id WHERE a.v <> b.v",
+    "SELECT COUNT(*) FROM a STRAIGHT_JOIN b ON b.id = a.id WHERE a.v <> b.v",
+    "SELECT COUNT(*) FROM b STRAIGHT_JOIN a ON a.id = b.a_id WHERE a.v <> b.v AND b.id < 9",
+    "SELECT COUNT(*) FROM a IGNORE INDEX (PRIMARY) STRAIGHT_JOIN b IGNORE INDEX (PRIMARY, a_id) \
+     ON b.a_id = a.id WHERE a.v <> b.v",
+    "SELECT COUNT(*) FROM a LEFT JOIN b ON b.a_id = a.id AND b.v = a.v WHERE b.id IS NULL",
+    "SELECT (SELECT SUM(v) FROM a) - (SELECT SUM(v) FROM b)",
+    "SELECT COUNT(*) FROM a WHERE v <> (SELECT v FROM b WHERE b.a_id = a.id)",
+    "SELECT COUNT(*) FROM a WHERE (id, v) NOT IN (SELECT a_id, v FROM b)",
+    "SELECT COUNT(*) FROM (SELECT id, v FROM a EXCEPT SELECT a_id, v FROM b) AS d",
+];
+
+async fn ask(session: &mut Session, text: &str) -> Answer {
+    let mut answer = Answer::default();
+    session.query(text.as_bytes(), &mut answer).await;
+    answer
+}
+
+async fn must(session: &mut Session, text: &str) {
+    let answer = ask(session, text).await;
+    assert!(answer.error.is_none(), "{text}: {:?}", answer.error);
+}
+
+async fn prepare(mut session: Session) {
+    must(&mut session, "CREATE DATABASE test").await;
+    must(&mut session, "CREATE TABLE test.a (id INT PRIMARY KEY, v INT NOT NULL)").await;
+    let b =
+        "CREATE TABLE test.b (id INT PRIMARY KEY, a_id INT NOT NULL, v INT NOT NULL, KEY (a_id))";
+    must(&mut session, b).await;
+    for id in 1..=ROW_COUNT {
+        must(&mut session, &format!("INSERT INTO test.a VALUES ({id}, 0)")).await;
+        must(&mut session, &format!("INSERT INTO test.b VALUES ({id}, {id}, 0)")).await;
+    }
+}
+
+async fn write(mut session: Session, first: usize) {
+    must(&mut session, "USE test").await;
+    for change in 0..CHANGES_PER_WRITER {
+        let id = 1 + (first + 7 * change) % ROW_COUNT;
+        must(&mut session, "BEGIN").await;
+        let sides = [
+            format!("UPDATE b SET v = v + 1 WHERE a_id = {id}"),
+            format!("UPDATE a SET v = v + 1 WHERE id = {id}"),
+        ];
+        let mut is_done = true;
+        for side in &sides[..] {
+            is_done &= ask(&mut session, side).await.error.is_none();
+        }
+        // One that lost a deadlock is rolled back as a whole.
+        ask(&mut session, if is_done { "COMMIT" } else { "ROLLBACK" }).await;
+    }
+}
+
+async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<usize>>) {
+    must(&mut session, "USE test").await;
+    must(&mut session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).await;
+    for round in 0..ROUNDS_PER_READER {
+        let is_open = round % 2 == 1;
+        if is_open {
+            must(&mut session, "BEGIN").await;
+        }
+        for query in QUERIES {
+            let answer = ask(&mut session, query).await;
+            match answer.error {
+                // At SERIALIZABLE a reader may lose a deadlock.
+                Some(error) if matches!(error.code, 1205 | 1213) => break,
+                Some(error) => panic!("{isolation}: {query}: {error}"),
+                None => {
+                    assert_eq!(answer.rows, [["0"]], "{isolation}: {query}");
+                    checked.set(checked.get() + 1);
+                }
+            }
+        }
+        if is_open {
+            must(&mut session, "COMMIT").await;
+        }
+    }
+}
+
+fn run(shape: Shape, seed: u64) -> usize {
+    let mut options = sim::Options::of_seed(seed, 3600);
+    options.shape = shape;
+    options.faults = Faults::NONE;
+    options.sessions = vec![0; options.sessions.len()];
+    let mut world = World::new(options, false);
+    assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
+    let hosts = world.hosts();
+    let server = sql::Server::new(sql::ServerConfig { node: hosts[0].node, ..Default::default() });
+    let open = |world: &World, number: usize| {
+        let host = hosts[number % hosts.len()];
+        let client = world.client(host);
+        let now = client.wall_clock_micros();
+        let id = server.register(host.worker, "localhost", now).expect("there are few");
+        let info = sql::ConnectionInfo {
+            id,
+            worker: host.worker,
+            user: "root".into(),
+            host: "localhost".into(),
+            collation_id: 255,
+            ..Default::default()
+        };
+        let session = Session::new(Arc::clone(&server), client.session(), info);
+        (host, session.expect("no database yet"))
+    };
+    let (host, session) = open(&world, 0);
+    let task = world.spawn(host, Box::pin(prepare(session)));
+    assert!(world.run_until(600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    let checked = Rc::new(Cell::new(0));
+    let tasks = RefCell::new(Vec::new());
+    for number in 0..3 {
+        let (host, session) = open(&world, number);
+        tasks.borrow_mut().push((host, world.spawn(host, Box::pin(write(session, 11 * number)))));
+    }
+    for (number, isolation) in
+        ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].into_iter().enumerate()
+    {
+        let (host, session) = open(&world, number + 1);
+        let task = Box::pin(read(session, isolation, Rc::clone(&checked)));
+        tasks.borrow_mut().push((host, world.spawn(host, task)));
+    }
+    for (host, task) in tasks.into_inner() {
+        assert!(world.run_until(3600 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    }
+    checked.get()
+}
+
+#[test]
+fn statements_see_whole_transactions() {
+    for shape in [Shape::Single, Shape::Pair, Shape::TwoGroups] {
+        for seed in 1..=3 {
+            let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+            let checked = thread.spawn(move || run(shape, seed)).expect("a thread").join();
+            let checked = checked.unwrap_or_else(|_| panic!("{shape:?}, seed {seed}"));
+            assert!(2 * QUERIES.len() < checked, "{shape:?}, seed {seed}: {checked} answers");
+        }
+    }
+}
