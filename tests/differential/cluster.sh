@@ -48,7 +48,7 @@ start_cluster() {
     read -ra ports < <(cluster ports)
 }
 
-# Runs a command, keeps what it prints in $work/output, and sets `status`.
+# Runs a command, keeps its output in $work/output, and sets `status`.
 run_command() { # COMMAND ARG...
     # In the background, as bash handles a signal only after the command in the foreground.
     "$@" > >(tee "$work/output") 2>&1 &

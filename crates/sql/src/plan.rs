@@ -480,7 +480,7 @@ impl Operator {
 
 #[derive(Clone, Debug)]
 pub struct SetMember {
-    /// With what is before it; UNION ALL for the first.
+    /// With the members before it; UNION ALL for the first.
     pub operator: SetOperator,
     pub all: bool,
     pub plan: SelectPlan,

@@ -214,7 +214,7 @@ impl Server {
     pub fn table_rows(&self, table: TableId) -> Option<u64> {
         self.lock().table_rows.get(&table).copied()
     }
-    /// Whether the caller is the one to ask for the rows of tables: nobody has for so long.
+    /// True for one caller in each interval: it asks for the rows of tables.
     pub(crate) fn claims_statistics(&self, now_micros: i64, age_max_micros: i64) -> bool {
         let mut state = self.lock();
         let is_old = state

@@ -153,7 +153,7 @@ impl Binder<'_> {
         Ok(from)
     }
 
-    /// `a, b JOIN c`: a comma joins what is between commas.
+    /// `a, b JOIN c`: a comma joins the references around it.
     fn references(
         &mut self,
         references: &[ast::TableReference],

@@ -6,7 +6,7 @@
 //! operators     one member after the other, the one that adds the fewest rows first
 //! ```
 //!
-//! A member that is a table is *looked up* where a key of it is bound by what is read before; else its rows, filtered at the
+//! A member that is a table is *looked up* where relations before it bind a key of it; else its rows, filtered at the
 //! shards, are kept by the columns that the join compares.
 
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use crate::plan::{
     Operator, OuterValue, PartBound, PathKind, RelationRows, SelectPlan, Slot, Source, TableSource,
 };
 
-/// Rows that a table is taken to have where nobody has counted them, and those of other relations.
+/// The estimate for a table without a count, and for other relations.
 const TABLE_ROWS: f64 = 10_000.0;
 const QUERY_ROWS: f64 = 1_000.0;
 const SYSTEM_ROWS: f64 = 100.0;
-/// What is left of a table's rows by an equality that no key is for, and by another comparison.
+/// The share of a table's rows that an equality without a key leaves, and another comparison.
 const EQUAL_SHARE: f64 = 0.1;
 const TERM_SHARE: f64 = 0.3;
 /// Rows that agree in the first part of a key, and how many fewer agree in the next one, too.
@@ -322,7 +322,7 @@ impl Planner<'_, '_> {
         QUERY_ROWS * shares.product::<f64>()
     }
 
-    /// How a table is read beside what is read before. `takes_slots`: the slots that it needs are made.
+    /// How a table is read behind the relations before it. `takes_slots`: makes the slots that it needs.
     fn reading(
         &mut self,
         relation: usize,
@@ -429,7 +429,7 @@ impl Planner<'_, '_> {
         self.join_relation(JoinKind::Inner, left, relation, own, on)
     }
 
-    /// Joins a relation to what is read before. `own` are terms about it alone, `on` those about both sides.
+    /// Joins a relation to those before it. `own` are terms about it alone, `on` those about both sides.
     fn join_relation(
         &mut self,
         kind: JoinKind,
@@ -445,7 +445,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The operator that reads a relation, and how it is joined to what is read before.
+    /// The operator that reads a relation, and how it is joined to those before it.
     fn read(
         &mut self,
         relation: usize,
@@ -687,7 +687,7 @@ fn usable_terms<'t>(
     known.filter(|(_, named)| is_usable(named)).map(|(term, _)| term).collect()
 }
 
-/// Rows that agree in so many parts of a key.
+/// Rows that agree in this number of parts of a key.
 fn rows_per_key(table_rows: f64, parts: usize) -> f64 {
     let parts = i32::try_from(parts).unwrap_or(i32::MAX);
     (ROWS_PER_KEY.powi(2 - parts.min(2)).max(1.0)).min(table_rows)

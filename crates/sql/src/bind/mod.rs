@@ -121,7 +121,7 @@ pub struct Binder<'a> {
     query_count: usize,
     /// Recursive tables of WITH.
     working_count: u16,
-    /// What is bound now may not be evaluated: so many branches are around it.
+    /// The number of branches around the expression that is bound now: it may not be evaluated.
     branches: usize,
     /// Rows and sets that the statement keeps.
     kept_count: u16,

@@ -4,7 +4,7 @@
 //! GROUP BY and ORDER BY the select list's aliases. Column names compare in any case, table names in theirs.
 //!
 //! A bound expression names a column by its number in the query: those of the first relation come first, in its own order,
-//! then those of the next. The numbers stay what they are until the expression runs; what is shipped to a shard counts from
+//! then those of the next. The numbers stay the same until the expression runs; an expression for a shard counts from
 //! the first column of its table.
 //!
 //! Which comes first where a name is both, as in MySQL:
@@ -48,7 +48,7 @@ pub struct ScopeTable {
     pub row_id: Option<usize>,
     /// The number of its first column among those of the query.
     pub first: usize,
-    /// What it is a name of, if it is a table with rows.
+    /// The table that it names, if it has rows of its own.
     pub table: Option<Arc<Table>>,
 }
 

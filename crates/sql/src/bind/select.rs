@@ -636,7 +636,7 @@ fn and_bounds(first: Option<Bound>, second: Bound) -> Bound {
     }
 }
 
-/// FOR UPDATE and FOR SHARE: for each relation the strongest that names it, and what is done about rows that others have
+/// FOR UPDATE and FOR SHARE: for each relation the strongest that names it, and the policy for rows that others have
 /// locked.
 fn locks_of(query: &ast::Query, relations: &Relations) -> (Vec<Lock>, WaitPolicy) {
     let mut locks = vec![Lock::None; relations.tables.len()];

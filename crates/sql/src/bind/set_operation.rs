@@ -90,7 +90,7 @@ impl Binder<'_> {
         }
         let (query, names, recursive) =
             (Rc::clone(&table.query), table.columns.clone(), table.recursive);
-        // It sees what it saw where it was written.
+        // It names the tables and queries that are there at its definition.
         let (visible, depth) = (table.visible, table.depth);
         let later = self.common.split_off(visible + usize::from(recursive));
         self.hidden.push(depth..self.outer.len());

@@ -1,7 +1,7 @@
 //! Queries inside of others: as operands, and LATERAL in FROM.
 //!
 //! A query inside names columns of the one around it by a [`Slot::Outer`] each: to itself that is a parameter like any other,
-//! which can choose an index and travel to the shards. Who runs the inner query fills the slots in first.
+//! which can choose an index and travel to the shards. The caller of the inner query fills the slots in first.
 //!
 //! | the inner query names columns of | it runs |
 //! |---|---|
@@ -110,7 +110,7 @@ impl Binder<'_> {
         self.kept_count - 1
     }
 
-    /// The columns of a row, or of a subquery of so many columns.
+    /// The columns of a row, or of a subquery of this number of columns.
     pub fn row_of(
         &mut self,
         expr: &ast::Expr,
@@ -466,7 +466,7 @@ impl Binder<'_> {
         level.filter(|level| is_outer && self.outer[*level].groups.is_some())
     }
 
-    /// Binds something to see what is named in it, and leaves nothing of that behind.
+    /// Binds something to find the names in it, and then removes everything that the binding has made.
     pub fn forgotten<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
         let slots = self.slots.len();
         let values: Vec<usize> = self.outer.iter().map(|outer| outer.values.len()).collect();

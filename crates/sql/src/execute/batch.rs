@@ -1,6 +1,6 @@
 //! Rows on their way from tables to a result.
 //!
-//! A [`Batch`] has rows of one or more relations. It holds no values: for each relation it refers to rows that somebody read
+//! A [`Batch`] has rows of one or more relations. It holds no values: for each relation it refers to rows that were read
 //! ([`RowStore`]), by number. So a join makes numbers, and a value is decoded where an expression asks for it.
 
 use std::rc::Rc;

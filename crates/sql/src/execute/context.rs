@@ -147,7 +147,7 @@ impl<'s> Context<'s> {
         }
     }
 
-    // Settings and the end that somebody else gives the statement.
+    // Settings, KILL and long computations.
 
     pub fn settings(&self) -> &Settings {
         &self.session.settings

@@ -422,7 +422,7 @@ impl Context<'_> {
     }
 }
 
-/// The table on the right side of a lookup, and what is asked of its rows here.
+/// The table on the right side of a lookup, and the filter that is not shipped with it.
 fn looked_up(operator: &Operator) -> (&TableSource, u16, Option<&Bound>) {
     match operator {
         Operator::Table { relation, source, .. } => (source, *relation, None),

@@ -109,7 +109,7 @@ impl Pace {
     pub async fn row(&mut self) {
         self.rows(1).await;
     }
-    /// Is a look at other things due, which is to come every so many rows?
+    /// Is something due that is done once in this number of rows?
     pub fn is_due(&self, rows: u64) -> bool {
         self.rows.is_multiple_of(rows)
     }

@@ -26,7 +26,7 @@ impl From<SqlError> for Failure {
 }
 
 impl Failure {
-    /// Is it the fault of one expression, so that a statement that does not ask for its value goes on?
+    /// Is it the fault of one expression? Then a statement that does not ask for its value does not fail.
     pub fn is_of_expression(&self) -> bool {
         let is_own =
             matches!(self.error.code, code::ER_SUBQUERY_NO_1_ROW | code::ER_DATA_OUT_OF_RANGE);

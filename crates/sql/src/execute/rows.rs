@@ -244,7 +244,7 @@ impl Context<'_> {
         Ok((self.open_found(wanted, found).await?, unusable))
     }
 
-    /// Starts reading what was found.
+    /// Starts reading.
     pub async fn open_found(&mut self, wanted: &Wanted<'_>, found: Found) -> Result<Rows, Failure> {
         let slow = locks_slowly(&self.run, wanted);
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };

@@ -12,7 +12,7 @@ use super::cursor::{Parse, Parser};
 use super::error::ParseErrorKind;
 use super::lexer::TokenKind;
 
-/// Each nests what is behind it; a join has at most 61 tables.
+/// Each nests the joins behind it; a join has at most 61 tables.
 const LATE_CONDITION_COUNT_MAX: u32 = 64;
 
 /// INTO of a query.

@@ -46,7 +46,7 @@ impl Session {
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
             | Slot::SourceValue { .. }
-            // Put into the parameters by who runs them.
+            // The caller of the query puts them into the parameters.
             | Slot::Subquery(_)
             | Slot::SubqueryColumn
             | Slot::Outer => Value::Null,

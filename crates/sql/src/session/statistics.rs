@@ -12,9 +12,9 @@ use crate::parser::ast::{self, QueryBody, Statement, TableFactor, TableReference
 use crate::plan::Plan;
 use crate::show;
 
-/// Counts hold for so long, and so do plans that were made by them.
+/// The age of counts, and of plans that use them, beyond which they are made anew.
 const STATISTICS_AGE_MAX_MICROS: i64 = 10_000_000;
-/// So long a statement waits for the nodes' answers.
+/// The longest wait of a statement for the nodes' answers.
 const STATISTICS_WAIT_MS: u64 = 50;
 
 impl Session {

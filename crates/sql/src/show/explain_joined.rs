@@ -310,7 +310,7 @@ fn add_extra(row: &mut [Value], extra: &[&str]) {
     row[11] = text(format!("{known}{}", extra.join("; ")));
 }
 
-/// Is a query among what it reads?
+/// Does it read a query?
 fn has_queries(select: &SelectPlan) -> bool {
     fn in_operator(operator: &Operator) -> bool {
         match operator {
