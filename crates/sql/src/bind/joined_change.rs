@@ -9,6 +9,7 @@ use super::Binder;
 use super::change::number_for;
 use super::from::{From, RelationSource};
 use super::names::{Relations, Scope};
+use super::semi_join::and_terms;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
@@ -28,6 +29,27 @@ pub fn is_single(tables: &[ast::TableReference]) -> bool {
 }
 
 impl Binder<'_> {
+    /// Is a change of one table better done over a join: has its WHERE a subquery that can find the rows?
+    pub fn is_better_joined(
+        &mut self,
+        tables: &[ast::TableReference],
+        filter: Option<&ast::Expr>,
+    ) -> bool {
+        let is_in =
+            |term: &&ast::Expr| matches!(term, ast::Expr::InSubquery { negated: false, .. });
+        let terms: Vec<&ast::Expr> = filter.map(and_terms).unwrap_or_default();
+        if !terms.iter().any(is_in) {
+            return false;
+        }
+        self.forgotten(|binder| {
+            let mut terms = terms.clone();
+            let count = terms.len();
+            let Ok(mut from) = binder.from(tables) else { return false };
+            let taken = binder.semi_joins(&mut terms, &mut from);
+            taken.is_ok() && terms.len() < count
+        })
+    }
+
     pub fn joined_update(&mut self, update: &ast::Update) -> Result<JoinedChangePlan, SqlError> {
         check_ends("UPDATE", &update.order_by, update.limit.as_ref())?;
         let common = self.begin_with(update.with.as_ref())?;
@@ -66,8 +88,7 @@ impl Binder<'_> {
             }
             table.change = TableChange::Update(bound);
         }
-        let plan =
-            self.joined_change(from, &relations, update.filter.as_ref(), tables, update.ignore);
+        let plan = self.joined_change(from, update.filter.as_ref(), tables, update.ignore);
         self.common.truncate(common);
         plan
     }
@@ -78,6 +99,10 @@ impl Binder<'_> {
         let from = self.from(&delete.tables)?;
         let relations = from.relations.clone();
         let mut tables: Vec<ChangedTable> = Vec::new();
+        if delete.targets.is_empty() {
+            // The one table of FROM.
+            tables.push(changed_table(&from, &relations, 0, "DELETE")?);
+        }
         for target in &delete.targets {
             let named = relations.tables.iter().position(|table| {
                 table.alias == target.name
@@ -96,8 +121,7 @@ impl Binder<'_> {
             tables.push(changed_table(&from, &relations, relation, "DELETE")?);
         }
         self.changes = tables.iter().map(|table| Arc::clone(&table.table)).collect();
-        let plan =
-            self.joined_change(from, &relations, delete.filter.as_ref(), tables, delete.ignore);
+        let plan = self.joined_change(from, delete.filter.as_ref(), tables, delete.ignore);
         self.common.truncate(common);
         plan
     }
@@ -105,16 +129,14 @@ impl Binder<'_> {
     fn joined_change(
         &mut self,
         mut from: From,
-        relations: &Relations,
         filter: Option<&ast::Expr>,
         tables: Vec<ChangedTable>,
         ignore: bool,
     ) -> Result<JoinedChangePlan, SqlError> {
-        let filter = match filter {
-            Some(filter) => Some(self.bound(filter, &Scope::of(relations, "where clause"))?),
-            None => None,
-        };
-        from.relations = relations.clone();
+        let mut terms: Vec<&ast::Expr> = filter.map(and_terms).unwrap_or_default();
+        self.semi_joins(&mut terms, &mut from)?;
+        let relations = &from.relations.clone();
+        let filter = self.bound_terms(&terms, &Scope::of(relations, "where clause"))?;
         let mut locks = vec![Lock::None; relations.tables.len()];
         // Changed rows are read whole.
         let mut items = Vec::new();

@@ -31,6 +31,7 @@ mod joined_change;
 pub mod names;
 pub mod rewrite;
 mod select;
+mod semi_join;
 mod set_operation;
 mod subquery;
 pub mod table;
@@ -240,13 +241,24 @@ impl<'a> Binder<'a> {
                 PlanKind::Select(Box::new(select))
             }
             ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
-            ast::Statement::Update(update) if is_single(&update.tables) => {
+            ast::Statement::Update(update)
+                if is_single(&update.tables)
+                    && (!update.order_by.is_empty()
+                        || update.limit.is_some()
+                        || update.ignore
+                        || !self.is_better_joined(&update.tables, update.filter.as_ref())) =>
+            {
                 PlanKind::Update(Box::new(self.update(update)?))
             }
             ast::Statement::Update(update) => {
                 PlanKind::JoinedUpdate(Box::new(self.joined_update(update)?))
             }
-            ast::Statement::Delete(delete) if is_single(&delete.tables) => {
+            ast::Statement::Delete(delete)
+                if is_single(&delete.tables)
+                    && (!delete.order_by.is_empty()
+                        || delete.limit.is_some()
+                        || !self.is_better_joined(&delete.tables, delete.filter.as_ref())) =>
+            {
                 PlanKind::Delete(Box::new(self.delete(delete)?))
             }
             ast::Statement::Delete(delete) => {

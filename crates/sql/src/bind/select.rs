@@ -14,6 +14,7 @@ use super::group::{GroupRewrite, determined_columns, plain_column};
 use super::names::{
     Alias, GroupCollector, Relations, Scope, check_locked_names, identifying_key, item_named,
 };
+use super::semi_join::and_terms;
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::shown_indexes;
@@ -106,6 +107,10 @@ impl Binder<'_> {
         }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let mut from = self.from(&select.from)?;
+        let mut where_terms = select.filter.iter().flat_map(and_terms).collect();
+        if query.limit.is_none() || !select.group_by.is_empty() {
+            self.semi_joins(&mut where_terms, &mut from)?;
+        }
         let relations = std::mem::take(&mut from.relations);
         let (locks, wait) = locks_of(query, &relations);
         let items = expand_items(&select.items, &relations)?;
@@ -119,10 +124,7 @@ impl Binder<'_> {
 
         // WHERE sees columns only.
         let plain = Scope::of(&relations, "where clause");
-        let mut filter = match &select.filter {
-            Some(filter) => Some(self.bound(filter, &plain)?),
-            None => None,
-        };
+        let mut filter = self.bound_terms(&where_terms, &plain)?;
 
         let group_by = self.group_by(select, &items, &relations, &aliases, &groups)?;
 

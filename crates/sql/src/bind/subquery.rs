@@ -31,13 +31,13 @@ use crate::result::PlanColumns;
 const ROWS_WANTED: u64 = 2;
 
 /// A query that was bound inside of another one.
-struct Inner {
-    plan: SelectPlan,
-    outer: Vec<OuterValue>,
+pub struct Inner {
+    pub plan: SelectPlan,
+    pub outer: Vec<OuterValue>,
     /// The innermost query further out that it names columns of.
-    beyond: Option<usize>,
+    pub beyond: Option<usize>,
     /// Its slots.
-    slots: std::ops::Range<usize>,
+    pub slots: std::ops::Range<usize>,
     set: Option<SetLookup>,
 }
 
@@ -265,7 +265,7 @@ impl Binder<'_> {
         Ok((inner.plan, inner.outer))
     }
 
-    fn inside(&mut self, around: OuterScope, query: &ast::Query) -> Result<Inner, SqlError> {
+    pub fn inside(&mut self, around: OuterScope, query: &ast::Query) -> Result<Inner, SqlError> {
         let first = self.slots.len();
         self.outer.push(around);
         self.once.push(Vec::new());
@@ -335,7 +335,7 @@ impl Binder<'_> {
     }
 
     /// Does a slot do more than to name a value?
-    fn acts(&self, slot: usize) -> bool {
+    pub fn acts(&self, slot: usize) -> bool {
         self.is_per_row(slot) && !matches!(self.slots[slot], Slot::Subquery(_))
     }
 
