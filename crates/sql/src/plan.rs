@@ -461,7 +461,8 @@ pub enum Operator {
     },
     Filter {
         input: Box<Operator>,
-        filter: Bound,
+        /// All of them hold; those that are the least work come first.
+        terms: Vec<Bound>,
     },
     Join(Box<JoinOperator>),
 }
@@ -496,8 +497,8 @@ pub struct JoinOperator {
     pub method: JoinMethod,
     /// Pairs that are equal where the condition holds: over the left relations, over the right ones.
     pub keys: Vec<JoinKey>,
-    /// The whole condition, on a row of both sides.
-    pub condition: Option<Bound>,
+    /// What else the condition asks of a row of both sides: the terms as in [`Operator::Filter`].
+    pub condition: Vec<Bound>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::{self, VirtualTable};
 use crate::parser::ast;
-use crate::plan::{Bound, JoinKind, OuterValue, SelectPlan};
+use crate::plan::{Bound, JoinKind, OuterValue, SelectPlan, Slot};
 use crate::result::ColumnInfo;
 
 /// Tables of one join, as in MySQL.
@@ -31,6 +31,8 @@ pub struct From {
     pub sources: Vec<RelationSource>,
     /// None without a relation.
     pub tree: Option<FromTree>,
+    /// SELECT STRAIGHT_JOIN.
+    pub straight: bool,
 }
 
 pub enum RelationSource {
@@ -455,6 +457,20 @@ pub fn derived_scope(
 pub fn derived_scope_unnamed(columns: &[ColumnInfo]) -> ScopeTable {
     let names: Vec<String> = (0..columns.len()).map(|number| number.to_string()).collect();
     derived_scope("", &names, columns).expect("the names are as many, and all different")
+}
+
+/// Terms in the order in which they are evaluated: those without a subquery first, then those of which the statement keeps a
+/// set.
+pub fn ordered(mut terms: Vec<Bound>, slots: &[Slot]) -> Vec<Bound> {
+    let work = |term: &Bound| {
+        let of_slot = |slot: &u16| match &slots[usize::from(*slot)] {
+            Slot::Subquery(subquery) if subquery.set.is_none() => 2,
+            _ => 1,
+        };
+        term.slots.iter().map(of_slot).max().unwrap_or(0)
+    };
+    terms.sort_by_key(work);
+    terms
 }
 
 /// The AND of terms with their slots.

@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use client::Lock;
 use types::expr::{Aggregate, BinaryOp, ResultType, UnaryOp};
-use types::{ColumnType, Expr, RowLayout, Table};
+use types::{ColumnType, Expr, IndexKind, RowLayout, Table};
 
 use super::access::{self, Wanted};
-use super::from::{From, FromTree, RelationSource, bound_of};
+use super::from::{From, FromTree, RelationSource, ordered};
+use super::group::plain_column;
 use super::names::Relations;
 use super::{Binder, rewrite};
 use crate::error::SqlError;
@@ -33,6 +34,8 @@ const SYSTEM_ROWS: f64 = 100.0;
 /// The share of a table's rows that an equality without a key leaves, and another comparison.
 const EQUAL_SHARE: f64 = 0.1;
 const TERM_SHARE: f64 = 0.3;
+/// Members that are tried as the first of a join.
+const STARTS_TRIED: usize = 8;
 /// Rows that agree in the first part of a key, and how many fewer agree in the next one, too.
 const ROWS_PER_KEY: f64 = 10.0;
 /// Work of a look-up by a key, of a row that a scan passes, and of one that is sent and kept: as multiples of each other.
@@ -88,12 +91,17 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         self.several = true;
         let terms = filter.map(|filter| self.terms(filter)).unwrap_or_default();
+        let terms: Vec<Bound> =
+            terms.into_iter().flat_map(|term| factored(term, relations)).collect();
         let tree = from.tree.expect("there are relations");
         let known: Vec<Expr> = terms.iter().map(|term| term.expr.clone()).collect();
         let mut group = Group::default();
         flatten(simplified(tree, &known, relations), &mut group);
         group.terms.extend(terms);
-        let mut planner = Planner { binder: self, sources: from.sources, relations, locks };
+        group.straight |= from.straight;
+        let distinct = self.distinct_values(&group, relations);
+        let mut planner =
+            Planner { binder: self, sources: from.sources, relations, locks, distinct };
         let mut root = planner.group(group)?.operator;
         if plan.sort.is_empty() && plan.grouping.is_none() {
             // The order that people expect to see where they ask for none.
@@ -180,6 +188,41 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Columns that are compared with a key have no more values than the key's table has rows.
+    fn distinct_values(&self, group: &Group, relations: &Relations) -> Vec<Option<f64>> {
+        let mut distinct = vec![None; relations.column_count()];
+        let mut pairs = Vec::new();
+        group.equal_columns(&mut pairs);
+        for scope in &relations.tables {
+            let Some(table) = &scope.table else { continue };
+            let Some(rows) = self.session.table_rows(table.id) else { continue };
+            for index in table.indexes.iter().filter(|index| index.kind != IndexKind::Ordinary) {
+                if let [part] = index.parts.as_slice() {
+                    let rows = (rows as f64).max(1.0);
+                    distinct[scope.first + usize::from(part.column)] = Some(rows);
+                }
+            }
+        }
+        loop {
+            let before = distinct.clone();
+            for &(left, right) in &pairs {
+                let (left, right) = (usize::from(left), usize::from(right));
+                let fewest = match (distinct[left], distinct[right]) {
+                    (Some(left), Some(right)) => Some(f64::min(left, right)),
+                    (left, right) => left.or(right),
+                };
+                // A key has as many values as rows, whatever it is compared with.
+                for column in [left, right] {
+                    let own = before[column].is_some() && is_key(relations, column);
+                    distinct[column] = if own { before[column] } else { fewest };
+                }
+            }
+            if distinct == before {
+                return distinct;
+            }
+        }
+    }
+
     /// Marks the relations whose columns a term names, itself or in its slots.
     fn relations_of(&self, term: &Bound, relations: &Relations) -> Vec<bool> {
         let mut named = vec![false; relations.tables.len()];
@@ -201,6 +244,8 @@ struct Planner<'b, 'a> {
     sources: Vec<RelationSource>,
     relations: &'b Relations,
     locks: &'b [Lock],
+    /// By column: about how many values it has, as far as a key says so that it is compared with.
+    distinct: Vec<Option<f64>>,
 }
 
 impl Planner<'_, '_> {
@@ -214,15 +259,11 @@ impl Planner<'_, '_> {
                 Some((term, named))
             })
             .collect();
+        let order = self.order(&group.members, &terms, group.straight);
         let mut members: Vec<Option<Member>> = group.members.into_iter().map(Some).collect();
         let mut built: Option<Built> = None;
-        while members.iter().any(Option::is_some) {
-            let placed = match &built {
-                Some(built) => built.relations.clone(),
-                None => vec![false; self.relations.tables.len()],
-            };
-            let next = self.next_member(&members, &terms, &placed, group.straight);
-            let member = members[next].take().expect("chosen among those left");
+        for next in order {
+            let member = members[next].take().expect("each comes once");
             let right = match member {
                 Member::Relation(relation) => {
                     built = Some(self.add_relation(built, relation, &mut terms)?);
@@ -261,46 +302,112 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The member to join next: the one that gives the fewest rows for each row so far.
-    fn next_member(
+    /// In which order the members are joined. Each of the first candidates is tried as the one to begin with; then comes the
+    /// member that gives the fewest rows for a row so far, those that a term connects before others. The order of the least
+    /// work is taken.
+    fn order(
         &mut self,
-        members: &[Option<Member>],
+        members: &[Member],
         terms: &[Option<(Bound, Vec<bool>)>],
-        placed: &[bool],
         straight: bool,
-    ) -> usize {
-        let left = members.iter().enumerate().filter_map(|(n, member)| Some((n, member.as_ref()?)));
-        let left: Vec<(usize, &Member)> = left.collect();
-        if straight || left.len() == 1 {
-            return left[0].0;
+    ) -> Vec<usize> {
+        if straight || members.len() == 1 {
+            return (0..members.len()).collect();
         }
-        let mut best: Option<(f64, usize)> = None;
-        for (number, member) in left {
-            let rows = match member {
-                Member::Relation(relation) => {
-                    if !self.can_be_read(*relation, placed) {
-                        continue;
-                    }
-                    self.rows_of(*relation, terms, placed)
-                }
-                Member::Outer(_) => QUERY_ROWS,
-            };
-            if best.is_none_or(|(fewest, _)| rows < fewest) {
-                best = Some((rows, number));
+        let none = vec![false; self.relations.tables.len()];
+        let mut starts: Vec<(f64, usize)> = Vec::new();
+        for (number, member) in members.iter().enumerate() {
+            if let Some(rows) = self.rows_of_member(member, terms, &none) {
+                starts.push((rows, number));
             }
         }
-        best.expect("a query that names others stands behind them").1
+        starts.sort_by(|left, right| left.0.total_cmp(&right.0));
+        starts.truncate(STARTS_TRIED);
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        for (rows, start) in starts {
+            let (work, order) = self.greedy_order(members, terms, start, rows);
+            if best.as_ref().is_none_or(|(least, _)| work < *least) {
+                best = Some((work, order));
+            }
+        }
+        best.expect("a member begins").1
+    }
+
+    /// The order that begins with a member of so many rows, and its work.
+    fn greedy_order(
+        &mut self,
+        members: &[Member],
+        terms: &[Option<(Bound, Vec<bool>)>],
+        start: usize,
+        rows: f64,
+    ) -> (f64, Vec<usize>) {
+        let (mut rows, mut work) = (rows, rows);
+        let mut order = vec![start];
+        let mut placed = vec![false; self.relations.tables.len()];
+        members[start].mark(&mut placed);
+        while order.len() < members.len() {
+            // (is connected, rows for each row so far, member)
+            let mut best: Option<(bool, f64, usize)> = None;
+            for (number, member) in members.iter().enumerate() {
+                if order.contains(&number) {
+                    continue;
+                }
+                let Some(own) = self.rows_of_member(member, terms, &placed) else { continue };
+                let mut alone = vec![false; placed.len()];
+                member.mark(&mut alone);
+                let connects = |(_, named): &(Bound, Vec<bool>)| {
+                    let both = named.iter().zip(alone.iter().zip(&placed));
+                    let (mut own, mut other, mut outside) = (false, false, false);
+                    for (named, (alone, placed)) in both {
+                        own |= *named && *alone;
+                        other |= *named && *placed;
+                        outside |= *named && !alone && !placed;
+                    }
+                    own && other && !outside
+                };
+                let is_connected = terms.iter().flatten().any(connects);
+                let is_better = best.is_none_or(|(connected, fewest, _)| {
+                    (is_connected, -own).partial_cmp(&(connected, -fewest))
+                        == Some(std::cmp::Ordering::Greater)
+                });
+                if is_better {
+                    best = Some((is_connected, own, number));
+                }
+            }
+            let (_, own, next) = best.expect("a query that names others stands behind them");
+            work += rows * LOOKUP_WORK.min(1.0 + own);
+            rows = (rows * own).max(1.0);
+            work += rows;
+            members[next].mark(&mut placed);
+            order.push(next);
+        }
+        (work, order)
+    }
+
+    /// Rows of a member for one row of those read before; None: it names relations that are not read yet.
+    fn rows_of_member(
+        &mut self,
+        member: &Member,
+        terms: &[Option<(Bound, Vec<bool>)>],
+        placed: &[bool],
+    ) -> Option<f64> {
+        match member {
+            Member::Relation(relation) => {
+                self.can_be_read(*relation, placed).then(|| self.rows_of(*relation, terms, placed))
+            }
+            Member::Outer(_) => Some(QUERY_ROWS),
+        }
     }
 
     /// Are the relations read that a LATERAL query names?
     fn can_be_read(&self, relation: usize, placed: &[bool]) -> bool {
         let RelationSource::Query { outer, .. } = &self.sources[relation] else { return true };
         outer.iter().all(|outer| {
-            let mut areplaced = true;
+            let mut are_placed = true;
             rewrite::for_each_column(&outer.value, &mut |column| {
-                areplaced &= placed[self.relations.position_of(usize::from(column))];
+                are_placed &= placed[self.relations.position_of(usize::from(column))];
             });
-            areplaced
+            are_placed
         })
     }
 
@@ -371,11 +478,14 @@ impl Planner<'_, '_> {
                 });
                 uses
             });
-        let others: f64 = bound_by_others.iter().map(share_of).product();
+        let others: f64 = bound_by_others
+            .iter()
+            .map(|term| self.share_of_join(term, first, table_rows))
+            .product();
         if looked_up {
             let rows = match access.path.kind {
                 PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
-                PathKind::Range => rows_per_key(table_rows, access.path.equal.len()),
+                PathKind::Range => self.rows_of_path(table, first, table_rows, &access),
             };
             access.filter = rewrite::and_of(own.clone());
             access.residual = rewrite::and_of(own);
@@ -391,15 +501,50 @@ impl Planner<'_, '_> {
             (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
             (PathKind::Range, 0, false) => table_rows,
             (PathKind::Range, 0, true) => table_rows * TERM_SHARE,
-            (PathKind::Range, parts, _) => rows_per_key(table_rows, parts),
+            (PathKind::Range, ..) => self.rows_of_path(table, first, table_rows, &access),
         };
+        let bounds: Vec<Vec<u8>> = bound_by_others.iter().map(rewrite::encoded).collect();
         let residual = access.residual.iter().flat_map(rewrite::terms_of);
-        let left: f64 = residual.map(share_of).product();
-        let rows = (scanned * left.min(others)).max(0.1);
+        let alone = residual.filter(|term| !bounds.contains(&rewrite::encoded(term)));
+        let left: f64 = alone.map(share_of).product();
+        let rows = (scanned * left * others).max(0.1);
         if !bound_by_others.is_empty() {
             access = access::choose(table, own, &wanted, &allowed);
         }
         Ok(Reading { access, outer: Vec::new(), rows, scanned })
+    }
+
+    /// The share of a table's rows that a term with a value of a left row leaves. The table begins at `first`.
+    fn share_of_join(&self, term: &Expr, first: usize, table_rows: f64) -> f64 {
+        let Expr::Binary(BinaryOp::Equal, left, right) = term else { return share_of(term) };
+        let Some(column) = plain_column(left).or_else(|| plain_column(right)) else {
+            return share_of(term);
+        };
+        let values = self.distinct[first + usize::from(column)];
+        1.0 / values.unwrap_or(table_rows / ROWS_PER_KEY).max(1.0)
+    }
+
+    /// Rows that agree in the bound parts of an index.
+    fn rows_of_path(
+        &self,
+        table: &Table,
+        first: usize,
+        table_rows: f64,
+        access: &AccessPlan,
+    ) -> f64 {
+        let mut rows = table_rows;
+        let parts = &table.indexes[access.path.index].parts;
+        for (number, (part, bound)) in parts.iter().zip(&access.path.equal).enumerate() {
+            let known = self.distinct[first + usize::from(part.column)];
+            // A key that nothing is known about has some rows for each first part, and hardly more than one for two.
+            let guess = if number == 0 { table_rows / ROWS_PER_KEY } else { ROWS_PER_KEY };
+            let values = match bound {
+                PartBound::In(list) => list.len() as f64,
+                _ => 1.0,
+            };
+            rows *= values / known.unwrap_or(guess).max(1.0);
+        }
+        rows.clamp(1.0, table_rows)
     }
 
     /// The slot that a left row's column fills in; `param` is the number that it must have.
@@ -518,7 +663,7 @@ impl Planner<'_, '_> {
         };
         let shares: f64 = rest.iter().map(|term| share_of(&term.expr)).product();
         let built = Built { operator, relations, rows: rows * shares };
-        Ok((filter(built, rest), method))
+        Ok((self.filter(built, rest), method))
     }
 
     fn outer_join(&mut self, outer: OuterJoin) -> Result<Built, SqlError> {
@@ -594,7 +739,7 @@ impl Planner<'_, '_> {
             right: right.operator,
             method,
             keys,
-            condition: bound_of(rest),
+            condition: ordered(rest, &self.binder.slots),
         };
         Built { operator: Operator::Join(Box::new(join)), relations, rows }
     }
@@ -635,28 +780,120 @@ impl Planner<'_, '_> {
     /// The operator under the terms whose columns it has.
     fn filtered(&self, built: Built, terms: &mut [Option<(Bound, Vec<bool>)>]) -> Built {
         let own = take_terms(terms, &[&built.relations]);
-        filter(built, own)
+        self.filter(built, own)
+    }
+
+    fn filter(&self, built: Built, terms: Vec<Bound>) -> Built {
+        if terms.is_empty() {
+            return built;
+        }
+        let (input, terms) = (Box::new(built.operator), ordered(terms, &self.binder.slots));
+        Built { operator: Operator::Filter { input, terms }, ..built }
     }
 }
 
-impl Group {
+/// Is the column the whole of a unique key?
+fn is_key(relations: &Relations, column: usize) -> bool {
+    let scope = relations.table_of(column);
+    scope.table.as_ref().is_some_and(|table| {
+        table.indexes.iter().any(|index| {
+            let is_it = |part: &types::IndexPart| scope.first + usize::from(part.column) == column;
+            index.kind != IndexKind::Ordinary
+                && matches!(index.parts.as_slice(), [part] if is_it(part))
+        })
+    })
+}
+
+/// `(a AND x) OR (a AND y)` as `a AND (x OR y)`; and for each relation that all arms of an OR say something about, what they
+/// say: its shards can check that.
+fn factored(term: Bound, relations: &Relations) -> Vec<Bound> {
+    let Expr::Or(arms) = &term.expr else { return vec![term] };
+    if term.is_local() || arms.len() < 2 {
+        return vec![term];
+    }
+    let mut arms: Vec<Vec<Expr>> = arms.iter().map(|arm| rewrite::and_terms(arm.clone())).collect();
+    let keys = |arm: &[Expr]| arm.iter().map(rewrite::encoded).collect::<Vec<_>>();
+    let others: Vec<Vec<Vec<u8>>> = arms[1..].iter().map(|arm| keys(arm)).collect();
+    let is_common = |term: &Expr| {
+        let own = rewrite::encoded(term);
+        others.iter().all(|arm| arm.contains(&own))
+    };
+    let common: Vec<Expr> = arms[0].iter().filter(|term| is_common(term)).cloned().collect();
+    let known = keys(&common);
+    for arm in &mut arms {
+        arm.retain(|term| !known.contains(&rewrite::encoded(term)));
+    }
+    let mut terms: Vec<Bound> = common.into_iter().map(Bound::pure).collect();
+    if arms.iter().any(Vec::is_empty) {
+        // x OR (x AND y) is x.
+        return terms;
+    }
+    for scope in &relations.tables {
+        let columns = scope.first..scope.first + scope.columns.len();
+        let is_own = |term: &&Expr| {
+            let (mut is_own, mut any) = (true, false);
+            rewrite::for_each_column(term, &mut |column| {
+                any = true;
+                is_own &= columns.contains(&usize::from(column));
+            });
+            is_own && any
+        };
+        let own: Vec<Vec<Expr>> =
+            arms.iter().map(|arm| arm.iter().filter(is_own).cloned().collect()).collect();
+        let is_all = own.iter().zip(&arms).all(|(own, arm)| own.len() == arm.len());
+        if !is_all && own.iter().all(|arm| !arm.is_empty()) {
+            terms.push(Bound::pure(or_of(own)));
+        }
+    }
+    terms.push(Bound::pure(or_of(arms)));
+    terms
+}
+
+fn or_of(arms: Vec<Vec<Expr>>) -> Expr {
+    Expr::Or(arms.into_iter().filter_map(rewrite::and_of).collect())
+}
+
+impl Member {
     fn mark(&self, relations: &mut [bool]) {
-        for member in &self.members {
-            match member {
-                Member::Relation(relation) => relations[*relation] = true,
-                Member::Outer(outer) => {
-                    outer.left.mark(relations);
-                    outer.right.mark(relations);
-                }
+        match self {
+            Member::Relation(relation) => relations[*relation] = true,
+            Member::Outer(outer) => {
+                outer.left.mark(relations);
+                outer.right.mark(relations);
             }
         }
     }
 }
 
-fn filter(built: Built, terms: Vec<Bound>) -> Built {
-    let Some(filter) = bound_of(terms) else { return built };
-    let input = Box::new(built.operator);
-    Built { operator: Operator::Filter { input, filter }, ..built }
+impl Group {
+    /// Pairs of columns that terms say to be equal.
+    fn equal_columns(&self, pairs: &mut Vec<(u16, u16)>) {
+        let mut note = |terms: &[Bound]| {
+            for term in terms {
+                if let Expr::Binary(BinaryOp::Equal, left, right) = &term.expr
+                    && let (Some(left), Some(right)) = (plain_column(left), plain_column(right))
+                {
+                    pairs.push((left, right));
+                }
+            }
+        };
+        note(&self.terms);
+        for member in &self.members {
+            if let Member::Outer(outer) = member {
+                note(&outer.on);
+            }
+        }
+        for member in &self.members {
+            if let Member::Outer(outer) = member {
+                outer.left.equal_columns(pairs);
+                outer.right.equal_columns(pairs);
+            }
+        }
+    }
+
+    fn mark(&self, relations: &mut [bool]) {
+        self.members.iter().for_each(|member| member.mark(relations));
+    }
 }
 
 fn is_subset(named: &[bool], of: &[bool]) -> bool {
@@ -687,17 +924,18 @@ fn usable_terms<'t>(
     known.filter(|(_, named)| is_usable(named)).map(|(term, _)| term).collect()
 }
 
-/// Rows that agree in this number of parts of a key.
-fn rows_per_key(table_rows: f64, parts: usize) -> f64 {
-    let parts = i32::try_from(parts).unwrap_or(i32::MAX);
-    (ROWS_PER_KEY.powi(2 - parts.min(2)).max(1.0)).min(table_rows)
-}
-
+/// The share of rows that a term is taken to leave.
 fn share_of(term: &Expr) -> f64 {
-    match term {
+    let share = match term {
         Expr::Binary(BinaryOp::Equal | BinaryOp::NullSafeEqual, ..) => EQUAL_SHARE,
+        Expr::Binary(BinaryOp::NotEqual, ..) => 1.0 - EQUAL_SHARE,
+        Expr::Like { negated: false, .. } => EQUAL_SHARE,
+        Expr::In { list, negated: false, .. } => EQUAL_SHARE * list.len() as f64,
+        Expr::And(terms) => terms.iter().map(share_of).product(),
+        Expr::Or(terms) => terms.iter().map(share_of).sum(),
         _ => TERM_SHARE,
-    }
+    };
+    share.min(1.0)
 }
 
 /// Columns of the table at `first` become positions in it; others what `param` says.
@@ -845,14 +1083,14 @@ impl Operator {
             | Operator::Set { .. }
             | Operator::Recursive { .. }
             | Operator::Working { .. } => {}
-            Operator::Filter { input, filter } => {
-                bound(filter);
+            Operator::Filter { input, terms } => {
+                terms.iter().for_each(&mut *bound);
                 input.for_each_expr(visit, bound);
             }
             Operator::Join(join) => {
                 join.left.for_each_expr(visit, bound);
                 join.right.for_each_expr(visit, bound);
-                join.condition.iter().for_each(bound);
+                join.condition.iter().for_each(&mut *bound);
                 for key in &join.keys {
                     visit(&key.left);
                     visit(&key.right);

@@ -70,6 +70,7 @@ impl Binder<'_> {
                 let select = ast::Select {
                     distinct: false,
                     calc_found_rows: false,
+                    straight: false,
                     items: vec![ast::SelectItem::Wildcard],
                     from: vec![ast::TableReference { first: factor, joins: Vec::new() }],
                     filter: None,
@@ -107,6 +108,7 @@ impl Binder<'_> {
         }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let mut from = self.from(&select.from)?;
+        from.straight = select.straight;
         let mut where_terms = select.filter.iter().flat_map(and_terms).collect();
         if query.limit.is_none() || !select.group_by.is_empty() {
             self.semi_joins(&mut where_terms, &mut from)?;

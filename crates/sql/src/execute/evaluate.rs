@@ -184,6 +184,20 @@ impl Context<'_> {
         output.map_err(|error| eval_error(&error))
     }
 
+    /// Do all terms hold? One behind a term that does not is not evaluated.
+    pub async fn all_hold<R: Columns + ?Sized>(
+        &mut self,
+        terms: &[Bound],
+        row: &R,
+    ) -> Result<bool, Failure> {
+        for term in terms {
+            if !self.holds(term, row).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     pub async fn holds<R: Columns + ?Sized>(
         &mut self,
         bound: &Bound,

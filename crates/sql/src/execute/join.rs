@@ -69,7 +69,7 @@ struct Reading<'p> {
     relation: u16,
     wanted: Wanted<'p>,
     rows: Rows,
-    filter: Option<&'p Bound>,
+    filter: &'p [Bound],
 }
 
 impl<'p> JoinStream<'p> {
@@ -201,9 +201,7 @@ impl Context<'_> {
                     let Some(batch) = next else { break };
                     let store = std::rc::Rc::new(super::batch::RowStore::Stored(batch));
                     let mut batch = Batch::of(reading.relation, relations, store);
-                    if let Some(filter) = reading.filter {
-                        batch = self.filtered(source, batch, filter).await?;
-                    }
+                    batch = self.filtered(source, batch, reading.filter).await?;
                     self.keep(source, &mut rows, &batch, &mut size)?;
                     if PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
                         is_last = false;
@@ -275,13 +273,8 @@ impl Context<'_> {
                     return Ok(pairs);
                 }
                 pace.row().await;
-                let holds = match &join.condition {
-                    None => true,
-                    Some(condition) => {
-                        let row = left.pair(&piece.rows, candidate as usize);
-                        self.holds(condition, &row).await?
-                    }
-                };
+                let row_of_both = left.pair(&piece.rows, candidate as usize);
+                let holds = self.all_hold(&join.condition, &row_of_both).await?;
                 if holds {
                     probe.matched[row] = true;
                     pairs.push((number, candidate));
@@ -423,11 +416,11 @@ impl Context<'_> {
 }
 
 /// The table on the right side of a lookup, and the filter that is not shipped with it.
-fn looked_up(operator: &Operator) -> (&TableSource, u16, Option<&Bound>) {
+fn looked_up(operator: &Operator) -> (&TableSource, u16, &[Bound]) {
     match operator {
-        Operator::Table { relation, source, .. } => (source, *relation, None),
-        Operator::Filter { input, filter } => match &**input {
-            Operator::Table { relation, source, .. } => (source, *relation, Some(filter)),
+        Operator::Table { relation, source, .. } => (source, *relation, &[]),
+        Operator::Filter { input, terms } => match &**input {
+            Operator::Table { relation, source, .. } => (source, *relation, terms),
             other => unreachable!("{other:?} is not looked up"),
         },
         other => unreachable!("{other:?} is not looked up"),

@@ -34,7 +34,7 @@ pub enum Stream<'p> {
     },
     Filter {
         input: Box<Stream<'p>>,
-        filter: &'p Bound,
+        terms: &'p [Bound],
     },
     Join(Box<JoinStream<'p>>),
 }
@@ -107,9 +107,9 @@ impl Context<'_> {
                     let count = rows.len();
                     Stream::Rows { relation: *relation, rows, next: 0, count }
                 }
-                Operator::Filter { input, filter } => {
+                Operator::Filter { input, terms } => {
                     let input = Box::new(self.open(input).await?);
-                    Stream::Filter { input, filter }
+                    Stream::Filter { input, terms }
                 }
                 Operator::Join(join) => {
                     let left = self.open(&join.left).await?;
@@ -143,9 +143,9 @@ impl Context<'_> {
                     *next = some.end;
                     Ok(Some(Batch::of_some(*relation, relations, Rc::clone(rows), some)))
                 }
-                Stream::Filter { input, filter } => loop {
+                Stream::Filter { input, terms } => loop {
                     let Some(batch) = self.next(source, input).await? else { return Ok(None) };
-                    let kept = self.filtered(source, batch, filter).await?;
+                    let kept = self.filtered(source, batch, terms).await?;
                     if !kept.is_empty() {
                         return Ok(Some(kept));
                     }
@@ -160,13 +160,16 @@ impl Context<'_> {
         &mut self,
         source: &JoinedSource,
         batch: Batch,
-        filter: &Bound,
+        terms: &[Bound],
     ) -> Result<Batch, Failure> {
+        if terms.is_empty() {
+            return Ok(batch);
+        }
         let mut kept = Vec::with_capacity(batch.len());
         let mut pace = Pace::default();
         for row in 0..batch.len() {
             pace.row().await;
-            if self.holds(filter, &JoinedRow::new(source, &batch, row)).await? {
+            if self.all_hold(terms, &JoinedRow::new(source, &batch, row)).await? {
                 kept.push(u32::try_from(row).expect("batches are short"));
             }
         }

@@ -231,8 +231,10 @@ pub enum SetOperator {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Select {
     pub distinct: bool,
-    /// SQL_CALC_FOUND_ROWS; the other SELECT hints are dropped.
+    /// SQL_CALC_FOUND_ROWS; other SELECT hints than this and STRAIGHT_JOIN are dropped.
     pub calc_found_rows: bool,
+    /// SELECT STRAIGHT_JOIN: relations are read as they are written.
+    pub straight: bool,
     pub items: Vec<SelectItem>,
     /// Comma-separated table references; empty for no FROM and for FROM DUAL.
     pub from: Vec<TableReference>,

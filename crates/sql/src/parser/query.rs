@@ -184,13 +184,15 @@ impl Parser<'_> {
         let mut distinct = false;
         let mut all = false;
         let mut calc_found_rows = false;
+        let mut straight = false;
         loop {
             match self.word() {
                 "DISTINCT" | "DISTINCTROW" => distinct = true,
                 "SQL_CALC_FOUND_ROWS" => calc_found_rows = true,
                 "ALL" => all = true,
-                "HIGH_PRIORITY" | "STRAIGHT_JOIN" | "SQL_SMALL_RESULT" | "SQL_BIG_RESULT"
-                | "SQL_BUFFER_RESULT" | "SQL_NO_CACHE" => {}
+                "STRAIGHT_JOIN" => straight = true,
+                "HIGH_PRIORITY" | "SQL_SMALL_RESULT" | "SQL_BIG_RESULT" | "SQL_BUFFER_RESULT"
+                | "SQL_NO_CACHE" => {}
                 _ => break,
             }
             self.advance();
@@ -229,6 +231,7 @@ impl Parser<'_> {
         let select = Select {
             distinct,
             calc_found_rows,
+            straight,
             items,
             from,
             filter,

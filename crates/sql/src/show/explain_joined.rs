@@ -191,7 +191,7 @@ impl<'p> Explainer<'p> {
                     JoinMethod::Lookup { .. } => Joined::Lookup,
                     JoinMethod::Apply { .. } => Joined::Apply,
                 };
-                self.operator(line, source, &join.right, method, join.condition.is_some());
+                self.operator(line, source, &join.right, method, !join.condition.is_empty());
             }
         }
     }
