@@ -1,5 +1,6 @@
 //! UPDATE and DELETE of several tables, or of some that others are joined to.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use client::Lock;
@@ -35,9 +36,10 @@ impl Binder<'_> {
         tables: &[ast::TableReference],
         filter: Option<&ast::Expr>,
     ) -> bool {
-        let is_in =
-            |term: &&ast::Expr| matches!(term, ast::Expr::InSubquery { negated: false, .. });
-        let terms: Vec<&ast::Expr> = filter.map(and_terms).unwrap_or_default();
+        let is_in = |term: &Cow<'_, ast::Expr>| {
+            matches!(**term, ast::Expr::InSubquery { negated: false, .. })
+        };
+        let terms = filter.map(and_terms).unwrap_or_default();
         if !terms.iter().any(is_in) {
             return false;
         }
@@ -133,7 +135,7 @@ impl Binder<'_> {
         tables: Vec<ChangedTable>,
         ignore: bool,
     ) -> Result<JoinedChangePlan, SqlError> {
-        let mut terms: Vec<&ast::Expr> = filter.map(and_terms).unwrap_or_default();
+        let mut terms = filter.map(and_terms).unwrap_or_default();
         self.semi_joins(&mut terms, &mut from)?;
         let relations = &from.relations.clone();
         let filter = self.bound_terms(&terms, &Scope::of(relations, "where clause"))?;

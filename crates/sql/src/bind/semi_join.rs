@@ -5,66 +5,76 @@
 //! A subquery that names columns of the query around it stays an operand, and so does one whose values can be equal to x
 //! without being equal to each other.
 
+use std::borrow::Cow;
+
+use types::Expr;
 use types::expr::BinaryOp;
 
 use super::from::{From, FromJoin, FromTree, RelationSource, derived_scope_unnamed};
 use super::join::have_equal_keys;
-use super::names::{OuterScope, Scope};
+use super::names::{Relations, Scope};
+use super::subquery::Inner;
 use super::{Binder, rewrite};
 use crate::error::SqlError;
 use crate::parser::ast;
-use crate::plan::{Bound, JoinKind};
+use crate::plan::{Bound, JoinKind, SubqueryKind};
 
 /// The AND terms of an expression.
-pub fn and_terms(expr: &ast::Expr) -> Vec<&ast::Expr> {
+pub fn and_terms(expr: &ast::Expr) -> Vec<Cow<'_, ast::Expr>> {
     match expr {
         ast::Expr::And(terms) => terms.iter().flat_map(and_terms).collect(),
-        other => vec![other],
+        other => vec![Cow::Borrowed(other)],
     }
 }
 
 impl Binder<'_> {
-    /// Takes the terms that become relations of the FROM clause.
+    /// Makes relations of the FROM clause of the terms that can be such, and takes them out.
     pub fn semi_joins(
         &mut self,
-        terms: &mut Vec<&ast::Expr>,
+        terms: &mut Vec<Cow<'_, ast::Expr>>,
         from: &mut From,
     ) -> Result<(), SqlError> {
-        let mut kept = Vec::with_capacity(terms.len());
-        for &term in &*terms {
-            if !self.semi_join(term, from)? {
-                kept.push(term);
+        for term in std::mem::take(terms) {
+            match &*term {
+                ast::Expr::InSubquery { operand, query, negated: false }
+                    if from.tree.is_some() && !matches!(**operand, ast::Expr::Row(_)) =>
+                {
+                    terms.extend(self.semi_join(operand, query, from)?.map(Cow::Owned));
+                }
+                _ => terms.push(term),
             }
         }
-        *terms = kept;
         Ok(())
     }
 
-    fn semi_join(&mut self, term: &ast::Expr, from: &mut From) -> Result<bool, SqlError> {
-        let ast::Expr::InSubquery { operand, query, negated: false } = term else {
-            return Ok(false);
-        };
-        if from.tree.is_none() || query.limit.is_some() || matches!(**operand, ast::Expr::Row(_)) {
-            return Ok(false);
-        }
+    /// The term that is left, if the subquery stays an operand.
+    fn semi_join(
+        &mut self,
+        operand: &ast::Expr,
+        query: &ast::Query,
+        from: &mut From,
+    ) -> Result<Option<ast::Expr>, SqlError> {
         let relations = from.relations.clone();
-        // What is wrong with it is found where it is bound as an operand.
-        if !self.forgotten(|binder| binder.is_semi_join(operand, query, &relations)) {
-            return Ok(false);
+        let scope = Scope::of(&relations, "where clause");
+        let bound = self.bound(operand, &scope)?;
+        let inner = self.inner_query(query, &scope)?;
+        if !self.is_semi_join(&bound, &inner, &relations) {
+            let (operator, kind) = (BinaryOp::Equal, SubqueryKind::Any);
+            let any = self.quantified_over(vec![bound.expr], operator, kind, inner, &scope)?;
+            let Expr::Param(number) = any else { unreachable!("a slot stands for it") };
+            return Ok(Some(ast::Expr::BoundColumn(number)));
         }
-        let bound = self.bound(operand, &Scope::of(&relations, "where clause"))?;
-        let mut inner = self.inside(OuterScope::of(&relations), query)?;
-        self.inner_slots.push(inner.slots.clone());
-        inner.plan.distinct = true;
-        let relation = from.relations.add(derived_scope_unnamed(&inner.plan.columns));
-        // Nobody names it, and `*` does not list it.
+        let Inner { mut plan, slots, .. } = inner;
+        self.inner_slots.push(slots);
+        plan.distinct = true;
+        let relation = from.relations.add(derived_scope_unnamed(&plan.columns));
+        // It has no name, and `*` does not list it.
         from.relations.named = relations.named.clone();
-        let column = from.relations.tables[relation].first;
-        let scope_relations = from.relations.clone();
-        let scope = Scope::of(&scope_relations, "where clause");
-        let column = self.column_value(column, &scope_relations);
+        let relations = from.relations.clone();
+        let column = self.column_value(relations.tables[relation].first, &relations);
+        let scope = Scope::of(&relations, "where clause");
         let equal = self.compared(BinaryOp::Equal, bound.expr, column, &scope)?;
-        let plan = Box::new(inner.plan);
+        let plan = Box::new(plan);
         from.sources.push(RelationSource::Query { plan, outer: Vec::new(), keep: None });
         let left = from.tree.take().expect("looked at above");
         from.tree = Some(FromTree::Join(Box::new(FromJoin {
@@ -74,25 +84,14 @@ impl Binder<'_> {
             right: FromTree::Relation(relation),
             on: vec![Bound::pure(equal)],
         })));
-        Ok(true)
+        Ok(None)
     }
 
     /// Does the subquery depend on nothing around it, and have the two sides equal keys where they are equal?
-    fn is_semi_join(
-        &mut self,
-        operand: &ast::Expr,
-        query: &ast::Query,
-        relations: &super::names::Relations,
-    ) -> bool {
-        let scope = Scope::of(relations, "where clause");
-        let Ok(operand) = self.bound(operand, &scope) else { return false };
-        if operand.is_local() || !rewrite::has_columns(&operand.expr) {
-            return false;
-        }
-        let Ok(inner) = self.inside(OuterScope::of(relations), query) else { return false };
-        let acts = inner.slots.clone().any(|slot| self.acts(slot));
-        let depends = !inner.outer.is_empty() || inner.beyond.is_some() || acts;
-        if depends || inner.plan.columns.len() != 1 || inner.plan.calc_found_rows {
+    fn is_semi_join(&mut self, operand: &Bound, inner: &Inner, relations: &Relations) -> bool {
+        let depends = !inner.outer.is_empty() || inner.beyond.is_some();
+        let is_local = operand.is_local() || !rewrite::has_columns(&operand.expr);
+        if depends || is_local || inner.plan.columns.len() != 1 || inner.plan.limit.is_some() {
             return false;
         }
         let own = self.type_of(&operand.expr, &relations.result_types()).column_type;
@@ -103,14 +102,14 @@ impl Binder<'_> {
     /// Terms as one expression.
     pub fn bound_terms(
         &mut self,
-        terms: &[&ast::Expr],
+        terms: &[Cow<'_, ast::Expr>],
         scope: &Scope<'_>,
     ) -> Result<Option<Bound>, SqlError> {
         match terms {
             [] => Ok(None),
             [term] => self.bound(term, scope).map(Some),
             _ => {
-                let all = terms.iter().map(|term| (*term).clone()).collect();
+                let all = terms.iter().map(|term| (**term).clone()).collect();
                 self.bound(&ast::Expr::And(all), scope).map(Some)
             }
         }

@@ -170,21 +170,31 @@ impl Binder<'_> {
         };
         // Once, whatever the number of rows.
         let operands = self.exprs(&operands, scope)?;
+        let inner = self.inner_query(query, scope)?;
+        self.quantified_over(operands, operator, kind, inner, scope)
+    }
+
+    /// The same of operands and a query that are bound.
+    pub fn quantified_over(
+        &mut self,
+        operands: Vec<Expr>,
+        operator: BinaryOp,
+        kind: SubqueryKind,
+        mut inner: Inner,
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
         let columns = scope.result_types();
         let mut outer = Vec::new();
         let mut values = Vec::new();
-        let mut slots = Vec::new();
         for operand in operands {
             let own = self.type_of(&operand, &columns);
             let derivation = self.derivation(&operand, scope);
             let number = self.slot(Slot::Outer, own.column_type)?;
             self.param_derivations[usize::from(number)] = derivation;
-            slots.push(number);
             values.push(Expr::Param(number));
             let slot = number - u16::try_from(self.param_kinds.len()).expect("counted");
             outer.push(OuterValue { slot, value: operand });
         }
-        let mut inner = self.inner_query(query, scope)?;
         if inner.plan.columns.len() != values.len() {
             return Err(SqlError::operand_columns(values.len()));
         }
@@ -229,7 +239,11 @@ impl Binder<'_> {
     }
 
     /// Binds a query whose names may be the scope's.
-    fn inner_query(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Inner, SqlError> {
+    pub fn inner_query(
+        &mut self,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<Inner, SqlError> {
         check_clauses(query)?;
         let owned = |alias: &Alias<'_>| (alias.name.to_string(), alias.expr.clone());
         let aliases = scope.aliases.iter().chain(scope.earlier_aliases).map(owned).collect();
