@@ -477,7 +477,16 @@ impl Binder<'_> {
             let level = binder.outer.iter().zip(&values).rposition(named);
             (!bound.iter().any(names_own), level)
         });
-        level.filter(|level| is_outer && self.outer[*level].groups.is_some())
+        if !is_outer {
+            return None;
+        }
+        let allows = |outer: &OuterScope| outer.groups.is_some();
+        match level {
+            Some(level) => Some(level).filter(|level| allows(&self.outer[*level])),
+            // COUNT(*) where this query has no aggregates is that of the next one around it which has.
+            None if scope.groups.is_none() => self.outer.iter().rposition(allows),
+            None => None,
+        }
     }
 
     /// Binds something to find the names in it, and then removes everything that the binding has made.
