@@ -440,8 +440,10 @@ impl Binder<'_> {
             u16::try_from(found.expect("every column used is read")).expect("tables are narrow")
         };
 
+        // A slot that several expressions ask for is moved once.
+        let mut moved: Vec<u16> = Vec::new();
         if let Some(local) = &mut access.local_filter {
-            self.map_bound(local, &position);
+            self.map_bound(local, &position, &mut moved);
         }
         match &mut plan.grouping {
             Some(grouping) if !grouping.shipped => {
@@ -461,7 +463,7 @@ impl Binder<'_> {
             None => {
                 let mut items = std::mem::take(&mut plan.items);
                 for item in &mut items {
-                    self.map_bound(item, &position);
+                    self.map_bound(item, &position, &mut moved);
                 }
                 plan.items = items;
                 let visible = &plan.items[..plan.items.len() - plan.hidden_count];
@@ -517,10 +519,19 @@ impl Binder<'_> {
         })
     }
 
-    /// Moves the columns of an expression and of the slots it owns.
-    fn map_bound(&mut self, bound: &mut Bound, position: &dyn Fn(u16) -> u16) {
+    /// Moves the columns of an expression and of the slots that it asks for, but for those that are `moved`.
+    fn map_bound(
+        &mut self,
+        bound: &mut Bound,
+        position: &dyn Fn(u16) -> u16,
+        moved: &mut Vec<u16>,
+    ) {
         rewrite::map_columns(&mut bound.expr, &mut |column| position(column));
         for &slot in &bound.slots {
+            if moved.contains(&slot) {
+                continue;
+            }
+            moved.push(slot);
             self.slots[usize::from(slot)].for_each_expr_mut(&mut |inner| {
                 rewrite::map_columns(inner, &mut |column| position(column));
             });

@@ -59,12 +59,19 @@ enum Rows {
     Aggregated,
     /// Groups, or what they are made by.
     Groups,
+    /// Those that HAVING is a filter of, where nothing is grouped by.
+    Filtered,
 }
 
 impl Rows {
     fn of(scope: &Scope<'_>) -> Rows {
         match scope.place {
             "where clause" | "on clause" => Rows::Source,
+            "having clause"
+                if scope.groups.is_some_and(|groups| groups.borrow().group_count == 0) =>
+            {
+                Rows::Filtered
+            }
             place if place != "group statement" && scope.groups.is_none() => Rows::Aggregated,
             _ => Rows::Groups,
         }
