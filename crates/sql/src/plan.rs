@@ -349,6 +349,9 @@ pub struct Grouping {
     pub having: Option<Bound>,
     /// Computed at the shards; false: the rows come here (an aggregate that cannot be merged, or a local filter).
     pub shipped: bool,
+    /// WITH ROLLUP: the last of `group_by` is the level. The groups of each lower level, which have NULL for their other
+    /// values, are made of those of the next one.
+    pub rollup: bool,
     /// No GROUP BY: exactly one group, also of no rows.
     pub implicit: bool,
     /// What `group_by` and `aggregates` need for each row.

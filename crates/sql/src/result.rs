@@ -37,6 +37,17 @@ pub struct ColumnInfo {
     pub null_type: bool,
 }
 
+impl ColumnInfo {
+    /// Announces NULL for a column of a table that has none itself.
+    pub fn make_nullable(&mut self) {
+        if !self.nullable {
+            self.nullable = true;
+            self.flags.not_null = false;
+            self.flags.no_default = false;
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnFlags {
     pub not_null: bool,

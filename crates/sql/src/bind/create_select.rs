@@ -90,9 +90,9 @@ impl Binder<'_> {
             None => self.computed(info, &select.items[position].expr)?,
         };
         column.name.clone_from(&info.name);
-        // A group of no rows has no value of any column.
-        column.nullable |=
-            select.grouping.as_ref().is_some_and(|own| own.implicit) && info.nullable;
+        // A group of no rows has no value of any column, and a row of ROLLUP none of the keys that it is over.
+        let has_none = select.grouping.as_ref().is_some_and(|own| own.implicit || own.rollup);
+        column.nullable |= has_none && info.nullable;
         Ok(column)
     }
 

@@ -182,7 +182,6 @@ static REFUSED: &[&str] = &[
     "UPDATEXML",
     "NAME_CONST",
     "STATEMENT_DIGEST",
-    "GROUPING",
 ];
 
 /// A value of the session. Its text gives way to any other but literals, whose collation is the connection's: it takes
@@ -367,6 +366,7 @@ impl Binder<'_> {
                 }
                 _ => Err(SqlError::not_supported("FORMAT with a locale that is not en_US")),
             },
+            "GROUPING" => self.grouping(arguments, scope),
             "ANY_VALUE" => {
                 count(1, 1)?;
                 if scope.groups.is_none() {

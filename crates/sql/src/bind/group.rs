@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use types::expr::{Aggregate, AggregateFunction, BinaryOp, Function, OrderKey, ResultType};
-use types::{Expr, IndexKind};
+use types::{ColumnType, Expr, IndexKind, IntWidth, Value};
 
 use super::Binder;
 use super::names::{GroupCollector, Relations, Scope};
@@ -93,6 +93,45 @@ impl Binder<'_> {
         self.collect(Aggregate { function, argument, distinct, order_by: keys }, groups, scope)
     }
 
+    /// GROUPING(a, b, ...): a bit for each argument, 1 in rows over all values of it.
+    pub fn grouping(
+        &mut self,
+        arguments: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Expr, SqlError> {
+        let collected = scope.groups.map(|groups| groups.borrow());
+        let rollup = collected.and_then(|own| Some((own.base, own.rollup.clone()?)));
+        let Some((base, keys)) = rollup else {
+            return Err(SqlError::invalid_group_function());
+        };
+        let level = u16::try_from(base + keys.len()).map_err(|_| too_many())?;
+        let number = |number: usize| Expr::Const(Value::Int(number as i64));
+        let mut bits: Option<Expr> = None;
+        for (position, argument) in arguments.iter().enumerate() {
+            let own = rewrite::encoded(&self.expr(argument, scope)?);
+            let Some(key) = keys.iter().position(|key| *key == own) else {
+                return Err(SqlError::new(
+                    code::ER_FIELD_IN_GROUPING_NOT_GROUP_BY,
+                    format!("Argument #{} of GROUPING function is not in GROUP BY", position + 1),
+                ));
+            };
+            // So many keys have one value in the row, from the first on.
+            let levels = Box::new(Expr::Column(level));
+            let bit = Expr::Binary(BinaryOp::LessOrEqual, levels, Box::new(number(key)));
+            bits = Some(match bits {
+                None => bit,
+                Some(bits) => {
+                    let double =
+                        Expr::Binary(BinaryOp::Multiply, Box::new(bits), Box::new(number(2)));
+                    Expr::Binary(BinaryOp::Add, Box::new(double), Box::new(bit))
+                }
+            });
+        }
+        let bits = bits.ok_or_else(|| SqlError::wrong_param_count("GROUPING"))?;
+        let bigint = ColumnType::Int { width: IntWidth::W8, unsigned: false };
+        Ok(Expr::Cast(Box::new(bits), bigint))
+    }
+
     /// ANY_VALUE(x).
     pub fn any_value(&mut self, argument: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         let groups = scope.groups.expect("the caller asked");
@@ -129,6 +168,19 @@ impl Binder<'_> {
         groups.aggregates.push(aggregate);
         groups.types.push(result);
         Ok(Expr::Column(u16::try_from(position).map_err(|_| too_many())?))
+    }
+}
+
+impl GroupCollector {
+    /// WITH ROLLUP: puts the level behind the keys. It is the number of keys that have one value in a row of groups, from the
+    /// first on: all of them in the groups that rows are added to.
+    pub fn add_rollup_level(&mut self, group_by: &mut Vec<Expr>) {
+        let level = i64::try_from(group_by.len()).expect("select lists are bounded");
+        self.rollup = Some(group_by.iter().map(rewrite::encoded).collect());
+        group_by.push(Expr::Const(Value::Int(level)));
+        let bigint = ColumnType::Int { width: IntWidth::W8, unsigned: false };
+        self.types.push(ResultType { column_type: Some(bigint), nullable: false });
+        self.group_count = group_by.len();
     }
 }
 

@@ -317,6 +317,8 @@ pub struct GroupCollector {
     pub types: Vec<ResultType>,
     /// What group values and arguments of aggregates need for each row.
     pub slots: Vec<u16>,
+    /// WITH ROLLUP: the bytes of the expressions of GROUP BY. The value behind theirs is the level.
+    pub rollup: Option<Vec<Vec<u8>>>,
 }
 
 pub struct Scope<'a> {

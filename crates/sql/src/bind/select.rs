@@ -103,9 +103,6 @@ impl Binder<'_> {
         if select.has_window {
             return Err(SqlError::not_supported("window functions"));
         }
-        if select.with_rollup {
-            return Err(SqlError::not_supported("WITH ROLLUP"));
-        }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let mut from = self.from(&select.from)?;
         from.straight = select.straight;
@@ -197,11 +194,13 @@ impl Binder<'_> {
         if grouped {
             let filter_terms = filter.iter().flat_map(|filter| rewrite::terms_of(&filter.expr));
             let inner_terms: Vec<&Expr> = filter_terms.chain(from.inner_terms()).collect();
+            // Behind the keys of ROLLUP is the level.
+            let key_count = group_by.len() - usize::from(select.with_rollup);
             let determined =
                 determined_columns(&relations, &group_by, &inner_terms, &from.outer_terms());
             let mut rewrite = GroupRewrite {
                 relations: &relations,
-                patterns: group_by.iter().map(rewrite::encoded).collect(),
+                patterns: group_by[..key_count].iter().map(rewrite::encoded).collect(),
                 determined,
                 collector: std::mem::take(&mut collector),
                 only_full_group_by: self.environment.sql_mode.only_full_group_by(),
@@ -229,6 +228,7 @@ impl Binder<'_> {
             let is_local = filter.as_ref().is_some_and(Bound::is_local) || !slots.is_empty();
             grouping = Some(Grouping {
                 implicit: group_by.is_empty(),
+                rollup: select.with_rollup,
                 group_by,
                 aggregates: rewrite.collector.aggregates,
                 having,
@@ -245,7 +245,11 @@ impl Binder<'_> {
         // Titles and types.
         let mut columns = Vec::with_capacity(visible_count);
         for (item, own) in items.iter().zip(&item_types) {
-            columns.push(self.item_info(item, own, &relations));
+            let mut info = self.item_info(item, own, &relations);
+            if select.with_rollup && own.nullable {
+                info.make_nullable();
+            }
+            columns.push(info);
         }
 
         if !query.into_variables.is_empty() && query.into_variables.len() != visible_count {
@@ -330,7 +334,13 @@ impl Binder<'_> {
         collector.group_count = group_by.len();
         for expr in &group_by {
             let own = self.type_of(expr, &types);
-            collector.types.push(own);
+            collector
+                .types
+                .push(ResultType { nullable: own.nullable || select.with_rollup, ..own });
+        }
+        drop(collector);
+        if select.with_rollup {
+            groups.borrow_mut().add_rollup_level(&mut group_by);
         }
         Ok(group_by)
     }
@@ -570,9 +580,7 @@ impl Binder<'_> {
             };
             if column.nullable && !info.nullable {
                 // On the inner side of an outer join.
-                info.nullable = true;
-                info.flags.not_null = false;
-                info.flags.no_default = false;
+                info.make_nullable();
             }
             // MySQL 8 titles columns of information_schema by their own names, whatever the case they were asked in.
             let is_virtual = scope.table.is_none() && !scope.database.is_empty();

@@ -778,11 +778,59 @@ impl<'p> Groups<'p> {
         Ok(())
     }
 
+    /// Adds the groups over all values of the last keys: one level after the other is merged into the next.
+    async fn roll_up(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        let key_count = self.grouping.group_by.len() - 1;
+        let mut pace = Pace::default();
+        let mut finer = std::mem::take(&mut self.groups);
+        let mut all = GroupStates::new();
+        for level in (0..key_count).rev() {
+            let mut coarser = GroupStates::new();
+            for (values, states) in finer.values() {
+                context.check_killed()?;
+                let mut own = values[..level].to_vec();
+                own.resize(key_count, Value::Null);
+                own.push(Value::Int(level as i64));
+                let key = row_key(&own);
+                let size = match coarser.get_mut(&key) {
+                    Some((_, merged)) => {
+                        let before = sizes(merged);
+                        let mut evaluation = context.run.context();
+                        for (merged, state) in merged.iter_mut().zip(states) {
+                            merged
+                                .merge(state.clone(), &mut evaluation.convert)
+                                .map_err(|error| eval_error(&error))?;
+                        }
+                        take_warnings(&mut evaluation, &mut context.warnings);
+                        sizes(merged).saturating_sub(before)
+                    }
+                    None => {
+                        self.account(&key, &own)?;
+                        coarser.insert(key, (own, states.clone()));
+                        sizes(states)
+                    }
+                };
+                self.grow(size)?;
+                pace.bytes(size as usize).await;
+                pace.row().await;
+            }
+            all.append(&mut finer);
+            finer = coarser;
+        }
+        all.append(&mut finer);
+        self.groups = all;
+        Ok(())
+    }
+
     /// A row of (group values, aggregates) for each group, in the groups' order.
     async fn finish(mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
         if self.grouping.implicit && self.groups.is_empty() {
             let states = self.new_states();
             self.groups.insert(Vec::new(), (Vec::new(), states));
+        }
+        let rollup = self.grouping.rollup;
+        if rollup {
+            self.roll_up(context).await?;
         }
         let (size, group_count) = (self.size as usize, self.grouping.group_by.len());
         // GROUP_CONCAT sorts its values at the end.
@@ -795,7 +843,11 @@ impl<'p> Groups<'p> {
         };
         let (rows, own) = finished.map_err(|error| eval_error(&error))?;
         context.warnings.extend(own);
-        sorted(rows, size, context, move |a, b| compare_groups(a, b, group_count)).await
+        sorted(rows, size, context, move |a, b| match rollup {
+            true => compare_levels(a, b, group_count - 1),
+            false => compare_groups(a, b, group_count),
+        })
+        .await
     }
 }
 
@@ -824,4 +876,15 @@ fn compare_groups(left: &[Value], right: &[Value], group_count: usize) -> Orderi
         .map(|(a, b)| types::convert::sort_compare(a.as_ref(), b.as_ref()))
         .find(|ordering| ordering.is_ne())
         .unwrap_or(Ordering::Equal)
+}
+
+/// The order of rows of ROLLUP: a row over all values of a key is behind the rows of its values.
+fn compare_levels(left: &[Value], right: &[Value], key_count: usize) -> Ordering {
+    let level = |row: &[Value]| match row[key_count] {
+        Value::Int(level) => level as usize,
+        _ => unreachable!("the level is a number"),
+    };
+    let (left_level, right_level) = (level(left), level(right));
+    let shared = left_level.min(right_level);
+    compare_groups(left, right, shared).then(right_level.cmp(&left_level))
 }
