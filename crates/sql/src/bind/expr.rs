@@ -197,6 +197,7 @@ impl Binder<'_> {
             ast::Expr::Aggregate { name, distinct, arguments, order_by, separator } => {
                 self.aggregate(name, *distinct, arguments, order_by, separator.as_deref(), scope)
             }
+            ast::Expr::Window(_) => Err(SqlError::not_supported("window functions")),
             ast::Expr::Trim { side, remove, operand } => {
                 let function = match side {
                     ast::TrimSide::Both => Function::Trim,

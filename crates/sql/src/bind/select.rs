@@ -77,7 +77,7 @@ impl Binder<'_> {
                     group_by: Vec::new(),
                     with_rollup: false,
                     having: None,
-                    has_window: false,
+                    windows: Vec::new(),
                 };
                 self.select(&select, query)
             }
@@ -100,7 +100,7 @@ impl Binder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
-        if select.has_window {
+        if !select.windows.is_empty() {
             return Err(SqlError::not_supported("window functions"));
         }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;

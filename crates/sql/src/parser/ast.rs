@@ -17,9 +17,11 @@
 
 mod definition;
 mod expression;
+mod window;
 
 pub use definition::*;
 pub use expression::*;
+pub use window::*;
 
 /// `name` or `schema.name`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -242,8 +244,8 @@ pub struct Select {
     pub group_by: Vec<OrderItem>,
     pub with_rollup: bool,
     pub having: Option<Expr>,
-    /// A WINDOW clause was written.
-    pub has_window: bool,
+    /// The WINDOW clause.
+    pub windows: Vec<NamedWindow>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

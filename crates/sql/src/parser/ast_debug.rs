@@ -208,6 +208,28 @@ impl Debug for Expr {
                 }
                 f.write_char(')')
             }
+            Expr::Window(call) => {
+                write!(f, "(over {:?}", call.function)?;
+                match &call.window {
+                    Window::Named(name) => write!(f, " {name})"),
+                    Window::Written(spec) => {
+                        if let Some(base) = &spec.base {
+                            write!(f, " {base}")?;
+                        }
+                        for expr in &spec.partition_by {
+                            write!(f, " by:{expr:?}")?;
+                        }
+                        for item in &spec.order_by {
+                            let direction = if item.descending { "desc" } else { "asc" };
+                            write!(f, " {direction}:{:?}", item.expr)?;
+                        }
+                        if let Some(frame) = &spec.frame {
+                            write!(f, " {:?} {:?} {:?}", frame.unit, frame.start, frame.end)?;
+                        }
+                        f.write_char(')')
+                    }
+                }
+            }
             Expr::Trim { side, remove, operand } => {
                 write!(f, "(trim-{}", format!("{side:?}").to_lowercase())?;
                 if let Some(remove) = remove {

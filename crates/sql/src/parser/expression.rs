@@ -614,7 +614,7 @@ impl Parser<'_> {
 
     /// INTERVAL value unit, or the function INTERVAL(n, a, b, ...).
     #[inline(never)]
-    fn interval(&mut self) -> Parse<Expr> {
+    pub fn interval(&mut self) -> Parse<Expr> {
         self.with_slot(false, |parser| {
             parser.expect("INTERVAL")?;
             let value = if parser.at_kind(TokenKind::LeftParen) {

@@ -106,34 +106,14 @@ impl Parser<'_> {
             let arguments = self.with_slot(false, Self::arguments)?;
             return Ok(Expr::Function { schema, name, arguments });
         }
-        let expr = if is_aggregate(&name) {
-            self.with_slot(false, |parser| parser.aggregate(name))?
+        if is_aggregate(&name) {
+            let aggregate = self.with_slot(false, |parser| parser.aggregate(name))?;
+            self.optional_over(aggregate)
         } else if is_window_function(&name) {
-            self.skip_parens()?;
-            if self.accept_any(&["RESPECT", "IGNORE"]) {
-                self.expect("NULLS")?;
-            }
-            if !self.at("OVER") {
-                return self.syntax_error();
-            }
-            unsupported("window functions")
+            self.window_function(name)
         } else {
-            self.scalar(name)?
-        };
-        self.window(expr)
-    }
-
-    /// OVER (...) behind a call.
-    fn window(&mut self, expr: Expr) -> Parse<Expr> {
-        if !self.accept("OVER") {
-            return Ok(expr);
+            self.scalar(name)
         }
-        if self.at_kind(TokenKind::LeftParen) {
-            self.skip_parens()?;
-        } else {
-            self.name()?;
-        }
-        Ok(unsupported("window functions"))
     }
 
     /// `(a, b, ...)`, perhaps empty.

@@ -21,6 +21,7 @@
 //! | `cursor` | the cursor all rules share |
 //! | `expression`, `function` | expressions |
 //! | `query` | SELECT and its tables |
+//! | `window` | OVER, WINDOW |
 //! | `change` | INSERT, UPDATE, DELETE |
 //! | `definition`, `column`, `alter` | CREATE, DROP, ALTER |
 //! | `statement` | which statement it is |
@@ -57,6 +58,7 @@ mod tests_digest;
 mod tests_hostile;
 #[cfg(test)]
 mod tests_modes;
+mod window;
 
 pub use digest::{Digest, Digester, digest};
 pub use error::{ParseError, ParseErrorKind};

@@ -217,17 +217,7 @@ impl Parser<'_> {
         } else {
             None
         };
-        let has_window = self.accept("WINDOW");
-        if has_window {
-            self.list(|parser| {
-                parser.name()?;
-                parser.expect("AS")?;
-                if !parser.at_kind(TokenKind::LeftParen) {
-                    return parser.syntax_error();
-                }
-                parser.skip_parens()
-            })?;
-        }
+        let windows = self.window_clause()?;
         let select = Select {
             distinct,
             calc_found_rows,
@@ -238,7 +228,7 @@ impl Parser<'_> {
             group_by,
             with_rollup,
             having,
-            has_window,
+            windows,
         };
         Ok((select, into))
     }

@@ -241,8 +241,12 @@ fn operands() {
         ("case when a then 1 when b then 2 else 3 end", "(case [a 1] [b 2] else 3)"),
         ("case a when 1 then 'x' end", "(case a [1 'x'])"),
         ("match (a, b) against ('x' in boolean mode)", "(unsupported MATCH AGAINST)"),
-        ("row_number() over (partition by a order by b)", "(unsupported window functions)"),
-        ("sum(a) over w", "(unsupported window functions)"),
+        ("row_number() over (partition by a order by b)", "(over (ROW_NUMBER) by:a asc:b)"),
+        ("sum(a) over w", "(over (SUM a) w)"),
+        (
+            "lag(a, 2, b) over (w rows between 1 preceding and current row)",
+            "(over (LAG a 2 b) w Rows Preceding(1) CurrentRow)",
+        ),
         ("1 member of ('[1]')", "(unsupported MEMBER OF)"),
     ] {
         assert_eq!(expr(text), expected, "{text}");

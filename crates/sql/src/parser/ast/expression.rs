@@ -1,6 +1,6 @@
 //! Expressions: names, literals, operators, calls.
 
-use super::{OrderItem, Query, VariableScope};
+use super::{OrderItem, Query, VariableScope, WindowCall};
 
 /// `column`, `table.column`, `schema.table.column`, as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -127,7 +127,7 @@ pub enum Expr {
         operand: Box<Expr>,
         collation: String,
     },
-    /// A call of any function but the aggregates below. `name` is upper-cased. Synonyms with special syntax are
+    /// A call of any function but the aggregates below. One that needs OVER stands in a [`Expr::Window`] only. `name` is upper-cased. Synonyms with special syntax are
     /// normalised: CURRENT_TIMESTAMP, LOCALTIME, LOCALTIMESTAMP, NOW -> NOW; CURRENT_DATE -> CURDATE;
     /// CURRENT_TIME -> CURTIME; CURRENT_USER -> CURRENT_USER; SUBSTR, MID, SUBSTRING(x FROM y FOR z) -> SUBSTRING;
     /// POSITION(x IN y) -> LOCATE(x, y); x -> y is JSON_EXTRACT, x ->> y is JSON_UNQUOTE(JSON_EXTRACT(x, y)).
@@ -149,6 +149,7 @@ pub enum Expr {
         /// GROUP_CONCAT only; None is a comma.
         separator: Option<Vec<u8>>,
     },
+    Window(Box<WindowCall>),
     /// TRIM with a side or a FROM; plain TRIM(x) has side Both and no `remove`.
     Trim {
         side: TrimSide,
@@ -178,7 +179,7 @@ pub enum Expr {
     Values(ColumnName),
     /// DEFAULT (None) or DEFAULT(column).
     Default(Option<ColumnName>),
-    /// Window functions, MATCH, MEMBER OF, ...: MySQL's name of it.
+    /// MATCH, MEMBER OF, ...: MySQL's name of it.
     Unsupported {
         feature: String,
     },
