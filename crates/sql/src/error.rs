@@ -138,7 +138,26 @@ pub mod code {
     pub const ER_AGGREGATE_ORDER_FOR_UNION: u16 = 3028;
     pub const ER_CTE_RECURSIVE_REQUIRES_UNION: u16 = 3573;
     pub const ER_CTE_RECURSIVE_REQUIRES_NONRECURSIVE_FIRST: u16 = 3574;
+    pub const ER_CTE_RECURSIVE_FORBIDS_AGGREGATION: u16 = 3575;
     pub const ER_CTE_MAX_RECURSION_DEPTH: u16 = 3636;
+    pub const ER_WINDOW_NO_SUCH_WINDOW: u16 = 3579;
+    pub const ER_WINDOW_CIRCULARITY_IN_WINDOW_GRAPH: u16 = 3580;
+    pub const ER_WINDOW_NO_CHILD_PARTITIONING: u16 = 3581;
+    pub const ER_WINDOW_NO_INHERIT_FRAME: u16 = 3582;
+    pub const ER_WINDOW_NO_REDEFINE_ORDER_BY: u16 = 3583;
+    pub const ER_WINDOW_FRAME_START_ILLEGAL: u16 = 3584;
+    pub const ER_WINDOW_FRAME_END_ILLEGAL: u16 = 3585;
+    pub const ER_WINDOW_FRAME_ILLEGAL: u16 = 3586;
+    pub const ER_WINDOW_RANGE_FRAME_ORDER_TYPE: u16 = 3587;
+    pub const ER_WINDOW_RANGE_FRAME_TEMPORAL_TYPE: u16 = 3588;
+    pub const ER_WINDOW_RANGE_FRAME_NUMERIC_TYPE: u16 = 3589;
+    pub const ER_WINDOW_RANGE_BOUND_NOT_CONSTANT: u16 = 3590;
+    pub const ER_WINDOW_DUPLICATE_NAME: u16 = 3591;
+    pub const ER_WINDOW_ILLEGAL_ORDER_BY: u16 = 3592;
+    pub const ER_WINDOW_INVALID_WINDOW_FUNC_USE: u16 = 3593;
+    pub const ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE: u16 = 3594;
+    pub const ER_WINDOW_NESTED_WINDOW_FUNC_USE_IN_WINDOW_SPEC: u16 = 3595;
+    pub const ER_WINDOW_ROWS_INTERVAL_USE: u16 = 3596;
     pub const ER_FIELD_IN_GROUPING_NOT_GROUP_BY: u16 = 3602;
     pub const ER_TRUNCATED_WRONG_VALUE: u16 = 1292;
     pub const ER_INVALID_ON_UPDATE: u16 = 1294;
@@ -196,6 +215,24 @@ impl SqlError {
             code::ER_NOT_SUPPORTED_YET,
             format!("This version of MySQL doesn't yet support '{feature}'"),
         )
+    }
+    pub fn window_misplaced(function: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WINDOW_INVALID_WINDOW_FUNC_USE,
+            format!("You cannot use the window function '{function}' in this context.'"),
+        )
+    }
+    pub fn window_alias_misplaced(alias: &str) -> SqlError {
+        SqlError::new(
+            code::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE,
+            format!(
+                "You cannot use the alias '{alias}' of an expression containing a window function in this context.'"
+            ),
+        )
+    }
+    /// A frame of the window is not as it must be; `code` is one of 3581 to 3596.
+    pub fn window(code: u16, window: &str, rule: &str) -> SqlError {
+        SqlError::new(code, format!("Window '{window}'{rule}"))
     }
     pub fn no_database() -> SqlError {
         SqlError::new(code::ER_NO_DB_ERROR, "No database selected")

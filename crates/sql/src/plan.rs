@@ -143,6 +143,8 @@ pub enum Slot {
     NewValue {
         column: u16,
     },
+    /// The value of a window function: [`WindowFunction`] puts it into the parameters before a row's items are evaluated.
+    Window,
     /// A column of the table that INSERT ... SELECT reads, in ON DUPLICATE KEY UPDATE: the value at this position behind
     /// those that are inserted.
     SourceValue {
@@ -163,6 +165,7 @@ impl Slot {
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
+            | Slot::Window
             | Slot::SourceValue { .. } => true,
             Slot::Subquery(subquery) => subquery.is_per_row,
             Slot::Now { .. }
@@ -278,6 +281,7 @@ pub struct SelectPlan {
     pub items: Vec<Bound>,
     pub hidden_count: usize,
     pub grouping: Option<Grouping>,
+    pub windows: Option<WindowPlan>,
     pub distinct: bool,
     /// Sort by these items when the source does not deliver the order itself: (position in `items`, descending).
     pub sort: Vec<(usize, bool)>,
@@ -314,6 +318,7 @@ impl SelectPlan {
             items,
             hidden_count: 0,
             grouping: None,
+            windows: None,
             distinct: false,
             sort: Vec::new(),
             limit: None,
@@ -356,6 +361,99 @@ pub struct Grouping {
     pub implicit: bool,
     /// What `group_by` and `aggregates` need for each row.
     pub slots: Vec<u16>,
+}
+
+/// Window functions, over the rows of the source or over groups.
+///
+/// All rows are kept before the first item is evaluated. A kept row has the values of `columns`, then those of `inputs`, then
+/// those of the functions in the order in which `specs` has them. The items are evaluated on it, with the functions' values in
+/// their slots.
+#[derive(Clone, Debug, Default)]
+pub struct WindowPlan {
+    /// The columns that a kept row has, by their numbers in the source's rows or in those of groups.
+    pub columns: Vec<u16>,
+    /// What keys and arguments are besides plain columns; evaluated on the kept columns.
+    pub inputs: Vec<Bound>,
+    pub specs: Vec<WindowSpec>,
+}
+
+/// Functions whose rows are in one order.
+#[derive(Clone, Debug)]
+pub struct WindowSpec {
+    /// Positions in a kept row.
+    pub partition_by: Vec<u16>,
+    /// The same, each with whether it is descending.
+    pub order_by: Vec<(u16, bool)>,
+    pub functions: Vec<WindowFunction>,
+}
+
+#[derive(Clone, Debug)]
+pub struct WindowFunction {
+    pub slot: u16,
+    pub kind: WindowKind,
+    pub frame: Frame,
+}
+
+/// What is computed. A `value` is a position in a kept row; other expressions name no columns.
+#[derive(Clone, Debug)]
+pub enum WindowKind {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile {
+        bucket_count: Expr,
+    },
+    /// LAG, or LEAD where it looks ahead.
+    Lag {
+        value: u16,
+        offset: Expr,
+        default: Option<u16>,
+        ahead: bool,
+    },
+    FirstValue {
+        value: u16,
+    },
+    LastValue {
+        value: u16,
+    },
+    NthValue {
+        value: u16,
+        number: Expr,
+    },
+    /// Its argument is a column of a kept row.
+    Aggregate(Aggregate),
+}
+
+/// The rows of a partition that a function sees.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// ROWS; false is RANGE.
+    pub by_rows: bool,
+    pub start: FrameBound,
+    pub end: FrameBound,
+    /// The window's name, for errors.
+    pub window: String,
+}
+
+#[derive(Clone, Debug)]
+pub enum FrameBound {
+    Unbounded,
+    /// The row itself; in RANGE the first or the last of the rows that are equal in order.
+    CurrentRow,
+    /// ROWS n PRECEDING or FOLLOWING.
+    Rows {
+        count: Expr,
+        following: bool,
+    },
+    /// RANGE n PRECEDING or FOLLOWING: a kept row has the least or the greatest key of its frame at `limit`. `amount` is
+    /// checked once.
+    Range {
+        amount: Expr,
+        limit: u16,
+        following: bool,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use super::rewrite;
 use super::table::NewColumn;
 use crate::error::SqlError;
 use crate::parser::ast::{self, OnDuplicate};
-use crate::plan::{InsertMode, InsertPlan, InsertSource, Plan, PlanKind, SelectPlan, Source};
+use crate::plan::{InsertMode, InsertPlan, InsertSource, Plan, PlanKind, SelectPlan, Slot, Source};
 use crate::result::ColumnInfo;
 
 /// Integer literals of fewer digits are INT, others BIGINT.
@@ -120,7 +120,11 @@ impl Binder<'_> {
     /// Is the value one of a parameter or variable, whose length nobody has promised?
     fn is_open(&self, expr: &Expr) -> bool {
         let mut is_open = false;
-        rewrite::for_each_param(expr, &mut |_| is_open = true);
+        rewrite::for_each_param(expr, &mut |number| {
+            let slot = usize::from(number).checked_sub(self.param_kinds.len());
+            // The value of a window function is of the function's type.
+            is_open |= slot.is_none_or(|slot| !matches!(self.slots[slot], Slot::Window));
+        });
         is_open
     }
 }

@@ -197,7 +197,7 @@ impl Binder<'_> {
             ast::Expr::Aggregate { name, distinct, arguments, order_by, separator } => {
                 self.aggregate(name, *distinct, arguments, order_by, separator.as_deref(), scope)
             }
-            ast::Expr::Window(_) => Err(SqlError::not_supported("window functions")),
+            ast::Expr::Window(call) => self.window_call(call, scope),
             ast::Expr::Trim { side, remove, operand } => {
                 let function = match side {
                     ast::TrimSide::Both => Function::Trim,
@@ -398,13 +398,19 @@ impl Binder<'_> {
         let plain = Scope {
             relations: scope.relations,
             groups: scope.groups,
+            windows: scope.windows,
             // The item may name what it likes.
             new_values: scope.new_values,
             row_alias: scope.row_alias,
             source: scope.source,
             ..Scope::empty(scope.place)
         };
-        self.expr(expr, &plain)
+        self.expr(expr, &plain).map_err(|error| match error.code {
+            code::ER_WINDOW_INVALID_WINDOW_FUNC_USE => {
+                SqlError::window_alias_misplaced(&name.column)
+            }
+            _ => error,
+        })
     }
 
     pub fn new_value(&mut self, column: usize, scope: &Scope<'_>) -> Result<Expr, SqlError> {

@@ -35,6 +35,23 @@ impl Binder<'_> {
             });
         }
         let Some(groups) = scope.groups else { return Err(SqlError::invalid_group_function()) };
+        // Inside an aggregate no other is allowed.
+        let inner = scope.without_groups();
+        let aggregate =
+            self.bound_aggregate(name, distinct, arguments, order_by, separator, &inner)?;
+        self.collect(aggregate, groups, scope)
+    }
+
+    /// An aggregate over what `inner` names.
+    pub fn bound_aggregate(
+        &mut self,
+        name: &str,
+        distinct: bool,
+        arguments: &[ast::Expr],
+        order_by: &[ast::OrderItem],
+        separator: Option<&[u8]>,
+        inner: &Scope<'_>,
+    ) -> Result<Aggregate, SqlError> {
         if name.starts_with("JSON_") {
             return Err(SqlError::not_supported(name));
         }
@@ -49,14 +66,12 @@ impl Binder<'_> {
             "AVG" => AggregateFunction::Avg { increment: self.environment.div_precision_increment },
             _ => AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?,
         };
-        // Inside an aggregate no other is allowed.
-        let inner = scope.without_groups();
-        let mut bound = self.exprs(arguments, &inner)?;
+        let mut bound = self.exprs(arguments, inner)?;
         let mut keys = Vec::new();
         for item in order_by {
             let expr = match position_of(&item.expr, bound.len(), "order clause")? {
                 Some(position) => bound[position].clone(),
-                None => self.expr(&item.expr, &inner)?,
+                None => self.expr(&item.expr, inner)?,
             };
             keys.push(OrderKey { expr, descending: item.descending });
         }
@@ -67,30 +82,30 @@ impl Binder<'_> {
                     return Err(SqlError::not_supported("GROUP_CONCAT of binary values"));
                 }
             }
-            self.as_texts(&mut bound, &inner);
+            self.as_texts(&mut bound, inner);
         }
         if let (
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor,
             [argument],
         ) = (&function, &bound[..])
         {
-            self.check_bits(name, &[argument], &inner)?;
+            self.check_bits(name, &[argument], inner)?;
         }
         let argument = match bound.len() {
             0 => None,
             1 if name != "GROUP_CONCAT"
-                || self.derivation(&bound[0], &inner).collation.is_some() =>
+                || self.derivation(&bound[0], inner).collation.is_some() =>
             {
                 bound.pop()
             }
             // Settled like any other text that is put together: in one collation, also where all of it is numbers.
             _ if name == "GROUP_CONCAT" => {
-                Some(self.settle(Expr::Function(Function::Concat, bound), &inner)?)
+                Some(self.settle(Expr::Function(Function::Concat, bound), inner)?)
             }
             _ if name == "COUNT" && distinct => Some(Expr::Function(Function::RowKey, bound)),
             _ => return Err(SqlError::wrong_param_count(name)),
         };
-        self.collect(Aggregate { function, argument, distinct, order_by: keys }, groups, scope)
+        Ok(Aggregate { function, argument, distinct, order_by: keys })
     }
 
     /// GROUPING(a, b, ...): a bit for each argument, 1 in rows over all values of it.

@@ -121,6 +121,7 @@ impl Binder<'_> {
         let mut need = |expr: &Expr| {
             rewrite::for_each_column(expr, &mut |column| needed[usize::from(column)] = true);
         };
+        let source_bounds = plan.source_bounds();
         let mut bounds: Vec<&Bound> = Vec::new();
         match &plan.grouping {
             Some(grouping) => {
@@ -130,7 +131,7 @@ impl Binder<'_> {
                     self.slots[usize::from(slot)].for_each_expr(&mut need);
                 }
             }
-            None => bounds.extend(&plan.items),
+            None => bounds.extend(&*source_bounds),
         }
         root.for_each_expr(&mut need, &mut |bound| bounds.push(bound));
         let mut slots: Vec<u16> = Vec::new();

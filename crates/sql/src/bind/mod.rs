@@ -10,7 +10,7 @@
 //! | `expr`, `function` | expressions |
 //! | `typing` | their types and collations |
 //! | `rewrite` | walks over bound expressions |
-//! | `select`, `group` | SELECT |
+//! | `select`, `group`, `window` | SELECT |
 //! | `subquery` | SELECT as an operand |
 //! | `change` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `access` | which index finds the rows |
@@ -38,6 +38,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 mod typing;
+mod window;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
 pub use expr::literal_value;
 use joined_change::is_single;
 pub use select::{column_info, expression_info};
+pub use window::frame_illegal;
 
 /// What a plan depends on besides the catalogue; sessions with equal environments share plans.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,6 +25,7 @@ use types::expr::{Aggregate, ResultType};
 use types::{ColumnType, Expr, IndexKind, Table};
 
 use super::Binder;
+use super::window::WindowScope;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{OuterValue, Slot};
@@ -321,6 +322,7 @@ pub struct GroupCollector {
     pub rollup: Option<Vec<Vec<u8>>>,
 }
 
+#[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub relations: &'a Relations,
     /// As errors name the clause: "field list", "where clause", "order clause", "group statement", "having clause".
@@ -335,6 +337,8 @@ pub struct Scope<'a> {
     pub grouped: &'a [usize],
     /// Present where aggregates are allowed.
     pub groups: Option<&'a Rc<RefCell<GroupCollector>>>,
+    /// Present where window functions are allowed.
+    pub windows: Option<&'a WindowScope<'a>>,
     /// Only these columns may be named (HAVING, outside of aggregates); None for all.
     pub only_columns: Option<&'a [usize]>,
     /// VALUES(column) is allowed: ON DUPLICATE KEY UPDATE.
@@ -359,6 +363,7 @@ impl<'a> Scope<'a> {
             later_aliases: &[],
             grouped: &[],
             groups: None,
+            windows: None,
             only_columns: None,
             new_values: false,
             row_alias: None,
@@ -381,6 +386,7 @@ impl<'a> Scope<'a> {
             later_aliases: self.later_aliases,
             grouped: &[],
             groups: None,
+            windows: None,
             only_columns: None,
             new_values: self.new_values,
             row_alias: self.row_alias,

@@ -15,6 +15,7 @@ use super::names::{
     Alias, GroupCollector, Relations, Scope, check_locked_names, identifying_key, item_named,
 };
 use super::semi_join::and_terms;
+use super::window::WindowScope;
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::shown_indexes;
@@ -100,9 +101,6 @@ impl Binder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
-        if !select.windows.is_empty() {
-            return Err(SqlError::not_supported("window functions"));
-        }
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let mut from = self.from(&select.from)?;
         from.straight = select.straight;
@@ -120,6 +118,7 @@ impl Binder<'_> {
             .collect();
         let base = relations.column_count();
         let groups = Rc::new(RefCell::new(GroupCollector { base, ..GroupCollector::default() }));
+        let windows = WindowScope::new(&select.windows);
 
         // WHERE sees columns only.
         let plain = Scope::of(&relations, "where clause");
@@ -131,9 +130,11 @@ impl Binder<'_> {
         for (number, item) in items.iter().enumerate() {
             let earlier = aliases.partition_point(|alias| alias.item < number);
             let later = aliases.partition_point(|alias| alias.item <= number);
+            windows.begin(number + 1, "SELECT list");
             let scope = Scope {
                 relations: &relations,
                 groups: Some(&groups),
+                windows: Some(&windows),
                 earlier_aliases: &aliases[..earlier],
                 later_aliases: &aliases[later..],
                 ..Scope::empty("field list")
@@ -165,18 +166,20 @@ impl Binder<'_> {
         let visible_count = bound_items.len();
         // Of each item behind the visible ones, which expression of ORDER BY it is, from 1.
         let mut order_numbers = Vec::new();
+        let order_scope = Scope {
+            relations: &relations,
+            aliases: &aliases,
+            groups: Some(&groups),
+            windows: Some(&windows),
+            ..Scope::empty("order clause")
+        };
         for (number, order) in query.order_by.iter().enumerate() {
-            self.order_item(
-                order,
-                &items,
-                &relations,
-                &aliases,
-                &groups,
-                &mut bound_items,
-                &mut sort,
-            )?;
+            windows.begin(number + 1, "ORDER BY clause");
+            self.order_item(order, items.len(), &order_scope, &mut bound_items, &mut sort)?;
             order_numbers.resize(bound_items.len() - visible_count, number + 1);
         }
+        self.check_named_windows(&windows, &Scope { aliases: &[], ..order_scope })?;
+        let mut windows = windows.collector.into_inner();
 
         let mut collector = groups.take();
         if select.distinct && self.environment.sql_mode.only_full_group_by() {
@@ -190,6 +193,7 @@ impl Binder<'_> {
         let limit = limit_plan(self, query.limit.as_ref())?;
 
         let mut grouping = None;
+        let window_plan;
         let mut item_types: Vec<ResultType> = Vec::new();
         if grouped {
             let filter_terms = filter.iter().flat_map(|filter| rewrite::terms_of(&filter.expr));
@@ -215,10 +219,12 @@ impl Binder<'_> {
                 };
                 rewrite.apply_bound(item, &mut self.slots, number, clause)?;
             }
+            windows.rewrite(&mut rewrite, &mut self.slots)?;
             if let Some(having) = &mut having {
                 rewrite.apply_bound(having, &mut self.slots, 1, "HAVING clause")?;
             }
             let types = rewrite.collector.types.clone();
+            window_plan = self.window_plan_of_groups(windows, types.len())?;
             for item in &bound_items[..visible_count] {
                 item_types.push(self.type_of(&item.expr, &types));
             }
@@ -240,6 +246,7 @@ impl Binder<'_> {
             for item in &bound_items[..visible_count] {
                 item_types.push(self.type_of(&item.expr, &types));
             }
+            window_plan = self.window_plan(windows, &mut bound_items)?;
         }
 
         // Titles and types.
@@ -259,6 +266,7 @@ impl Binder<'_> {
         let mut plan = SelectPlan {
             hidden_count: bound_items.len() - visible_count,
             grouping,
+            windows: window_plan,
             distinct: select.distinct,
             sort,
             limit,
@@ -345,31 +353,26 @@ impl Binder<'_> {
         Ok(group_by)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one SELECT, borrowed separately")]
     pub fn order_item(
         &mut self,
         order: &ast::OrderItem,
-        items: &[Item],
-        relations: &Relations,
-        aliases: &[Alias<'_>],
-        groups: &Rc<RefCell<GroupCollector>>,
+        item_count: usize,
+        scope: &Scope<'_>,
         bound_items: &mut Vec<Bound>,
         sort: &mut Vec<(usize, bool)>,
     ) -> Result<(), SqlError> {
-        if let Some(position) = position_of(&order.expr, items.len(), "order clause")? {
+        if let Some(position) = position_of(&order.expr, item_count, scope.place)? {
             sort.push((position, order.descending));
             return Ok(());
         }
         // A bare name of the select list is that item, whatever it computes.
         if let ast::Expr::Column(name) = &order.expr
-            && let Some(alias) = item_named(aliases, name, "order clause", relations)?
+            && let Some(alias) = item_named(scope.aliases, name, scope.place, scope.relations)?
         {
             sort.push((alias.item, order.descending));
             return Ok(());
         }
-        let scope =
-            Scope { relations, aliases, groups: Some(groups), ..Scope::empty("order clause") };
-        let bound = self.bound(&order.expr, &scope)?;
+        let bound = self.bound(&order.expr, scope)?;
         if !bound.is_local() {
             if !rewrite::has_columns(&bound.expr) {
                 // A constant orders nothing.
@@ -400,10 +403,11 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let allowed = access::allowed_indexes(&table, hints, alias)?;
         let order = match (&plan.grouping, plan.sort.is_empty()) {
-            (None, false) => order_columns(plan),
+            (None, false) if plan.windows.is_none() => order_columns(plan),
             _ => None,
         };
-        let wanted = Wanted { order: order.as_deref(), limited: plan.limit.is_some() };
+        let limited = plan.limit.is_some() && plan.windows.is_none();
+        let wanted = Wanted { order: order.as_deref(), limited };
         let (shippable, local) = self.split_filter(filter);
         let mut access = access::choose(&table, shippable, &wanted, &allowed);
         access.local_filter = local;
@@ -419,6 +423,7 @@ impl Binder<'_> {
                 }
             });
         };
+        let source_bounds = plan.source_bounds();
         let mut bounds: Vec<&Bound> = Vec::new();
         if let Some(local) = &access.local_filter {
             bounds.push(local);
@@ -432,7 +437,7 @@ impl Binder<'_> {
                 }
             }
             Some(_) => {}
-            None => bounds.extend(&plan.items),
+            None => bounds.extend(&*source_bounds),
         }
         for bound in &bounds {
             need(&bound.expr);
@@ -470,6 +475,11 @@ impl Binder<'_> {
                 }
             }
             Some(_) => {}
+            None if plan.windows.is_some() => {
+                let windows = plan.windows.iter_mut();
+                let columns = windows.flat_map(|windows| &mut windows.columns);
+                columns.for_each(|column| *column = position(*column));
+            }
             None => {
                 let mut items = std::mem::take(&mut plan.items);
                 for item in &mut items {

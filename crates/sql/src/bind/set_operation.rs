@@ -171,6 +171,16 @@ impl Binder<'_> {
         let mut bound = Ok(());
         for operand in &rest[seeds..] {
             match self.query(&operand.query) {
+                Ok(step) if step.grouping.is_some() || step.windows.is_some() => {
+                    let name = &self.common[position].name;
+                    bound = Err(SqlError::new(
+                        code::ER_CTE_RECURSIVE_FORBIDS_AGGREGATION,
+                        format!(
+                            "Recursive Common Table Expression '{name}' can contain neither aggregation nor window \
+                             functions in recursive query block"
+                        ),
+                    ));
+                }
                 Ok(step) if step.columns.len() == columns.len() => steps.push(step),
                 Ok(_) => bound = Err(SqlError::set_column_counts()),
                 Err(error) => bound = Err(error),
@@ -320,6 +330,12 @@ impl Binder<'_> {
         let mut sort = Vec::new();
         let groups = GroupCollector { base: columns.len(), ..GroupCollector::default() };
         let groups = Rc::new(RefCell::new(groups));
+        let scope = Scope {
+            relations: &relations,
+            aliases: &aliases,
+            groups: Some(&groups),
+            ..Scope::empty("order clause")
+        };
         for order in &query.order_by {
             if let ast::Expr::Column(ast::ColumnName { table: Some(table), .. }) = &order.expr {
                 return Err(SqlError::new(
@@ -329,15 +345,7 @@ impl Binder<'_> {
                     ),
                 ));
             }
-            self.order_item(
-                order,
-                &items,
-                &relations,
-                &aliases,
-                &groups,
-                &mut bound_items,
-                &mut sort,
-            )?;
+            self.order_item(order, items.len(), &scope, &mut bound_items, &mut sort)?;
         }
         if !groups.take().aggregates.is_empty() {
             return Err(SqlError::new(

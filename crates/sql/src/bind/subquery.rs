@@ -357,7 +357,7 @@ impl Binder<'_> {
 
     /// Does a slot do more than to name a value?
     pub fn acts(&self, slot: usize) -> bool {
-        self.is_per_row(slot) && !matches!(self.slots[slot], Slot::Subquery(_))
+        self.is_per_row(slot) && !matches!(self.slots[slot], Slot::Subquery(_) | Slot::Window)
     }
 
     /// Is what is bound now part of a subquery?

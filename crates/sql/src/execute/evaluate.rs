@@ -97,8 +97,8 @@ impl Context<'_> {
                 self.set_insert_id(number);
                 Ok(Value::UInt(number))
             }
-            // Put into the parameters by INSERT itself.
-            Slot::NewValue { .. } | Slot::SourceValue { .. } => {
+            // Put into the parameters by INSERT itself, or by the operator of windows.
+            Slot::NewValue { .. } | Slot::SourceValue { .. } | Slot::Window => {
                 Ok(self.run.params[self.run.first_slot() + usize::from(number)].clone())
             }
             Slot::UserVariable(name) => Ok(self.user_variable(name)),

@@ -23,6 +23,7 @@ mod select;
 mod sort;
 mod subquery;
 mod update;
+mod window;
 pub mod write;
 
 use std::cell::Cell;

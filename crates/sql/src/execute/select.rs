@@ -15,6 +15,7 @@ use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
 use super::keys::RANGE_BYTES_MAX;
 use super::rows::{Found, Wanted};
 use super::sort::{Seen, Sorter, row_key, sorted};
+use super::window::WindowRows;
 use super::{
     Context, Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size,
 };
@@ -36,6 +37,8 @@ struct Output<'p> {
     sent: u64,
     /// SELECT ... INTO: the one row.
     into: Option<Vec<Value>>,
+    /// The rows so far, where window functions are computed over all of them.
+    windows: Option<WindowRows<'p>>,
 }
 
 impl<'p> Output<'p> {
@@ -53,6 +56,7 @@ impl<'p> Output<'p> {
             found: 0,
             sent: 0,
             into: None,
+            windows: plan.windows.as_ref().map(WindowRows::new),
         }
     }
     /// Is more of the source of no use?
@@ -148,6 +152,9 @@ impl Context<'_> {
             },
         }
         begin(plan, &mut columns_sent, sink);
+        if let Some(windows) = output.windows.take() {
+            self.windowed_rows(plan, windows, &mut output, sink).await?;
+        }
         if let Some(sorter) = output.sorter.take() {
             for row in sorter.finish(self).await? {
                 if output.take(&row)? {
@@ -206,6 +213,10 @@ impl Context<'_> {
             return self.group_rows(plan, grouping, groups, output, sink).await;
         }
         for row in &rows {
+            if output.windows.is_some() {
+                self.put(plan, row, output, sink).await?;
+                continue;
+            }
             let items = self.items(plan, row).await?;
             begin(plan, columns_sent, sink);
             self.pass(items, output, sink).await?;
@@ -253,8 +264,7 @@ impl Context<'_> {
                     self.run.pause_after_work().await;
                     continue;
                 }
-                let items = self.items(plan, &row).await?;
-                self.pass(items, output, sink).await?;
+                self.put(plan, &row, output, sink).await?;
                 if output.is_done() {
                     return Ok(());
                 }
@@ -280,7 +290,10 @@ impl Context<'_> {
             return Ok(());
         }
         let sorts_unless_delivered = !plan.sort.is_empty();
-        let plain = source.access.local_filter.is_none() && !plan.distinct && !plan.calc_found_rows;
+        let plain = source.access.local_filter.is_none()
+            && plan.windows.is_none()
+            && !plan.distinct
+            && !plan.calc_found_rows;
         let sorted_by_path = !sorts_unless_delivered || source.access.delivers_order;
         let wanted = Wanted {
             table: &source.table,
@@ -354,8 +367,7 @@ impl Context<'_> {
                         {
                             continue;
                         }
-                        let items = self.items(plan, &row).await?;
-                        self.pass(items, output, sink).await?;
+                        self.put(plan, &row, output, sink).await?;
                         if output.is_done() {
                             return Ok(());
                         }
@@ -368,6 +380,44 @@ impl Context<'_> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Takes a row of the source or of a group: its items go on, or it is kept for window functions.
+    async fn put<R: Columns + ?Sized>(
+        &mut self,
+        plan: &SelectPlan,
+        row: &R,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), Failure> {
+        if let Some(windows) = &mut output.windows {
+            return self.keep_row(windows, row).await;
+        }
+        let items = self.items(plan, row).await?;
+        self.pass(items, output, sink).await
+    }
+
+    /// Computes the window functions over the rows that were kept, and passes on the items of each.
+    async fn windowed_rows(
+        &mut self,
+        plan: &SelectPlan,
+        mut windows: WindowRows<'_>,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), Failure> {
+        let window_plan = plan.windows.as_ref().expect("its rows were kept");
+        let mut pace = Pace::default();
+        for mut row in self.window_rows(&mut windows).await? {
+            self.supply_windows(window_plan, &mut row);
+            let items = self.items(plan, &row).await?;
+            self.pass(items, output, sink).await?;
+            if output.is_done() {
+                break;
+            }
+            pace.row().await;
+        }
+        self.release_windows(windows);
         Ok(())
     }
 
@@ -517,8 +567,7 @@ impl Context<'_> {
             {
                 continue;
             }
-            let items = self.items(plan, &row).await?;
-            self.pass(items, output, sink).await?;
+            self.put(plan, &row, output, sink).await?;
             if output.is_done() {
                 break;
             }

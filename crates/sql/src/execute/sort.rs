@@ -90,7 +90,7 @@ pub async fn sorted(
         .await
 }
 
-fn compare_rows(order: &[(usize, bool)], left: &[Value], right: &[Value]) -> Ordering {
+pub fn compare_rows(order: &[(usize, bool)], left: &[Value], right: &[Value]) -> Ordering {
     for &(position, descending) in order {
         let ordering = sort_compare(left[position].as_ref(), right[position].as_ref());
         if ordering != Ordering::Equal {

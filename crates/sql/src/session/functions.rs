@@ -46,6 +46,7 @@ impl Session {
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
             | Slot::SourceValue { .. }
+            | Slot::Window
             // The caller of the query puts them into the parameters.
             | Slot::Subquery(_)
             | Slot::SubqueryColumn
