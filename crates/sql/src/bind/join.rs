@@ -103,7 +103,7 @@ impl Binder<'_> {
         let mut planner =
             Planner { binder: self, sources: from.sources, relations, locks, distinct };
         let mut root = planner.group(group)?.operator;
-        if plan.sort.is_empty() && plan.grouping.is_none() {
+        if (plan.sort.is_empty() || plan.windows.is_some()) && plan.grouping.is_none() {
             // The order that people expect to see where they ask for none.
             root.make_ordered();
         }

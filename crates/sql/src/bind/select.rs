@@ -180,6 +180,7 @@ impl Binder<'_> {
         }
         self.check_named_windows(&windows, &Scope { aliases: &[], ..order_scope })?;
         let mut windows = windows.collector.into_inner();
+        self.take_window_slots(&windows, &mut bound_items);
 
         let mut collector = groups.take();
         if select.distinct && self.environment.sql_mode.only_full_group_by() {

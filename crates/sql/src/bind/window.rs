@@ -533,11 +533,6 @@ impl Binder<'_> {
     /// expression.
     fn window_input(&mut self, expr: Expr, windows: &WindowScope<'_>) -> Result<u16, SqlError> {
         let slots = self.row_slots(&expr, self.slots.len());
-        for &slot in &slots {
-            if !matches!(self.slots[usize::from(slot)], Slot::Subquery(_)) {
-                return Err(SqlError::not_supported("RAND, UUID, SLEEP or assignment in a window"));
-            }
-        }
         let mut collector = windows.collector.borrow_mut();
         let own = rewrite::encoded(&expr);
         let mut inputs = collector.inputs.iter();
@@ -580,6 +575,17 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Takes the slots in keys and arguments of windows from the items around them: they are supplied
+    /// where the rows are kept, and an item asks for the window's value only.
+    pub fn take_window_slots(&self, collector: &WindowCollector, items: &mut [Bound]) {
+        let inputs = collector.inputs.iter();
+        let taken: Vec<u16> = inputs.flat_map(|input| &input.bound.slots).copied().collect();
+        for item in items.iter_mut().filter(|item| item.is_local() && !taken.is_empty()) {
+            let asked = self.row_slots(&item.expr, self.slots.len());
+            item.slots.retain(|slot| asked.contains(slot) || !taken.contains(slot));
+        }
+    }
+
     /// The plan of the windows of an ungrouped query: settles which columns of the source a kept
     /// row has, and moves the items to them.
     pub fn window_plan(
@@ -590,9 +596,6 @@ impl Binder<'_> {
         let WindowCollector { mut inputs, specs, .. } = collector;
         if specs.is_empty() {
             return Ok(None);
-        }
-        for item in &mut *items {
-            self.keep_asked_slots(item);
         }
         let mut columns = Vec::new();
         let mut slots: Vec<u16> = Vec::new();
@@ -638,15 +641,6 @@ impl Binder<'_> {
         }
         let columns: Result<Vec<u16>, _> = (0..width).map(u16::try_from).collect();
         place_windows(inputs, specs, columns.map_err(|_| too_many())?).map(Some)
-    }
-
-    /// Forgets the subqueries in the arguments of windows: the expression around them asks for the
-    /// window's value only.
-    fn keep_asked_slots(&self, item: &mut Bound) {
-        let asked = self.row_slots(&item.expr, self.slots.len());
-        item.slots.retain(|slot| {
-            !matches!(self.slots[usize::from(*slot)], Slot::Subquery(_)) || asked.contains(slot)
-        });
     }
 }
 

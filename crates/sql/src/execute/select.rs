@@ -301,8 +301,9 @@ impl Context<'_> {
             columns: columns_of(source),
             lock: self.read_lock(source.lock),
             semi_consistent: false,
-            // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see.
-            ordered: sorted_by_path,
+            // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see. Window
+            // functions number rows that are equal in their order by it.
+            ordered: sorted_by_path || plan.windows.is_some(),
             limit: (plain && sorted_by_path && output.count < u64::MAX)
                 .then(|| output.offset.saturating_add(output.count)),
             commit: self.ends_with_statement() && self.read_lock(source.lock) == Lock::None,

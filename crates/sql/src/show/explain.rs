@@ -10,6 +10,7 @@ use crate::execute::keys::{self, Keys};
 use crate::parser::ast::Statement;
 use crate::plan::{
     AccessPlan, InsertSource, ParamKind, PartBound, PathKind, Plan, PlanKind, SelectPlan, Source,
+    WindowSpec,
 };
 use crate::session::Session;
 
@@ -244,7 +245,10 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
             }
             let sorts = !select.sort.is_empty()
                 && (select.grouping.is_some() || !source.access.delivers_order);
-            if sorts {
+            let windows = select.windows.iter().flat_map(|windows| &windows.specs);
+            let has_sorted =
+                |spec: &WindowSpec| !spec.partition_by.is_empty() || !spec.order_by.is_empty();
+            if sorts || windows.clone().any(has_sorted) {
                 extra.push("Using filesort");
             }
             Line {
