@@ -291,7 +291,15 @@ fn refusals() {
         ("select nosuch(1)", 1305),
         ("select ifnull(1)", 1582),
         ("select id from t limit 'x'", 1064),
-        ("select * from t, p", 1235),
+        ("select * from t, t", 1066),
+        ("select id from t, t as u", 1052),
+        ("select t.id from t join p on t.id = p.nosuch", 1054),
+        ("select * from (select 1)", 1248),
+        ("select * from (select 1, 1) as d", 1060),
+        ("select 1 union select 1, 2", 1222),
+        ("select 1 in (select 1, 2)", 1241),
+        ("select (select id, k from t)", 1241),
+        ("update t set k = (select max(k) from t)", 1093),
         ("select if(1, sleep(1), 2)", 1235),
     ] {
         let error = bind(&catalogue, sql, &[]).expect_err(sql);

@@ -306,13 +306,15 @@ impl Context<'_> {
             if round.is_empty() {
                 break;
             }
+            // The seed is none of the iterations.
+            let iterations = rounds;
             rounds += 1;
             let depth_max = self.kept_number("cte_max_recursion_depth");
-            if depth_max < rounds - 1 {
+            if depth_max < iterations {
                 return Err(SqlError::new(
                     code::ER_CTE_MAX_RECURSION_DEPTH,
                     format!(
-                        "Recursive query aborted after {rounds} iterations. Try increasing \
+                        "Recursive query aborted after {iterations} iterations. Try increasing \
                          @@cte_max_recursion_depth to a larger value."
                     ),
                 )
