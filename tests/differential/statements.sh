@@ -6,6 +6,7 @@
 #   statements.sh record [OPTION...]      a throw-away MariaDB runs them, and its answers are recorded
 #
 #   --only FEATURE,...   these files only (default all)
+#   --except FEATURE,... all files but these
 #   --binary PROGRAM     the skarv to run (default target/release/skarv)
 #   --show N             failures that are printed (default 100)
 #
@@ -28,7 +29,7 @@ fi
 while (($# >= 2)); do
     case $1 in
         --binary) binary=$2 ;;
-        --only | --show) options+=("$1" "$2") ;;
+        --only | --except | --show) options+=("$1" "$2") ;;
         *) usage ;;
     esac
     shift 2

@@ -384,6 +384,7 @@ def main():
     parser.add_argument("--skarv", type=int, help="port of a node")
     parser.add_argument("--reference", type=int, help="port of MariaDB")
     parser.add_argument("--only", help="features, with commas between them")
+    parser.add_argument("--except", dest="left_out", default="", help="features that are left out")
     parser.add_argument("--show", type=int, default=100, help="failures that are printed")
     options = parser.parse_args()
     for name, modes in [("skarv", ("compare", "check")), ("reference", ("record", "compare"))]:
@@ -394,6 +395,8 @@ def main():
     report = Report(options)
     summary = []
     for feature in features(options.only):
+        if feature in options.left_out.split(","):
+            continue
         before = report.passed, report.failed
         try:
             run(options, report, explained, feature)

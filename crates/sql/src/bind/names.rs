@@ -399,7 +399,13 @@ impl<'a> Scope<'a> {
         let found = self.relations.find(name, self.place)?;
         found
             .filter(|number| self.only_columns.is_none_or(|only| only.contains(number)))
-            .ok_or_else(|| SqlError::unknown_column(&written(name), self.place))
+            .ok_or_else(|| match &name.table {
+                Some(table) if self.relations.is_empty() => {
+                    let message = format!("Unknown table '{table}' in {}", self.place);
+                    SqlError::new(code::ER_UNKNOWN_TABLE, message)
+                }
+                _ => SqlError::unknown_column(&written(name), self.place),
+            })
     }
     /// The select item an unqualified name stands for; 1052 if it stands for several.
     pub fn alias(&self, name: &ast::ColumnName) -> Result<Option<&'a ast::Expr>, SqlError> {

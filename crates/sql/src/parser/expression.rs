@@ -216,6 +216,9 @@ impl Parser<'_> {
             let right = self.expr(LEVEL_PREDICATE)?;
             return Ok(binary(operator, left, right));
         }
+        if operator == BinaryOperator::NullSafeEqual {
+            return self.syntax_error();
+        }
         let all = self.at("ALL");
         self.advance();
         self.expect_kind(TokenKind::LeftParen)?;

@@ -1,0 +1,231 @@
+//! The written statements of `tests/differential/statements` over a simulated cluster: each has the rows, the number of changed
+//! rows or the error that a reference server had when it was recorded. Announced types, and the order of rows, are for
+//! `statements.sh`, which compares them over the wire.
+
+use std::cell::RefCell;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use sim::options::{Faults, SECOND, Shape};
+use sim::world::World;
+use sql::Session;
+use sql::script::Answer;
+
+/// Of the threads that run statements in a node.
+const STACK_SIZE: usize = 16 << 20;
+
+/// Views are not there yet.
+const LEFT_OUT: [&str; 2] = ["schema", "views"];
+
+/// Statements with these texts have another answer in MySQL than recorded; `explained.txt` has the reasons.
+const EXPLAINED: [&str; 8] = [
+    "ROW_NUMBER() OVER (ORDER BY id) - ROW_NUMBER()",
+    "WHERE 3 IN (SELECT COUNT(*) OVER ()",
+    "> ALL (SELECT MAX(id) FROM nothing)) IS NULL",
+    "SELECT COUNT(id, name)",
+    "SELECT SUM(id, id)",
+    "SELECT MAX(DISTINCT id, name)",
+    "SELECT IF(1) FROM",
+    "SELECT 1, *",
+];
+
+const SETTINGS: [&str; 2] = [
+    "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
+    "SET sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+     ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+];
+
+#[derive(Default)]
+struct Found {
+    compared: usize,
+    problems: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Recorded {
+    Rows(Vec<Vec<String>>),
+    Error(u16),
+    Affected(u64),
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/differential/statements")
+}
+
+fn features() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).expect("the folder of statements");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+    let names = names.map(|name| name.expect("a plain name"));
+    let mut names: Vec<String> =
+        names.filter_map(|name| name.strip_suffix(".sql").map(String::from)).collect();
+    names.retain(|name| !LEFT_OUT.contains(&name.as_str()));
+    names.sort();
+    names
+}
+
+/// A recorded value as [`Answer`] shows it.
+fn value(recorded: &str) -> String {
+    match recorded {
+        "\\N" => return "NULL".into(),
+        "\\e" => return "(empty)".into(),
+        _ => {}
+    }
+    recorded.replace("\\s", " ").replace("\\\\", "\\")
+}
+
+fn recorded(feature: &str) -> Vec<(String, Recorded)> {
+    let path = folder().join("recorded").join(format!("{feature}.txt"));
+    let text = read_to_string(path).expect("a recorded form");
+    let mut lines = text.split('\n');
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(statement) = line.strip_prefix("> ") else { continue };
+        let head = lines.next().expect("an answer");
+        let answer = match (head.strip_prefix("error "), head.strip_suffix(" affected")) {
+            (Some(code), _) => Recorded::Error(code.parse().expect("a number")),
+            (None, Some(count)) => Recorded::Affected(count.parse().expect("a number")),
+            (None, None) => {
+                let (count, _) = head.split_once(" rows: ").expect("a number of rows");
+                let count: usize = count.parse().expect("a number");
+                let rows = lines.by_ref().take(count);
+                Recorded::Rows(rows.map(|row| row.split('\t').map(value).collect()).collect())
+            }
+        };
+        found.push((statement.to_string(), answer));
+    }
+    found
+}
+
+/// Equal, or numbers that differ in the digits to which the reference server rounds some of them.
+fn are_equal(ours: &str, theirs: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    ours == theirs
+        || match (number(ours), number(theirs)) {
+            (Some(ours), Some(theirs)) => {
+                (ours - theirs).abs() <= 5e-5 + 1e-9 * f64::max(ours.abs(), theirs.abs())
+            }
+            _ => false,
+        }
+}
+
+/// What is wrong with an answer.
+fn difference(ours: &Answer, theirs: &Recorded) -> Option<String> {
+    match (theirs, &ours.error) {
+        (Recorded::Error(code), Some(error)) => {
+            (*code != error.code).then(|| format!("error {} for {code}", error.code))
+        }
+        (_, Some(error)) => Some(format!("{error}")),
+        (Recorded::Error(code), None) => Some(format!("no error {code}")),
+        (Recorded::Affected(count), None) => {
+            let own = ours.ok.as_ref().map(|ok| ok.affected_rows);
+            (own != Some(*count)).then(|| format!("{own:?} rows affected for {count}"))
+        }
+        (Recorded::Rows(rows), None) => {
+            let (mut ours, mut theirs) = (ours.rows.clone(), rows.clone());
+            ours.sort();
+            theirs.sort();
+            let same = ours.len() == theirs.len()
+                && ours.iter().zip(&theirs).all(|(own, other)| {
+                    own.len() == other.len()
+                        && own.iter().zip(other).all(|(own, other)| are_equal(own, other))
+                });
+            (!same).then(|| format!("{ours:?} for {theirs:?}"))
+        }
+    }
+}
+
+async fn must(session: &mut Session, text: &str) {
+    let mut answer = Answer::default();
+    session.query(text.as_bytes(), &mut answer).await;
+    assert!(answer.error.is_none(), "{text}: {:?}", answer.error);
+}
+
+async fn load(session: &mut Session) {
+    must(session, "DROP DATABASE IF EXISTS test").await;
+    must(session, "CREATE DATABASE test CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci").await;
+    must(session, "USE test").await;
+    let schema = read_to_string(folder().join("schema.sql")).expect("the schema");
+    for line in schema.lines().filter(|line| !line.is_empty() && !line.starts_with("--")) {
+        must(session, line.trim_end_matches(';')).await;
+    }
+}
+
+async fn run(mut session: Session, feature: String, found: Rc<RefCell<Found>>) {
+    for setting in SETTINGS {
+        must(&mut session, setting).await;
+    }
+    load(&mut session).await;
+    let mut recorded = recorded(&feature).into_iter();
+    let text = read_to_string(folder().join(format!("{feature}.sql"))).expect("statements");
+    let problem = |what: String| found.borrow_mut().problems.push(format!("{feature}: {what}"));
+    for line in text.lines() {
+        if line == "-- reload" {
+            load(&mut session).await;
+        }
+        if line.is_empty() || line.starts_with("--") {
+            continue;
+        }
+        let statement = line.trim_end_matches(';');
+        let Some((text, theirs)) = recorded.next().filter(|(text, _)| text == statement) else {
+            return problem(format!("{statement} is not recorded: run statements.sh record"));
+        };
+        let mut answer = Answer::default();
+        session.query(text.as_bytes(), &mut answer).await;
+        found.borrow_mut().compared += 1;
+        if let Some(what) = difference(&answer, &theirs)
+            && !EXPLAINED.iter().any(|known| text.contains(known))
+        {
+            problem(format!("{text}: {what}"));
+        }
+    }
+}
+
+fn run_feature(feature: &str) -> Found {
+    let mut options = sim::Options::of_seed(1, 3600);
+    options.shape = Shape::Pair;
+    options.faults = Faults::NONE;
+    options.sessions = vec![0; options.sessions.len()];
+    let mut world = World::new(options, false);
+    assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
+    let host = world.hosts()[0];
+    let client = world.client(host);
+    let server = sql::Server::new(sql::ServerConfig { node: host.node, ..Default::default() });
+    let now = client.wall_clock_micros();
+    let id = server.register(host.worker, "localhost", now).expect("there is one");
+    let info = sql::ConnectionInfo {
+        id,
+        worker: host.worker,
+        user: "root".into(),
+        host: "localhost".into(),
+        collation_id: 255,
+        ..Default::default()
+    };
+    let session = Session::new(server, client.session(), info).expect("no database yet");
+    let found = Rc::default();
+    let task = Box::pin(run(session, feature.to_string(), Rc::clone(&found)));
+    let task = world.spawn(host, task);
+    assert!(world.run_until(36_000 * SECOND, |world| world.is_finished(host, task)), "it hangs");
+    found.take()
+}
+
+#[test]
+fn statements_answer_as_recorded() {
+    let features = features();
+    assert!(30 < features.len(), "{features:?}");
+    let (mut problems, mut compared) = (Vec::new(), 0);
+    for feature in features {
+        let own = feature.clone();
+        let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+        let thread = thread.spawn(move || run_feature(&own)).expect("a thread");
+        match thread.join() {
+            Ok(own) => {
+                compared += own.compared;
+                problems.extend(own.problems);
+            }
+            Err(_) => problems.push(format!("{feature} ended with a panic")),
+        }
+    }
+    assert!(4_000 < compared, "{compared} statements");
+    assert!(problems.is_empty(), "{} statements:\n{}", problems.len(), problems.join("\n"));
+}
