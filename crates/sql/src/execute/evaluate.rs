@@ -24,7 +24,7 @@ impl Context<'_> {
         for &slot in slots {
             let own = &plan_slots[usize::from(slot)];
             if let Slot::Subquery(subquery) = own {
-                self.subquery_of_row(slot, subquery, row).await?;
+                Box::pin(self.subquery_of_row(slot, subquery, row)).await?;
                 continue;
             }
             let value = self.row_slot(slot, own, row).await?;

@@ -139,7 +139,9 @@ impl Context<'_> {
         kind: &PlanKind,
         sink: &mut dyn ResultSink,
     ) -> Result<Changed, Failure> {
-        self.run_subqueries().await?;
+        if !self.run.plan.once.is_empty() {
+            Box::pin(self.run_subqueries()).await?;
+        }
         match kind {
             PlanKind::Select(select) => self
                 .run_select(select, sink)
@@ -149,7 +151,7 @@ impl Context<'_> {
             PlanKind::Update(update) => self.run_update(update).await,
             PlanKind::Delete(delete) => self.run_delete(delete).await,
             PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => {
-                self.run_joined_change(change).await
+                Box::pin(self.run_joined_change(change)).await
             }
             PlanKind::Values(_) => unreachable!("SET and DO answer without rows"),
         }

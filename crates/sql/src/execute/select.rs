@@ -104,7 +104,9 @@ impl Context<'_> {
         plan: &SelectPlan,
         sink: &mut dyn ResultSink,
     ) -> Result<u64, Failure> {
-        self.run_once(&plan.once).await?;
+        if !plan.once.is_empty() {
+            Box::pin(self.run_once(&plan.once)).await?;
+        }
         let limit = self.limit_of(plan)?;
         let mut columns_sent = !plan.into_variables.is_empty();
         let mut output = Output::new(plan, limit, !plan.sort.is_empty());
@@ -134,7 +136,9 @@ impl Context<'_> {
                 self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Joined(source) => {
-                self.joined_rows(plan, source, &mut output, &mut columns_sent, sink).await?;
+                let joined = self.joined_rows(plan, source, &mut output, &mut columns_sent, sink);
+                // Apart, so that the future of the common ways stays short: it is moved.
+                Box::pin(joined).await?;
             }
             Source::Table(source) => match &plan.grouping {
                 Some(grouping) => {
@@ -153,7 +157,7 @@ impl Context<'_> {
         }
         begin(plan, &mut columns_sent, sink);
         if let Some(windows) = output.windows.take() {
-            self.windowed_rows(plan, windows, &mut output, sink).await?;
+            Box::pin(self.windowed_rows(plan, windows, &mut output, sink)).await?;
         }
         if let Some(sorter) = output.sorter.take() {
             for row in sorter.finish(self).await? {
@@ -393,7 +397,7 @@ impl Context<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         if let Some(windows) = &mut output.windows {
-            return self.keep_row(windows, row).await;
+            return Box::pin(self.keep_row(windows, row)).await;
         }
         let items = self.items(plan, row).await?;
         self.pass(items, output, sink).await

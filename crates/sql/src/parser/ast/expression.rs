@@ -128,9 +128,9 @@ pub enum Expr {
         collation: String,
     },
     /// A call of any function but the aggregates below. One that needs OVER stands in an [`Expr::Window`] only. `name` is
-    /// upper-cased. Synonyms with special syntax are normalised: CURRENT_TIMESTAMP, LOCALTIME, LOCALTIMESTAMP, NOW -> NOW; CURRENT_DATE -> CURDATE;
-    /// CURRENT_TIME -> CURTIME; CURRENT_USER -> CURRENT_USER; SUBSTR, MID, SUBSTRING(x FROM y FOR z) -> SUBSTRING;
-    /// POSITION(x IN y) -> LOCATE(x, y); x -> y is JSON_EXTRACT, x ->> y is JSON_UNQUOTE(JSON_EXTRACT(x, y)).
+    /// upper-cased. Synonyms with special syntax are normalised: CURRENT_TIMESTAMP, LOCALTIME, LOCALTIMESTAMP, NOW -> NOW;
+    /// CURRENT_DATE -> CURDATE; CURRENT_TIME -> CURTIME; CURRENT_USER -> CURRENT_USER; SUBSTR, MID, SUBSTRING(x FROM y FOR z)
+    /// -> SUBSTRING; POSITION(x IN y) -> LOCATE(x, y); x -> y is JSON_EXTRACT, x ->> y is JSON_UNQUOTE(JSON_EXTRACT(x, y)).
     /// Intervals and units are arguments: DATE_ADD(x, Interval), TIMESTAMPDIFF(Unit, a, b), EXTRACT(Unit, x),
     /// GET_FORMAT is Unsupported.
     Function {
