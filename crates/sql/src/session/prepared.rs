@@ -211,7 +211,10 @@ impl Session {
             self.statement_params.clone_from(&params);
             return Box::pin(self.statement(&statement, params, sink, more_results)).await;
         }
-        self.refresh_statistics(&statement).await;
+        let plan = self.prepared.get(&id).and_then(|prepared| prepared.plan.as_ref());
+        if !plan.is_some_and(|(plan, _)| self.is_fresh(plan)) {
+            self.refresh_statistics(&statement).await;
+        }
         let mut tries = 0;
         loop {
             let plan = self.plan_of(id, &statement, &params)?;

@@ -20,8 +20,11 @@ const STATISTICS_WAIT_MS: u64 = 50;
 impl Session {
     /// Asks for the counts if the statement joins, and they are old.
     pub(crate) async fn refresh_statistics(&self, statement: &Statement) {
+        if !joins(statement) {
+            return;
+        }
         let now = self.client.client().wall_clock_micros();
-        if !joins(statement) || !self.server.claims_statistics(now, STATISTICS_AGE_MAX_MICROS) {
+        if !self.server.claims_statistics(now, STATISTICS_AGE_MAX_MICROS) {
             return;
         }
         // By a session of its own: an answer that comes late is dropped.
