@@ -20,7 +20,7 @@ use super::from::{From, FromTree, RelationSource, ordered};
 use super::group::plain_column;
 use super::names::Relations;
 use super::{Binder, rewrite};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
     AccessPlan, Bound, ColumnPlace, JoinKey, JoinKind, JoinMethod, JoinOperator, JoinedSource,
@@ -260,7 +260,7 @@ impl Planner<'_, '_> {
                 Some((term, named))
             })
             .collect();
-        let order = self.order(&group.members, &terms, group.straight);
+        let order = self.order(&group.members, &terms, group.straight)?;
         let mut members: Vec<Option<Member>> = group.members.into_iter().map(Some).collect();
         let mut built: Option<Built> = None;
         for next in order {
@@ -311,9 +311,9 @@ impl Planner<'_, '_> {
         members: &[Member],
         terms: &[Option<(Bound, Vec<bool>)>],
         straight: bool,
-    ) -> Vec<usize> {
+    ) -> Result<Vec<usize>, SqlError> {
         if straight || members.len() == 1 {
-            return (0..members.len()).collect();
+            return Ok((0..members.len()).collect());
         }
         let none = vec![false; self.relations.tables.len()];
         let mut starts: Vec<(f64, usize)> = Vec::new();
@@ -326,22 +326,25 @@ impl Planner<'_, '_> {
         starts.truncate(STARTS_TRIED);
         let mut best: Option<(f64, Vec<usize>)> = None;
         for (rows, start) in starts {
-            let (work, order) = self.greedy_order(members, terms, start, rows);
+            let Some((work, order)) = self.greedy_order(members, terms, start, rows) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(least, _)| work < *least) {
                 best = Some((work, order));
             }
         }
-        best.expect("a member begins").1
+        best.map(|(_, order)| order).ok_or_else(lateral_out_of_reach)
     }
 
-    /// The order that begins with a member of so many rows, and its work.
+    /// The order that begins with this member, which has `rows` rows, and its work. None: a LATERAL query among the members names
+    /// a relation that is not.
     fn greedy_order(
         &mut self,
         members: &[Member],
         terms: &[Option<(Bound, Vec<bool>)>],
         start: usize,
         rows: f64,
-    ) -> (f64, Vec<usize>) {
+    ) -> Option<(f64, Vec<usize>)> {
         let (mut rows, mut work) = (rows, rows);
         let mut order = vec![start];
         let mut placed = vec![false; self.relations.tables.len()];
@@ -375,14 +378,14 @@ impl Planner<'_, '_> {
                     best = Some((is_connected, own, number));
                 }
             }
-            let (_, own, next) = best.expect("a query that names others stands behind them");
+            let (_, own, next) = best?;
             work += rows * LOOKUP_WORK.min(1.0 + own);
             rows = (rows * own).max(1.0);
             work += rows;
             members[next].mark(&mut placed);
             order.push(next);
         }
-        (work, order)
+        Some((work, order))
     }
 
     /// Rows of a member for one row of those read before; None: it names relations that are not read yet.
@@ -552,7 +555,7 @@ impl Planner<'_, '_> {
     fn outer_value(&mut self, column: u16, param: u16) -> Result<OuterValue, SqlError> {
         let own = self.relations.column(usize::from(column));
         let number = self.binder.slot(Slot::Outer, Some(own.column_type.clone()))?;
-        debug_assert_eq!(number, param, "slots are made in the order of their numbers");
+        assert_eq!(number, param, "slots are made in the order of their numbers");
         let first = u16::try_from(self.binder.param_kinds.len()).expect("counted");
         Ok(OuterValue { slot: number - first, value: Expr::Column(column) })
     }
@@ -567,8 +570,11 @@ impl Planner<'_, '_> {
         let mut alone = vec![false; self.relations.tables.len()];
         alone[relation] = true;
         let Some(left) = left else {
-            let right = self.read(relation, take_terms(terms, &[&alone]), None)?.0;
-            return Ok(self.filtered(right, terms));
+            let (right, method) = self.read(relation, take_terms(terms, &[&alone]), None)?;
+            return match method {
+                JoinMethod::Hash => Ok(self.filtered(right, terms)),
+                JoinMethod::Lookup { .. } | JoinMethod::Apply { .. } => Err(lateral_out_of_reach()),
+            };
         };
         let own = take_terms(terms, &[&alone]);
         let on = take_terms(terms, &[&left.relations, &alone]);
@@ -791,6 +797,15 @@ impl Planner<'_, '_> {
         let (input, terms) = (Box::new(built.operator), ordered(terms, &self.binder.slots));
         Built { operator: Operator::Filter { input, terms }, ..built }
     }
+}
+
+/// 3668 for LATERAL on the wrong side of a join, or behind a parenthesis from what it names.
+fn lateral_out_of_reach() -> SqlError {
+    SqlError::new(
+        code::ER_TF_FORBIDDEN_JOIN_TYPE,
+        "INNER or LEFT JOIN must be used for LATERAL references made by a derived table, and the \
+         tables that it names must stand before it in the same join",
+    )
 }
 
 /// Is the column the whole of a unique key?

@@ -32,8 +32,8 @@ pub struct CommonTable {
     depth: usize,
     /// WITH RECURSIVE, and it names itself.
     recursive: bool,
-    /// While the recursive part is bound: what the table's own name means there.
-    working: Option<(u16, Vec<ColumnInfo>)>,
+    /// While the recursive part is bound: the number and columns of the table there, and the number of queries around.
+    working: Option<(u16, Vec<ColumnInfo>, usize)>,
 }
 
 impl Binder<'_> {
@@ -84,7 +84,17 @@ impl Binder<'_> {
         };
         let alias = alias.unwrap_or(&name.name);
         let table = &self.common[position];
-        if let Some((number, columns)) = &table.working {
+        if let Some((number, columns, depth)) = &table.working {
+            if *depth < self.outer.len() {
+                return Err(SqlError::new(
+                    code::ER_CTE_RECURSIVE_REQUIRES_SINGLE_REFERENCE,
+                    format!(
+                        "In recursive query block of Recursive Common Table Expression '{}', the \
+                         recursive table must be referenced only once, and not in any subquery",
+                        name.name
+                    ),
+                ));
+            }
             let scope = derived_scope(alias, &table.columns, columns)?;
             return Ok(Some((RelationSource::Working { number: *number }, scope)));
         }
@@ -166,7 +176,7 @@ impl Binder<'_> {
         columns.iter_mut().for_each(|info| info.nullable = true);
         let working = self.working_count;
         self.working_count += 1;
-        self.common[position].working = Some((working, columns.clone()));
+        self.common[position].working = Some((working, columns.clone(), self.outer.len()));
         let mut steps = Vec::new();
         let mut bound = Ok(());
         for operand in &rest[seeds..] {

@@ -59,7 +59,7 @@ struct Input {
     clause: &'static str,
 }
 
-/// A window with what it takes over from those that it extends.
+/// A window with the clauses of those that it extends.
 struct Resolved<'w> {
     name: &'w str,
     partition_by: &'w [ast::Expr],
@@ -696,7 +696,7 @@ fn place_windows(
 }
 
 impl WindowCollector {
-    /// Moves what is computed for windows to the rows of groups.
+    /// Moves the expressions of windows to the rows of groups.
     pub fn rewrite(
         &mut self,
         rewrite: &mut GroupRewrite<'_>,

@@ -27,8 +27,9 @@ pub struct Context<'s> {
     pub run: Run<'s>,
     /// What the statement has warned of so far.
     pub warnings: Vec<SqlWarning>,
-    /// Bytes of rows that joins keep.
+    /// Bytes of rows that the statement holds, and of them those that it keeps to its end.
     pub held: usize,
+    pub held_to_end: usize,
     /// By number of a recursive table: the rows of its last round.
     pub working: BTreeMap<u16, Rc<RowStore>>,
     /// Rows and sets of subqueries that are the same each time.
@@ -75,6 +76,7 @@ impl<'s> Context<'s> {
             run,
             warnings: Vec::new(),
             held: 0,
+            held_to_end: 0,
             working: BTreeMap::new(),
             kept: BTreeMap::new(),
             sets: BTreeMap::new(),

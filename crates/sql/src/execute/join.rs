@@ -24,8 +24,9 @@ use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX, eval_error, take_warni
 use crate::SqlError;
 use crate::plan::{
     Bound, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator, OuterValue, PathKind,
-    TableSource,
+    SelectPlan, TableSource,
 };
+use crate::result::ResultSink;
 
 /// Left rows whose keys are looked up together.
 const LOOKUP_ROWS: usize = 1_000;
@@ -181,7 +182,7 @@ impl Context<'_> {
                 }
             }
             JoinMethod::Apply { outer } => {
-                self.fill_in(outer, &JoinedRow::new(source, &probe.rows, 0)).await?;
+                self.fill_in(outer, &JoinedRow::new(source, &probe.rows, 0))?;
                 let mut right = self.open(&join.right).await?;
                 while let Some(batch) = self.next(source, &mut right).await? {
                     self.keep(source, &mut rows, &batch, &mut size)?;
@@ -251,6 +252,7 @@ impl Context<'_> {
     ) -> Result<Vec<(u32, u32)>, Failure> {
         let mut pairs = Vec::new();
         let mut pace = Pace::default();
+        let mut looked_at = 0usize;
         let count = u32::try_from(piece.rows.len()).expect("rows are bounded by memory");
         while probe.row < probe.rows.len() {
             let row = probe.row;
@@ -273,6 +275,10 @@ impl Context<'_> {
                     return Ok(pairs);
                 }
                 pace.row().await;
+                looked_at += 1;
+                if looked_at.is_multiple_of(BATCH_ROWS) {
+                    self.check_killed()?;
+                }
                 let row_of_both = left.pair(&piece.rows, candidate as usize);
                 let holds = self.all_hold(&join.condition, &row_of_both).await?;
                 if holds {
@@ -295,9 +301,6 @@ impl Context<'_> {
             }
             probe.row += 1;
             pace.row().await;
-            if pace.is_due(BATCH_ROWS as u64) {
-                self.check_killed()?;
-            }
         }
         Ok(pairs)
     }
@@ -330,7 +333,7 @@ impl Context<'_> {
     }
 
     /// Puts values of a row into the slots that stand for them.
-    pub async fn fill_in<R: types::expr::Columns + ?Sized>(
+    pub fn fill_in<R: types::expr::Columns + ?Sized>(
         &mut self,
         outer: &[OuterValue],
         row: &R,
@@ -366,7 +369,7 @@ impl Context<'_> {
         let mut pace = Pace::default();
         for row in 0..left.len() {
             pace.row().await;
-            self.fill_in(outer, &JoinedRow::new(source, left, row)).await?;
+            self.fill_in(outer, &JoinedRow::new(source, left, row))?;
             let mut context = self.run.context();
             let resolved = keys::resolve(wanted.table, keyed, path, &mut context)?;
             take_warnings(&mut context, &mut self.warnings);
@@ -412,6 +415,26 @@ impl Context<'_> {
     }
     pub fn release(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
+    }
+    /// Takes memory for rows that the statement keeps to its end.
+    pub fn charge_to_end(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.held_to_end += bytes;
+        self.charge(bytes)
+    }
+    /// Runs a query inside of the statement. One that ends before its rows do, as EXISTS does, gives back what its joins hold.
+    pub async fn run_inside(
+        &mut self,
+        plan: &SelectPlan,
+        sink: &mut dyn ResultSink,
+    ) -> Result<u64, Failure> {
+        let (held, to_end) = (self.held, self.held_to_end);
+        let found_rows = self.found_rows();
+        let around = std::mem::replace(&mut self.run.wait, plan.wait);
+        let sent = self.run_select_inside(plan, sink).await?;
+        self.run.wait = around;
+        self.set_found_rows(found_rows);
+        self.held = held + (self.held_to_end - to_end);
+        Ok(sent)
     }
 }
 

@@ -110,10 +110,6 @@ impl Pace {
     pub async fn row(&mut self) {
         self.rows(1).await;
     }
-    /// Is something due that is done once in this number of rows?
-    pub fn is_due(&self, rows: u64) -> bool {
-        self.rows.is_multiple_of(rows)
-    }
     /// So many bytes were copied.
     pub async fn bytes(&mut self, count: usize) {
         self.rows(count / BYTES_LIKE_A_ROW).await;

@@ -73,7 +73,7 @@ impl Context<'_> {
                         Some(rows) => Rc::clone(rows),
                         None => {
                             let rows = self.rows_of_query(plan).await?;
-                            self.charge(rows.iter().flatten().map(super::value_size).sum())?;
+                            self.charge_to_end(rows.iter().flatten().map(super::value_size).sum())?;
                             let rows = Rc::new(RowStore::Values(rows));
                             self.kept.insert(*keep, Rc::clone(&rows));
                             rows
@@ -193,11 +193,7 @@ impl Context<'_> {
     /// All rows of a query inside of another one.
     pub async fn rows_of_query(&mut self, plan: &SelectPlan) -> Result<Vec<Vec<Value>>, Failure> {
         let mut collector = Collector::default();
-        let found_rows = self.found_rows();
-        let around = std::mem::replace(&mut self.run.wait, plan.wait);
-        self.run_select_inside(plan, &mut collector).await?;
-        self.run.wait = around;
-        self.set_found_rows(found_rows);
+        self.run_inside(plan, &mut collector).await?;
         collector.rows().map_err(Failure::from)
     }
 

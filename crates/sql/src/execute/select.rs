@@ -305,7 +305,7 @@ impl Context<'_> {
             columns: columns_of(source),
             lock: self.read_lock(source.lock),
             semi_consistent: false,
-            // Without ORDER BY the primary key's order is promised to nobody, but it is what people expect to see. Window
+            // Without ORDER BY no order is promised, but people expect that of the primary key. Window
             // functions number rows that are equal in their order by it.
             ordered: sorted_by_path || plan.windows.is_some(),
             limit: (plain && sorted_by_path && output.count < u64::MAX)

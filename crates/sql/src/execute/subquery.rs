@@ -25,7 +25,7 @@ impl Context<'_> {
             let Slot::Subquery(subquery) = &self.run.plan.slots[usize::from(slot)] else {
                 unreachable!("only subqueries run once")
             };
-            self.fill_in(&subquery.outer, &NoColumns).await?;
+            self.fill_in(&subquery.outer, &NoColumns)?;
             self.run_subquery(slot, subquery).await?;
         }
         Ok(())
@@ -38,7 +38,7 @@ impl Context<'_> {
         subquery: &SubqueryPlan,
         row: &R,
     ) -> Result<(), Failure> {
-        self.fill_in(&subquery.outer, row).await?;
+        self.fill_in(&subquery.outer, row)?;
         self.run_subquery(slot, subquery).await
     }
 
@@ -80,7 +80,7 @@ impl Context<'_> {
                         false => set.insert(&value),
                     }
                 }
-                self.charge(set.size)?;
+                self.charge_to_end(set.size)?;
                 let set = Rc::new(set);
                 self.sets.insert(lookup.keep, Rc::clone(&set));
                 set
@@ -102,11 +102,7 @@ impl Context<'_> {
     async fn run_query(&mut self, slot: u16, subquery: &SubqueryPlan) -> Result<(), Failure> {
         let plan = &subquery.plan;
         let mut sink = Sink { kind: subquery.kind, ..Sink::default() };
-        let found_rows = self.found_rows();
-        let around = std::mem::replace(&mut self.run.wait, plan.wait);
-        let sent = self.run_select_inside(plan, &mut sink).await?;
-        self.run.wait = around;
-        self.set_found_rows(found_rows);
+        let sent = self.run_inside(plan, &mut sink).await?;
         let position = self.run.first_slot() + usize::from(slot);
         let truth = |truth: Option<bool>| truth.map_or(Value::Null, |own| Value::Int(own.into()));
         let values = match subquery.kind {
