@@ -86,51 +86,14 @@ impl Session {
         };
         let (shards, resolved) = self.asked_shards(&run, table, access)?;
         row[3] = text(shards);
-        let path = &access.path;
-        let index = &table.indexes[path.index];
-        let is_bounded = !path.equal.is_empty() || path.is_ranged();
-        let is_single = path.equal.iter().all(PartBound::is_single);
         let unusable = matches!(resolved, Keys::Unusable);
         let mut extra = line.extra;
-        let kind = match path.kind {
-            _ if unusable => "ALL",
-            PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
-            PathKind::PrimaryKey | PathKind::UniqueKey => "range",
-            PathKind::Range if path.is_ranged() || (is_bounded && !is_single) => "range",
-            PathKind::Range if is_bounded => "ref",
-            PathKind::Range if access.delivers_order || path.index != 0 => "index",
-            PathKind::Range => "ALL",
-        };
-        row[4] = text(kind);
-        if !access.possible.is_empty() {
-            let names: Vec<&str> = access
-                .possible
-                .iter()
-                .map(|&position| table.indexes[position].name.as_str())
-                .collect();
-            row[5] = text(names.join(","));
+        let kind = put_path(&mut row, table, access, unusable, row_count);
+        match &resolved {
+            Keys::Keys(keys) if kind != "const" => row[9] = number(keys.len() as u64),
+            Keys::Nothing if kind != "const" => row[9] = number(0),
+            _ => {}
         }
-        if kind != "ALL" {
-            row[6] = text(&index.name);
-            let used = match kind {
-                "index" => index.parts.len(),
-                _ => path.equal.len() + usize::from(path.is_ranged()),
-            };
-            let length: usize =
-                index.parts[..used].iter().map(|part| part_length(table, part)).sum();
-            row[7] = text(length.to_string());
-        }
-        if matches!(kind, "const" | "ref") {
-            row[8] = text(vec!["const"; path.equal.len()].join(","));
-        }
-        row[9] = number(match (&resolved, kind) {
-            (_, "const") => 1,
-            (Keys::Keys(keys), _) => keys.len() as u64,
-            (Keys::Nothing, _) => 0,
-            (_, "ref") => row_count.div_ceil(10).max(1),
-            (_, "range") => row_count.div_ceil(3).max(1),
-            _ => row_count.max(1),
-        });
         let filters = if unusable { &access.filter } else { &access.residual };
         if filters.is_some()
             || access.local_filter.is_some()
@@ -261,8 +224,57 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
     }
 }
 
+/// Fills in how a path finds the rows of a table: type, keys, their length, and the rows that it may find. `unusable`: its bounds
+/// do not hold for keys. Returns the type.
+pub fn put_path(
+    row: &mut [Value],
+    table: &types::Table,
+    access: &AccessPlan,
+    unusable: bool,
+    row_count: u64,
+) -> &'static str {
+    let path = &access.path;
+    let index = &table.indexes[path.index];
+    let is_bounded = !path.equal.is_empty() || path.is_ranged();
+    let is_single = path.equal.iter().all(PartBound::is_single);
+    let kind = match path.kind {
+        _ if unusable => "ALL",
+        PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
+        PathKind::PrimaryKey | PathKind::UniqueKey => "range",
+        PathKind::Range if path.is_ranged() || (is_bounded && !is_single) => "range",
+        PathKind::Range if is_bounded => "ref",
+        PathKind::Range if access.delivers_order || path.index != 0 => "index",
+        PathKind::Range => "ALL",
+    };
+    row[4] = text(kind);
+    let possible: Vec<&str> =
+        access.possible.iter().map(|&own| table.indexes[own].name.as_str()).collect();
+    if !possible.is_empty() {
+        row[5] = text(possible.join(","));
+    }
+    if kind != "ALL" {
+        row[6] = text(&index.name);
+        let used = match kind {
+            "index" => index.parts.len(),
+            _ => path.equal.len() + usize::from(path.is_ranged()),
+        };
+        let length: usize = index.parts[..used].iter().map(|part| part_length(table, part)).sum();
+        row[7] = text(length.to_string());
+    }
+    if matches!(kind, "const" | "ref") {
+        row[8] = text(vec!["const"; path.equal.len()].join(","));
+    }
+    row[9] = number(match kind {
+        "const" => 1,
+        "ref" => row_count.div_ceil(10).max(1),
+        "range" => row_count.div_ceil(3).max(1),
+        _ => row_count.max(1),
+    });
+    kind
+}
+
 /// Bytes of a key part as MySQL counts them: the declared ones, one for NULL, two for a length.
-pub fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
+fn part_length(table: &types::Table, part: &types::IndexPart) -> usize {
     use types::ColumnType;
     let column = &table.columns[usize::from(part.column)];
     let own = match (&column.column_type, part.prefix) {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use types::{TableId, Value};
 
-use super::explain::part_length;
+use super::explain::put_path;
 use super::{number, text};
 use crate::plan::{
-    InsertSource, JoinMethod, JoinedSource, Operator, PartBound, PathKind, Plan, PlanKind,
-    SelectPlan, Slot, Source, TableSource,
+    InsertSource, JoinMethod, JoinedSource, Operator, PathKind, Plan, PlanKind, SelectPlan, Slot,
+    Source, TableSource,
 };
 
 const COLUMN_COUNT: usize = 12;
@@ -246,44 +246,8 @@ impl<'p> Explainer<'p> {
         access: &crate::plan::AccessPlan,
     ) -> Vec<Value> {
         let mut row = empty_row(line, Some(name));
-        let path = &access.path;
-        let index = &table.indexes[path.index];
-        let is_bounded = !path.equal.is_empty() || path.is_ranged();
-        let is_single = path.equal.iter().all(PartBound::is_single);
         let rows = self.counts.get(&table.id).map_or(0, |own| own.0);
-        let kind = match path.kind {
-            PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
-            PathKind::PrimaryKey | PathKind::UniqueKey => "range",
-            PathKind::Range if path.is_ranged() || (is_bounded && !is_single) => "range",
-            PathKind::Range if is_bounded => "ref",
-            PathKind::Range if access.delivers_order || path.index != 0 => "index",
-            PathKind::Range => "ALL",
-        };
-        row[4] = text(kind);
-        let possible: Vec<&str> =
-            access.possible.iter().map(|&own| table.indexes[own].name.as_str()).collect();
-        if !possible.is_empty() {
-            row[5] = text(possible.join(","));
-        }
-        if kind != "ALL" {
-            row[6] = text(&index.name);
-            let used = match kind {
-                "index" => index.parts.len(),
-                _ => path.equal.len() + usize::from(path.is_ranged()),
-            };
-            let length: usize =
-                index.parts[..used].iter().map(|part| part_length(table, part)).sum();
-            row[7] = text(length.to_string());
-        }
-        if matches!(kind, "const" | "ref") {
-            row[8] = text(vec!["const"; path.equal.len()].join(","));
-        }
-        row[9] = number(match kind {
-            "const" => 1,
-            "ref" => rows.div_ceil(10).max(1),
-            "range" => rows.div_ceil(3).max(1),
-            _ => rows.max(1),
-        });
+        put_path(&mut row, table, access, false, rows);
         row[10] = text("100.00");
         row
     }
