@@ -29,7 +29,11 @@ const ROW_COUNT: usize = 24;
 const CHUNK_MAX: u64 = 100_000 * SECOND;
 
 /// Runs `work` in one session of a fresh world; the error of the work, or that it hangs.
-fn in_world<F>(shape: Shape, seed: u64, work: impl FnOnce(Session) -> F) -> Result<String, String>
+pub fn in_world<F>(
+    shape: Shape,
+    seed: u64,
+    work: impl FnOnce(Session) -> F,
+) -> Result<String, String>
 where
     F: Future<Output = Result<String, String>> + 'static,
 {
@@ -40,6 +44,21 @@ fn play<F>(shape: Shape, seed: u64, work: impl FnOnce(Session) -> F) -> Result<S
 where
     F: Future<Output = Result<String, String>> + 'static,
 {
+    let mut world = quiet_world(shape, seed)?;
+    let session = open(&mut world);
+    let outcome: Rc<RefCell<Option<Result<String, String>>>> = Rc::default();
+    let slot = Rc::clone(&outcome);
+    let host = world.hosts()[0];
+    let work = work(session);
+    let task = world.spawn(host, Box::pin(async move { *slot.borrow_mut() = Some(work.await) }));
+    if !world.run_until(CHUNK_MAX, |world| world.is_finished(host, task)) {
+        return Err("a statement hangs".into());
+    }
+    outcome.take().expect("the task has finished")
+}
+
+/// A cluster of this shape that is ready, without faults and without sessions of its own.
+pub fn quiet_world(shape: Shape, seed: u64) -> Result<World, String> {
     let mut options = Options::of_seed(seed, CHUNK_MAX / SECOND);
     // As many shards a member as the seed says.
     options.shards_per_group =
@@ -51,16 +70,7 @@ where
     if !world.run_until(60 * SECOND, World::is_ready) {
         return Err("the cluster does not start".into());
     }
-    let session = open(&mut world);
-    let outcome: Rc<RefCell<Option<Result<String, String>>>> = Rc::default();
-    let slot = Rc::clone(&outcome);
-    let host = world.hosts()[0];
-    let work = work(session);
-    let task = world.spawn(host, Box::pin(async move { *slot.borrow_mut() = Some(work.await) }));
-    if !world.run_until(CHUNK_MAX, |world| world.is_finished(host, task)) {
-        return Err("a statement hangs".into());
-    }
-    outcome.take().expect("the task has finished")
+    Ok(world)
 }
 
 /// A session of root on the world's first data node.

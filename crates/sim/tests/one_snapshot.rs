@@ -6,7 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sim::options::{Faults, SECOND, Shape};
+use sim::options::{SECOND, Shape};
+use sim::statements::quiet_world;
 use sim::world::World;
 use sql::Session;
 use sql::script::Answer;
@@ -103,12 +104,7 @@ async fn read(mut session: Session, isolation: &'static str, checked: Rc<Cell<us
 }
 
 fn run(shape: Shape, seed: u64) -> usize {
-    let mut options = sim::Options::of_seed(seed, 3600);
-    options.shape = shape;
-    options.faults = Faults::NONE;
-    options.sessions = vec![0; options.sessions.len()];
-    let mut world = World::new(options, false);
-    assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
+    let mut world = quiet_world(shape, seed).expect("a cluster");
     let hosts = world.hosts();
     let server = sql::Server::new(sql::ServerConfig { node: hosts[0].node, ..Default::default() });
     let open = |world: &World, number: usize| {

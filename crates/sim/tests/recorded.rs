@@ -7,8 +7,8 @@ use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sim::options::{Faults, SECOND, Shape};
-use sim::world::World;
+use sim::options::Shape;
+use sim::statements::in_world;
 use sql::Session;
 use sql::script::Answer;
 
@@ -151,7 +151,11 @@ async fn load(session: &mut Session) {
     }
 }
 
-async fn run(mut session: Session, feature: String, found: Rc<RefCell<Found>>) {
+async fn run(
+    mut session: Session,
+    feature: String,
+    found: Rc<RefCell<Found>>,
+) -> Result<String, String> {
     for setting in SETTINGS {
         must(&mut session, setting).await;
     }
@@ -168,7 +172,9 @@ async fn run(mut session: Session, feature: String, found: Rc<RefCell<Found>>) {
         }
         let statement = line.trim_end_matches(';');
         let Some((text, theirs)) = recorded.next().filter(|(text, _)| text == statement) else {
-            return problem(format!("{statement} is not recorded: run statements.sh record"));
+            return Err(format!(
+                "{feature}: {statement} is not recorded: run statements.sh record"
+            ));
         };
         let mut answer = Answer::default();
         session.query(text.as_bytes(), &mut answer).await;
@@ -179,34 +185,16 @@ async fn run(mut session: Session, feature: String, found: Rc<RefCell<Found>>) {
             problem(format!("{text}: {what}"));
         }
     }
+    Ok(feature.clone())
 }
 
 fn run_feature(feature: &str) -> Found {
-    let mut options = sim::Options::of_seed(1, 3600);
-    options.shape = Shape::Pair;
-    options.faults = Faults::NONE;
-    options.sessions = vec![0; options.sessions.len()];
-    let mut world = World::new(options, false);
-    assert!(world.run_until(60 * SECOND, World::is_ready), "the cluster does not start");
-    let host = world.hosts()[0];
-    let client = world.client(host);
-    let server = sql::Server::new(sql::ServerConfig { node: host.node, ..Default::default() });
-    let now = client.wall_clock_micros();
-    let id = server.register(host.worker, "localhost", now).expect("there is one");
-    let info = sql::ConnectionInfo {
-        id,
-        worker: host.worker,
-        user: "root".into(),
-        host: "localhost".into(),
-        collation_id: 255,
-        ..Default::default()
-    };
-    let session = Session::new(server, client.session(), info).expect("no database yet");
-    let found = Rc::default();
-    let task = Box::pin(run(session, feature.to_string(), Rc::clone(&found)));
-    let task = world.spawn(host, task);
-    assert!(world.run_until(36_000 * SECOND, |world| world.is_finished(host, task)), "it hangs");
-    found.take()
+    let found: Rc<RefCell<Found>> = Rc::default();
+    let (name, slot) = (feature.to_string(), Rc::clone(&found));
+    let outcome = in_world(Shape::Pair, 1, move |session| run(session, name, slot));
+    let mut found = found.take();
+    found.problems.extend(outcome.err());
+    found
 }
 
 #[test]
