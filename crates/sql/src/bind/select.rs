@@ -739,15 +739,7 @@ fn expand_items(items: &[ast::SelectItem], relations: &Relations) -> Result<Vec<
                 None => return Err(SqlError::bad_table(&name.name)),
             },
             ast::SelectItem::Expr { expr, alias, text } => {
-                let name = match (alias, expr) {
-                    (Some(alias), _) => alias.clone(),
-                    (None, ast::Expr::Column(name)) => name.column.clone(),
-                    (None, ast::Expr::Literal(ast::Literal::String(value))) => {
-                        String::from_utf8_lossy(value).into_owned()
-                    }
-                    (None, ast::Expr::Literal(ast::Literal::Null)) => "NULL".to_string(),
-                    (None, _) => text.chars().take(256).collect(),
-                };
+                let name = ast::item_title(expr, alias.as_deref(), text);
                 expanded.push(Item { expr: expr.clone(), name, has_alias: alias.is_some() });
             }
         }

@@ -262,6 +262,19 @@ pub enum SelectItem {
     },
 }
 
+/// The title of the column that an item of a select list gives.
+pub fn item_title(expr: &Expr, alias: Option<&str>, text: &str) -> String {
+    match (alias, expr) {
+        (Some(alias), _) => alias.to_string(),
+        (None, Expr::Column(name)) => name.column.clone(),
+        (None, Expr::Literal(Literal::String(value))) => {
+            String::from_utf8_lossy(value).into_owned()
+        }
+        (None, Expr::Literal(Literal::Null)) => "NULL".to_string(),
+        (None, _) => text.chars().take(256).collect(),
+    }
+}
+
 /// `first join ... join ...`, left-associative.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TableReference {
