@@ -26,6 +26,7 @@
 //! | `definition`, `column`, `alter` | CREATE, DROP, ALTER |
 //! | `statement` | which statement it is |
 //! | `session`, `show` | SET, transactions, administration, SHOW |
+//! | `print` | a query as text again |
 //! | `digest`, `sip` | the digest, its hash |
 //! | `limits`, `error` | the bounds, the refusals |
 
@@ -43,6 +44,7 @@ mod function;
 mod keywords;
 mod lexer;
 pub mod limits;
+pub mod print;
 mod query;
 mod session;
 mod show;
@@ -58,6 +60,8 @@ mod tests_digest;
 mod tests_hostile;
 #[cfg(test)]
 mod tests_modes;
+#[cfg(test)]
+mod tests_print;
 mod window;
 
 pub use digest::{Digest, Digester, digest};

@@ -201,7 +201,7 @@ fn long_texts_are_refused() {
 }
 
 /// Pieces that make random text look like SQL.
-const PIECES: &[&str] = &[
+pub(super) const PIECES: &[&str] = &[
     "SELECT ",
     "FROM ",
     "t ",
