@@ -960,5 +960,6 @@ pub fn bootstrap_catalogue() -> Catalogue {
         databases: BTreeMap::new(),
         tables: BTreeMap::from(tables),
         table_id_next: COMMIT_TOKENS_TABLE.0 + 1,
+        views: Default::default(),
     }
 }

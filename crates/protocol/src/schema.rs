@@ -1,6 +1,6 @@
 //! Schema changes: entries of the control plane's log, and why one may be refused.
 
-use types::{Collation, Column, Index, IndexId, Table, TableId, wire_enum};
+use types::{Collation, Column, Index, IndexId, Table, TableId, ViewDefinition, wire_enum};
 
 /// The hidden table that keeps the next AUTO_INCREMENT value of each table.
 pub const SEQUENCES_TABLE: TableId = TableId(1);
@@ -66,6 +66,21 @@ pub enum SchemaChange {
         from: String,
         to: String,
     },
+    /// Makes a view, or replaces the view of that name.
+    CreateView {
+        view: Box<ViewDefinition>,
+        replaces: bool,
+    },
+    DropView {
+        database: String,
+        name: String,
+    },
+    /// Within its database.
+    RenameView {
+        database: String,
+        name: String,
+        to: String,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -80,6 +95,9 @@ wire_enum!(SchemaChange {
     9 => GiveUpIndex { asked },
     10 => Withdraw,
     11 => RenameIndex { table, index, from, to },
+    12 => CreateView { view, replaces },
+    13 => DropView { database, name },
+    14 => RenameView { database, name, to },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]

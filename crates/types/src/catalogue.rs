@@ -19,8 +19,103 @@ pub struct Catalogue {
     pub tables: BTreeMap<TableId, Arc<Table>>,
     /// The next table id to be given out.
     pub table_id_next: u32,
+    /// By lower-case name of the database and own name.
+    pub views: BTreeMap<(String, String), Arc<ViewDefinition>>,
 }
-wire_struct!(Catalogue { version, databases, tables, table_id_next });
+
+/// Set in `table_id_next` where views follow it: ids stay below.
+const CATALOGUE_HAS_VIEWS: u32 = 1 << 31;
+
+/// A catalogue without views has the bytes that it had before there were views.
+impl Wire for Catalogue {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.version.encode(out);
+        self.databases.encode(out);
+        self.tables.encode(out);
+        if self.views.is_empty() {
+            self.table_id_next.encode(out);
+        } else {
+            (self.table_id_next | CATALOGUE_HAS_VIEWS).encode(out);
+            self.views.values().cloned().collect::<Vec<Arc<ViewDefinition>>>().encode(out);
+        }
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Catalogue, WireError> {
+        let version = Wire::decode(input)?;
+        let databases = Wire::decode(input)?;
+        let tables = Wire::decode(input)?;
+        let table_id_next = u32::decode(input)?;
+        let mut catalogue = Catalogue {
+            version,
+            databases,
+            tables,
+            table_id_next: table_id_next & !CATALOGUE_HAS_VIEWS,
+            views: BTreeMap::new(),
+        };
+        if table_id_next & CATALOGUE_HAS_VIEWS != 0 {
+            for view in Vec::<Arc<ViewDefinition>>::decode(input)? {
+                catalogue.views.insert(view.key(), view);
+            }
+        }
+        Ok(catalogue)
+    }
+}
+
+/// A query under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewDefinition {
+    pub database: String,
+    pub name: String,
+    /// What its columns are called.
+    pub columns: Vec<String>,
+    /// The query's text, in the default SQL mode, with full names of tables and columns.
+    pub query: String,
+    pub algorithm: ViewAlgorithm,
+    pub check: ViewCheck,
+    /// `user@host` of the account that made it.
+    pub definer: String,
+    /// SQL SECURITY INVOKER; false is DEFINER.
+    pub as_invoker: bool,
+    /// Of the connection that made it: string literals of the text have it.
+    pub collation: Collation,
+}
+wire_struct!(ViewDefinition {
+    database,
+    name,
+    columns,
+    query,
+    algorithm,
+    check,
+    definer,
+    as_invoker,
+    collation
+});
+
+impl ViewDefinition {
+    /// Its key among the views of a catalogue.
+    pub fn key(&self) -> (String, String) {
+        (self.database.to_lowercase(), self.name.clone())
+    }
+}
+
+/// How the rows of a view are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewAlgorithm {
+    Undefined,
+    Merge,
+    TempTable,
+}
+wire_enum!(ViewAlgorithm { 0 => Undefined, 1 => Merge, 2 => TempTable });
+
+/// WITH CHECK OPTION: which conditions a row must hold that is written through a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewCheck {
+    None,
+    /// That of the view, and of those below it that have a check option of their own.
+    Local,
+    /// That of the view and of all below it.
+    Cascaded,
+}
+wire_enum!(ViewCheck { 0 => None, 1 => Local, 2 => Cascaded });
 
 #[derive(Clone, Debug)]
 pub struct Database {
@@ -310,6 +405,20 @@ impl Catalogue {
         let id = self.database(database)?.tables.get(name)?;
         self.tables.get(id).filter(|table| table.state == TableState::Public)
     }
+    pub fn view(&self, database: &str, name: &str) -> Option<&Arc<ViewDefinition>> {
+        self.views.get(&(database.to_lowercase(), name.to_owned()))
+    }
+    /// The views of a database, by name.
+    pub fn views_of(&self, database: &str) -> impl Iterator<Item = &Arc<ViewDefinition>> {
+        let database = database.to_lowercase();
+        let first = (database.clone(), String::new());
+        let views = self.views.range(first..);
+        views.take_while(move |(key, _)| key.0 == database).map(|(_, view)| view)
+    }
+    /// Is the name that of a table or a view?
+    pub fn is_taken(&self, database: &str, name: &str) -> bool {
+        self.table(database, name).is_some() || self.view(database, name).is_some()
+    }
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<Table>> {
         self.tables.get(&id)
     }
@@ -376,6 +485,45 @@ mod tests {
         let mut bytes = column(false, None).to_bytes();
         *bytes.last_mut().expect("it has bytes") = 4;
         assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
+    }
+
+    /// A catalogue without views has the bytes that it had before there were views; views are kept.
+    #[test]
+    fn catalogues_keep_views() {
+        let mut catalogue = Catalogue { table_id_next: 7, ..Catalogue::default() };
+        let older = (
+            catalogue.version,
+            catalogue.databases.clone(),
+            catalogue.tables.clone(),
+            catalogue.table_id_next,
+        );
+        let mut bytes = Vec::new();
+        older.0.encode(&mut bytes);
+        older.1.encode(&mut bytes);
+        older.2.encode(&mut bytes);
+        older.3.encode(&mut bytes);
+        assert_eq!(catalogue.to_bytes(), bytes);
+        let view = ViewDefinition {
+            database: "Shop".into(),
+            name: "v".into(),
+            columns: vec!["a".into()],
+            query: "select 1 AS `a`".into(),
+            algorithm: ViewAlgorithm::Merge,
+            check: ViewCheck::Cascaded,
+            definer: "root@%".into(),
+            as_invoker: true,
+            collation: Collation::default(),
+        };
+        for name in ["w", "v"] {
+            let view = ViewDefinition { name: name.into(), ..view.clone() };
+            catalogue.views.insert(view.key(), Arc::new(view));
+        }
+        let read = Catalogue::from_bytes(&catalogue.to_bytes()).expect("written just now");
+        assert_eq!((read.table_id_next, &read.views), (7, &catalogue.views));
+        assert_eq!(read.view("SHOP", "v").map(|own| &**own), Some(&view));
+        let names: Vec<&str> = read.views_of("shop").map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["v", "w"]);
+        assert_eq!(read.views_of("sho").count(), 0);
     }
 
     /// Only the width of TINYINT(1), a boolean, is shown.

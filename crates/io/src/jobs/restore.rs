@@ -170,6 +170,7 @@ impl Jobs {
             made.create(client, &found.history.catalogue, table, name).await?;
         }
         restore.phase.set("restores the rows");
+        let found_catalogue = found.history.catalogue.clone();
         self.restore_rows(client, found, &made.targets, pipeline).await?;
         restore.phase.set("waits for the disks");
         let mut session = client.session();
@@ -189,6 +190,7 @@ impl Jobs {
         restore.phase.set(NAMING);
         let ids: BTreeSet<TableId> = made.tables.iter().map(|table| table.to.id).collect();
         made.name_all(client).await?;
+        wanted.create_views(client, &found_catalogue).await?;
         let rows = row_count(client, &ids).await;
         Ok(rows.unwrap_or_else(|| pipeline.rows_written.load(Ordering::Relaxed)))
     }
@@ -307,6 +309,28 @@ impl Wanted {
         Ok(found.into_values().collect())
     }
 
+    /// Those of the databases that are restored. A view whose name is taken stays as it is in the cluster.
+    async fn create_views(&self, client: &Client, old: &Catalogue) -> Result<(), String> {
+        for view in old.views.values() {
+            let is_named = |name: &String| name.eq_ignore_ascii_case(&view.database);
+            let is_wanted = self.is_all() || self.databases.iter().any(is_named);
+            if !is_wanted || client.catalogue().is_taken(&view.database, &view.name) {
+                continue;
+            }
+            let change =
+                SchemaChange::CreateView { view: Box::new((**view).clone()), replaces: false };
+            match client.session().change_schema(change).await {
+                Ok(_) | Err(Refusal::Schema(SchemaError::TableExists(_))) => {}
+                Err(refusal) => {
+                    let why = words(refusal, client);
+                    let name = quoted_name(&view.database, &view.name);
+                    return Err(format!("the tables are restored, but not view {name}: {why}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Those that are not there: of these tables, and such as are wanted without any.
     async fn create_databases(
         &self,
@@ -342,7 +366,7 @@ fn is_finished(table: &Table) -> bool {
 
 fn check_free(client: &Client, tables: &[Arc<Table>]) -> Result<(), String> {
     let catalogue = client.catalogue();
-    let is_taken = |table: &&Arc<Table>| catalogue.table(&table.database, &table.name).is_some();
+    let is_taken = |table: &&Arc<Table>| catalogue.is_taken(&table.database, &table.name);
     let taken: Vec<String> = tables.iter().filter(is_taken).map(|table| quoted(table)).collect();
     match taken.is_empty() {
         true => Ok(()),

@@ -11,11 +11,14 @@ use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
 use types::{
     Catalogue, Database, Index, IndexId, IndexKind, IndexState, SchemaVersion, Table, TableId,
-    TableState,
+    TableState, ViewDefinition,
 };
 
 /// More would make the control state too large to send as one message.
 const TABLES_MAX: usize = 20_000;
+/// For the same reason.
+const VIEWS_MAX: usize = 20_000;
+const VIEW_BYTES_MAX: usize = 16 << 20;
 /// MySQL's 64, and the primary key of the hidden row id.
 const INDEXES_MAX: usize = 65;
 
@@ -42,6 +45,8 @@ pub(super) fn change(
             for id in database.tables.into_values() {
                 hide(catalogue, id, version);
             }
+            let lower = name.to_lowercase();
+            catalogue.views.retain(|(database, _), _| *database != lower);
         }
         SchemaChange::CreateTable(table) => {
             create_table(catalogue, (**table).clone(), version)?;
@@ -100,6 +105,21 @@ pub(super) fn change(
         }
         SchemaChange::RenameIndex { table, index, from, to } => {
             rename_index(catalogue, *table, *index, (from, to), version)?;
+        }
+        SchemaChange::CreateView { view, replaces } => create_view(catalogue, view, *replaces)?,
+        SchemaChange::DropView { database, name } => {
+            if catalogue.views.remove(&(database.to_lowercase(), name.clone())).is_none() {
+                return Err(unknown_view(database, name));
+            }
+        }
+        SchemaChange::RenameView { database, name, to } => {
+            if catalogue.is_taken(database, to) {
+                return Err(SchemaError::TableExists(to.clone()));
+            }
+            let renamed = catalogue.views.remove(&(database.to_lowercase(), name.clone()));
+            let mut view = (*renamed.ok_or_else(|| unknown_view(database, name))?).clone();
+            view.name.clone_from(to);
+            catalogue.views.insert(view.key(), Arc::new(view));
         }
     }
     catalogue.version = version;
@@ -275,7 +295,7 @@ fn create_table(
     let Some(database) = catalogue.databases.get(&key) else {
         return Err(SchemaError::UnknownDatabase(table.database));
     };
-    if database.tables.contains_key(&table.name) {
+    if database.tables.contains_key(&table.name) || catalogue.view(&key, &table.name).is_some() {
         return Err(SchemaError::TableExists(table.name));
     }
     check_table_count(catalogue)?;
@@ -299,6 +319,35 @@ fn create_table(
     database.tables.insert(table.name.clone(), id);
     store(catalogue, table, version);
     Ok(())
+}
+
+/// A view has no rows, and no plan of a transaction keeps it: nothing waits for its adoption but the session that asked.
+fn create_view(
+    catalogue: &mut Catalogue,
+    view: &ViewDefinition,
+    replaces: bool,
+) -> Result<(), SchemaError> {
+    if catalogue.database(&view.database).is_none() {
+        return Err(SchemaError::UnknownDatabase(view.database.clone()));
+    }
+    let is_there = catalogue.view(&view.database, &view.name).is_some();
+    if catalogue.table(&view.database, &view.name).is_some() || (is_there && !replaces) {
+        return Err(SchemaError::TableExists(view.name.clone()));
+    }
+    if !is_there && VIEWS_MAX <= catalogue.views.len() {
+        return Err(SchemaError::TooMany(format!("views (at most {VIEWS_MAX})")));
+    }
+    let bytes: usize = catalogue.views.values().map(|own| own.query.len()).sum();
+    if VIEW_BYTES_MAX < bytes + view.query.len() {
+        let limit = format!("bytes of views (at most {VIEW_BYTES_MAX})");
+        return Err(SchemaError::TooMany(limit));
+    }
+    catalogue.views.insert(view.key(), Arc::new(view.clone()));
+    Ok(())
+}
+
+fn unknown_view(database: &str, name: &str) -> SchemaError {
+    SchemaError::UnknownTable(format!("{database}.{name}"))
 }
 
 fn check_table_count(catalogue: &Catalogue) -> Result<(), SchemaError> {
@@ -378,7 +427,7 @@ fn rename_table(
     let old = known(catalogue, id)?;
     match catalogue.databases.get(&database.to_lowercase()) {
         None => return Err(SchemaError::UnknownDatabase(database.into())),
-        Some(target) if target.tables.contains_key(name) => {
+        Some(_) if catalogue.is_taken(database, name) => {
             return Err(SchemaError::TableExists(name.into()));
         }
         Some(_) => {}

@@ -366,6 +366,9 @@ impl Names {
                 // Its name may be the old one here and the new one elsewhere.
                 format!("rename table {id} to {name}")
             }
+            SchemaChange::CreateView { view, .. } => format!("create view {}", view.name),
+            SchemaChange::DropView { name, .. } => format!("drop view {name}"),
+            SchemaChange::RenameView { name, to, .. } => format!("rename view {name} to {to}"),
         }
     }
 
