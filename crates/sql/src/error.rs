@@ -134,7 +134,20 @@ pub mod code {
     pub const ER_NON_UPDATABLE_TABLE: u16 = 1288;
     pub const ER_TABLENAME_NOT_ALLOWED_HERE: u16 = 1250;
     pub const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+    pub const ER_WRONG_OBJECT: u16 = 1347;
+    pub const ER_NONUPDATEABLE_COLUMN: u16 = 1348;
+    pub const ER_VIEW_SELECT_CLAUSE: u16 = 1350;
+    pub const ER_VIEW_SELECT_VARIABLE: u16 = 1351;
     pub const ER_VIEW_WRONG_LIST: u16 = 1353;
+    pub const ER_WARN_VIEW_MERGE: u16 = 1354;
+    pub const ER_VIEW_NONUPD_CHECK: u16 = 1368;
+    pub const ER_VIEW_CHECK_FAILED: u16 = 1369;
+    pub const ER_VIEW_MULTIUPDATE: u16 = 1393;
+    pub const ER_VIEW_DELETE_MERGE_VIEW: u16 = 1395;
+    pub const ER_NO_DEFAULT_FOR_VIEW_FIELD: u16 = 1423;
+    pub const ER_FORBID_SCHEMA_CHANGE: u16 = 1450;
+    pub const ER_VIEW_RECURSIVE: u16 = 1462;
+    pub const ER_NON_INSERTABLE_TABLE: u16 = 1471;
     pub const ER_AGGREGATE_ORDER_FOR_UNION: u16 = 3028;
     pub const ER_CTE_RECURSIVE_REQUIRES_UNION: u16 = 3573;
     pub const ER_CTE_RECURSIVE_REQUIRES_NONRECURSIVE_FIRST: u16 = 3574;
@@ -201,7 +214,6 @@ pub mod code {
     pub const ER_OUT_OF_SORTMEMORY: u16 = 1038;
     pub const ER_GET_TEMPORARY_ERRMSG: u16 = 1297;
     pub const ER_CANT_AGGREGATE_2COLLATIONS: u16 = 1267;
-    pub const ER_NO_DEFAULT_FOR_VIEW_FIELD: u16 = 1423;
 }
 
 impl SqlError {
@@ -252,6 +264,10 @@ impl SqlError {
         SqlError::new(code::ER_NONUNIQ_TABLE, format!("Not unique table/alias: '{name}'"))
     }
     /// DROP TABLE of tables that are not there; names come as "db.table,db.other".
+    /// 1347: it is a table, or a view.
+    pub fn wrong_object(database: &str, name: &str, wanted: &str) -> SqlError {
+        SqlError::new(code::ER_WRONG_OBJECT, format!("'{database}.{name}' is not {wanted}"))
+    }
     pub fn bad_table(names: &str) -> SqlError {
         SqlError::new(code::ER_BAD_TABLE_ERROR, format!("Unknown table '{names}'"))
     }

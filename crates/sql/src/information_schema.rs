@@ -195,7 +195,14 @@ fn column_type(written: &str) -> ColumnType {
     }
     let is_long = matches!(
         written,
-        "COLUMN_TYPE" | "INFO" | "COLUMN_DEFAULT" | "EXTRA" | "QUERY" | "trx_query" | "LOCK_DATA"
+        "COLUMN_TYPE"
+            | "VIEW_DEFINITION"
+            | "INFO"
+            | "COLUMN_DEFAULT"
+            | "EXTRA"
+            | "QUERY"
+            | "trx_query"
+            | "LOCK_DATA"
     );
     ColumnType::Varchar {
         length: if is_long { 16_383 } else { 256 },
@@ -259,6 +266,7 @@ pub async fn rows(
             for table in visible_tables(&catalogue) {
                 rows.push(table_row(table, counts.get(&table.id).copied()));
             }
+            rows.extend(catalogue.views.values().map(|view| view_row(view)));
             rows
         }
         VirtualTable::Columns => {
@@ -269,6 +277,10 @@ pub async fn rows(
                 for (position, column) in visible.enumerate() {
                     rows.push(column_row(table, column, position + 1, offset));
                 }
+            }
+            for view in show::view::views_as_tables(session, &catalogue, warnings) {
+                let columns = 0..view.columns.len();
+                rows.extend(columns.map(|own| column_row(&view, own, own + 1, offset)));
             }
             rows
         }
@@ -318,13 +330,13 @@ pub async fn rows(
                 .map(|table| partition_row(table, counts.get(&table.id).copied()))
                 .collect()
         }
+        VirtualTable::Views => show::view::view_rows(session, &catalogue),
         VirtualTable::Keywords => keywords::words()
             .map(|(word, is_reserved)| vec![text(word), number(u64::from(is_reserved))])
             .collect(),
         VirtualTable::ReferentialConstraints
         | VirtualTable::Routines
         | VirtualTable::Triggers
-        | VirtualTable::Views
         | VirtualTable::Parameters
         | VirtualTable::Events
         | VirtualTable::Files
@@ -373,6 +385,16 @@ fn system_view_row(table: VirtualTable) -> Vec<Value> {
     row[5] = number(10);
     row[7] = number(0);
     row[20] = text("");
+    row
+}
+
+fn view_row(view: &types::ViewDefinition) -> Vec<Value> {
+    let mut row = vec![Value::Null; VirtualTable::Tables.column_names().len()];
+    row[0] = text("def");
+    row[1] = text(&view.database);
+    row[2] = text(&view.name);
+    row[3] = text("VIEW");
+    row[20] = text("VIEW");
     row
 }
 

@@ -712,6 +712,16 @@ pub struct InsertPlan {
     pub mode: InsertMode,
     /// For EXPLAIN and errors: REPLACE rather than INSERT.
     pub ignore: bool,
+    pub check: Option<RowCheck>,
+}
+
+/// WITH CHECK OPTION: what a row must hold that is written through a view.
+#[derive(Clone, Debug)]
+pub struct RowCheck {
+    /// Over the table's columns.
+    pub terms: Vec<Bound>,
+    /// `database.view`, for the error.
+    pub view: String,
 }
 
 #[derive(Clone, Debug)]
@@ -755,6 +765,7 @@ pub struct UpdatePlan {
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub shipped: Option<Vec<client::Assignment>>,
     pub ignore: bool,
+    pub check: Option<RowCheck>,
     /// A column that is written is part of the index that finds the rows, or of the primary key: all are read before the first changes.
     pub moves_in_index: bool,
 }

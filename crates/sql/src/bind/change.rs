@@ -8,7 +8,8 @@ use types::{Expr, Index, IndexKind, IndexPart, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
-use super::names::{Relations, Scope, SourceScope};
+use super::names::{Scope, ScopeTable, SourceScope};
+use super::target::Target;
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::parser::ast;
@@ -17,35 +18,40 @@ use crate::plan::{
     InsertValue, PathKind, SelectPlan, UpdatePlan,
 };
 
-/// The table of an UPDATE or DELETE, its alias and hints.
-type SingleTable = (Arc<Table>, Option<String>, Vec<ast::IndexHint>);
+/// An INSERT while it is bound.
+pub struct NewInsert {
+    pub plan: InsertPlan,
+    target: Target,
+}
 
 impl Binder<'_> {
     pub fn insert(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
-        let mut plan = self.insert_head(insert)?;
-        while self.insert_rows(insert, &mut plan, usize::MAX)? {}
-        self.insert_tail(insert, plan)
+        let mut new = self.insert_head(insert)?;
+        while self.insert_rows(insert, &mut new, usize::MAX)? {}
+        self.insert_tail(insert, new)
     }
 
     /// The plan of an INSERT without its rows and what comes behind them.
-    pub fn insert_head(&mut self, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
+    pub fn insert_head(&mut self, insert: &ast::Insert) -> Result<NewInsert, SqlError> {
         if !insert.partitions.is_empty() {
             return Err(SqlError::not_supported("PARTITION"));
         }
-        let table = self.changeable_table(&insert.table)?;
-        let relations = Relations::of_table(&table, None);
-        let scope = Scope::of(&relations, "field list");
+        let mut target = self.target(&insert.table, None, &[], "INSERT")?;
+        target.check_insertable()?;
+        let table = Arc::clone(&target.table);
+        let scope = Scope::of(&target.relations, "field list");
         let mut columns: Vec<u16> = Vec::new();
         for name in &insert.columns {
-            let column = position_u16(scope.column(name)?);
+            let column = target.column(scope.column(name)?)?;
             if columns.contains(&column) {
                 return Err(SqlError::column_specified_twice(&name.column));
             }
             columns.push(column);
         }
         if insert.columns.is_empty() {
-            columns = visible_columns(&table);
+            columns = target.inserted_columns()?;
         }
+        target.check_defaults(&columns)?;
         let mut mode = InsertMode::Insert;
         let source = match &insert.source {
             ast::InsertSource::Values(rows) => InsertSource::Values(Vec::with_capacity(rows.len())),
@@ -58,20 +64,22 @@ impl Binder<'_> {
             }
             ast::InsertSource::Query(query) => {
                 let (select, assignments) =
-                    self.select_or_update(query, columns.len(), &insert.on_duplicate, &table)?;
+                    self.select_or_update(query, columns.len(), &insert.on_duplicate, &mut target)?;
                 mode = InsertMode::Update(assignments);
                 InsertSource::Select(Box::new(select))
             }
         };
         self.changes = vec![table.clone()];
-        Ok(InsertPlan {
+        let plan = InsertPlan {
             layout: table.row_layout(),
             table,
             columns,
             source,
             mode,
             ignore: insert.ignore,
-        })
+            check: target.check(),
+        };
+        Ok(NewInsert { plan, target })
     }
 
     /// The SELECT and the ON DUPLICATE KEY UPDATE of one INSERT. The assignments may name the table that is read: columns
@@ -81,18 +89,18 @@ impl Binder<'_> {
         query: &ast::Query,
         column_count: usize,
         assignments: &[ast::Assignment],
-        table: &Arc<Table>,
+        target: &mut Target,
     ) -> Result<(SelectPlan, Vec<AssignmentPlan>), SqlError> {
         let source = self.relations_of_query(query)?;
         let source = source.map(|relations| SourceScope { relations, columns: RefCell::default() });
-        let relations = Relations::of_table(table, None);
+        let relations = target.relations.clone();
         let scope = Scope {
             new_values: true,
             source: source.as_ref(),
             ..Scope::of(&relations, "field list")
         };
-        self.changes = vec![table.clone()];
-        let assignments = self.assignments(assignments, table, &scope)?;
+        self.changes = vec![Arc::clone(&target.table)];
+        let assignments = self.assignments(assignments, target, &scope)?;
         self.changes = Vec::new();
         let named = source.map(|source| (source.columns.into_inner(), source.relations));
         let mut query = query.clone();
@@ -122,16 +130,17 @@ impl Binder<'_> {
     pub fn insert_rows(
         &mut self,
         insert: &ast::Insert,
-        plan: &mut InsertPlan,
+        new: &mut NewInsert,
         row_count: usize,
     ) -> Result<bool, SqlError> {
-        let InsertPlan { table, columns, source, .. } = plan;
+        let NewInsert { plan, target } = new;
+        let InsertPlan { columns, source, .. } = plan;
         let (ast::InsertSource::Values(rows), InsertSource::Values(bound_rows)) =
             (&insert.source, source)
         else {
             return Ok(false);
         };
-        let relations = Relations::of_table(table, None);
+        let relations = target.relations.clone();
         let scope = Scope::of(&relations, "field list");
         for row in rows[bound_rows.len()..].iter().take(row_count) {
             // `VALUES ()` gives every column its default.
@@ -141,7 +150,7 @@ impl Binder<'_> {
             }
             let mut bound_row = Vec::with_capacity(row.len());
             for (value, column) in row.iter().zip(&*columns) {
-                bound_row.push(self.insert_value(value, *column, table, &scope)?);
+                bound_row.push(self.insert_value(value, *column, target, &scope)?);
             }
             bound_rows.push(bound_row);
         }
@@ -152,8 +161,9 @@ impl Binder<'_> {
     pub fn insert_tail(
         &mut self,
         insert: &ast::Insert,
-        mut plan: InsertPlan,
+        new: NewInsert,
     ) -> Result<InsertPlan, SqlError> {
+        let NewInsert { mut plan, mut target } = new;
         if let InsertSource::Values(rows) = &plan.source {
             if rows.iter().all(Vec::is_empty) && insert.columns.is_empty() {
                 plan.columns.clear();
@@ -162,15 +172,16 @@ impl Binder<'_> {
                 return Err(SqlError::value_count(number + 1));
             }
         }
-        let InsertPlan { table, columns, .. } = &plan;
-        let relations = Relations::of_table(table, None);
+        let InsertPlan { columns, .. } = &plan;
+        let relations = target.relations.clone();
+        let own_name = &relations.tables[0].alias;
         let is_bound = matches!(plan.mode, InsertMode::Update(_));
         if insert.replace {
             plan.mode = InsertMode::Replace;
         } else if !insert.on_duplicate.is_empty() && !is_bound {
             let row_alias = insert.row_alias.as_ref();
-            if row_alias.is_some_and(|alias| alias.name == table.name) {
-                return Err(SqlError::not_unique_table(&table.name));
+            if row_alias.is_some_and(|alias| alias.name == *own_name) {
+                return Err(SqlError::not_unique_table(own_name));
             }
             let names: Vec<String> = match row_alias {
                 Some(alias) if alias.columns.is_empty() => Vec::new(),
@@ -178,10 +189,11 @@ impl Binder<'_> {
                     if alias.columns.len() != columns.len() {
                         return Err(SqlError::value_count(1));
                     }
-                    // By position in the table, so that a name finds its column.
-                    let mut names = vec![String::new(); table.columns.len()];
+                    // By number of the column, so that a name finds its column.
+                    let mut names = vec![String::new(); relations.column_count()];
                     for (name, column) in alias.columns.iter().zip(columns) {
-                        names[usize::from(*column)].clone_from(name);
+                        let number = target.number_of(*column).expect("the target named it");
+                        names[number].clone_from(name);
                     }
                     names
                 }
@@ -193,7 +205,7 @@ impl Binder<'_> {
                 ..Scope::of(&relations, "field list")
             };
             plan.mode =
-                InsertMode::Update(self.assignments(&insert.on_duplicate, table, &scope)?);
+                InsertMode::Update(self.assignments(&insert.on_duplicate, &mut target, &scope)?);
         }
         Ok(plan)
     }
@@ -202,31 +214,33 @@ impl Binder<'_> {
         &mut self,
         value: &ast::Expr,
         column: u16,
-        table: &Arc<Table>,
+        target: &mut Target,
         scope: &Scope<'_>,
     ) -> Result<InsertValue, SqlError> {
         if matches!(value, ast::Expr::Default(None)) {
             return Ok(InsertValue::Default);
         }
         let mut bound = self.bound(value, scope)?;
-        number_for(&mut bound.expr, column, table);
+        number_for(&mut bound.expr, column, &target.table);
+        self.put_target(&mut bound, target)?;
         Ok(InsertValue::Expr(bound))
     }
 
     fn assignments(
         &mut self,
         assignments: &[ast::Assignment],
-        table: &Arc<Table>,
+        target: &mut Target,
         scope: &Scope<'_>,
     ) -> Result<Vec<AssignmentPlan>, SqlError> {
         let mut bound = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let column = position_u16(scope.column(&assignment.column)?);
+            let column = target.column(scope.column(&assignment.column)?)?;
             let value = match &assignment.value {
                 ast::Expr::Default(None) => AssignedValue::Default,
                 value => {
                     let mut value = self.bound(value, scope)?;
-                    number_for(&mut value.expr, column, table);
+                    number_for(&mut value.expr, column, &target.table);
+                    self.put_target(&mut value, target)?;
                     AssignedValue::Expr(value)
                 }
             };
@@ -237,17 +251,14 @@ impl Binder<'_> {
 
     pub fn update(&mut self, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
         let common = self.begin_with(update.with.as_ref())?;
-        let (table, alias, hints) = self.single_table(&update.tables, "multi-table UPDATE")?;
-        self.changes = vec![table.clone()];
-        let relations = Relations::of_table(&table, alias.as_deref());
-        let assignments = {
-            let scope = Scope::of(&relations, "field list");
-            self.assignments(&update.assignments, &table, &scope)?
-        };
+        let mut named = self.single_table(&update.tables, "UPDATE")?;
+        self.changes = vec![Arc::clone(&named.table)];
+        let relations = named.relations.clone();
+        let scope = Scope::of(&relations, "field list");
+        let assignments = self.assignments(&update.assignments, &mut named, &scope)?;
+        let check = named.check();
         let target = self.change_target(
-            table,
-            &relations,
-            &hints,
+            named,
             update.filter.as_ref(),
             &update.order_by,
             update.limit.as_ref(),
@@ -260,22 +271,24 @@ impl Binder<'_> {
         // Keys that a list names are read some at a time, too, and what cannot use its index walks the primary one.
         let index = &table.indexes[target.access.path.index];
         let moves_in_index = index.parts.iter().chain(&table.primary_key().parts).any(is_written);
-        let shipped =
-            if is_key_change(&target) { shipped_assignments(table, &assignments) } else { None };
+        let is_shippable = is_key_change(&target) && check.is_none();
+        let shipped = if is_shippable { shipped_assignments(table, &assignments) } else { None };
         self.common.truncate(common);
-        Ok(UpdatePlan { target, assignments, shipped, ignore: update.ignore, moves_in_index })
+        let ignore = update.ignore;
+        Ok(UpdatePlan { target, assignments, shipped, ignore, check, moves_in_index })
     }
 
     pub fn delete(&mut self, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
         let common = self.begin_with(delete.with.as_ref())?;
-        let (table, alias, hints) = self.single_table(&delete.tables, "multi-table DELETE")?;
-        self.check_targets(&delete.targets, &table, alias.as_deref())?;
-        self.changes = vec![table.clone()];
-        let relations = Relations::of_table(&table, alias.as_deref());
+        let named = self.single_table(&delete.tables, "DELETE")?;
+        self.check_targets(
+            &delete.targets,
+            &named.relations.tables[0],
+            only_factor(&delete.tables),
+        )?;
+        self.changes = vec![Arc::clone(&named.table)];
         let target = self.change_target(
-            table,
-            &relations,
-            &hints,
+            named,
             delete.filter.as_ref(),
             &delete.order_by,
             delete.limit.as_ref(),
@@ -287,20 +300,21 @@ impl Binder<'_> {
 
     fn change_target(
         &mut self,
-        table: Arc<Table>,
-        relations: &Relations,
-        hints: &[ast::IndexHint],
+        mut named: Target,
         filter: Option<&ast::Expr>,
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Expr>,
     ) -> Result<ChangeTarget, SqlError> {
+        let relations = &named.relations.clone();
         let filter = match filter {
             Some(filter) => Some(self.bound(filter, &Scope::of(relations, "where clause"))?),
             None => None,
         };
+        let filter = self.put_target_filter(filter, &mut named)?;
         let mut sort = Vec::new();
         for item in order_by {
-            let bound = self.bound(&item.expr, &Scope::of(relations, "order clause"))?;
+            let mut bound = self.bound(&item.expr, &Scope::of(relations, "order clause"))?;
+            self.put_target(&mut bound, &mut named)?;
             if bound.is_local() || rewrite::has_columns(&bound.expr) {
                 sort.push((bound, item.descending));
             }
@@ -317,7 +331,8 @@ impl Binder<'_> {
             })
             .collect();
         let order = order.filter(|order| !order.is_empty());
-        let allowed = access::allowed_indexes(&table, hints, &relations.tables[0].alias)?;
+        let Target { table, hints, .. } = named;
+        let allowed = access::allowed_indexes(&table, &hints, &relations.tables[0].alias)?;
         let (shippable, local) = self.split_filter(filter);
         let wanted = Wanted { order: order.as_deref(), limited: limit.is_some() };
         let mut access = access::choose(&table, shippable, &wanted, &allowed);
@@ -328,22 +343,19 @@ impl Binder<'_> {
     fn single_table(
         &mut self,
         tables: &[ast::TableReference],
-        several: &str,
-    ) -> Result<SingleTable, SqlError> {
-        let [reference] = tables else { return Err(SqlError::not_supported(several)) };
-        if !reference.joins.is_empty() {
-            return Err(SqlError::not_supported(several));
-        }
+        verb: &str,
+    ) -> Result<Target, SqlError> {
+        let [reference] = tables else { unreachable!("the caller looked") };
         match &reference.first {
-            ast::TableFactor::Nested(inner) => self.single_table(inner, several),
+            ast::TableFactor::Nested(inner) => self.single_table(inner, verb),
             ast::TableFactor::Table { name, alias, partitions, hints } => {
                 if !partitions.is_empty() {
                     return Err(SqlError::not_supported("PARTITION"));
                 }
-                Ok((self.changeable_table(name)?, alias.clone(), hints.clone()))
+                self.target(name, alias.as_deref(), hints, verb)
             }
             ast::TableFactor::Derived { .. } | ast::TableFactor::Unsupported { .. } => {
-                Err(SqlError::not_supported(several))
+                unreachable!("the caller looked")
             }
         }
     }
@@ -352,23 +364,22 @@ impl Binder<'_> {
     fn check_targets(
         &self,
         targets: &[ast::ObjectName],
-        table: &Table,
-        alias: Option<&str>,
+        scope: &ScopeTable,
+        written: &ast::TableFactor,
     ) -> Result<(), SqlError> {
         let current = self.environment.database.as_deref();
+        let has_alias = matches!(written, ast::TableFactor::Table { alias: Some(_), .. });
         for (number, target) in targets.iter().enumerate() {
-            let is_it = match (&target.schema, alias) {
-                (None, Some(alias)) => target.name == alias,
-                // A name without an alias is one of the current database.
-                (None, None) => {
-                    target.name == table.name
-                        && current.is_some_and(|own| own.eq_ignore_ascii_case(&table.database))
-                }
-                (Some(_), Some(_)) => false,
-                (Some(schema), None) => {
-                    target.name == table.name && schema.eq_ignore_ascii_case(&table.database)
-                }
-            };
+            let is_it = target.name == scope.alias
+                && match (&target.schema, has_alias) {
+                    (None, true) => true,
+                    // A name without an alias is one of the current database.
+                    (None, false) => {
+                        current.is_some_and(|own| own.eq_ignore_ascii_case(&scope.database))
+                    }
+                    (Some(_), true) => false,
+                    (Some(schema), false) => schema.eq_ignore_ascii_case(&scope.database),
+                };
             if !is_it {
                 return Err(SqlError::new(
                     code::ER_UNKNOWN_TABLE,
@@ -382,7 +393,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
+    pub fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if let Some(schema) = schema.and_then(crate::information_schema::schema_named) {
             return Err(SqlError::new(
@@ -397,15 +408,12 @@ impl Binder<'_> {
     }
 }
 
-fn position_u16(position: usize) -> u16 {
-    u16::try_from(position).expect("tables are narrow")
-}
-
-fn visible_columns(table: &Table) -> Vec<u16> {
-    (0..table.columns.len())
-        .filter(|&column| !table.columns[column].hidden)
-        .map(position_u16)
-        .collect()
+/// The table of a statement on one.
+fn only_factor(tables: &[ast::TableReference]) -> &ast::TableFactor {
+    match &tables[0].first {
+        ast::TableFactor::Nested(inner) => only_factor(inner),
+        other => other,
+    }
 }
 
 /// A hexadecimal literal assigned to a number is one.

@@ -34,7 +34,7 @@ impl Binder<'_> {
         let mut bound = self.query(query);
         if self.assigns {
             // As in `plan`: reads of variables see the assignments before them.
-            self = Binder::new(self.catalogue, self.environment, self.session, self.param_kinds);
+            self = self.again();
             self.reads_per_row = true;
             bound = self.query(query);
         }
@@ -53,6 +53,7 @@ impl Binder<'_> {
                 OnDuplicate::Replace => InsertMode::Replace,
             },
             ignore: create.on_duplicate == OnDuplicate::Ignore,
+            check: None,
         };
         Ok(self.into_plan(PlanKind::Insert(Box::new(insert))))
     }

@@ -75,7 +75,7 @@ impl Binder<'_> {
     fn node(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         match expr {
             ast::Expr::Literal(literal) => {
-                Ok(Expr::Const(literal_value(literal, self.environment)?))
+                Ok(Expr::Const(literal_value(literal, &self.environment)?))
             }
             ast::Expr::Param(number) => {
                 if self.param_kinds.len() <= *number as usize {
@@ -90,6 +90,7 @@ impl Binder<'_> {
             ast::Expr::Column(name) => self.column(name, scope),
             ast::Expr::UserVariable(name) => self.user_variable(name),
             ast::Expr::SystemVariable { scope, name } => {
+                self.has_variables = true;
                 self.reusable = false;
                 let value = self.session.system_variable(*scope, name)?;
                 Ok(super::function::system_constant(value, self.environment.collation))
@@ -428,6 +429,7 @@ impl Binder<'_> {
 
     fn user_variable(&mut self, name: &str) -> Result<Expr, SqlError> {
         let name = name.to_lowercase();
+        self.has_variables = true;
         // The result's type is the value's of now.
         self.reusable = false;
         let value = self.session.user_variable(&name);
@@ -451,6 +453,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr, SqlError> {
         self.assigns = true;
+        self.has_variables = true;
         self.reusable = false;
         let value = self.expr(value, scope)?;
         let column_type = self.type_of(&value, &scope.result_types()).column_type;

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use types::expr::BinaryOp;
 use types::{ColumnType, Expr, Table};
 
+use super::merge::Merged;
 use super::names::{Relations, Scope, ScopeColumn, ScopeTable};
+use super::select::Selected;
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
 use crate::information_schema::{self, VirtualTable};
@@ -19,7 +21,7 @@ use crate::plan::{Bound, JoinKind, OuterValue, SelectPlan, Slot};
 use crate::result::ColumnInfo;
 
 /// Tables of one join, as in MySQL.
-const RELATION_COUNT_MAX: usize = 61;
+pub const RELATION_COUNT_MAX: usize = 61;
 /// Columns of one query's relations.
 const COLUMN_COUNT_MAX: usize = 60_000;
 
@@ -33,6 +35,8 @@ pub struct From {
     pub tree: Option<FromTree>,
     /// SELECT STRAIGHT_JOIN.
     pub straight: bool,
+    /// By relation, where queries were merged: the relation that was written.
+    pub origins: Option<Vec<usize>>,
 }
 
 pub enum RelationSource {
@@ -47,6 +51,8 @@ pub enum RelationSource {
         outer: Vec<OuterValue>,
         keep: Option<u16>,
     },
+    /// One whose relations may take its place.
+    Merged(Box<Merged>),
     /// A table of WITH RECURSIVE.
     Recursive {
         seed: Box<SelectPlan>,
@@ -88,19 +94,32 @@ impl FromTree {
     }
 }
 
-impl From {
-    /// The only relation, if it is one.
-    pub fn only(&self) -> Option<&RelationSource> {
-        match self.sources.as_slice() {
-            [source] => Some(source),
-            _ => None,
+/// The relation that a query in FROM is.
+pub fn relation_of(selected: Selected) -> RelationSource {
+    match selected {
+        Selected::Plan(plan) => RelationSource::Query { plan, outer: Vec::new(), keep: None },
+        Selected::Merged(merged) => RelationSource::Merged(merged),
+    }
+}
+
+impl RelationSource {
+    /// The statement keeps the rows of the query here.
+    pub fn set_keep(&mut self, number: u16) {
+        match self {
+            RelationSource::Query { keep, .. } => *keep = Some(number),
+            RelationSource::Merged(merged) => merged.keep = Some(number),
+            _ => {}
         }
     }
-    /// The table, if it is the only relation.
-    pub fn only_table(&self) -> Option<&Arc<Table>> {
-        match self.only() {
-            Some(RelationSource::Table { table, .. }) => Some(table),
-            _ => None,
+    /// Of a query.
+    pub fn columns(&self) -> &[ColumnInfo] {
+        match self {
+            RelationSource::Query { plan, .. } => &plan.columns,
+            RelationSource::Merged(merged) => &merged.columns,
+            RelationSource::Recursive { columns, .. } => columns,
+            RelationSource::Table { .. }
+            | RelationSource::Virtual(_)
+            | RelationSource::Working { .. } => &[],
         }
     }
 }
@@ -255,16 +274,20 @@ impl Binder<'_> {
                 let changes = std::mem::take(&mut self.changes);
                 let lowest = std::mem::replace(&mut self.lowest_outer, usize::MAX);
                 let bound = match lateral {
-                    true => self.lateral(query, &from.relations),
-                    false => self.query(query).map(|plan| (plan, Vec::new())),
+                    true => self.lateral(query, &from.relations).map(|(plan, outer)| {
+                        RelationSource::Query { plan: Box::new(plan), outer, keep: None }
+                    }),
+                    false => self.query_or_merged(query, changes.is_empty()).map(relation_of),
                 };
                 let is_independent = self.outer.len() <= self.lowest_outer && !lateral;
                 self.lowest_outer = self.lowest_outer.min(lowest);
                 self.changes = changes;
-                let (plan, outer) = bound?;
-                let keep = (is_independent && self.is_subquery()).then(|| self.new_kept());
-                let scope = derived_scope(alias, columns, &plan.columns)?;
-                add(from, RelationSource::Query { plan: Box::new(plan), outer, keep }, scope)?
+                let mut source = bound?;
+                if is_independent && self.is_subquery() {
+                    source.set_keep(self.new_kept());
+                }
+                let scope = derived_scope(alias, columns, source.columns())?;
+                add(from, source, scope)?
             }
         };
         let listed = from.relations.tables[relation].visible().collect();
@@ -284,9 +307,15 @@ impl Binder<'_> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if let Some(schema) = schema.and_then(information_schema::schema_named) {
             let table = VirtualTable::find(schema, &name.name)?;
+            self.note_table(name, schema);
             return Ok((RelationSource::Virtual(table), table.scope(alias)));
         }
+        if let Some(view) = schema.and_then(|schema| self.catalogue.view(schema, &name.name)) {
+            self.note_table(name, &view.database);
+            return self.view(&Arc::clone(view), alias);
+        }
         let table = self.table(name)?;
+        self.note_table(name, &table.database);
         let scope = ScopeTable::of(&table, alias);
         Ok((RelationSource::Table { table, hints: hints.to_vec() }, scope))
     }

@@ -653,6 +653,7 @@ impl Planner<'_, '_> {
                 }
                 (Operator::Query { relation: number, plan, keep }, own, QUERY_ROWS)
             }
+            RelationSource::Merged(_) => unreachable!("its relations have taken its place"),
             RelationSource::Recursive { seed, steps, distinct, number: working, columns } => {
                 let operator = Operator::Recursive {
                     relation: number,

@@ -9,12 +9,16 @@ use types::Table;
 use super::Binder;
 use super::change::number_for;
 use super::from::{From, RelationSource};
+use super::group::plain_column;
+use super::merge::Flat;
 use super::names::{Relations, Scope};
 use super::semi_join::and_terms;
+use super::target::not_updatable;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
-    AssignedValue, AssignmentPlan, ChangedTable, JoinedChangePlan, SelectPlan, Source, TableChange,
+    AssignedValue, AssignmentPlan, Bound, ChangedTable, JoinedChangePlan, SelectPlan, Source,
+    TableChange,
 };
 use crate::result::PlanColumns;
 
@@ -58,39 +62,49 @@ impl Binder<'_> {
         let from = self.from(&update.tables)?;
         let relations = from.relations.clone();
         let scope = Scope::of(&relations, "field list");
-        // By relation: the assignments to its columns.
-        let mut assigned: Vec<(usize, Vec<&ast::Assignment>)> = Vec::new();
+        let mut numbers = Vec::new();
         for assignment in &update.assignments {
-            let relation = relations.position_of(scope.column(&assignment.column)?);
-            match assigned.iter_mut().find(|(own, _)| *own == relation) {
-                Some((_, list)) => list.push(assignment),
-                None => assigned.push((relation, vec![assignment])),
-            }
+            numbers.push(scope.column(&assignment.column)?);
         }
+        // By relation that is written: which of its tables is changed.
+        let mut changed: Vec<(usize, usize)> = Vec::new();
         let mut tables = Vec::new();
-        for (relation, _) in &assigned {
-            tables.push(changed_table(&from, &relations, *relation, "UPDATE")?);
-        }
-        self.changes = tables.iter().map(|table| Arc::clone(&table.table)).collect();
-        for (table, (_, assignments)) in tables.iter_mut().zip(assigned) {
-            let mut bound = Vec::new();
-            for assignment in assignments {
-                let number = scope.column(&assignment.column)?;
-                let first = relations.tables[usize::from(table.relation)].first;
-                let column = u16::try_from(number - first).expect("tables are narrow");
-                let value = match &assignment.value {
-                    ast::Expr::Default(None) => AssignedValue::Default,
-                    value => {
-                        let mut value = self.bound(value, &scope)?;
-                        number_for(&mut value.expr, column, &table.table);
-                        AssignedValue::Expr(value)
-                    }
-                };
-                bound.push(AssignmentPlan { column, value });
+        for &number in &numbers {
+            let relation = relations.position_of(number);
+            let (inner, column) = assigned_column(&from, &relations, number)?;
+            match changed.iter().find(|(own, _)| *own == relation) {
+                Some((_, other)) if *other != inner => {
+                    let table = &relations.tables[relation];
+                    return Err(SqlError::new(
+                        code::ER_VIEW_MULTIUPDATE,
+                        format!(
+                            "Can not modify more than one base table through a join view '{}.{}'",
+                            table.database, table.alias
+                        ),
+                    ));
+                }
+                Some(_) => {}
+                None => changed.push((relation, inner)),
             }
-            table.change = TableChange::Update(bound);
+            tables.push((inner_table(&from.sources[relation], inner), column));
         }
-        let plan = self.joined_change(from, update.filter.as_ref(), tables, update.ignore);
+        self.changes = tables.iter().map(|(table, _)| Arc::clone(table)).collect();
+        let mut assigned = Vec::new();
+        for ((assignment, number), (table, column)) in
+            update.assignments.iter().zip(numbers).zip(&tables)
+        {
+            let value = match &assignment.value {
+                ast::Expr::Default(None) => AssignedValue::Default,
+                value => {
+                    let mut value = self.bound(value, &scope)?;
+                    number_for(&mut value.expr, *column, table);
+                    AssignedValue::Expr(value)
+                }
+            };
+            assigned.push((number, value));
+        }
+        let changes = Changes { assigned, deleted: Vec::new(), ignore: update.ignore };
+        let plan = self.joined_change(from, update.filter.as_ref(), changes);
         self.common.truncate(common);
         plan
     }
@@ -100,10 +114,10 @@ impl Binder<'_> {
         let common = self.begin_with(delete.with.as_ref())?;
         let from = self.from(&delete.tables)?;
         let relations = from.relations.clone();
-        let mut tables: Vec<ChangedTable> = Vec::new();
+        let mut deleted: Vec<usize> = Vec::new();
         if delete.targets.is_empty() {
             // The one table of FROM.
-            tables.push(changed_table(&from, &relations, 0, "DELETE")?);
+            deleted.push(0);
         }
         for target in &delete.targets {
             let named = relations.tables.iter().position(|table| {
@@ -117,13 +131,18 @@ impl Binder<'_> {
                 let message = format!("Unknown table '{}' in MULTI DELETE", target.name);
                 SqlError::new(code::ER_UNKNOWN_TABLE, message)
             })?;
-            if tables.iter().any(|table| usize::from(table.relation) == relation) {
+            if deleted.contains(&relation) {
                 return Err(SqlError::not_unique_table(&target.name));
             }
-            tables.push(changed_table(&from, &relations, relation, "DELETE")?);
+            deleted.push(relation);
         }
-        self.changes = tables.iter().map(|table| Arc::clone(&table.table)).collect();
-        let plan = self.joined_change(from, delete.filter.as_ref(), tables, delete.ignore);
+        let mut tables = Vec::new();
+        for &relation in &deleted {
+            tables.push(deleted_table(&from, &relations, relation)?);
+        }
+        self.changes = tables;
+        let changes = Changes { assigned: Vec::new(), deleted, ignore: delete.ignore };
+        let plan = self.joined_change(from, delete.filter.as_ref(), changes);
         self.common.truncate(common);
         plan
     }
@@ -132,65 +151,171 @@ impl Binder<'_> {
         &mut self,
         mut from: From,
         filter: Option<&ast::Expr>,
-        tables: Vec<ChangedTable>,
-        ignore: bool,
+        changes: Changes,
     ) -> Result<JoinedChangePlan, SqlError> {
         let mut terms = filter.map(and_terms).unwrap_or_default();
         self.semi_joins(&mut terms, &mut from)?;
-        let relations = &from.relations.clone();
-        let filter = self.bound_terms(&terms, &Scope::of(relations, "where clause"))?;
+        let relations = std::mem::take(&mut from.relations);
+        let mut filter = self.bound_terms(&terms, &Scope::of(&relations, "where clause"))?;
+        let values = changes.assigned.iter().filter_map(|(_, value)| match value {
+            AssignedValue::Default => None,
+            AssignedValue::Expr(value) => Some(value.clone()),
+        });
+        let columns = PlanColumns::new(Vec::new());
+        let nothing = Source::Nothing { filter: None };
+        let mut rows = SelectPlan::new(columns, nothing, values.collect());
+        let mut flat = self.flatten(from, relations, true)?;
+        if !flat.is_same {
+            self.put_into_plan(&mut flat, &mut rows, &mut filter);
+        }
+        if !flat.checks.is_empty() {
+            let what = "a view WITH CHECK OPTION in a change of several tables";
+            return Err(SqlError::not_supported(what));
+        }
+        let tables = changed_tables(&flat, changes.assigned, &changes.deleted, &rows.items);
+        let Flat { from, relations, .. } = flat;
         let mut locks = vec![Lock::None; relations.tables.len()];
         // Changed rows are read whole.
-        let mut items = Vec::new();
         for table in &tables {
             locks[usize::from(table.relation)] = Lock::Exclusive;
             let first = relations.tables[usize::from(table.relation)].first;
-            items.extend(all_columns(&table.table, first));
-            if let TableChange::Update(assignments) = &table.change {
-                items.extend(assignments.iter().filter_map(|own| match &own.value {
-                    AssignedValue::Default => None,
-                    AssignedValue::Expr(value) => Some(value.clone()),
-                }));
-            }
+            rows.items.extend(all_columns(&table.table, first));
         }
-        let columns = PlanColumns::new(Vec::new());
-        let mut rows = SelectPlan::new(columns, Source::Nothing { filter: None }, items);
-        self.join(&mut rows, from, relations, filter, &locks)?;
+        self.join(&mut rows, from, &relations, filter, &locks)?;
         rows.items = Vec::new();
-        Ok(JoinedChangePlan { rows, tables, ignore })
+        Ok(JoinedChangePlan { rows, tables, ignore: changes.ignore })
     }
 }
 
+/// What a statement changes, by the numbers of columns and relations that it names.
+struct Changes {
+    assigned: Vec<(usize, AssignedValue)>,
+    deleted: Vec<usize>,
+    ignore: bool,
+}
+
+/// By relation of the join. `values` are those that are assigned, over its columns.
+fn changed_tables(
+    flat: &Flat,
+    assigned: Vec<(usize, AssignedValue)>,
+    deleted: &[usize],
+    values: &[Bound],
+) -> Vec<ChangedTable> {
+    let mut tables: Vec<ChangedTable> = Vec::new();
+    let table_of = |relation: usize, change: TableChange| {
+        let RelationSource::Table { table, .. } = &flat.from.sources[relation] else {
+            unreachable!("only tables were taken")
+        };
+        ChangedTable {
+            relation: u16::try_from(relation).expect("relations are few"),
+            layout: table.row_layout(),
+            table: Arc::clone(table),
+            change,
+        }
+    };
+    let mut values = values.iter();
+    for (number, value) in assigned {
+        let number = match flat.is_same {
+            true => number,
+            false => usize::from(plain_column(&flat.values[number]).expect("looked at before")),
+        };
+        let relation = flat.relations.position_of(number);
+        let column = number - flat.relations.tables[relation].first;
+        let value = match value {
+            AssignedValue::Default => AssignedValue::Default,
+            AssignedValue::Expr(_) => {
+                AssignedValue::Expr(values.next().expect("one for each").clone())
+            }
+        };
+        let column = u16::try_from(column).expect("tables are narrow");
+        let assignment = AssignmentPlan { column, value };
+        let mut known = tables.iter_mut();
+        match known.find(|table| usize::from(table.relation) == relation).map(|own| &mut own.change)
+        {
+            Some(TableChange::Update(assignments)) => assignments.push(assignment),
+            _ => tables.push(table_of(relation, TableChange::Update(vec![assignment]))),
+        }
+    }
+    for &relation in deleted {
+        let placed = match &flat.from.origins {
+            None => relation,
+            Some(origins) => {
+                origins.iter().position(|origin| *origin == relation).expect("each has a place")
+            }
+        };
+        tables.push(table_of(placed, TableChange::Delete));
+    }
+    tables
+}
+
 /// Items that name all columns of a table, hidden ones too.
-fn all_columns(table: &Table, first: usize) -> impl Iterator<Item = crate::plan::Bound> {
+fn all_columns(table: &Table, first: usize) -> impl Iterator<Item = Bound> {
     (0..table.columns.len()).map(move |position| {
         let column = u16::try_from(first + position).expect("columns are counted");
-        crate::plan::Bound::pure(types::Expr::Column(column))
+        Bound::pure(types::Expr::Column(column))
     })
 }
 
-/// 1288 for a relation that is no table.
-fn changed_table(
+/// Which relation of a view's own (0 for a table) and which column of it an assignment changes: 1288 where it is no table's, 1348
+/// for a computed one.
+fn assigned_column(
+    from: &From,
+    relations: &Relations,
+    number: usize,
+) -> Result<(usize, u16), SqlError> {
+    let relation = relations.position_of(number);
+    let scope = &relations.tables[relation];
+    let position = number - scope.first;
+    match &from.sources[relation] {
+        RelationSource::Table { .. } => {
+            Ok((0, u16::try_from(position).expect("tables are narrow")))
+        }
+        RelationSource::Merged(merged) if merged.view.is_some() => {
+            let column = plain_column(&merged.values[position]).ok_or_else(|| {
+                let name = &scope.columns[position].name;
+                let message = format!("Column '{name}' is not updatable");
+                SqlError::new(code::ER_NONUPDATEABLE_COLUMN, message)
+            })?;
+            let inner = merged.relations.position_of(usize::from(column));
+            if !matches!(merged.from.sources[inner], RelationSource::Table { .. }) {
+                return Err(not_updatable(&scope.alias, "UPDATE"));
+            }
+            let first = merged.relations.tables[inner].first;
+            Ok((inner, column - u16::try_from(first).expect("columns are counted")))
+        }
+        _ => Err(not_updatable(&scope.alias, "UPDATE")),
+    }
+}
+
+fn inner_table(source: &RelationSource, inner: usize) -> Arc<Table> {
+    match source {
+        RelationSource::Table { table, .. } => Arc::clone(table),
+        RelationSource::Merged(merged) => inner_table(&merged.from.sources[inner], 0),
+        _ => unreachable!("looked at before"),
+    }
+}
+
+/// 1288 for a relation that is no table, 1395 for a view of several.
+fn deleted_table(
     from: &From,
     relations: &Relations,
     relation: usize,
-    verb: &str,
-) -> Result<ChangedTable, SqlError> {
-    let RelationSource::Table { table, .. } = &from.sources[relation] else {
-        return Err(SqlError::new(
-            code::ER_NON_UPDATABLE_TABLE,
-            format!(
-                "The target table {} of the {verb} is not updatable",
-                relations.tables[relation].alias
-            ),
-        ));
-    };
-    Ok(ChangedTable {
-        relation: u16::try_from(relation).expect("relations are few"),
-        layout: table.row_layout(),
-        table: Arc::clone(table),
-        change: TableChange::Delete,
-    })
+) -> Result<Arc<Table>, SqlError> {
+    let scope = &relations.tables[relation];
+    match &from.sources[relation] {
+        RelationSource::Table { table, .. } => Ok(Arc::clone(table)),
+        RelationSource::Merged(merged) if merged.view.is_some() => {
+            match merged.from.sources.as_slice() {
+                [RelationSource::Table { table, .. }] => Ok(Arc::clone(table)),
+                [_] => Err(not_updatable(&scope.alias, "DELETE")),
+                _ => Err(SqlError::new(
+                    code::ER_VIEW_DELETE_MERGE_VIEW,
+                    format!("Can not delete from join view '{}.{}'", scope.database, scope.alias),
+                )),
+            }
+        }
+        _ => Err(not_updatable(&scope.alias, "DELETE")),
+    }
 }
 
 /// ORDER BY and LIMIT are for a change of one table.

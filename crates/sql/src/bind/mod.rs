@@ -11,8 +11,9 @@
 //! | `typing` | their types and collations |
 //! | `rewrite` | walks over bound expressions |
 //! | `select`, `group`, `window` | SELECT |
+//! | `from`, `join`, `merge`, `view` | what FROM names, and how it is read |
 //! | `subquery` | SELECT as an operand |
-//! | `change` | INSERT, REPLACE, UPDATE, DELETE |
+//! | `change`, `joined_change`, `target` | INSERT, REPLACE, UPDATE, DELETE |
 //! | `access` | which index finds the rows |
 //! | `table`, `column_type` | CREATE TABLE, CREATE INDEX: definitions |
 //! | `create_select` | CREATE TABLE ... SELECT: the columns a SELECT makes |
@@ -28,6 +29,7 @@ mod function;
 mod group;
 mod join;
 mod joined_change;
+mod merge;
 pub mod names;
 pub mod rewrite;
 mod select;
@@ -35,11 +37,14 @@ mod semi_join;
 mod set_operation;
 mod subquery;
 pub mod table;
+mod target;
 #[cfg(test)]
 mod tests;
 mod typing;
+pub mod view;
 mod window;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use types::convert::SqlWarning;
@@ -94,7 +99,7 @@ pub trait SessionValues {
 
 pub struct Binder<'a> {
     pub catalogue: &'a Arc<Catalogue>,
-    pub environment: &'a Environment,
+    pub environment: Cow<'a, Environment>,
     pub session: &'a dyn SessionValues,
     param_kinds: &'a [ParamKind],
     /// Of the parameters, then of the slots.
@@ -141,6 +146,12 @@ pub struct Binder<'a> {
     changes: Vec<Arc<Table>>,
     /// What each run of the statement warns of.
     warnings: Vec<SqlWarning>,
+    /// The views that are bound, each in the one before.
+    views: Vec<(String, String)>,
+    /// What names mean, where a view is defined.
+    resolved: Option<view::Resolved>,
+    /// The statement reads or assigns a variable.
+    has_variables: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -152,7 +163,7 @@ impl<'a> Binder<'a> {
     ) -> Binder<'a> {
         Binder {
             catalogue,
-            environment,
+            environment: Cow::Borrowed(environment),
             session,
             param_kinds,
             param_types: param_kinds
@@ -185,7 +196,18 @@ impl<'a> Binder<'a> {
             inner_slots: Vec::new(),
             changes: Vec::new(),
             warnings: Vec::new(),
+            views: Vec::new(),
+            resolved: None,
+            has_variables: false,
         }
+    }
+
+    /// A binder that has bound nothing.
+    fn again(&self) -> Binder<'a> {
+        let Cow::Borrowed(environment) = self.environment else {
+            unreachable!("only a view has an environment of its own, and it is bound")
+        };
+        Binder::new(self.catalogue, environment, self.session, self.param_kinds)
     }
 
     /// A warning that the statement gives whenever it runs.
@@ -202,8 +224,7 @@ impl<'a> Binder<'a> {
             Err(_) | Ok(_) if self.assigns && !self.reads_per_row => {
                 // `SELECT @a := @a + 1, @a`: reads see the assignments before them. Bound again, with reads of variables
                 // supplied row by row.
-                let mut again =
-                    Binder::new(self.catalogue, self.environment, self.session, self.param_kinds);
+                let mut again = self.again();
                 again.reads_per_row = true;
                 self = again;
                 self.statement(statement)?
@@ -245,6 +266,7 @@ impl<'a> Binder<'a> {
             ast::Statement::Insert(insert) => PlanKind::Insert(Box::new(self.insert(insert)?)),
             ast::Statement::Update(update)
                 if is_single(&update.tables)
+                    && !self.is_join_view(&update.tables)
                     && (!update.order_by.is_empty()
                         || update.limit.is_some()
                         || update.ignore
@@ -257,6 +279,7 @@ impl<'a> Binder<'a> {
             }
             ast::Statement::Delete(delete)
                 if is_single(&delete.tables)
+                    && !self.is_join_view(&delete.tables)
                     && (!delete.order_by.is_empty()
                         || delete.limit.is_some()
                         || !self.is_better_joined(&delete.tables, delete.filter.as_ref())) =>

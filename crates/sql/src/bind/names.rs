@@ -179,6 +179,7 @@ impl Relations {
             schema: written(&table.database),
             table: written(&table.alias),
             column: table.columns[number - table.first].name.clone(),
+            at: ast::Place::default(),
         }
     }
     /// "database.alias.column", as errors name it.
@@ -454,6 +455,7 @@ impl Binder<'_> {
                 if item.is_some_and(|item| !scope.is_column(item, number)) {
                     self.warn(SqlError::ambiguous_column(&written(name), scope.place));
                 }
+                self.note_column(name, number, scope.relations);
                 return Ok(Named::Column(number));
             }
             if let Some(item) = item {
@@ -461,7 +463,10 @@ impl Binder<'_> {
             }
         }
         match scope.column(name) {
-            Ok(number) => Ok(Named::Column(number)),
+            Ok(number) => {
+                self.note_column(name, number, scope.relations);
+                Ok(Named::Column(number))
+            }
             Err(error) if error.code == code::ER_NON_UNIQ_ERROR => Err(error),
             Err(error) => match scope.alias(name)? {
                 Some(item) => Ok(Named::Item(item)),

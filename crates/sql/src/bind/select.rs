@@ -9,8 +9,9 @@ use types::expr::{Aggregate, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
-use super::from::{RelationSource, bound_of};
+use super::from::{From, RelationSource, bound_of};
 use super::group::{GroupRewrite, determined_columns, plain_column};
+use super::merge::{Flat, Merged};
 use super::names::{
     Alias, GroupCollector, Relations, Scope, check_locked_names, identifying_key, item_named,
 };
@@ -18,7 +19,7 @@ use super::semi_join::and_terms;
 use super::window::WindowScope;
 use super::{Binder, rewrite};
 use crate::error::{SqlError, code};
-use crate::information_schema::shown_indexes;
+use crate::information_schema::{is_schema, shown_indexes};
 use crate::parser::ast;
 use crate::plan::{
     Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source, TableSource,
@@ -32,33 +33,54 @@ pub struct Item {
     pub has_alias: bool,
 }
 
+/// A query that is bound.
+pub enum Selected {
+    Plan(Box<SelectPlan>),
+    Merged(Box<Merged>),
+}
+
 impl Binder<'_> {
     pub fn query(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+        match self.query_or_merged(query, false)? {
+            Selected::Plan(plan) => Ok(*plan),
+            Selected::Merged(_) => unreachable!("it was not asked for"),
+        }
+    }
+
+    /// A query in FROM: with `merges`, its relations and conditions, if it needs no rows of its own.
+    pub fn query_or_merged(
+        &mut self,
+        query: &ast::Query,
+        merges: bool,
+    ) -> Result<Selected, SqlError> {
         if query.into_file {
             return Err(SqlError::not_supported("SELECT INTO OUTFILE"));
         }
         self.count_query()?;
         let common = self.begin_with(query.with.as_ref())?;
-        let plan = self.query_body(query);
+        let plan = self.query_body(query, merges);
         self.common.truncate(common);
         plan
     }
 
-    fn query_body(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+    fn query_body(&mut self, query: &ast::Query, merges: bool) -> Result<Selected, SqlError> {
         self.block_last += 1;
         let around = std::mem::replace(&mut self.block, self.block_last);
-        let plan = self.query_block(query);
+        let plan = self.query_block(query, merges);
         self.block = around;
         plan
     }
 
-    fn query_block(&mut self, query: &ast::Query) -> Result<SelectPlan, SqlError> {
-        match &query.body {
-            ast::QueryBody::Select(select) => self.select(select, query),
+    fn query_block(&mut self, query: &ast::Query, merges: bool) -> Result<Selected, SqlError> {
+        let plan = match &query.body {
+            ast::QueryBody::Select(select) => return self.select(select, query, merges),
             ast::QueryBody::SetOperation { first, rest } => {
                 // A query in parentheses with nothing to it.
                 let bare = rest.is_empty() && query.order_by.is_empty() && query.limit.is_none();
-                if bare { self.query(first) } else { self.set_operation(first, rest, query) }
+                if bare {
+                    return self.query_or_merged(first, merges);
+                }
+                self.set_operation(first, rest, query)
             }
             ast::QueryBody::Values(rows) => self.values_rows(rows, query),
             ast::QueryBody::Table(name) => {
@@ -72,7 +94,7 @@ impl Binder<'_> {
                     distinct: false,
                     calc_found_rows: false,
                     straight: false,
-                    items: vec![ast::SelectItem::Wildcard],
+                    items: vec![ast::SelectItem::Wildcard(ast::Place::default())],
                     from: vec![ast::TableReference { first: factor, joins: Vec::new() }],
                     filter: None,
                     group_by: Vec::new(),
@@ -80,9 +102,10 @@ impl Binder<'_> {
                     having: None,
                     windows: Vec::new(),
                 };
-                self.select(&select, query)
+                return self.select(&select, query, merges);
             }
-        }
+        };
+        plan.map(|plan| Selected::Plan(Box::new(plan)))
     }
 
     /// The relations that an ungrouped query reads, as its names refer to them.
@@ -100,7 +123,12 @@ impl Binder<'_> {
         Ok(Some(from?.relations))
     }
 
-    fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<SelectPlan, SqlError> {
+    fn select(
+        &mut self,
+        select: &ast::Select,
+        query: &ast::Query,
+        merges: bool,
+    ) -> Result<Selected, SqlError> {
         check_locked_names(query, &select.from, self.environment.database.as_deref())?;
         let mut from = self.from(&select.from)?;
         from.straight = select.straight;
@@ -110,7 +138,7 @@ impl Binder<'_> {
         }
         let relations = std::mem::take(&mut from.relations);
         let (locks, wait) = locks_of(query, &relations);
-        let items = expand_items(&select.items, &relations)?;
+        let items = self.expand_items(&select.items, &relations)?;
         let aliases: Vec<Alias<'_>> = items
             .iter()
             .enumerate()
@@ -232,14 +260,13 @@ impl Binder<'_> {
             let mut slots = rewrite.collector.slots;
             slots.sort_unstable();
             slots.dedup();
-            let is_local = filter.as_ref().is_some_and(Bound::is_local) || !slots.is_empty();
             grouping = Some(Grouping {
                 implicit: group_by.is_empty(),
                 rollup: select.with_rollup,
                 group_by,
                 aggregates: rewrite.collector.aggregates,
                 having,
-                shipped: from.only_table().is_some() && !is_local,
+                shipped: false,
                 slots,
             });
         } else {
@@ -264,6 +291,17 @@ impl Binder<'_> {
             return Err(SqlError::set_column_counts());
         }
 
+        let is_plain = !grouped && window_plan.is_none() && !select.distinct && !select.straight;
+        if merges
+            && is_plain
+            && is_mergeable(select, query)
+            && from.is_mergeable()
+            && let Some(values) = all_pure(&bound_items)
+        {
+            let merged = Merged { columns, ..self.merged_query(from, relations, values, filter)? };
+            return Ok(Selected::Merged(Box::new(merged)));
+        }
+
         let mut plan = SelectPlan {
             hidden_count: bound_items.len() - visible_count,
             grouping,
@@ -280,6 +318,26 @@ impl Binder<'_> {
                 bound_items,
             )
         };
+        self.read_from(&mut plan, from, relations, filter, &locks)?;
+        Ok(Selected::Plan(Box::new(plan)))
+    }
+
+    /// Decides how the rows of FROM are read.
+    pub fn read_from(
+        &mut self,
+        plan: &mut SelectPlan,
+        from: From,
+        relations: Relations,
+        mut filter: Option<Bound>,
+        locks: &[Lock],
+    ) -> Result<(), SqlError> {
+        let may_compute = plan.windows.is_none() || plan.grouping.is_some();
+        let mut flat = self.flatten(from, relations, may_compute)?;
+        if !flat.is_same {
+            self.put_into_plan(&mut flat, plan, &mut filter);
+        }
+        let Flat { from, relations, .. } = flat;
+        let locks = from.locks(locks);
         match from.sources.as_slice() {
             [] => plan.source = Source::Nothing { filter },
             [RelationSource::Virtual(table)] => {
@@ -288,11 +346,15 @@ impl Binder<'_> {
             [RelationSource::Table { table, hints }] => {
                 let table = Arc::clone(table);
                 let alias = &relations.tables[0].alias;
-                self.table_source(&mut plan, table, alias, hints, filter, locks[0])?;
+                if let Some(grouping) = &mut plan.grouping {
+                    let is_local = filter.as_ref().is_some_and(Bound::is_local);
+                    grouping.shipped = !is_local && grouping.slots.is_empty();
+                }
+                self.table_source(plan, table, alias, hints, filter, locks[0])?;
             }
-            _ => self.join(&mut plan, from, &relations, filter, &locks)?,
+            _ => self.join(plan, from, &relations, filter, &locks)?,
         }
-        Ok(plan)
+        Ok(())
     }
 
     fn group_by(
@@ -594,7 +656,7 @@ impl Binder<'_> {
                 info.make_nullable();
             }
             // MySQL 8 titles columns of information_schema by their own names, whatever the case they were asked in.
-            let is_virtual = scope.table.is_none() && !scope.database.is_empty();
+            let is_virtual = is_schema(&scope.database);
             if item.has_alias || !is_virtual {
                 info.name.clone_from(&item.name);
             }
@@ -602,6 +664,21 @@ impl Binder<'_> {
         }
         expression_info(&item.name, own, self.environment.collation)
     }
+}
+
+/// Can the relations of an ungrouped query be read as those of the query around it?
+fn is_mergeable(select: &ast::Select, query: &ast::Query) -> bool {
+    select.having.is_none()
+        && !select.calc_found_rows
+        && query.order_by.is_empty()
+        && query.limit.is_none()
+        && query.locking.is_empty()
+        && query.into_variables.is_empty()
+}
+
+/// The expressions, if none of them needs a slot for each row.
+fn all_pure(items: &[Bound]) -> Option<Vec<Expr>> {
+    items.iter().map(|item| (!item.is_local()).then(|| item.expr.clone())).collect()
 }
 
 fn simple_column(item: &Bound) -> Option<u16> {
@@ -709,42 +786,60 @@ pub(super) fn position_of(
     }
 }
 
-fn expand_items(items: &[ast::SelectItem], relations: &Relations) -> Result<Vec<Item>, SqlError> {
-    let mut expanded = Vec::new();
-    let is_one = relations.tables.len() == 1;
-    let wildcard = |expanded: &mut Vec<Item>, columns: &mut dyn Iterator<Item = usize>| {
-        for number in columns {
-            let column = &relations.column(number).name;
-            let name = match is_one {
-                true => ast::ColumnName { schema: None, table: None, column: column.clone() },
-                false => relations.name_of(number),
-            };
-            expanded.push(Item {
-                expr: ast::Expr::Column(name),
-                name: column.clone(),
-                has_alias: false,
-            });
+impl Binder<'_> {
+    fn expand_items(
+        &mut self,
+        items: &[ast::SelectItem],
+        relations: &Relations,
+    ) -> Result<Vec<Item>, SqlError> {
+        let mut expanded = Vec::new();
+        let is_one = relations.tables.len() == 1;
+        let wildcard = |expanded: &mut Vec<Item>, columns: &mut dyn Iterator<Item = usize>| {
+            for number in columns {
+                let column = &relations.column(number).name;
+                let name = match is_one {
+                    true => ast::ColumnName {
+                        schema: None,
+                        table: None,
+                        column: column.clone(),
+                        at: ast::Place::default(),
+                    },
+                    false => relations.name_of(number),
+                };
+                expanded.push(Item {
+                    expr: ast::Expr::Column(name),
+                    name: column.clone(),
+                    has_alias: false,
+                });
+            }
+        };
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard(_) if relations.is_empty() => {
+                    return Err(SqlError::new(code::ER_NO_TABLES_USED, "No tables used"));
+                }
+                ast::SelectItem::Wildcard(at) => {
+                    let first = expanded.len();
+                    wildcard(&mut expanded, &mut relations.listed.iter().copied());
+                    self.note_wildcard(*at, &relations.listed, &expanded[first..], relations);
+                }
+                ast::SelectItem::TableWildcard(name) => match relations.named(name) {
+                    Some(table) => {
+                        let first = expanded.len();
+                        wildcard(&mut expanded, &mut table.visible());
+                        let columns: Vec<usize> = table.visible().collect();
+                        self.note_wildcard(name.at, &columns, &expanded[first..], relations);
+                    }
+                    None => return Err(SqlError::bad_table(&name.name)),
+                },
+                ast::SelectItem::Expr { expr, alias, text } => {
+                    let name = ast::item_title(expr, alias.as_deref(), text);
+                    expanded.push(Item { expr: expr.clone(), name, has_alias: alias.is_some() });
+                }
+            }
         }
-    };
-    for item in items {
-        match item {
-            ast::SelectItem::Wildcard if relations.is_empty() => {
-                return Err(SqlError::new(code::ER_NO_TABLES_USED, "No tables used"));
-            }
-            ast::SelectItem::Wildcard => {
-                wildcard(&mut expanded, &mut relations.listed.iter().copied());
-            }
-            ast::SelectItem::TableWildcard(name) => match relations.named(name) {
-                Some(table) => wildcard(&mut expanded, &mut table.visible()),
-                None => return Err(SqlError::bad_table(&name.name)),
-            },
-            ast::SelectItem::Expr { expr, alias, text } => {
-                let name = ast::item_title(expr, alias.as_deref(), text);
-                expanded.push(Item { expr: expr.clone(), name, has_alias: alias.is_some() });
-            }
-        }
+        Ok(expanded)
     }
-    Ok(expanded)
 }
 
 /// LIMIT: integer literals and parameters.

@@ -8,7 +8,7 @@ use types::Expr;
 use types::expr::{Function, ResultType};
 
 use super::Binder;
-use super::from::{RelationSource, derived_scope, derived_scope_unnamed};
+use super::from::{RelationSource, derived_scope, derived_scope_unnamed, relation_of};
 use super::names::{Alias, GroupCollector, Relations, Scope, ScopeTable};
 use super::select::{Item, expression_info, limit_plan};
 use crate::error::{SqlError, code};
@@ -106,16 +106,15 @@ impl Binder<'_> {
         self.hidden.push(depth..self.outer.len());
         let bound = match recursive {
             true => self.recursive_table(position, &query),
-            false => self.query(&query).map(|plan| {
-                let columns = plan.columns.to_vec();
-                let plan = Box::new(plan);
-                (RelationSource::Query { plan, outer: Vec::new(), keep: None }, columns)
-            }),
+            false => {
+                let merges = self.changes.is_empty();
+                self.query_or_merged(&query, merges).map(relation_of)
+            }
         };
         self.hidden.pop();
         self.common.extend(later);
-        let (source, columns) = bound?;
-        let scope = derived_scope(alias, &names, &columns)?;
+        let source = bound?;
+        let scope = derived_scope(alias, &names, source.columns())?;
         Ok(Some((source, scope)))
     }
 
@@ -124,7 +123,7 @@ impl Binder<'_> {
         &mut self,
         position: usize,
         query: &ast::Query,
-    ) -> Result<(RelationSource, Vec<ColumnInfo>), SqlError> {
+    ) -> Result<RelationSource, SqlError> {
         let name = self.common[position].name.clone();
         let needs = |what: &str| {
             let message = format!("Recursive Common Table Expression '{name}' should {what}");
@@ -203,14 +202,13 @@ impl Binder<'_> {
         self.common.truncate(before);
         bound?;
         let distinct = rest.iter().any(|operand| !operand.all);
-        let source = RelationSource::Recursive {
+        Ok(RelationSource::Recursive {
             seed: Box::new(seed),
             steps,
             distinct,
             number: working,
-            columns: columns.clone(),
-        };
-        Ok((source, columns))
+            columns,
+        })
     }
 
     pub fn set_operation(
@@ -323,6 +321,7 @@ impl Binder<'_> {
                     schema: None,
                     table: None,
                     column: info.name.clone(),
+                    at: ast::Place::default(),
                 }),
                 name: info.name.clone(),
                 has_alias: true,

@@ -390,6 +390,8 @@ impl Binder<'_> {
             }
             let outer = &self.outer[level];
             if let Some(column) = outer.relations.find(name, "field list")? {
+                let relations = outer.relations.clone();
+                self.note_column(name, column, &relations);
                 return self.outer_column(level, column).map(Expr::Param);
             }
             if name.table.is_some() {
@@ -423,7 +425,7 @@ impl Binder<'_> {
     /// An item of the select list of a query around.
     fn outer_item(&mut self, level: usize, item: &ast::Expr) -> Result<Expr, SqlError> {
         if let ast::Expr::Literal(literal) = item {
-            return Ok(Expr::Const(super::literal_value(literal, self.environment)?));
+            return Ok(Expr::Const(super::literal_value(literal, &self.environment)?));
         }
         let inner: Vec<OuterScope> = self.outer.drain(level..).collect();
         let relations = inner[0].relations.clone();

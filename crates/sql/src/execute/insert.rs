@@ -480,8 +480,12 @@ impl Context<'_> {
         sequence.generated.clear();
         self.fill_sequence(&plan.table, &mut rows, sequence).await?;
         let mut encoded = Vec::with_capacity(rows.len());
+        let mut left_out = BTreeSet::new();
         let mut pace = Pace::default();
-        for row in &rows {
+        for (position, row) in rows.iter().enumerate() {
+            if !self.passes_check(plan.check.as_ref(), &row.values, plan.ignore).await? {
+                left_out.insert(position);
+            }
             let row = encode(&plan.table, &plan.layout, &row.values)?;
             pace.bytes(row.len()).await;
             encoded.push(row);
@@ -498,6 +502,9 @@ impl Context<'_> {
         let mut round: Vec<usize> = Vec::new();
         let mut keys: BTreeSet<(usize, Vec<u8>)> = BTreeSet::new();
         for (position, row) in encoded.iter().enumerate() {
+            if left_out.contains(&position) {
+                continue;
+            }
             let view = RowView::new(&plan.layout, row);
             let own: Vec<(usize, Vec<u8>)> = unique_indexes(&plan.table)
                 .filter_map(|(number, index)| {
@@ -807,7 +814,9 @@ impl Context<'_> {
         let mut values = owned_row(&plan.table, &view);
         let changed =
             self.assign_columns(&plan.table, assignments, &mut values, storing, 1).await?;
-        if !changed {
+        let is_written =
+            changed && self.passes_check(plan.check.as_ref(), &values, plan.ignore).await?;
+        if !is_written {
             return Ok(None);
         }
         self.move_sequence(&plan.table, assignments, &values).await?;

@@ -47,7 +47,9 @@ impl Context<'_> {
                 let differs = self
                     .assign_columns(table, &plan.assignments, &mut values, storing, changed.matched)
                     .await?;
-                if !differs {
+                let is_written =
+                    differs && self.passes_check(plan.check.as_ref(), &values, plan.ignore).await?;
+                if !is_written {
                     continue;
                 }
                 changed.affected += 1;

@@ -13,6 +13,7 @@ use types::{
 
 use super::{Context, Failure, Run};
 use crate::error::{SqlError, code};
+use crate::plan::RowCheck;
 
 /// Rows and bytes of one batch of writes: a tenth of a millisecond here and where the rows are, which others wait behind.
 pub const ROWS_PER_BATCH: usize = 64;
@@ -213,6 +214,37 @@ pub fn duplicate_error(table: &Table, index: IndexId, view: &RowView<'_>) -> Sql
 }
 
 impl Context<'_> {
+    /// WITH CHECK OPTION: 1369 for a row that the view would not show.
+    pub async fn check_row(
+        &mut self,
+        check: Option<&RowCheck>,
+        values: &Vec<Value>,
+    ) -> Result<(), Failure> {
+        let Some(check) = check else { return Ok(()) };
+        if self.all_hold(&check.terms, values).await? {
+            return Ok(());
+        }
+        let message = format!("CHECK OPTION failed '{}'", check.view);
+        Err(SqlError::new(code::ER_VIEW_CHECK_FAILED, message).into())
+    }
+
+    /// The same; with IGNORE a warning. False if the row is left as it is.
+    pub async fn passes_check(
+        &mut self,
+        check: Option<&RowCheck>,
+        values: &Vec<Value>,
+        ignore: bool,
+    ) -> Result<bool, Failure> {
+        match self.check_row(check, values).await {
+            Ok(()) => Ok(true),
+            Err(Failure { error, .. }) if ignore && error.code == code::ER_VIEW_CHECK_FAILED => {
+                self.warnings.push(SqlWarning::warning(error.code, error.message));
+                Ok(false)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// The failure for a refused batch of new rows: finds out which row's key was taken.
     pub async fn write_failure(
         &mut self,

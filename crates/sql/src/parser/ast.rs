@@ -28,6 +28,38 @@ pub use window::*;
 pub struct ObjectName {
     pub schema: Option<String>,
     pub name: String,
+    pub at: Place,
+}
+
+impl ObjectName {
+    /// A name that stands nowhere in the text.
+    pub fn new(schema: Option<String>, name: String) -> ObjectName {
+        ObjectName { schema, name, at: Place::default() }
+    }
+}
+
+/// Where a name begins in the statement's text, to find it again. It is no part of what the name says: all places are equal.
+#[derive(Clone, Copy, Default)]
+pub struct Place(pub u32);
+
+impl Place {
+    /// Does the name stand in a text? No name begins one.
+    pub fn is_somewhere(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Place) -> bool {
+        true
+    }
+}
+impl Eq for Place {}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("_")
+    }
 }
 
 /// One statement.
@@ -61,6 +93,12 @@ pub enum Statement {
         if_exists: bool,
     },
     CreateTable(Box<CreateTable>),
+    /// CREATE VIEW and ALTER VIEW.
+    CreateView(Box<CreateView>),
+    DropView {
+        if_exists: bool,
+        views: Vec<ObjectName>,
+    },
     DropTable {
         temporary: bool,
         if_exists: bool,
@@ -133,7 +171,7 @@ pub enum Statement {
         kind: TableMaintenance,
         tables: Vec<ObjectName>,
     },
-    /// Recognised by its leading words, not parsed further. `feature` is upper-cased, e.g. "CREATE VIEW".
+    /// Recognised by its leading words, not parsed further. `feature` is upper-cased, e.g. "CREATE TRIGGER".
     Unsupported {
         feature: String,
     },
@@ -251,7 +289,7 @@ pub struct Select {
 #[derive(Clone, PartialEq, Debug)]
 pub enum SelectItem {
     /// `*`
-    Wildcard,
+    Wildcard(Place),
     /// `t.*`, `db.t.*`
     TableWildcard(ObjectName),
     Expr {
@@ -475,6 +513,7 @@ pub enum Show {
         filter: ShowFilter,
     },
     CreateTable(ObjectName),
+    CreateView(ObjectName),
     CreateDatabase {
         name: String,
         if_not_exists: bool,

@@ -201,16 +201,16 @@ impl Parser<'_> {
     fn delete_target(&mut self) -> Parse<ObjectName> {
         let first = self.name()?;
         if !self.accept_kind(TokenKind::Dot) {
-            return Ok(ObjectName { schema: None, name: first });
+            return Ok(ObjectName::new(None, first));
         }
         if self.accept_kind(TokenKind::Star) {
-            return Ok(ObjectName { schema: None, name: first });
+            return Ok(ObjectName::new(None, first));
         }
         let name = self.name_after_dot()?;
         if self.accept_kind(TokenKind::Dot) {
             self.expect_kind(TokenKind::Star)?;
         }
-        Ok(ObjectName { schema: Some(first), name })
+        Ok(ObjectName::new(Some(first), name))
     }
 
     pub fn truncate(&mut self) -> Parse<Statement> {

@@ -11,7 +11,7 @@
 use types::{Charset, SqlMode};
 
 use super::Dialect;
-use super::ast::{Expr, Literal, ObjectName};
+use super::ast::{Expr, Literal, ObjectName, Place};
 use super::error::{ParseError, ParseErrorKind};
 use super::keywords::is_reserved;
 use super::lexer::{self, Lexer, Token, TokenKind};
@@ -220,6 +220,27 @@ impl<'a> Parser<'a> {
     pub fn token_is(&self, token: Token, word: &str) -> bool {
         token.kind == TokenKind::Word
             && self.text[token.start..token.end].eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Where the current token begins.
+    pub fn place(&self) -> Place {
+        Place(u32::try_from(self.token.start).expect("texts are bounded"))
+    }
+
+    /// Whether one of `words` follows before one of `ends`, among the next few tokens.
+    pub fn is_ahead(&self, words: &[&str], ends: &[&str]) -> bool {
+        const TOKENS_MAX: usize = 32;
+        let mut lexer = self.lexer;
+        for _ in 0..TOKENS_MAX {
+            let token = lexer.next();
+            if words.iter().any(|word| self.token_is(token, word)) {
+                return true;
+            }
+            if token.kind == TokenKind::End || ends.iter().any(|word| self.token_is(token, word)) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Whether a query begins after the opening parentheses that the current token is the first of.
@@ -441,16 +462,17 @@ impl<'a> Parser<'a> {
 
     /// `name` or `schema.name`.
     pub fn object_name(&mut self) -> Parse<ObjectName> {
+        let at = self.place();
         // `.t` is the current schema's t, for ODBC.
         if self.accept_kind(TokenKind::Dot) {
-            return Ok(ObjectName { schema: None, name: self.name_after_dot()? });
+            return Ok(ObjectName { schema: None, name: self.name_after_dot()?, at });
         }
         let name = self.name()?;
         if self.accept_kind(TokenKind::Dot) {
             let object = self.name_after_dot()?;
-            return Ok(ObjectName { schema: Some(name), name: object });
+            return Ok(ObjectName { schema: Some(name), name: object, at });
         }
-        Ok(ObjectName { schema: None, name })
+        Ok(ObjectName { schema: None, name, at })
     }
 
     /// A quoted string's bytes. Not a literal of the statement's values: never a parameter.

@@ -642,13 +642,14 @@ impl Parser<'_> {
 
     /// `c`, `t.c`, `s.t.c`.
     pub fn column_name(&mut self) -> Parse<ColumnName> {
+        let at = self.place();
         // `.t.c` is ODBC for the current schema.
         let first = if self.at_kind(TokenKind::Dot) { String::new() } else { self.name()? };
         let mut parts = vec![first];
         while parts.len() < 3 && self.accept_kind(TokenKind::Dot) {
             parts.push(self.name_after_dot()?);
         }
-        Ok(column_of(parts))
+        Ok(column_of(parts, at))
     }
 
     /// A column, a call of a function by name, or `json_column -> path`.
@@ -658,7 +659,7 @@ impl Parser<'_> {
         let column = self.column_name()?;
         if self.at_kind(TokenKind::LeftParen) {
             return match column {
-                ColumnName { schema: None, table, column } => {
+                ColumnName { schema: None, table, column, .. } => {
                     let name = if is_quoted { column } else { column.to_ascii_uppercase() };
                     self.call(table, name)
                 }
@@ -685,11 +686,11 @@ impl Parser<'_> {
     }
 }
 
-fn column_of(mut parts: Vec<String>) -> ColumnName {
+fn column_of(mut parts: Vec<String>, at: Place) -> ColumnName {
     let column = parts.pop().expect("column_name read one name");
     let table = parts.pop().filter(|name| !name.is_empty());
     let schema = parts.pop().filter(|name| !name.is_empty());
-    ColumnName { schema, table, column }
+    ColumnName { schema, table, column, at }
 }
 
 fn unary(operator: UnaryOperator, operand: Expr) -> Expr {

@@ -23,7 +23,7 @@
 //! | `query` | SELECT and its tables |
 //! | `window` | OVER, WINDOW |
 //! | `change` | INSERT, UPDATE, DELETE |
-//! | `definition`, `column`, `alter` | CREATE, DROP, ALTER |
+//! | `definition`, `column`, `alter`, `view` | CREATE, DROP, ALTER |
 //! | `statement` | which statement it is |
 //! | `session`, `show` | SET, transactions, administration, SHOW |
 //! | `print` | a query as text again |
@@ -62,6 +62,7 @@ mod tests_hostile;
 mod tests_modes;
 #[cfg(test)]
 mod tests_print;
+mod view;
 mod window;
 
 pub use digest::{Digest, Digester, digest};

@@ -20,8 +20,7 @@
 use super::ast::*;
 use super::keywords::{is_reserved, is_reserved_function, is_window_function};
 
-/// The meaning of names in a tree that the binder has read. Addresses of nodes are the keys, so the
-/// tree must not move in between.
+/// The meaning of names in a tree that the binder has read.
 pub trait Names {
     /// The column's full name. `None`: it is printed as it was written.
     fn column(&self, _name: &ColumnName) -> Option<ColumnName> {
@@ -421,7 +420,7 @@ impl Printer<'_> {
                 self.expr(expr);
                 self.title(&item_title(expr, alias.as_deref(), text));
             }
-            SelectItem::Wildcard | SelectItem::TableWildcard(_) => {
+            SelectItem::Wildcard(_) | SelectItem::TableWildcard(_) => {
                 match (self.names.wildcard(item), item) {
                     (Some(columns), _) => self.list(&columns, |printer, (column, title)| {
                         printer.column_parts(column);

@@ -234,8 +234,9 @@ impl Parser<'_> {
     }
 
     fn select_item(&mut self) -> Parse<SelectItem> {
+        let at = self.place();
         if self.accept_kind(TokenKind::Star) {
-            return Ok(SelectItem::Wildcard);
+            return Ok(SelectItem::Wildcard(at));
         }
         if self.at_name() && self.peek().kind == TokenKind::Dot {
             let [_, second, third, fourth] = self.peek_kinds();
@@ -245,13 +246,13 @@ impl Parser<'_> {
                 let first = self.name()?;
                 self.expect_kind(TokenKind::Dot)?;
                 if self.accept_kind(TokenKind::Star) {
-                    let name = ObjectName { schema: None, name: first };
+                    let name = ObjectName { schema: None, name: first, at };
                     return Ok(SelectItem::TableWildcard(name));
                 }
                 let table = self.name_after_dot()?;
                 self.expect_kind(TokenKind::Dot)?;
                 self.expect_kind(TokenKind::Star)?;
-                let name = ObjectName { schema: Some(first), name: table };
+                let name = ObjectName { schema: Some(first), name: table, at };
                 return Ok(SelectItem::TableWildcard(name));
             }
         }

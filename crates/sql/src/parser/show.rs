@@ -168,7 +168,11 @@ impl Parser<'_> {
                 let if_not_exists = self.accept_if_not_exists()?;
                 Ok(Show::CreateDatabase { name: self.name()?, if_not_exists })
             }
-            "VIEW" | "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" | "USER" => {
+            "VIEW" => {
+                self.advance();
+                Ok(Show::CreateView(self.object_name()?))
+            }
+            "PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT" | "USER" => {
                 Ok(Show::Unsupported { feature: self.leading_words("SHOW CREATE", 1)? })
             }
             _ => self.syntax_error(),
@@ -201,7 +205,7 @@ impl Parser<'_> {
     }
 
     /// `user@host`, `'user'@'host'`, `user`, CURRENT_USER (None).
-    fn account(&mut self) -> Parse<Option<(String, String)>> {
+    pub fn account(&mut self) -> Parse<Option<(String, String)>> {
         if self.accept("CURRENT_USER") {
             if self.accept_kind(TokenKind::LeftParen) {
                 self.expect_kind(TokenKind::RightParen)?;

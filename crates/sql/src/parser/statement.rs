@@ -115,6 +115,10 @@ impl Parser<'_> {
             self.advance();
             return self.create_index();
         }
+        if self.is_view_definition() {
+            self.advance();
+            return self.create_view(false);
+        }
         self.unsupported_statement()
     }
 
@@ -133,6 +137,10 @@ impl Parser<'_> {
             self.advance();
             return self.drop_index();
         }
+        if is(self, "VIEW") {
+            self.advance();
+            return self.drop_view();
+        }
         if is(self, "PREPARE") {
             self.advance();
             self.advance();
@@ -150,7 +158,19 @@ impl Parser<'_> {
             self.advance();
             return self.alter_database();
         }
+        if self.is_view_definition() {
+            self.advance();
+            return self.create_view(true);
+        }
         self.unsupported_statement()
+    }
+
+    /// At CREATE or ALTER: does VIEW follow, behind the clauses that routines have in front of their kind, too?
+    fn is_view_definition(&self) -> bool {
+        self.is_ahead(
+            &["VIEW"],
+            &["AS", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "USER", "ROLE"],
+        )
     }
 
     /// A statement known by its first words only, or error 1064.
@@ -217,8 +237,7 @@ impl Parser<'_> {
 fn is_definable(word: &str) -> bool {
     matches!(
         word,
-        "VIEW"
-            | "PROCEDURE"
+        "PROCEDURE"
             | "FUNCTION"
             | "TRIGGER"
             | "EVENT"

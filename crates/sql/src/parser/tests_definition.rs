@@ -163,7 +163,7 @@ fn tables() {
         PARTITION BY KEY (id) PARTITIONS 8",
     );
     assert!(table.if_not_exists);
-    assert_eq!(table.name, ObjectName { schema: Some("s".to_string()), name: "t".to_string() });
+    assert_eq!(table.name, ObjectName::new(Some("s".to_string()), "t".to_string()));
     assert_eq!(table.columns.len(), 3);
     let keys: Vec<String> = table
         .indexes

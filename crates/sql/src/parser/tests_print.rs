@@ -601,6 +601,7 @@ fn print_full_names() {
                 schema: None,
                 table: Some("t".into()),
                 column: column.into(),
+                at: Place::default(),
             };
             let all = vec![(column("a"), "a".into()), (column("b"), "c".into())];
             std::ptr::eq(&self.select().items[0], item).then_some(all)

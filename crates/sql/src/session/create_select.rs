@@ -56,7 +56,7 @@ impl Session {
         check_written_name(&create.name)?;
         let (database, collation) = self.target_database(&create.name)?;
         let catalogue = self.catalogue();
-        if catalogue.table(&database, &create.name.name).is_some() {
+        if catalogue.is_taken(&database, &create.name.name) {
             return self.table_exists(create);
         }
         let kinds: Vec<ParamKind> = self.statement_params.iter().map(ParamKind::of).collect();

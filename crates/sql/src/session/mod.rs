@@ -34,6 +34,7 @@ mod statistics;
 mod token;
 mod transaction;
 pub mod variables;
+mod view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -437,11 +438,19 @@ impl Session {
         table: &[u8],
         pattern: &[u8],
     ) -> Result<Vec<ColumnInfo>, SqlError> {
-        let name = ast::ObjectName { schema: None, name: self.decoded(table) };
+        let name = ast::ObjectName::new(None, self.decoded(table));
         let pattern = self.decoded(pattern);
         let catalogue = self.catalogue();
-        let table =
-            crate::bind::find_table(&catalogue, self.environment.database.as_deref(), &name)?;
+        let current = self.environment.database.as_deref();
+        if let Some(view) = crate::bind::view::find_view(&catalogue, current, &name) {
+            let mut columns = self.view_columns(view)?;
+            let is_wanted = |name: &str| {
+                pattern.is_empty() || Collation::default().like(name, &pattern, Some('\\'))
+            };
+            columns.retain(|column| is_wanted(&column.name));
+            return Ok(columns);
+        }
+        let table = crate::bind::find_table(&catalogue, current, &name)?;
         let visible = (0..table.columns.len()).filter(|&column| {
             let own = &table.columns[column];
             !own.hidden

@@ -12,6 +12,7 @@ use super::Session;
 use crate::bind::table::{
     check_name, check_written_name, collation_of, engine_name, index_definition,
 };
+use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
@@ -56,10 +57,16 @@ impl Session {
                 self.drop_database(name, *if_exists).await
             }
             Statement::CreateTable(create) => self.create_table(create).await,
+            Statement::CreateView(create) => self.create_view(create).await,
+            Statement::DropView { if_exists, views } => self.drop_views(*if_exists, views).await,
             Statement::DropTable { temporary, if_exists, tables } => {
                 self.drop_tables(*temporary, *if_exists, tables).await
             }
             Statement::Truncate { table } => {
+                let current = self.environment.database.as_deref();
+                if let Some(view) = find_view(&self.catalogue(), current, table) {
+                    return Err(SqlError::no_such_table(&view.database, &view.name).into());
+                }
                 let table = self.own_table(table)?;
                 self.change(SchemaChange::TruncateTable { id: table.id }).await?;
                 Ok(0)
@@ -94,7 +101,7 @@ impl Session {
         outcome.map_err(|refusal| self.refused(refusal))
     }
 
-    async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
+    pub(super) async fn change(&mut self, change: SchemaChange) -> Result<(), Failure> {
         // A change waits for the transactions that use an older definition. It is withdrawn after lock_wait_timeout, unless it
         // is done by then.
         let limit = self.time_limit(self.kept_number("lock_wait_timeout").saturating_mul(1000));
@@ -120,6 +127,11 @@ impl Session {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if let Some(schema) = schema {
             self.refuse_information_schema(schema)?;
+        }
+        if let Some(view) =
+            schema.and_then(|schema| self.catalogue().view(schema, &name.name).cloned())
+        {
+            return Err(SqlError::wrong_object(&view.database, &view.name, "BASE TABLE"));
         }
         find_table(&self.catalogue(), self.environment.database.as_deref(), name)
     }
@@ -223,7 +235,7 @@ impl Session {
             }
         }
         let exists = SqlError::table_exists(&create.name.name);
-        if catalogue.table(&database, &create.name.name).is_some() {
+        if catalogue.is_taken(&database, &create.name.name) {
             if create.if_not_exists {
                 self.note(WarningLevel::Note, exists);
                 return Ok(0);
@@ -341,6 +353,7 @@ impl Session {
             match changed.get(&own) {
                 Some(true) => {}
                 Some(false) => return Err(SqlError::no_such_table(&own.0, &own.1)),
+                None if find_view(&catalogue, None, &in_database(source, &own.0)).is_some() => {}
                 None => drop(self.own_table(source)?),
             }
             check_written_name(target)?;
@@ -348,7 +361,7 @@ impl Session {
             let new = (database, target.name.clone());
             let is_taken = match changed.get(&new) {
                 Some(is_taken) => *is_taken,
-                None => catalogue.table(&new.0, &new.1).is_some(),
+                None => catalogue.is_taken(&new.0, &new.1),
             };
             if is_taken {
                 return Err(SqlError::table_exists(&target.name));
@@ -364,10 +377,13 @@ impl Session {
         source: &ast::ObjectName,
         target: &ast::ObjectName,
     ) -> Result<(), Failure> {
-        let table = self.own_table(source)?;
         check_written_name(target)?;
+        if self.rename_view(source, target).await? {
+            return Ok(());
+        }
+        let table = self.own_table(source)?;
         let (database, _) = self.target_database(target)?;
-        if self.catalogue().table(&database, &target.name).is_some() {
+        if self.catalogue().is_taken(&database, &target.name) {
             return Err(SqlError::table_exists(&target.name).into());
         }
         let name = target.name.clone();
@@ -488,7 +504,7 @@ impl Session {
                     check_written_name(target)?;
                     let (database, _) = self.target_database(target)?;
                     let is_own = database == table.database && target.name == table.name;
-                    if !is_own && self.catalogue().table(&database, &target.name).is_some() {
+                    if !is_own && self.catalogue().is_taken(&database, &target.name) {
                         return Err(SqlError::table_exists(&target.name).into());
                     }
                     // MySQL does the last of several.
@@ -535,8 +551,7 @@ impl Session {
         check_sequence(&table, &planned)?;
         self.alter_indexes(&table, &steps).await?;
         if let Some(target) = &steps.renamed {
-            let source =
-                ast::ObjectName { schema: Some(table.database.clone()), name: table.name.clone() };
+            let source = ast::ObjectName::new(Some(table.database.clone()), table.name.clone());
             self.rename_table(&source, target).await?;
         }
         Ok(0)
@@ -620,6 +635,11 @@ impl IndexRename {
             to: to.clone(),
         }
     }
+}
+
+/// The name with its database.
+fn in_database(name: &ast::ObjectName, database: &str) -> ast::ObjectName {
+    ast::ObjectName::new(Some(database.to_owned()), name.name.clone())
 }
 
 fn rename_step(table: &Table, from: &str, to: &str) -> Result<IndexRename, SqlError> {

@@ -167,6 +167,8 @@ impl Session {
             | Statement::AlterDatabase { .. }
             | Statement::DropDatabase { .. }
             | Statement::CreateTable(_)
+            | Statement::CreateView(_)
+            | Statement::DropView { .. }
             | Statement::DropTable { .. }
             | Statement::AlterTable(_)
             | Statement::RenameTable(_)

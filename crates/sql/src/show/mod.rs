@@ -8,11 +8,13 @@
 //! | `create` | SHOW CREATE TABLE and DATABASE |
 //! | `engine` | SHOW ENGINE x STATUS |
 //! | `explain` | EXPLAIN |
+//! | `view` | SHOW CREATE VIEW, and the columns of views |
 
 mod create;
 mod engine;
 mod explain;
 mod explain_joined;
+pub mod view;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,7 @@ use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, T
 use crate::ColumnInfo;
 use crate::bind::names::{Relations, Scope, ScopeColumn, ScopeTable, identifying_key};
 use crate::bind::table::is_unfinished;
+use crate::bind::view::find_view;
 use crate::bind::{Binder, find_table};
 use crate::error::{SqlError, code};
 use crate::information_schema::{self, VirtualTable, activity, shown_indexes};
@@ -232,7 +235,21 @@ impl Session {
             S::TableStatus { database, filter } => {
                 self.table_status(database.as_deref(), filter).await
             }
+            S::CreateView(name) => {
+                let current = self.environment.database.as_deref();
+                match find_view(&self.catalogue(), current, name) {
+                    Some(view) => self.show_create_view(view),
+                    None => {
+                        let table = self.shown_table(name)?;
+                        Err(SqlError::wrong_object(&table.database, &table.name, "VIEW"))
+                    }
+                }
+            }
             S::CreateTable(name) => {
+                let current = self.environment.database.as_deref();
+                if let Some(view) = find_view(&self.catalogue(), current, name) {
+                    return self.show_create_view(view);
+                }
                 let table = self.shown_table(name)?;
                 let mut answer = Table::of_texts(&["Table", "Create Table"]);
                 answer.push_texts(&[
@@ -523,7 +540,11 @@ impl Session {
             let own = VirtualTable::find(schema, &name.name)?;
             return Ok(std::sync::Arc::new(virtual_definition(own)));
         }
-        find_table(&self.catalogue(), self.environment.database.as_deref(), name)
+        let (catalogue, current) = (self.catalogue(), self.environment.database.as_deref());
+        if let Some(view) = find_view(&catalogue, current, name) {
+            return self.view_as_table(view).map(std::sync::Arc::new);
+        }
+        find_table(&catalogue, current, name)
     }
 
     fn table_names(&self, database: &str) -> Vec<(String, &'static str)> {
@@ -532,15 +553,16 @@ impl Session {
             let own = VirtualTable::ALL.into_iter().filter(|own| own.schema() == schema);
             return own.map(|own| (own.name().to_string(), kind)).collect();
         }
-        match self.catalogue().database(database) {
-            Some(own) => own
-                .tables
-                .keys()
-                .filter(|name| !is_unfinished(name))
-                .map(|name| (name.clone(), "BASE TABLE"))
-                .collect(),
-            None => Vec::new(),
-        }
+        let catalogue = self.catalogue();
+        let Some(own) = catalogue.database(database) else { return Vec::new() };
+        let tables = own.tables.keys().filter(|name| !is_unfinished(name));
+        let views = catalogue.views_of(database);
+        let mut names: Vec<(String, &'static str)> = tables
+            .map(|name| (name.clone(), "BASE TABLE"))
+            .chain(views.map(|view| (view.name.clone(), "VIEW")))
+            .collect();
+        names.sort();
+        names
     }
 
     async fn table_status(
@@ -607,6 +629,13 @@ impl Session {
                 text(&table.comment),
             ]);
         }
+        for view in catalogue.views_of(&database) {
+            let mut row = vec![Value::Null; titles.len()];
+            row[0] = text(&view.name);
+            row[titles.len() - 1] = text("VIEW");
+            answer.push(row);
+        }
+        answer.rows.sort_by(|left, right| name_of(left).cmp(name_of(right)));
         self.filtered(answer, filter).await
     }
 
@@ -702,6 +731,14 @@ impl Session {
             });
         }
         Ok(answer)
+    }
+}
+
+/// The first value of a row of texts.
+fn name_of(row: &[Value]) -> &str {
+    match &row[0] {
+        Value::Text(name, _) => name,
+        _ => "",
     }
 }
 

@@ -294,3 +294,22 @@ pub enum ColumnPosition {
     First,
     After(String),
 }
+
+/// CREATE VIEW, ALTER VIEW.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateView {
+    /// ALTER: the view must be there.
+    pub alter: bool,
+    pub or_replace: bool,
+    /// None where it is not written.
+    pub algorithm: Option<types::ViewAlgorithm>,
+    /// (user, host); None for the current user.
+    pub definer: Option<(String, String)>,
+    /// SQL SECURITY INVOKER.
+    pub as_invoker: bool,
+    pub name: ObjectName,
+    /// Empty where no list is written.
+    pub columns: Vec<String>,
+    pub query: Query,
+    pub check: types::ViewCheck,
+}

@@ -1,6 +1,6 @@
 //! Expressions: names, literals, operators, calls.
 
-use super::{OrderItem, Query, VariableScope, WindowCall};
+use super::{OrderItem, Place, Query, VariableScope, WindowCall};
 
 /// `column`, `table.column`, `schema.table.column`, as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -8,6 +8,7 @@ pub struct ColumnName {
     pub schema: Option<String>,
     pub table: Option<String>,
     pub column: String,
+    pub at: Place,
 }
 
 /// A constant as written.
