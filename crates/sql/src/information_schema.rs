@@ -11,6 +11,7 @@ mod nodes;
 mod restart;
 
 use types::convert::SqlWarning;
+use types::expr::Coercibility;
 use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
 
 use crate::SqlError;
@@ -174,6 +175,7 @@ impl VirtualTable {
                 column_type: column_type(written),
                 nullable: true,
                 hidden: false,
+                coercibility: Coercibility::Implicit,
             }
         });
         ScopeTable {

@@ -802,6 +802,15 @@ pub enum TableChange {
     Update(Vec<AssignmentPlan>),
 }
 
+impl TableChange {
+    pub fn assignments(&self) -> &[AssignmentPlan] {
+        match self {
+            TableChange::Delete => &[],
+            TableChange::Update(assignments) => assignments,
+        }
+    }
+}
+
 /// The rows that UPDATE and DELETE work on. They are read whole.
 #[derive(Clone, Debug)]
 pub struct ChangeTarget {

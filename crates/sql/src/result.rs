@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::OnceLock;
 
+use types::expr::Coercibility;
 use types::{Charset, ColumnType, ValueRef};
 
 /// A column of a result set, or a parameter of a prepared statement.
@@ -33,6 +34,8 @@ pub struct ColumnInfo {
     pub collation_id: u16,
     /// The most bytes (characters times 4 for text) a value is shown with.
     pub length: u32,
+    /// How strongly a text holds to its collation, as an operand of the query around.
+    pub coercibility: Coercibility,
     /// The column holds nothing but NULL (`SELECT NULL`): the wire has a type of its own for it.
     pub null_type: bool,
 }

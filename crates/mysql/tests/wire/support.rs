@@ -88,6 +88,7 @@ pub struct Scripted {
 pub fn column(name: &str, column_type: ColumnType) -> ColumnInfo {
     let collation_id = column_type.collation().map_or(63, |collation| collation.id());
     ColumnInfo {
+        coercibility: types::expr::Coercibility::Implicit,
         schema: "shop".into(),
         table: "orders".into(),
         table_alias: "o".into(),

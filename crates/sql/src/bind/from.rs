@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use types::expr::BinaryOp;
+use types::expr::{BinaryOp, Coercibility};
 use types::{ColumnType, Expr, Table};
 
 use super::merge::Merged;
@@ -368,8 +368,13 @@ impl Binder<'_> {
             terms.push(Bound::pure(self.compared(BinaryOp::Equal, left, right, &scope)?));
             common.push(pair);
         }
-        // Listed in the order of the left side.
-        common.sort_by_key(|(own, _)| left.iter().position(|column| column == own));
+        // Listed in the order of the outer side.
+        match join.kind {
+            ast::JoinKind::Right => {
+                common.sort_by_key(|(_, own)| right.iter().position(|column| column == own));
+            }
+            _ => common.sort_by_key(|(own, _)| left.iter().position(|column| column == own)),
+        }
         Ok(JoinOn::Common(common, terms))
     }
 
@@ -477,6 +482,7 @@ pub fn derived_scope(
             column_type,
             nullable: info.nullable,
             hidden: false,
+            coercibility: Coercibility::Implicit,
         });
     }
     Ok(scope)
@@ -485,7 +491,11 @@ pub fn derived_scope(
 /// The columns of a query that only the binder names, by number.
 pub fn derived_scope_unnamed(columns: &[ColumnInfo]) -> ScopeTable {
     let names: Vec<String> = (0..columns.len()).map(|number| number.to_string()).collect();
-    derived_scope("", &names, columns).expect("the names are as many, and all different")
+    let mut scope = derived_scope("", &names, columns).expect("as many names, and all different");
+    for (column, info) in scope.columns.iter_mut().zip(columns) {
+        column.coercibility = info.coercibility;
+    }
+    scope
 }
 
 /// Terms in the order in which they are evaluated: those without a subquery first, then those of which the statement keeps a

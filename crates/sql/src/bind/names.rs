@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use types::expr::{Aggregate, ResultType};
+use types::expr::{Aggregate, Coercibility, ResultType};
 use types::{ColumnType, Expr, IndexKind, Table};
 
 use super::Binder;
@@ -37,6 +37,7 @@ pub struct ScopeColumn {
     pub column_type: ColumnType,
     pub nullable: bool,
     pub hidden: bool,
+    pub coercibility: Coercibility,
 }
 
 /// A relation under the name that the query gave it.
@@ -94,6 +95,7 @@ impl ScopeTable {
                     column_type: column.column_type.clone(),
                     nullable: column.nullable,
                     hidden: column.hidden,
+                    coercibility: Coercibility::Implicit,
                 })
                 .collect(),
             first: 0,
@@ -228,6 +230,14 @@ impl Relations {
         };
         let tables = &self.tables[self.named.clone()];
         tables.iter().find(|table| table.alias == name.name && same_schema(table))
+    }
+    /// Of columns by number, as far as one is not that of a stored column.
+    pub fn coercibilities(&self) -> Vec<Coercibility> {
+        let columns = || self.tables.iter().flat_map(|table| &table.columns);
+        match columns().any(|column| column.coercibility != Coercibility::Implicit) {
+            true => columns().map(|column| column.coercibility).collect(),
+            false => Vec::new(),
+        }
     }
     pub fn result_types(&self) -> Vec<ResultType> {
         let columns = self.tables.iter().flat_map(|table| &table.columns);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
-use types::expr::{Aggregate, ResultType};
+use types::expr::{Aggregate, Coercibility, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
@@ -155,6 +155,7 @@ impl Binder<'_> {
         let group_by = self.group_by(select, &items, &relations, &aliases, &groups)?;
 
         let mut bound_items = Vec::new();
+        let mut coercibilities = Vec::new();
         for (number, item) in items.iter().enumerate() {
             let earlier = aliases.partition_point(|alias| alias.item < number);
             let later = aliases.partition_point(|alias| alias.item <= number);
@@ -167,7 +168,12 @@ impl Binder<'_> {
                 later_aliases: &aliases[later..],
                 ..Scope::empty("field list")
             };
-            bound_items.push(self.bound(&item.expr, &scope)?);
+            let bound = self.bound(&item.expr, &scope)?;
+            coercibilities.push(match &bound.expr {
+                Expr::Column(number) if usize::from(*number) < base => Coercibility::Implicit,
+                other => self.derivation(other, &scope).coercibility,
+            });
+            bound_items.push(bound);
         }
         let mut having = match &select.having {
             Some(having) => {
@@ -279,8 +285,9 @@ impl Binder<'_> {
 
         // Titles and types.
         let mut columns = Vec::with_capacity(visible_count);
-        for (item, own) in items.iter().zip(&item_types) {
+        for ((item, own), coercibility) in items.iter().zip(&item_types).zip(coercibilities) {
             let mut info = self.item_info(item, own, &relations);
+            info.coercibility = coercibility;
             if select.with_rollup && own.nullable {
                 info.make_nullable();
             }
@@ -918,6 +925,7 @@ pub fn expression_info(name: &str, own: &ResultType, text_collation: Collation) 
     let text_collation =
         if text_collation.is_binary() { Collation::default() } else { text_collation };
     ColumnInfo {
+        coercibility: Coercibility::Implicit,
         schema: String::new(),
         table: String::new(),
         table_alias: String::new(),

@@ -266,7 +266,10 @@ impl Binder<'_> {
         };
         let mut common = self.type_of(&either, &columns);
         common.nullable = nullable;
-        Ok(expression_info(&own.name, &common, self.environment.collation))
+        let coercibility =
+            self.derivation(&either, &Scope::of(&relations, "field list")).coercibility;
+        let info = expression_info(&own.name, &common, self.environment.collation);
+        Ok(ColumnInfo { coercibility, ..info })
     }
 
     /// VALUES ROW(1, 2), ROW(3, 4).

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use types::expr::{BinaryOp, ResultType, UnaryOp};
+use types::expr::{BinaryOp, Coercibility, ResultType, UnaryOp};
 use types::{ColumnType, Expr, IntWidth, Table, Value};
 
 use super::expr::comparison_of;
@@ -322,6 +322,8 @@ impl Binder<'_> {
             self.once[level].push(u16::try_from(self.slots.len()).unwrap_or(u16::MAX));
         }
         let Inner { plan, outer, set, .. } = inner;
+        let coercibilities: Vec<Coercibility> =
+            plan.columns.iter().map(|info| info.coercibility).collect();
         let is_lazy = 0 < self.branches;
         let plan = SubqueryPlan { plan, kind, outer, is_per_row, is_lazy, set };
         let mut slot = Slot::Subquery(Box::new(plan));
@@ -329,6 +331,9 @@ impl Binder<'_> {
         for column_type in types {
             columns.push(self.slot(slot, column_type)?);
             slot = Slot::SubqueryColumn;
+        }
+        for (number, coercibility) in columns.iter().zip(coercibilities) {
+            self.param_derivations[usize::from(*number)].coercibility = coercibility;
         }
         Ok(columns)
     }

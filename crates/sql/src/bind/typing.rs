@@ -76,7 +76,8 @@ impl Binder<'_> {
     /// How strongly columns and aggregates hold to their collations: an aggregate as its argument
     /// does.
     fn coercibilities(&self, scope: &Scope<'_>, columns: &[ResultType]) -> Vec<Coercibility> {
-        let Some(groups) = scope.groups else { return Vec::new() };
+        let of_columns = scope.relations.coercibilities();
+        let Some(groups) = scope.groups else { return of_columns };
         let groups = groups.borrow();
         let plain = self.typing(columns, &[]);
         let of_aggregate = |function: &AggregateFunction, argument: &Option<Expr>| {
@@ -92,7 +93,8 @@ impl Binder<'_> {
                 _ => Coercibility::Implicit,
             }
         };
-        let mut all = vec![Coercibility::Implicit; groups.base + groups.group_count];
+        let mut all = of_columns;
+        all.resize(groups.base + groups.group_count, Coercibility::Implicit);
         let aggregates = groups.aggregates.iter();
         all.extend(aggregates.map(|own| of_aggregate(&own.function, &own.argument)));
         all

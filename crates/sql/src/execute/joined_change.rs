@@ -1,7 +1,7 @@
 //! UPDATE and DELETE over a join. All rows are read, and their new values computed, before the first change; a row that several
 //! joined rows name is changed once, by the first of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use types::{RowView, Value, key};
 
@@ -10,12 +10,20 @@ use super::rows::owned_row;
 use super::write::{BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, encode, key_too_long};
 use super::{Changed, Context, Failure, Pace, value_size};
 use crate::SqlError;
-use crate::plan::{ChangedTable, JoinedChangePlan, Source, TableChange};
+use crate::plan::{AssignmentPlan, ChangedTable, JoinedChangePlan, Source, TableChange};
 
 /// A row before and after its change; None: deleted.
 struct RowChange {
     old: Vec<u8>,
     new: Option<Vec<Value>>,
+}
+
+/// What changes of a table, whatever the number of names that the join has for it.
+#[derive(Default)]
+struct TableRows {
+    changes: Vec<RowChange>,
+    /// Positions in `changes`, by primary key.
+    by_key: BTreeMap<Vec<u8>, usize>,
 }
 
 impl Context<'_> {
@@ -26,27 +34,39 @@ impl Context<'_> {
         let Source::Joined(source) = &plan.rows.source else {
             unreachable!("a change of several tables is one of a join")
         };
-        let mut found: Vec<(BTreeSet<Vec<u8>>, Vec<RowChange>)> =
-            plan.tables.iter().map(|_| (BTreeSet::new(), Vec::new())).collect();
+        // By name: the keys of the rows that were looked at.
+        let mut seen: Vec<BTreeSet<Vec<u8>>> = vec![BTreeSet::new(); plan.tables.len()];
+        let owner = |table: &ChangedTable| {
+            let same = |other: &ChangedTable| other.table.id == table.table.id;
+            plan.tables.iter().position(same).expect("it is one of them")
+        };
+        let owners: Vec<usize> = plan.tables.iter().map(owner).collect();
+        let mut found: Vec<TableRows> = plan.tables.iter().map(|_| TableRows::default()).collect();
         let mut changed = Changed::default();
         let mut pace = Pace::default();
         let mut stream = self.open(&source.root).await?;
         while let Some(batch) = self.next(source, &mut stream).await? {
             for row in 0..batch.len() {
                 pace.row().await;
-                for (table, (seen, changes)) in plan.tables.iter().zip(&mut found) {
+                for ((table, seen), owner) in plan.tables.iter().zip(&mut seen).zip(&owners) {
+                    let rows = &mut found[*owner];
                     let Some(old) = batch.stored_row(table.relation, row) else { continue };
                     let view = RowView::new(&table.layout, old);
                     let key = key::primary_key_of_row(&table.table, &view);
-                    if !seen.insert(key.map_err(|_| key_too_long())?) {
+                    let key = key.map_err(|_| key_too_long())?;
+                    if !seen.insert(key.clone()) {
                         continue;
                     }
+                    let known = rows.by_key.get(&key).copied();
                     let mut size = old.len();
                     let new = match &table.change {
+                        TableChange::Delete if known.is_some() => continue,
                         TableChange::Delete => None,
                         TableChange::Update(assignments) => {
                             changed.matched += 1;
-                            let mut values = owned_row(&table.table, &view);
+                            // As another name of the table has changed it.
+                            let new = known.and_then(|known| rows.changes[known].new.clone());
+                            let mut values = new.unwrap_or_else(|| owned_row(&table.table, &view));
                             let row = JoinedRow::new(source, &batch, row);
                             let differs = self
                                 .assign_from(
@@ -65,15 +85,23 @@ impl Context<'_> {
                             Some(values)
                         }
                     };
+                    changed.affected += 1;
+                    if let Some(known) = known {
+                        rows.changes[known].new = new;
+                        continue;
+                    }
                     self.charge(size)?;
-                    changes.push(RowChange { old: old.to_vec(), new });
+                    rows.by_key.insert(key, rows.changes.len());
+                    rows.changes.push(RowChange { old: old.to_vec(), new });
                 }
             }
         }
         drop(stream);
-        for (table, (_, changes)) in plan.tables.iter().zip(found) {
-            changed.affected += changes.len() as u64;
-            self.write_changes(table, changes).await?;
+        for (number, rows) in found.into_iter().enumerate() {
+            let named = plan.tables.iter().zip(&owners).filter(|(_, owner)| **owner == number);
+            let assignments: Vec<AssignmentPlan> =
+                named.flat_map(|(table, _)| table.change.assignments()).cloned().collect();
+            self.write_changes(&plan.tables[number], &assignments, rows.changes).await?;
         }
         Ok(changed)
     }
@@ -81,6 +109,7 @@ impl Context<'_> {
     async fn write_changes(
         &mut self,
         table: &ChangedTable,
+        assignments: &[AssignmentPlan],
         changes: Vec<RowChange>,
     ) -> Result<(), Failure> {
         let catalogue = self.catalogue();
@@ -91,9 +120,7 @@ impl Context<'_> {
             match new {
                 None => ops.extend(client::delete_ops(&catalogue, &table.table, &old)),
                 Some(values) => {
-                    if let TableChange::Update(assignments) = &table.change {
-                        self.move_sequence(&table.table, assignments, &values).await?;
-                    }
+                    self.move_sequence(&table.table, assignments, &values).await?;
                     let new = encode(&table.table, &table.layout, &values)?;
                     ops.extend(client::replace_ops(&catalogue, &table.table, &old, &new));
                     size += new.len();

@@ -255,8 +255,20 @@ impl Parser<'_> {
                     self.expect_kind(TokenKind::RightParen)?;
                     return Ok(Expr::InSubquery { operand, query, negated });
                 }
-                let list = self.paren_list(Self::expression)?;
-                Ok(Expr::InList { operand, list, negated })
+                self.expect_kind(TokenKind::LeftParen)?;
+                let first = self.expression()?;
+                // `IN ((SELECT 1) UNION (SELECT 2))`, `IN ((SELECT 1))`.
+                if let Expr::Subquery(first) = first {
+                    let query = match self.at_query_continuation() {
+                        true => Box::new(self.continue_query(*first)?),
+                        false => first,
+                    };
+                    if self.accept_kind(TokenKind::RightParen) {
+                        return Ok(Expr::InSubquery { operand, query, negated });
+                    }
+                    return self.in_list(operand, Expr::Subquery(query), negated);
+                }
+                self.in_list(operand, first, negated)
             }
             "BETWEEN" => {
                 self.advance();
@@ -493,6 +505,16 @@ impl Parser<'_> {
             ) => Ok(Expr::Literal(Literal::CharsetString { charset, value })),
             _ => self.syntax_error(),
         }
+    }
+
+    /// Behind the first value of an IN list.
+    fn in_list(&mut self, operand: Box<Expr>, first: Expr, negated: bool) -> Parse<Expr> {
+        let mut list = vec![first];
+        while self.accept_kind(TokenKind::Comma) {
+            list.push(self.expression()?);
+        }
+        self.expect_kind(TokenKind::RightParen)?;
+        Ok(Expr::InList { operand, list, negated })
     }
 
     /// At `(`: a subquery, a row, or an expression in parentheses.

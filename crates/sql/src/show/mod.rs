@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use client::{Report, ReportRequest};
 use types::convert::WarningLevel;
-use types::expr::ResultType;
+use types::expr::{Coercibility, ResultType};
 use types::{Collation, Column, ColumnDefault, ColumnType, IndexKind, IntWidth, TableId, Value};
 
 use crate::ColumnInfo;
@@ -80,6 +80,7 @@ impl Table {
                     column_type: column.column_type.clone(),
                     nullable: true,
                     hidden: false,
+                    coercibility: Coercibility::Implicit,
                 })
                 .collect(),
             row_id: None,
