@@ -44,6 +44,7 @@ import full
 import hostile
 import isolation
 import isolation_locks
+import job_queue
 import judged_load
 import lifecycle
 import links
@@ -55,8 +56,8 @@ import rolling
 import takeover
 import tools
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, judged_load, links, takeover, rejoin,
-           rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
+MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, job_queue, judged_load, links,
+           takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # One test for each promise of the README's section "What works": the default tier.
 PROMISES = {
@@ -70,6 +71,7 @@ PROMISES = {
     "isolation.anomalies": "the isolation levels",
     "isolation.deadlocks": "deadlock detection over all nodes",
     "isolation_locks.nowait_skip_locked": "NOWAIT and SKIP LOCKED",
+    "job_queue.taken_once": "a job queue with SKIP LOCKED: each job once, one row lock a session",
     "isolation_locks.seeing_locks": "locks, waits and transactions of all nodes are tables",
     "isolation_locks.kill": "KILL frees what it ends",
     "takeover.data_node": "the process of a data node dies, and nothing acknowledged is lost",
