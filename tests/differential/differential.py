@@ -27,7 +27,6 @@ import collections
 import heapq
 import io
 import itertools
-import math
 import multiprocessing
 import os
 import re
@@ -41,7 +40,10 @@ import unicodedata
 import pymysql
 from pymysql.constants import FIELD_TYPE
 
+from values import equal_values, explanations, is_close, is_number
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+EXPLAINED = os.path.join(HERE, "explained.txt")
 STATEMENTS_PER_SEED = 10_000
 # Explained differences that are rarer than one in this many statements may be missing from a run.
 STATEMENTS_MANY = 1_000_000
@@ -107,23 +109,6 @@ def type_of(field):
     return name
 
 
-def is_number(text):
-    return isinstance(text, str) and re.fullmatch(r"-?\d+(\.\d+)?(e[-+]?\d+)?", text) is not None
-
-
-def equal_values(a, b):
-    if isinstance(a, bytes):
-        a = a.decode("utf-8", "surrogateescape")
-    if isinstance(b, bytes):
-        b = b.decode("utf-8", "surrogateescape")
-    if a == b:
-        return True
-    # Doubles: the last digits depend on the library's functions.
-    if is_number(a) and is_number(b) and ("e" in a + b or len(a.split(".")[-1]) > 6 or len(b.split(".")[-1]) > 6):
-        return math.isclose(float(a), float(b), rel_tol=1e-12, abs_tol=1e-15)
-    return False
-
-
 def shown(result):
     if result[0] == "rows":
         return repr([list(row) for row in result[1][:6]])
@@ -180,10 +165,6 @@ def is_rounded_quotient(text, v, w):
     return {v, w} == {"0", "1"} or is_close(v, w, rel_tol=5e-3, abs_tol=5e-4)
 
 
-def is_close(v, w, **tolerance):
-    return is_number(v) and is_number(w) and math.isclose(float(v), float(w), **tolerance)
-
-
 # (part of the expression, largest relative difference of the two numbers, reason)
 CLOSE_NUMBERS = [
     # The values that the generator makes reach 10^11 at a variance of 10^6, where a DOUBLE loses the sixth digit of it.
@@ -210,18 +191,6 @@ def is_any_of_equal_texts(text, v, w):
     letters = [unicodedata.normalize("NFD", side.rstrip(" ")).casefold() for side in (v, w)]
     first, second = ("".join(filter(str.isascii, side)) for side in letters)
     return first == second
-
-
-def explanations(path=os.path.join(HERE, "explained.txt")):
-    """[(compiled expression, reason)]"""
-    found = []
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            line = line.rstrip("\n")
-            if line and not line.startswith("#"):
-                expression, reason = line.split("\t")
-                found.append((re.compile(expression, re.DOTALL), reason))
-    return found
 
 
 def explanation(explained, difference):
@@ -345,7 +314,7 @@ def job(options, index):
     try:
         skarv = Server(options.skarv[index % len(options.skarv)], database)
         reference = None if options.hostile else Server(options.reference, database, MARIADB_MODE)
-        explained = explanations()
+        explained = explanations(EXPLAINED)
         chunks = [(options.seed + start // STATEMENTS_PER_SEED, min(STATEMENTS_PER_SEED, options.count - start))
                   for start in range(0, options.count, STATEMENTS_PER_SEED)]
         for seed, count in chunks[index::options.jobs]:
@@ -386,7 +355,7 @@ def main():
     for reason, count in report.used.most_common():
         print(f"explained {count} times: {reason}")
     if options.count >= STATEMENTS_MANY and not options.hostile:
-        for reason in sorted({reason for _, reason in explanations()} - set(report.used)):
+        for reason in sorted({reason for _, reason in explanations(EXPLAINED)} - set(report.used)):
             print(f"explains nothing: {reason}")
     print(f"{report.succeeded} statements succeeded, {report.refused} were refused by name")
     print(f"{options.count / (time.monotonic() - begun):.0f} statements a second; the slowest:")
