@@ -126,7 +126,7 @@ class Cluster:
         if "--memory" not in arguments and not os.path.exists(os.path.join(self.dir, "config.json")):
             # Whatever the machine has: many clusters run beside each other. A cluster that is started again keeps its memory.
             flags += ["--memory", "256M"]
-        if not is_long:
+        if not is_long and "--heartbeat-ms" not in arguments:
             flags += ["--heartbeat-ms", PATIENT_HEARTBEAT_MS]
         if "--port" not in arguments:
             flags += ["--port", 0]

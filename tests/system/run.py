@@ -51,12 +51,13 @@ import links
 import load
 import outcome
 import power
+import query_forms
 import rejoin
 import rolling
 import takeover
 import tools
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, job_queue, judged_load, links,
+MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, job_queue, query_forms, judged_load, links,
            takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # One test for each promise of the README's section "What works": the default tier.
@@ -72,6 +73,7 @@ PROMISES = {
     "isolation.deadlocks": "deadlock detection over all nodes",
     "isolation_locks.nowait_skip_locked": "NOWAIT and SKIP LOCKED",
     "job_queue.taken_once": "a job queue with SKIP LOCKED: each job once, one row lock a session",
+    "query_forms.shapes_and_levels": "every form of query on 1, 2 and 4 node groups at each isolation level",
     "isolation_locks.seeing_locks": "locks, waits and transactions of all nodes are tables",
     "isolation_locks.kill": "KILL frees what it ends",
     "takeover.data_node": "the process of a data node dies, and nothing acknowledged is lost",
@@ -97,10 +99,11 @@ PROMISES = {
 }
 
 # These take longest. The default tier begins with them, so that none of them is left running alone at the end.
-FIRST = ["checkpoint.*", "backup.*", "outcome.unknown", "damage.*", "clients.*", "frozen.*", "cut.*"]
+FIRST = ["checkpoint.*", "query_forms.*", "backup.*", "outcome.unknown", "damage.*", "clients.*", "frozen.*", "cut.*"]
 
 # Most tests wait most of the time. In the long tier these run alone: a neighbour that works would be in what they judge.
-ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "isolation_locks.*", "judged_load.*", "load.*", "rolling.*"]
+ALONE = ["checkpoint.*", "cut.*", "frozen.*", "hostile.long_rows", "isolation_locks.*", "job_queue.*", "judged_load.*", "load.*",
+         "query_forms.*", "rolling.*"]
 
 
 def tests():
