@@ -51,6 +51,7 @@ except ImportError:
               'exec "$venv/bin/python" "$@"', "tpch", ROOT, *sys.argv)
 
 import tpch_rows  # noqa: E402
+from reference import Reference  # noqa: E402
 from restart import run, run_threads  # noqa: E402
 
 QUERIES = os.path.join(HERE, "tpch")
@@ -223,22 +224,6 @@ def read_query(number, scale):
         sys.exit(f"query {number}: the comment does not name the columns that order the rows")
     columns = [int(column) - 1 for column in order[1].split(",")] if order else []
     return statement.strip().replace("{fraction}", f"{Decimal('0.0001') / Decimal(str(scale)):f}"), columns
-
-
-class Reference:
-    """A MariaDB of against-mariadb.sh, which runs until its command reads the end of the input."""
-
-    def __init__(self):
-        script = os.path.join(ROOT, "tests", "clients", "against-mariadb.sh")
-        command = [script, "sh", "-c", 'echo "$SOCKET"; exec cat']
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.socket = self.process.stdout.readline().strip()
-        if not self.socket:
-            sys.exit("MariaDB did not start")
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def parse_options():
