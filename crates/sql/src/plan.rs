@@ -361,6 +361,8 @@ pub struct Grouping {
     pub implicit: bool,
     /// What `group_by` and `aggregates` need for each row.
     pub slots: Vec<u16>,
+    /// MIN or MAX of all rows, which the first one has in the order of the path.
+    pub of_first_row: bool,
 }
 
 /// Window functions, over the rows of the source or over groups.

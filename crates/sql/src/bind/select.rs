@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use client::{Lock, WaitPolicy};
-use types::expr::{Aggregate, Coercibility, ResultType};
+use types::expr::{Aggregate, AggregateFunction, Coercibility, ResultType};
 use types::{Collation, ColumnType, Expr, IndexKind, RowLayout, Table, Value};
 
 use super::access::{self, Wanted};
@@ -22,7 +22,7 @@ use crate::error::{SqlError, code};
 use crate::information_schema::{is_schema, shown_indexes};
 use crate::parser::ast;
 use crate::plan::{
-    Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source, TableSource,
+    AccessPlan, Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source, TableSource,
 };
 use crate::result::{ColumnFlags, ColumnInfo, PlanColumns};
 
@@ -273,6 +273,7 @@ impl Binder<'_> {
                 aggregates: rewrite.collector.aggregates,
                 having,
                 shipped: false,
+                of_first_row: false,
                 slots,
             });
         } else {
@@ -479,8 +480,17 @@ impl Binder<'_> {
         let limited = plan.limit.is_some() && plan.windows.is_none();
         let wanted = Wanted { order: order.as_deref(), limited };
         let (shippable, local) = self.split_filter(filter);
-        let mut access = access::choose(&table, shippable, &wanted, &allowed);
+        let first = local.is_none().then(|| first_row(plan, &table, &shippable, &allowed)).flatten();
+        let mut access = match first {
+            Some(access) => {
+                let grouping = plan.grouping.as_mut().expect("it has an aggregate");
+                (grouping.of_first_row, grouping.shipped) = (true, false);
+                access
+            }
+            None => access::choose(&table, shippable, &wanted, &allowed),
+        };
         access.local_filter = local;
+        plan.distinct &= !has_key(plan, &table);
         if self.is_subquery() {
             self.check_not_changed(&table)?;
         }
@@ -690,6 +700,56 @@ fn all_pure(items: &[Bound]) -> Option<Vec<Expr>> {
 
 fn simple_column(item: &Bound) -> Option<u16> {
     plain_column(&item.expr)
+}
+
+/// The path whose first row has the only aggregate's value: MIN or MAX of a column that an index has in order.
+fn first_row(
+    plan: &SelectPlan,
+    table: &Table,
+    terms: &[Expr],
+    allowed: &[bool],
+) -> Option<AccessPlan> {
+    let grouping = plan.grouping.as_ref().filter(|own| own.implicit && own.slots.is_empty())?;
+    let [Aggregate { function, argument: Some(Expr::Column(column)), .. }] =
+        grouping.aggregates.as_slice()
+    else {
+        return None;
+    };
+    let descending = match function {
+        AggregateFunction::Min => false,
+        AggregateFunction::Max => true,
+        _ => return None,
+    };
+    let mut terms = terms.to_vec();
+    let is_there = Expr::IsNull(Box::new(Expr::Column(*column)), true);
+    if table.columns[usize::from(*column)].nullable {
+        terms.push(is_there.clone());
+    }
+    let order = [(*column, descending)];
+    let wanted = Wanted { order: Some(&order), limited: true };
+    let access = access::choose(table, terms, &wanted, allowed);
+    // Rows that a filter passes over may be all of them.
+    let known = rewrite::encoded(&is_there);
+    let is_first =
+        access.residual.as_ref().is_none_or(|residual| rewrite::encoded(residual) == known);
+    (is_first && access.delivers_order && access.path.kind == PathKind::Range).then_some(access)
+}
+
+/// Do the items of an ungrouped query tell all rows of the table apart?
+fn has_key(plan: &SelectPlan, table: &Table) -> bool {
+    if plan.grouping.is_some() || plan.windows.is_some() {
+        return false;
+    }
+    let visible = &plan.items[..plan.items.len() - plan.hidden_count];
+    let shown: Vec<u16> = visible.iter().filter_map(simple_column).collect();
+    table.indexes.iter().any(|index| {
+        index.kind != IndexKind::Ordinary
+            && index.state == types::IndexState::Public
+            && index.parts.iter().all(|part| {
+                let is_null = table.columns[usize::from(part.column)].nullable;
+                !is_null && part.prefix.is_none() && shown.contains(&part.column)
+            })
+    })
 }
 
 /// ORDER BY as columns of the table, if it is nothing else.

@@ -318,7 +318,15 @@ impl Binder<'_> {
         let is_per_row = inner.outer.iter().any(|outer| rewrite::has_columns(&outer.value))
             || inner.outer.iter().any(|outer| self.names_row_slots(&outer.value));
         if !is_per_row {
-            let level = inner.beyond.map_or(0, |level| level + 1);
+            let mut level = inner.beyond.map_or(0, |level| level + 1);
+            // Operands that it is compared with may be supplied further in than what it names itself.
+            for outer in &inner.outer {
+                rewrite::for_each_param(&outer.value, &mut |number| {
+                    if let Some(slot) = usize::from(number).checked_sub(self.param_kinds.len()) {
+                        level = level.max(self.level_of(slot));
+                    }
+                });
+            }
             self.once[level].push(u16::try_from(self.slots.len()).unwrap_or(u16::MAX));
         }
         let Inner { plan, outer, set, .. } = inner;
@@ -336,6 +344,17 @@ impl Binder<'_> {
             self.param_derivations[usize::from(*number)].coercibility = coercibility;
         }
         Ok(columns)
+    }
+
+    /// The query that supplies a slot when it begins, as a level of `once`.
+    fn level_of(&self, slot: usize) -> usize {
+        let owner = self.slot_owner(slot);
+        let is_it = |other: u16| usize::from(other) == owner;
+        let once = self.once.iter().rposition(|slots| slots.iter().any(|own| is_it(*own)));
+        let outer = self.outer.iter().rposition(|outer| {
+            outer.values.iter().any(|value| usize::from(value.slot) == slot)
+        });
+        once.max(outer.map(|level| level + 1)).unwrap_or(0)
     }
 
     /// Do the operand, over slots, and the column, if they are equal, have equal keys?

@@ -530,11 +530,17 @@ impl Context<'_> {
             columns: columns_of(source),
             lock: self.read_lock(source.lock),
             semi_consistent: false,
-            ordered: false,
-            limit: None,
+            ordered: grouping.of_first_row,
+            limit: grouping.of_first_row.then_some(1),
             commit: false,
         };
-        let (mut rows, _) = self.open_rows(&wanted).await?;
+        let (mut rows, unusable) = self.open_rows(&wanted).await?;
+        let mut wanted = wanted;
+        if unusable && grouping.of_first_row {
+            // The path does not have the order after all.
+            wanted = Wanted { ordered: false, limit: None, ..wanted };
+            rows = self.open_rows(&wanted).await?.0;
+        }
         let mut pace = Pace::default();
         while let Some(batch) = self.next_rows(&wanted, &mut rows).await? {
             for position in 0..batch.len() {
