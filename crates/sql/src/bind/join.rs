@@ -9,6 +9,7 @@
 //! A member that is a table is *looked up* where relations before it bind a key of it; else its rows, filtered at the
 //! shards, are kept by the columns that the join compares.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use client::Lock;
@@ -34,7 +35,9 @@ const SYSTEM_ROWS: f64 = 100.0;
 /// The share of a table's rows that an equality without a key leaves, and another comparison.
 const EQUAL_SHARE: f64 = 0.1;
 const TERM_SHARE: f64 = 0.3;
-/// Members that are tried as the first of a join.
+/// Members of a join of which all orders are weighed.
+const MEMBERS_PERMUTED: usize = 8;
+/// Of more members: those that are tried as the first.
 const STARTS_TRIED: usize = 8;
 /// Rows that agree in the first part of a key, and how many fewer agree in the next one, too.
 const ROWS_PER_KEY: f64 = 10.0;
@@ -78,6 +81,54 @@ struct Reading {
     /// Rows found for one left row, and rows looked at for that.
     rows: f64,
     scanned: f64,
+    /// By a key that relations before it bind.
+    looked_up: bool,
+    /// The share of the rows that the terms about this table alone leave of those found by a key.
+    kept: f64,
+}
+
+/// What it takes to read a member behind others.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Rows of the join for each row before it.
+    rows: f64,
+    /// Rows that a look-up finds, if there is a key for one.
+    looked_up: Option<f64>,
+    /// Work of reading it once.
+    whole: f64,
+}
+
+/// By member, and the numbers of the terms that can be asked.
+type Costs = BTreeMap<(usize, Vec<usize>), Cost>;
+
+/// A member that may come next, the rows of the join with it, and what it adds to the work.
+#[derive(Clone, Copy)]
+struct Next {
+    member: usize,
+    rows: f64,
+    work: f64,
+}
+
+/// The first members of an order.
+#[derive(Clone)]
+struct Way {
+    order: Vec<usize>,
+    rows: f64,
+    work: f64,
+}
+
+impl Default for Way {
+    fn default() -> Way {
+        Way { order: Vec::new(), rows: 1.0, work: 0.0 }
+    }
+}
+
+impl Way {
+    fn and_then(&self, next: Next) -> Way {
+        let mut order = self.order.clone();
+        order.push(next.member);
+        Way { order, rows: next.rows, work: self.work + next.work }
+    }
 }
 
 impl Binder<'_> {
@@ -303,9 +354,9 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// In which order the members are joined. Each of the first candidates is tried as the one to begin with; then comes the
-    /// member that gives the fewest rows for a row so far, those that a term connects before others. The order of the least
-    /// work is taken.
+    /// In which order the members are joined: the one of the least work. Of up to [`MEMBERS_PERMUTED`] members all orders are
+    /// weighed, in which one that a term connects comes before others; of more, each of the first candidates is tried as the
+    /// one to begin with, and then comes the member that gives the fewest rows for a row so far.
     fn order(
         &mut self,
         members: &[Member],
@@ -315,92 +366,154 @@ impl Planner<'_, '_> {
         if straight || members.len() == 1 {
             return Ok((0..members.len()).collect());
         }
-        let none = vec![false; self.relations.tables.len()];
-        let mut starts: Vec<(f64, usize)> = Vec::new();
-        for (number, member) in members.iter().enumerate() {
-            if let Some(rows) = self.rows_of_member(member, terms, &none) {
-                starts.push((rows, number));
-            }
-        }
-        starts.sort_by(|left, right| left.0.total_cmp(&right.0));
-        starts.truncate(STARTS_TRIED);
-        let mut best: Option<(f64, Vec<usize>)> = None;
-        for (rows, start) in starts {
-            let Some((work, order)) = self.greedy_order(members, terms, start, rows) else {
-                continue;
-            };
-            if best.as_ref().is_none_or(|(least, _)| work < *least) {
-                best = Some((work, order));
-            }
-        }
-        best.map(|(_, order)| order).ok_or_else(lateral_out_of_reach)
+        let mut costs = Costs::default();
+        let best = match members.len() <= MEMBERS_PERMUTED {
+            true => self.best_order(members, terms, &mut costs),
+            false => self.greedy_orders(members, terms, &mut costs),
+        };
+        best.map(|way| way.order).ok_or_else(lateral_out_of_reach)
     }
 
-    /// The order that begins with this member, which has `rows` rows, and its work. None: a LATERAL query among the members names
-    /// a relation that is not.
-    fn greedy_order(
+    /// By dynamic programming over the sets of members that are read.
+    fn best_order(
         &mut self,
         members: &[Member],
         terms: &[Option<(Bound, Vec<bool>)>],
-        start: usize,
-        rows: f64,
-    ) -> Option<(f64, Vec<usize>)> {
-        let (mut rows, mut work) = (rows, rows);
-        let mut order = vec![start];
-        let mut placed = vec![false; self.relations.tables.len()];
-        members[start].mark(&mut placed);
-        while order.len() < members.len() {
-            // (is connected, rows for each row so far, member)
-            let mut best: Option<(bool, f64, usize)> = None;
-            for (number, member) in members.iter().enumerate() {
-                if order.contains(&number) {
-                    continue;
-                }
-                let Some(own) = self.rows_of_member(member, terms, &placed) else { continue };
-                let mut alone = vec![false; placed.len()];
-                member.mark(&mut alone);
-                let connects = |(_, named): &(Bound, Vec<bool>)| {
-                    let both = named.iter().zip(alone.iter().zip(&placed));
-                    let (mut own, mut other, mut outside) = (false, false, false);
-                    for (named, (alone, placed)) in both {
-                        own |= *named && *alone;
-                        other |= *named && *placed;
-                        outside |= *named && !alone && !placed;
-                    }
-                    own && other && !outside
-                };
-                let is_connected = terms.iter().flatten().any(connects);
-                let is_better = best.is_none_or(|(connected, fewest, _)| {
-                    (is_connected, -own).partial_cmp(&(connected, -fewest))
-                        == Some(std::cmp::Ordering::Greater)
-                });
-                if is_better {
-                    best = Some((is_connected, own, number));
+        costs: &mut Costs,
+    ) -> Option<Way> {
+        let mut best: Vec<Option<Way>> = vec![None; 1 << members.len()];
+        best[0] = Some(Way::default());
+        for read in 0..best.len() {
+            let Some(way) = best[read].take() else { continue };
+            if read + 1 == best.len() {
+                return Some(way);
+            }
+            for next in self.candidates(members, terms, &way, costs) {
+                let longer = way.and_then(next);
+                let own = &mut best[read | 1 << next.member];
+                if own.as_ref().is_none_or(|other| longer.work < other.work) {
+                    *own = Some(longer);
                 }
             }
-            let (_, own, next) = best?;
-            work += rows * LOOKUP_WORK.min(1.0 + own);
-            rows = (rows * own).max(1.0);
-            work += rows;
-            members[next].mark(&mut placed);
-            order.push(next);
         }
-        Some((work, order))
+        None
     }
 
-    /// Rows of a member for one row of those read before; None: it names relations that are not read yet.
-    fn rows_of_member(
+    fn greedy_orders(
         &mut self,
+        members: &[Member],
+        terms: &[Option<(Bound, Vec<bool>)>],
+        costs: &mut Costs,
+    ) -> Option<Way> {
+        let mut starts = self.candidates(members, terms, &Way::default(), costs);
+        starts.sort_by(|left, right| left.rows.total_cmp(&right.rows));
+        starts.truncate(STARTS_TRIED);
+        let mut best: Option<Way> = None;
+        for start in starts {
+            let mut way = Way::default().and_then(start);
+            while way.order.len() < members.len() {
+                let nexts = self.candidates(members, terms, &way, costs).into_iter();
+                let Some(next) = nexts.min_by(|a, b| a.rows.total_cmp(&b.rows)) else { break };
+                way = way.and_then(next);
+            }
+            let is_whole = way.order.len() == members.len();
+            if is_whole && best.as_ref().is_none_or(|other| way.work < other.work) {
+                best = Some(way);
+            }
+        }
+        best
+    }
+
+    /// The members that may be read next: those that a term connects with the ones before, if there are such.
+    fn candidates(
+        &mut self,
+        members: &[Member],
+        terms: &[Option<(Bound, Vec<bool>)>],
+        way: &Way,
+        costs: &mut Costs,
+    ) -> Vec<Next> {
+        let mut placed = vec![false; self.relations.tables.len()];
+        way.order.iter().for_each(|member| members[*member].mark(&mut placed));
+        let mut nexts = Vec::new();
+        for (number, member) in members.iter().enumerate() {
+            if way.order.contains(&number) {
+                continue;
+            }
+            let mut alone = vec![false; placed.len()];
+            member.mark(&mut alone);
+            let connects = |(_, named): &(Bound, Vec<bool>)| {
+                let both = named.iter().zip(alone.iter().zip(&placed));
+                let (mut own, mut other, mut outside) = (false, false, false);
+                for (named, (alone, placed)) in both {
+                    own |= *named && *alone;
+                    other |= *named && *placed;
+                    outside |= *named && !alone && !placed;
+                }
+                own && other && !outside
+            };
+            let is_connected = terms.iter().flatten().any(connects);
+            let Some(cost) = self.cost_of(number, member, terms, &placed, costs) else { continue };
+            let rows = (way.rows * cost.rows).max(if way.order.is_empty() { 0.1 } else { 1.0 });
+            let looked_up = cost.looked_up.map(|rows| way.rows * (LOOKUP_WORK + rows * ROW_WORK));
+            let pairs = if is_connected || way.order.is_empty() { way.rows } else { rows };
+            let whole = cost.whole + pairs;
+            let work = looked_up.map_or(whole, |looked_up| looked_up.min(whole));
+            nexts.push((is_connected, Next { member: number, rows, work: work + rows * ROW_WORK }));
+        }
+        let any_connected = nexts.iter().any(|(is_connected, _)| *is_connected);
+        nexts.retain(|(is_connected, _)| *is_connected || !any_connected);
+        nexts.into_iter().map(|(_, next)| next).collect()
+    }
+
+    /// None: it names relations that are not read yet.
+    fn cost_of(
+        &mut self,
+        number: usize,
         member: &Member,
         terms: &[Option<(Bound, Vec<bool>)>],
         placed: &[bool],
-    ) -> Option<f64> {
-        match member {
-            Member::Relation(relation) => {
-                self.can_be_read(*relation, placed).then(|| self.rows_of(*relation, terms, placed))
-            }
-            Member::Outer(_) => Some(QUERY_ROWS),
+        costs: &mut Costs,
+    ) -> Option<Cost> {
+        let Member::Relation(relation) = member else {
+            return Some(Cost { rows: QUERY_ROWS, looked_up: None, whole: QUERY_ROWS });
+        };
+        let relation = *relation;
+        if !self.can_be_read(relation, placed) {
+            return None;
         }
+        let usable = usable_terms(terms, relation, placed);
+        // Only the relations that these terms name matter.
+        let mut known: Vec<usize> = usable
+            .iter()
+            .filter_map(|term| terms.iter().flatten().position(|(own, _)| std::ptr::eq(own, *term)))
+            .collect();
+        known.sort_unstable();
+        if let Some(cost) = costs.get(&(number, known.clone())) {
+            return Some(*cost);
+        }
+        let none = vec![false; placed.len()];
+        let cost = match &self.sources[relation] {
+            RelationSource::Table { table, hints } => {
+                let (table, hints) = (Arc::clone(table), hints.clone());
+                let own = usable_terms(terms, relation, &none);
+                let reading = self.reading(relation, &table, &hints, &usable, false).ok();
+                let whole = self.reading(relation, &table, &hints, &own, false).ok();
+                match (reading, whole) {
+                    (Some(reading), Some(whole)) => Cost {
+                        rows: reading.rows * reading.kept,
+                        looked_up: reading.looked_up.then_some(reading.rows),
+                        whole: whole.scanned * SCAN_WORK + whole.rows * ROW_WORK,
+                    },
+                    _ => Cost { rows: QUERY_ROWS, looked_up: None, whole: QUERY_ROWS },
+                }
+            }
+            _ => {
+                let shares: f64 = usable.iter().map(|term| share_of(&term.expr)).product();
+                Cost { rows: QUERY_ROWS * shares, looked_up: None, whole: QUERY_ROWS }
+            }
+        };
+        costs.insert((number, known), cost);
+        Some(cost)
     }
 
     /// Are the relations read that a LATERAL query names?
@@ -413,24 +526,6 @@ impl Planner<'_, '_> {
             });
             are_placed
         })
-    }
-
-    /// Rows of a relation for one row of those read before.
-    fn rows_of(
-        &mut self,
-        relation: usize,
-        terms: &[Option<(Bound, Vec<bool>)>],
-        placed: &[bool],
-    ) -> f64 {
-        let usable = usable_terms(terms, relation, placed);
-        if let RelationSource::Table { table, hints } = &self.sources[relation] {
-            let (table, hints) = (Arc::clone(table), hints.clone());
-            if let Ok(reading) = self.reading(relation, &table, &hints, &usable, false) {
-                return reading.rows;
-            }
-        }
-        let shares = usable.iter().map(|term| share_of(&term.expr));
-        QUERY_ROWS * shares.product::<f64>()
     }
 
     /// How a table is read behind the relations before it. `takes_slots`: makes the slots that it needs.
@@ -491,6 +586,7 @@ impl Planner<'_, '_> {
                 PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
                 PathKind::Range => self.rows_of_path(table, first, table_rows, &access),
             };
+            let own_share = own.iter().map(share_of).product();
             access.filter = rewrite::and_of(own.clone());
             access.residual = rewrite::and_of(own);
             let mut values = Vec::new();
@@ -499,7 +595,14 @@ impl Planner<'_, '_> {
                     values.push(self.outer_value(column, param)?);
                 }
             }
-            return Ok(Reading { access, outer: values, rows, scanned: rows });
+            return Ok(Reading {
+                access,
+                outer: values,
+                rows,
+                scanned: rows,
+                looked_up: true,
+                kept: own_share,
+            });
         }
         let scanned = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
             (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
@@ -515,7 +618,7 @@ impl Planner<'_, '_> {
         if !bound_by_others.is_empty() {
             access = access::choose(table, own, &wanted, &allowed);
         }
-        Ok(Reading { access, outer: Vec::new(), rows, scanned })
+        Ok(Reading { access, outer: Vec::new(), rows, scanned, looked_up: false, kept: 1.0 })
     }
 
     /// The share of a table's rows that a term with a value of a left row leaves. The table begins at `first`.
@@ -642,7 +745,8 @@ impl Planner<'_, '_> {
                     lock: self.locks[relation],
                     table,
                 });
-                (Operator::Table { relation: number, source, ordered: false }, local, reading.rows)
+                let rows = reading.rows * reading.kept;
+                (Operator::Table { relation: number, source, ordered: false }, local, rows)
             }
             RelationSource::Virtual(table) => {
                 (Operator::Virtual { relation: number, table }, own, SYSTEM_ROWS)

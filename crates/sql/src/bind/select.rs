@@ -22,7 +22,8 @@ use crate::error::{SqlError, code};
 use crate::information_schema::{is_schema, shown_indexes};
 use crate::parser::ast;
 use crate::plan::{
-    AccessPlan, Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source, TableSource,
+    AccessPlan, Bound, Grouping, LimitPlan, Lookup, PartBound, PathKind, SelectPlan, Slot, Source,
+    TableSource,
 };
 use crate::result::{ColumnFlags, ColumnInfo, PlanColumns};
 
@@ -480,7 +481,8 @@ impl Binder<'_> {
         let limited = plan.limit.is_some() && plan.windows.is_none();
         let wanted = Wanted { order: order.as_deref(), limited };
         let (shippable, local) = self.split_filter(filter);
-        let first = local.is_none().then(|| first_row(plan, &table, &shippable, &allowed)).flatten();
+        let first =
+            local.is_none().then(|| first_row(plan, &table, &shippable, &allowed)).flatten();
         let mut access = match first {
             Some(access) => {
                 let grouping = plan.grouping.as_mut().expect("it has an aggregate");

@@ -351,9 +351,10 @@ impl Binder<'_> {
         let owner = self.slot_owner(slot);
         let is_it = |other: u16| usize::from(other) == owner;
         let once = self.once.iter().rposition(|slots| slots.iter().any(|own| is_it(*own)));
-        let outer = self.outer.iter().rposition(|outer| {
-            outer.values.iter().any(|value| usize::from(value.slot) == slot)
-        });
+        let outer = self
+            .outer
+            .iter()
+            .rposition(|outer| outer.values.iter().any(|value| usize::from(value.slot) == slot));
         once.max(outer.map(|level| level + 1)).unwrap_or(0)
     }
 
