@@ -609,6 +609,10 @@ pub enum JoinKind {
     Inner,
     /// A left row that finds no right one has NULL for its columns.
     Left,
+    /// EXISTS: a left row that finds a right one, once. The right columns are NULL, here and below.
+    Semi,
+    /// NOT EXISTS: a left row that finds no right one.
+    Anti,
 }
 
 #[derive(Clone, Debug)]

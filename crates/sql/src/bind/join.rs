@@ -35,6 +35,8 @@ const SYSTEM_ROWS: f64 = 100.0;
 /// The share of a table's rows that an equality without a key leaves, and another comparison.
 const EQUAL_SHARE: f64 = 0.1;
 const TERM_SHARE: f64 = 0.3;
+/// The share of rows that EXISTS and NOT EXISTS leave.
+const UNPAIRED_SHARE: f64 = 0.5;
 /// Members of a join of which all orders are weighed.
 const MEMBERS_PERMUTED: usize = 8;
 /// Of more members: those that are tried as the first.
@@ -60,7 +62,9 @@ enum Member {
     Outer(Box<OuterJoin>),
 }
 
+/// A join whose sides do not change places.
 struct OuterJoin {
+    kind: JoinKind,
     left: Group,
     right: Group,
     on: Vec<Bound>,
@@ -791,11 +795,11 @@ impl Planner<'_, '_> {
         if let [Member::Relation(relation)] = right.members.as_slice() {
             let relation = *relation;
             let own = right.terms.into_iter().chain(own).collect();
-            return self.join_relation(JoinKind::Left, left, relation, own, on);
+            return self.join_relation(outer.kind, left, relation, own, on);
         }
         right.terms.extend(own);
         let right = self.group(right)?;
-        Ok(self.hash_join(JoinKind::Left, left, right, on))
+        Ok(self.hash_join(outer.kind, left, right, on))
     }
 
     /// The side of fewer rows is the one that is kept, where an inner join lets either be.
@@ -842,6 +846,11 @@ impl Planner<'_, '_> {
         let rows = match &method {
             JoinMethod::Hash => left.rows * (right.rows * share).max(0.5),
             JoinMethod::Lookup { .. } | JoinMethod::Apply { .. } => left.rows * right.rows,
+        };
+        let rows = match kind {
+            JoinKind::Inner => rows,
+            JoinKind::Left => rows.max(left.rows),
+            JoinKind::Semi | JoinKind::Anti => left.rows * UNPAIRED_SHARE,
         };
         let relations =
             left.relations.iter().zip(&right.relations).map(|(a, b)| *a || *b).collect();
@@ -1123,7 +1132,8 @@ fn flatten(tree: FromTree, group: &mut Group) {
             let (mut left, mut right) = (Group::default(), Group::default());
             flatten(join.left, &mut left);
             flatten(join.right, &mut right);
-            group.members.push(Member::Outer(Box::new(OuterJoin { left, right, on: join.on })));
+            let outer = OuterJoin { kind: join.kind, left, right, on: join.on };
+            group.members.push(Member::Outer(Box::new(outer)));
         }
     }
 }
@@ -1153,7 +1163,7 @@ fn simplified(tree: FromTree, known: &[Expr], relations: &Relations) -> FromTree
             (all.clone(), all)
         }
         // Inner rows that ON leaves out are never seen.
-        JoinKind::Left => (known.to_vec(), on),
+        JoinKind::Left | JoinKind::Semi | JoinKind::Anti => (known.to_vec(), on),
     };
     join.left = simplified(join.left, &left_known, relations);
     join.right = simplified(join.right, &right_known, relations);

@@ -231,7 +231,13 @@ impl Binder<'_> {
         (tree, merged.terms)
     }
 
-    fn move_tree(&mut self, tree: &mut FromTree, first: usize, moved: &[Expr], put: &mut Vec<u16>) {
+    pub fn move_tree(
+        &mut self,
+        tree: &mut FromTree,
+        first: usize,
+        moved: &[Expr],
+        put: &mut Vec<u16>,
+    ) {
         match tree {
             FromTree::Relation(relation) => *relation += first,
             FromTree::Join(join) => {
@@ -260,7 +266,7 @@ impl Binder<'_> {
                 on.iter_mut().for_each(|term| self.put_into_bound(term, values, put));
                 match kind {
                     JoinKind::Inner => terms.extend(right_terms),
-                    JoinKind::Left => on.extend(right_terms),
+                    JoinKind::Left | JoinKind::Semi | JoinKind::Anti => on.extend(right_terms),
                 }
                 (FromTree::Join(Box::new(FromJoin { kind, straight, left, right, on })), terms)
             }
@@ -330,7 +336,7 @@ impl Binder<'_> {
     }
 }
 
-fn column(number: usize) -> Expr {
+pub fn column(number: usize) -> Expr {
     Expr::Column(u16::try_from(number).expect("columns are counted"))
 }
 

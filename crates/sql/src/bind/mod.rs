@@ -127,6 +127,8 @@ pub struct Binder<'a> {
     /// Queries around that cannot be named: those between a table of WITH and where it is used.
     hidden: Vec<std::ops::Range<usize>>,
     query_count: usize,
+    /// Subqueries around that are bound to see whether they can be joined, and may be bound once more.
+    trials: usize,
     /// Recursive tables of WITH.
     working_count: u16,
     /// The number of branches around the expression that is bound now: it may not be evaluated.
@@ -186,6 +188,7 @@ impl<'a> Binder<'a> {
             common: Vec::new(),
             hidden: Vec::new(),
             query_count: 0,
+            trials: 0,
             working_count: 0,
             branches: 0,
             kept_count: 0,

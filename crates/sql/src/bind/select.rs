@@ -822,7 +822,9 @@ fn locks_of(query: &ast::Query, relations: &Relations) -> (Vec<Lock>, WaitPolicy
     let mut locks = vec![Lock::None; relations.tables.len()];
     let mut wait = WaitPolicy::Wait;
     for locking in &query.locking {
-        for (table, lock) in relations.tables.iter().zip(&mut locks) {
+        // Not the relations that subqueries have become.
+        let named = relations.tables.iter().zip(&mut locks).take(relations.named.end);
+        for (table, lock) in named {
             let is_named = |name: &ast::ObjectName| name.name == table.alias;
             if !locking.of.is_empty() && !locking.of.iter().any(is_named) {
                 continue;

@@ -41,6 +41,17 @@ pub struct Inner {
     set: Option<SetLookup>,
 }
 
+/// How far a binding was.
+pub struct Mark {
+    slots: usize,
+    values: Vec<usize>,
+    known: usize,
+    queries: usize,
+    warnings: usize,
+    reusable: bool,
+    lowest: usize,
+}
+
 /// A subquery that is bound. Where an alias of it is named, it is the same one.
 pub struct Known {
     /// Of the query that it stands in.
@@ -525,11 +536,29 @@ impl Binder<'_> {
 
     /// Binds something to find the names in it, and then removes everything that the binding has made.
     pub fn forgotten<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
-        let slots = self.slots.len();
-        let values: Vec<usize> = self.outer.iter().map(|outer| outer.values.len()).collect();
-        let (known, reusable) = (self.subqueries.len(), self.reusable);
-        let (warnings, lowest) = (self.warnings.len(), self.lowest_outer);
+        let before = self.mark();
         let seen = bind(self);
+        self.forget(before);
+        seen
+    }
+
+    /// How far the binding is.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            slots: self.slots.len(),
+            values: self.outer.iter().map(|outer| outer.values.len()).collect(),
+            known: self.subqueries.len(),
+            queries: self.query_count,
+            warnings: self.warnings.len(),
+            reusable: self.reusable,
+            lowest: self.lowest_outer,
+        }
+    }
+
+    /// Removes everything that was made since.
+    pub fn forget(&mut self, before: Mark) {
+        let Mark { slots, values, known, queries, warnings, reusable, lowest } = before;
+        self.query_count = queries;
         self.slots.truncate(slots);
         self.param_types.truncate(self.param_kinds.len() + slots);
         self.param_derivations.truncate(self.param_kinds.len() + slots);
@@ -544,7 +573,6 @@ impl Binder<'_> {
         self.warnings.truncate(warnings);
         self.reusable = reusable;
         self.lowest_outer = lowest;
-        seen
     }
 
     /// Binds an expression of a query around this one, and gives the parameter that stands for it here.
@@ -630,7 +658,7 @@ fn width(query: &ast::Query) -> Option<usize> {
     }
 }
 
-fn check_clauses(query: &ast::Query) -> Result<(), SqlError> {
+pub fn check_clauses(query: &ast::Query) -> Result<(), SqlError> {
     if !query.into_variables.is_empty() || query.into_file {
         return Err(SqlError::not_supported("INTO in a subquery"));
     }

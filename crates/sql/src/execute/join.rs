@@ -258,7 +258,9 @@ impl Context<'_> {
             let row = probe.row;
             let number = u32::try_from(row).expect("batches are short");
             let left = JoinedRow::new(source, &probe.rows, row);
+            let is_unpaired = matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
             let mut candidate = match probe.candidate.take() {
+                _ if is_unpaired && probe.matched[row] => NO_ROW,
                 Some(candidate) => candidate,
                 None if join.keys.is_empty() => {
                     if count == 0 {
@@ -283,7 +285,14 @@ impl Context<'_> {
                 let holds = self.all_hold(&join.condition, &row_of_both).await?;
                 if holds {
                     probe.matched[row] = true;
-                    pairs.push((number, candidate));
+                    match join.kind {
+                        JoinKind::Inner | JoinKind::Left => pairs.push((number, candidate)),
+                        JoinKind::Semi => pairs.push((number, NO_ROW)),
+                        JoinKind::Anti => {}
+                    }
+                    if is_unpaired {
+                        break;
+                    }
                 }
                 candidate = match join.keys.is_empty() {
                     true => {
@@ -296,7 +305,8 @@ impl Context<'_> {
                     false => piece.table.next(candidate),
                 };
             }
-            if join.kind == JoinKind::Left && piece.is_last && !probe.matched[row] {
+            let keeps_unmatched = matches!(join.kind, JoinKind::Left | JoinKind::Anti);
+            if keeps_unmatched && piece.is_last && !probe.matched[row] {
                 pairs.push((number, NO_ROW));
             }
             probe.row += 1;
