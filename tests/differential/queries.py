@@ -8,18 +8,22 @@ queries.sh starts the servers for it.
     queries.py --print SEED[:NUMBER]        the schema with its rows, and the statement
 
 A seed stands for a schema and QUERIES_PER_SEED statements over it: queries, changes (INSERT ... SELECT, REPLACE, UPDATE
-and DELETE, also of several tables) and statements that are wrong. Column names and types, rows, error numbers, numbers of
-affected rows and the tables behind a change must be equal, or an explanation must fit. Rows are compared in their order
-where the outermost ORDER BY is total. A change is rolled back. Needs PyMySQL (tests/clients/python/requirements.txt).
+and DELETE, also of several tables) and statements that are wrong. Both servers must agree on names and types of
+columns, rows, error numbers, numbers of affected rows, and the tables after a change; or an explanation must fit. Rows are
+compared in their order where the outermost ORDER BY is total. A change is rolled back. A statement that Skarv answers
+with a fault of the server (1815), with the end of the connection, or after SLOW_SECONDS fails. MariaDB is started again
+when a query has crashed it (--reference-config). Needs PyMySQL (tests/clients/python/requirements.txt).
 
-`--reduce` cuts rows, tables, keys, columns and parts of the statement off as long as the difference stays.
+`--reduce` cuts rows, tables, keys, columns and parts of the statement off while the difference stays.
 
-A difference is explained by a line of explained.txt, statements/explained.txt or queries_explained.txt, which are searched
-in the texts that statements/statements.py describes, with the number of the statement for the feature, or by one of these:
+A difference is explained by a line of explained.txt, statements/explained.txt or queries_explained.txt, whose expression
+is searched in the texts that statements/statements.py describes (SEED:NUMBER stands for the feature), or by one of these:
 
-- MariaDB answers as Skarv when its optimizer transforms nothing: then its own answer depends on the plan.
-- The texts of a column differ as any of equal ones may: after DISTINCT, GROUP BY, set operations, MIN and MAX.
+- MariaDB answers as Skarv when its optimizer transforms nothing: then MariaDB's answer depends on the plan.
+- The texts of a column differ as equal texts may: after DISTINCT, GROUP BY, set operations, MIN and MAX.
 - A scalar subquery of several rows (1242), or an unsigned number out of range (1690), fails where a plan evaluates it.
+- MariaDB rounds a relative rank, an average or a deviation.
+- MariaDB crashes, or does not end.
 
 The last line is "N passed, N failed".
 """
@@ -102,16 +106,16 @@ class Ended(Exception):
 class Servers:
     """A connection to each server, with one schema on both."""
 
-    def __init__(self, options, index):
-        self.options, self.index = options, index
+    def __init__(self, options, index, restarts=None):
+        self.options, self.index, self.restarts = options, index, restarts
         self.schema = None
         self.databases = 0
         self.connect()
         self.connect_reference()
 
     def connect(self):
-        ports = self.options.skarv
-        self.skarv = Session(ports[self.index % len(ports)], f"{self.options.database}_{self.index}", SQL_MODE, SETTINGS)
+        port = self.options.skarv[self.index % len(self.options.skarv)]
+        self.skarv = Session(port, f"{self.options.database}_{self.index}", SQL_MODE, SETTINGS)
         if self.schema:
             self.skarv.load(self.schema)
 
@@ -127,6 +131,8 @@ class Servers:
             except pymysql.err.OperationalError:
                 if time.monotonic() > deadline:
                     raise
+                if self.restarts:
+                    self.restarts.check()
                 time.sleep(0.5)
         self.reference.connection._read_timeout = 2 * REFERENCE_SECONDS
         if self.schema:
@@ -183,9 +189,9 @@ def folded(value):
 
 
 def sort_key(row):
-    """Rows that are equal but for the last digits of their numbers are next to each other."""
-    return [("",) if value is None else ("0", f"{float(value):.7e}") if is_number(value) else ("1", value)
-            for value in row]
+    """Rows that are equal but for the last digits of their numbers are in the same place."""
+    return [("",) if value is None else ("0", float(value), value if value.isdecimal() else "") if is_number(value)
+            else ("1", value) for value in row]
 
 
 def in_one_order(rows, schema):
@@ -400,7 +406,8 @@ def smaller(node):
                 if inner is not part and inner.kind == part.kind:
                     yield replaced(node, path, inner)
             if part.kind in query_generator.LITERALS and any(isinstance(p, Node) for p in part.parts):
-                for literal in ("TRUE", "FALSE", "NULL") if part.kind == "b" else (query_generator.LITERALS[part.kind][0],):
+                literals = query_generator.LITERALS[part.kind][:1]
+                for literal in ["TRUE", "FALSE", "NULL"] if part.kind == "b" else literals:
                     yield replaced(node, path, Node("", literal))
 
 
@@ -427,18 +434,19 @@ def smaller_schemas(schema, text):
             yield with_table(keys=keys)
         for uniques in without(table.uniques, 1):
             yield with_table(uniques=uniques)
+        in_keys = {name for key in [table.primary, *table.uniques, *table.keys] for name in key}
         for j, column in enumerate(table.columns):
-            if len(table.columns) > 1 and column.name not in {n for k in [table.primary, *table.uniques, *table.keys] for n in k}:
+            if len(table.columns) > 1 and column.name not in in_keys:
                 yield with_table(columns=table.columns[:j] + table.columns[j + 1:],
                                  rows=[row[:j] + row[j + 1:] for row in table.rows])
 
 
-def reduce(options):
+def reduce(options, restarts):
     seed, _, number = options.reduce.partition(":")
     schema = query_generator.schema(int(seed))
     statement = query_generator.statement(int(seed), int(number), schema)
     explained = all_explanations()
-    servers = Servers(options, 0)
+    servers = Servers(options, 0, restarts)
     servers.load(schema)
     verdict = judged(servers, explained, options.reduce, statement)
     print(verdict.failure or f"no difference: {statement.node}")
@@ -543,7 +551,8 @@ def main():
     if options.reference is None or not options.skarv:
         parser.error("--skarv and --reference are needed")
     if options.reduce:
-        sys.exit(reduce(options))
+        with Restarts(options) as restarts:
+            sys.exit(reduce(options, restarts))
     # The end of this process ends those of the jobs, which are daemons.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun = time.monotonic()

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs generated queries over several tables, and compares what Skarv answers with MariaDB (queries.py).
 #
-#   queries.sh [compare] COUNT [OPTION...]   COUNT statements; each seed stands for a schema and 200 of them
-#   queries.sh reduce SEED:NUMBER [OPTION...]   cuts off what a difference does not need
-#   queries.sh print SEED[:NUMBER]           the schema with its rows, and the statement; starts no server
+#   queries.sh [compare] COUNT [OPTION...]      COUNT statements; each seed stands for a schema and 200 of them
+#   queries.sh reduce SEED:NUMBER [OPTION...]   cuts rows and parts of the statement off while the difference stays
+#   queries.sh print SEED[:NUMBER]              the schema with its rows, and the statement; starts no server
 #
 #   --from SEED        the first seed (default 0)
 #   --binary PROGRAM   the skarv to run (default target/release/skarv)
@@ -56,13 +56,14 @@ binary=$(realpath "$binary") || exit 2
 start_cluster
 command+=(--skarv "${ports[@]}")
 if [[ $mode == reduce ]]; then
-    run_with_reference "${command[@]}" --reduce "$what"
-    exit "$status"
+    command+=(--reduce "$what")
+else
+    command+=(--count "$what" --jobs "$jobs" "${options[@]}")
 fi
 # shellcheck disable=SC2016
 run_command "$here/../clients/against-mariadb.sh" bash -c \
-    'exec "$@" --reference "$PORT" --reference-config "${SOCKET%/*}/my.cnf"' reference \
-    "${command[@]}" --count "$what" --jobs "$jobs" "${options[@]}"
+    'exec "$@" --reference "$PORT" --reference-config "${SOCKET%/*}/my.cnf"' reference "${command[@]}"
+[[ $mode == reduce ]] && exit "$status"
 
 read -r passed failed < <(awk '/^[0-9]+ passed, [0-9]+ failed$/ { p = $1; f = $3 } END { print p + 0, f + 0 }' "$work/output")
 if ((passed + failed == 0)) || ((status != 0 && failed == 0)); then

@@ -20,6 +20,14 @@ The generator leaves out what no difference can be learnt from:
     windows in subqueries of IN, ANY and ALL        MariaDB compares some of the rows only
     windows of columns of a query around            MariaDB keeps the values of the first evaluation
     rows with outer joins                           MariaDB takes a comparison with NULL for false, and joins inner
+    a subquery on the left of IN, ANY and ALL, on
+      their right an aggregate without GROUP BY     MariaDB does not find NULL, or no row
+    LIMIT in a set operation of a subquery          MariaDB passes over OFFSET, and does not end the query at LIMIT 0
+    rows, IN, ANY and ALL in arguments of aggregates  MariaDB does not find NULL
+    columns of the query around in ON of outer joins  MariaDB takes the condition for true
+    HAVING with ROLLUP                              MariaDB does not find the NULL of a total
+    assignments in UPDATE of several tables to
+      columns that its conditions use               MariaDB looks at the new values
     OFFSET of SELECT DISTINCT                       MariaDB passes over it where there are only constants
     ORDER BY an aggregate without GROUP BY          MariaDB does not aggregate for it
     doubles that are no sum of powers of two        the order of a sum decides the last digits
@@ -38,6 +46,7 @@ Classes of expressions, also the places of the forms below:
 
 import dataclasses
 import random
+import re
 
 QUERIES_PER_SEED = 200
 # The product of the rows of all tables that are joined, also with those of the outer queries.
@@ -256,14 +265,17 @@ FORMS = {
           "({i} > 1)", "({i} = 3)", "({s} = 'a')", "({d} > 1)", "({f} <= 2)"],
 }
 # Of texts of _ci whose bytes any server may choose.
-BYTES_FORMS = {"s": ["REPLACE({s}, 'a', 'zz')", "HEX({s})"], "b": ["({s} = {S})", "({S} < {s})"], "n": ["ASCII({s})"]}
+BYTES_FORMS = {"s": ["REPLACE({s}, 'a', 'zz')", "CONCAT('x', HEX({s}))"], "b": ["({s} = {S})", "({S} < {s})"],
+               "n": ["ASCII({s})"]}
 ROW_FORMS = {"(({i}, {s}) = ({i}, {s}))", "(({i}, {i}) IN (({i}, {i}), (1, 2)))", "(({i}, {i}) <> ({i}, 1))",
              "(({i}, {D}) < ({i}, {D}))"}
 MIXED_FORMS = {"({n} / 0)", "({s} = {i})", "({i} = {s})", "({s} > {n})", "({s} + {n})"}
 LITERALS = {
-    "n": ["0", "1", "2", "3", "-1", "5"], "d": ["0.5", "1.50", "-1.00", "2.25"], "f": ["0.5e0", "1e0", "-2e0", "3.25e0"],
+    "n": ["0", "1", "2", "3", "-1", "5"], "d": ["0.5", "1.50", "-1.00", "2.25"],
+    "f": ["0.5e0", "1e0", "-2e0", "3.25e0"],
     "s": ["''", "'a'", "'b'", "'ab'", "'1'"], "D": ["DATE'2020-01-01'", "DATE'2020-02-29'"],
-    "T": ["TIMESTAMP'2020-01-01 00:00:00'", "TIMESTAMP'2020-02-29 12:00:00'"], "t": ["TIME'12:00:00'", "TIME'00:00:01'"],
+    "T": ["TIMESTAMP'2020-01-01 00:00:00'", "TIMESTAMP'2020-02-29 12:00:00'"],
+    "t": ["TIME'12:00:00'", "TIME'00:00:01'"],
     "b": ["TRUE", "FALSE", "(1 = 1)"],
 }
 LITERALS["i"], LITERALS["S"] = LITERALS["n"], LITERALS["s"]
@@ -347,7 +359,7 @@ class Scope:
         return Scope(self.relations, self.outer, keys, aggregates=True)
 
     def plain(self):
-        """The scope of the arguments of an aggregate, which would belong to a query around that all its columns are of."""
+        """The scope of the arguments of an aggregate. One of outer columns alone would belong to the outer query."""
         scope = Scope(self.relations)
         scope.all_rows = self.all_rows
         return scope
@@ -415,7 +427,8 @@ class Generator:
         self.excluded = set()
         # MySQL has no LIMIT in a subquery of IN, ANY and ALL.
         self.limits = True
-        self.windows = True
+        self.windows = self.aggregates = True
+        self.in_aggregate = False
         # Forms of expressions that this statement must not have.
         self.left_out = set()
         # Subqueries and derived tables that may still come.
@@ -445,8 +458,8 @@ class Generator:
     def leaf(self, kind, scope):
         """A column, an aggregate or a literal."""
         if kind == "b":
-            forms = ["({i} = {i})", "({i} > 1)", "({s} = {s})", "({d} < {n})", "({D} >= {D})", "({S} = {S})", "({f} < {n})",
-                     "({T} <> {T})", "({i} IS NULL)", "({s} IS NOT NULL)"]
+            forms = ["({i} = {i})", "({i} > 1)", "({s} = {s})", "({d} < {n})", "({D} >= {D})", "({S} = {S})",
+                     "({f} < {n})", "({T} <> {T})", "({i} IS NULL)", "({s} IS NOT NULL)"]
             return self.filled("b", self.form(forms, scope), scope, 0)
         if scope and scope.aggregates and self.chance(40):
             return self.aggregate(kind, scope)
@@ -512,7 +525,11 @@ class Generator:
 
     def aggregate(self, kind, scope, forms=None):
         form = self.rng.choice(forms or AGGREGATES[kind])
-        return self.filled(kind, form, scope.plain(), self.rng.choice([0, 0, 1]))
+        left_out, in_aggregate = self.left_out, self.in_aggregate
+        self.left_out, self.in_aggregate = left_out | ROW_FORMS, True
+        node = self.filled(kind, form, scope.plain(), self.rng.choice([0, 0, 1]))
+        self.left_out, self.in_aggregate = left_out, in_aggregate
+        return node
 
     def condition(self, scope, depth=2):
         return self.expression("b", scope, depth)
@@ -528,6 +545,10 @@ class Generator:
             return self.scalar(kind, scope)
         form = self.rng.choice(["EXISTS", "EXISTS", "NOT EXISTS", "IN", "IN", "NOT IN", "ANY", "ALL", "ROW IN", "ROW",
                                 "SCALAR"])
+        if form == "ROW" and self.left_out & ROW_FORMS:
+            form = "SCALAR"
+        if self.in_aggregate and form not in ("EXISTS", "NOT EXISTS"):
+            form = "SCALAR"
         operator = self.rng.choice(COMPARISONS)
         if form in ("EXISTS", "NOT EXISTS"):
             return Node("b", f"({form} (", self.query(1, scope).node, "))")
@@ -536,10 +557,7 @@ class Generator:
             return Node("b", "(", self.expression(of, scope, 1), f" {operator} ", self.scalar(of, scope), ")")
         if form in ("ROW IN", "ROW"):
             kinds = [of, self.rng.choice("insDS")]
-            # MariaDB has no subquery on the left side of a comparison of rows with a subquery.
-            budget, self.budget = self.budget, 0
-            row = Node("", "(", self.expression(kinds[0], scope, 1), ", ", self.expression(kinds[1], scope, 1), ")")
-            self.budget = budget
+            row = Node("", "(", self.operand(kinds[0], scope), ", ", self.operand(kinds[1], scope), ")")
             if form == "ROW IN":
                 negation = self.rng.choice(["", "", "NOT "])
                 return Node("b", "(", row, f" {negation}IN (", self.set_of(scope, kinds), "))")
@@ -548,11 +566,18 @@ class Generator:
         query = self.set_of(scope, [of])
         if form in ("ANY", "ALL"):
             form = f"{operator} {form}"
-        return Node("b", "(", self.expression(of, scope, 1), f" {form} (", query, "))")
+        return Node("b", "(", self.operand(of, scope), f" {form} (", query, "))")
+
+    def operand(self, kind, scope):
+        """The left side of IN, ANY or ALL: without subqueries."""
+        budget, self.budget = self.budget, 0
+        node = self.expression(kind, scope, 1)
+        self.budget = budget
+        return node
 
     def set_of(self, scope, kinds):
         """The query of IN, ANY or ALL."""
-        self.limits = self.windows = False
+        self.limits = self.windows = self.aggregates = False
         return self.query(1, scope, kinds).node
 
     def scalar(self, kind, scope):
@@ -619,12 +644,13 @@ class Generator:
         common = [name for name in left_names if name in right_names]
         joinable = all(left_names.count(name) == right_names.count(name) == 1 and comparable(kinds[name])
                        for name in common)
-        form = self.rng.choice(["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "INNER JOIN",
-                                "CROSS JOIN", "STRAIGHT_JOIN", "NATURAL", "USING", "LEFT OUTER JOIN"])
+        form = self.rng.choice(["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN",
+                                "INNER JOIN", "CROSS JOIN", "STRAIGHT_JOIN", "NATURAL", "USING", "LEFT OUTER JOIN"])
         if form in ("NATURAL", "USING") and (not joinable or not common):
             form = self.rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN"])
         if form not in ("JOIN", "INNER JOIN", "CROSS JOIN", "STRAIGHT_JOIN"):
             self.left_out |= ROW_FORMS
+            outer = None
         if form == "NATURAL":
             kind = self.rng.choice(["", "", "LEFT ", "RIGHT ", "INNER "])
             names = [*common, *(n for n in left_names if n not in common), *(n for n in right_names if n not in common)]
@@ -664,6 +690,7 @@ class Generator:
         room = ROOM // (outer.all_rows if outer else 1)
         limits, self.limits = self.limits, True
         windows_allowed, self.windows = self.windows, True
+        aggregates_allowed, self.aggregates = self.aggregates, True
         if mode is None and want is None and not names and self.chance(2):
             items = [self.item(self.expression(self.kind(), None, 1), True) for _ in range(self.rng.randint(1, 3))]
             return Query(Node("q", "SELECT ", seq([i for i, _ in items])), [f for _, f in items], 1)
@@ -676,12 +703,14 @@ class Generator:
         if mode is None:
             mode = self.rng.choice(["plain"] * 8 + ["distinct"] * 2 + ["group"] * 5 + ["aggregate"] * 2 + ["window"] * 3
                                    + ["star"] * (want is None and not names))
+        if mode == "aggregate" and not aggregates_allowed:
+            mode = "group"
         if mode == "key" and scope.key() is None:
             mode = "aggregate"
         if mode == "star":
             return self.star(from_, where, scope, rows, top)
         if mode in ("group", "aggregate"):
-            return self.group(from_, where, scope, rows, want, names, mode, limits)
+            return self.group(from_, where, scope, rows, want, names, mode, limits, aggregates_allowed)
         kinds = want or [self.kind(scope) for _ in range(self.rng.randint(1, 4))]
         items, fields, windows = [], [], []
         for kind in kinds:
@@ -719,7 +748,8 @@ class Generator:
         if not named and self.chance(30):
             return node, Field(None, kind)
         name = self.name("x")
-        if node.kind in LITERALS and "." in text and text.replace(".", "").replace("_", "").isalnum() and self.chance(30):
+        is_column = "." in text and text.replace(".", "").replace("_", "").isalnum()
+        if node.kind in LITERALS and is_column and self.chance(30):
             # A column with its own name is no duplicate where the list has names.
             if not named:
                 return node, Field(None, kind)
@@ -777,7 +807,7 @@ class Generator:
 
     # --- GROUP BY ---
 
-    def group(self, from_, where, scope, rows, want, names, mode, limits):
+    def group(self, from_, where, scope, rows, want, names, mode, limits, aggregates_allowed):
         keys, by = [], []
         if mode == "group":
             for _ in range(self.rng.randint(1, 3)):
@@ -795,7 +825,9 @@ class Generator:
                     keys.append((str(node), Field(None, kind, kind == "i")))
             keys = list({text: (text, field) for text, field in keys}.values())
             # Literals are no keys.
-            keys = [(text, field) for text, field in keys if "." in text and not text[0].isdigit() and text[0] not in "'-"]
+            keys = [(text, field) for text, field in keys if "." in text and text[0] not in "'-0123456789"]
+        if mode == "group" and not keys and not aggregates_allowed:
+            return self.select(0, scope.outer, want, "plain", names)
         grouped = scope.grouped(keys)
         computed = None
         if keys and self.chance(20) and want is None:
@@ -832,7 +864,7 @@ class Generator:
         parts = ["SELECT ", self.list(items, want), " FROM ", from_, where]
         if by:
             parts.append(Node("", " GROUP BY ", seq(by), optional(" WITH ROLLUP") if rollup else ""))
-        if self.chance(25) and (by or self.chance(30)) and not (rollup and self.chance(70)) and not windowed:
+        if self.chance(25) and (by or self.chance(30)) and not rollup and not windowed:
             having = self.condition(grouped, self.rng.choice([1, 2]))
             parts.append(optional(" HAVING ", having))
         if windows:
@@ -851,7 +883,7 @@ class Generator:
         """`empty`: OVER () is allowed."""
         scope = scope.alone()
         key = scope.key()
-        forms = [(k, f) for k, fs in PEERS.items() for f in fs] + [(k, f) for k, fs in WINDOW_AGGREGATES.items() for f in fs]
+        forms = [(k, f) for table in (PEERS, WINDOW_AGGREGATES) for k, fs in table.items() for f in fs]
         total = key is not None and self.chance(60)
         if total:
             forms += 2 * [(k, f) for k, fs in ROWS.items() for f in fs]
@@ -972,12 +1004,14 @@ class Generator:
         other = self.name("x")
         last = self.rng.randint(1, 6)
         word = self.rng.choice(["UNION ALL", "UNION ALL", "UNION"])
-        node = Node("", f"SELECT 1, 0 {word} SELECT {column} + 1, {other} + {column} FROM {name} WHERE {column} < {last}")
+        node = Node("", f"SELECT 1, 0 {word} SELECT {column} + 1, {other} + {column} FROM {name}"
+                        f" WHERE {column} < {last}")
         return node, [Field(column, "n"), Field(other, "n")], last
 
     def set_operation(self, depth, outer, want, names, top):
         self.budget -= 1
-        limits, windows = self.limits, self.windows
+        limits, windows, aggregates = self.limits and outer is None, self.windows, self.aggregates
+        self.limits = limits
         kinds = want or [self.rng.choice("nnnidfsssSDTt") for _ in range(self.rng.randint(1, 3))]
         branches = [self.select(depth - 1, outer, kinds, names=True)]
         parts = ["(", branches[0].node, ")"]
@@ -987,7 +1021,7 @@ class Generator:
             of = kinds
             if want is None and self.chance(12):
                 of = [{"n": "d", "i": "d", "d": "f", "D": "T"}.get(k, k) for k in kinds]
-            self.limits, self.windows = limits, windows
+            self.limits, self.windows, self.aggregates = limits, windows, aggregates
             branch = self.select(depth - 1, outer, of, names=True)
             branches.append(branch)
             # MariaDB runs forever where one of these follows the other.
@@ -1010,7 +1044,8 @@ class Generator:
         return Statement(make(), "change")
 
     def relation_of(self, table, alias):
-        return Relation(alias, [Field(c.name, c.kind, c.unsigned) for c in table.columns], table.primary, len(table.rows))
+        fields = [Field(c.name, c.kind, c.unsigned) for c in table.columns]
+        return Relation(alias, fields, table.primary, len(table.rows))
 
     def insert(self):
         table = self.rng.choice(self.schema.tables)
@@ -1048,13 +1083,14 @@ class Generator:
             value = Node(column.kind, "LEFT(", value, ", 12)")
         return value
 
-    def assignments(self, table, alias, scope):
-        used = {name for key in [table.primary, *table.uniques] for name in key}
+    def assignments(self, table, alias, scope, used=()):
+        """[node] for columns that are in no unique key and not used elsewhere, or None."""
+        used = {*used, *(name for key in [table.primary, *table.uniques] for name in key)}
         free = [c for c in table.columns if c.name not in used]
         if not free:
             return None
         chosen = self.rng.sample(free, self.rng.randint(1, min(2, len(free))))
-        # A value from another table may be any of several, and one that was assigned before may be the old or the new one.
+        # A value from another table may be any of several. One that was assigned before may be the old or the new one.
         fields = [Field(c.name, c.kind, c.unsigned) for c in table.columns if len(chosen) == 1 or c not in chosen]
         own = Scope([Relation(alias, fields, table.primary, len(table.rows))])
         own.qualified = len(scope.relations) > 1
@@ -1099,7 +1135,8 @@ class Generator:
         # One table that is changed under two names is changed in an order.
         if len({tables[i].name for i in targets}) < len(targets):
             targets = targets[:1]
-        sets = [s for i in targets for s in self.assignments(tables[i], relations[i].alias, scope) or []]
+        used = set(re.findall(r"\w+", f"{node} {condition}"))
+        sets = [s for i in targets for s in self.assignments(tables[i], relations[i].alias, scope, used) or []]
         if not sets:
             return self.delete()
         return Node("", "UPDATE ", node, " SET ", seq(sets), optional(" WHERE ", condition) if self.chance(70) else "")
@@ -1142,7 +1179,8 @@ class Generator:
             (f"SELECT nope {from_} WHERE r.{column} IS NULL", 1054, 1054, True),
             (f"SELECT r.{column} {from_} WHERE nope = 1", 1054, 1054, True),
             (f"SELECT r.{column} {from_} WHERE r.{key} IN (SELECT o.nope FROM {other.name} AS o)", 1054, 1054, True),
-            (f"SELECT r.{column} {from_} WHERE EXISTS (SELECT 1 FROM {other.name} AS o WHERE o.nope = r.{key})", 1054, 1054, True),
+            (f"SELECT r.{column} {from_} WHERE EXISTS (SELECT 1 FROM {other.name} AS o WHERE o.nope = r.{key})",
+             1054, 1054, True),
             (f"SELECT r.{column} {from_} JOIN {other.name} AS o ON o.nope = r.{key}", 1054, 1054, True),
             (f"SELECT COUNT(*) AS n {from_} GROUP BY nope", 1054, 1054, True),
             (f"SELECT COUNT(*) AS n {from_} HAVING nope > 1", 1054, 1054, True),
@@ -1163,7 +1201,8 @@ class Generator:
             (f"SELECT r.{column} {from_} GROUP BY r.{column} HAVING ROW_NUMBER() OVER () = 1", 3593, 4015, True),
             (f"SELECT r.{column} {from_} WHERE r.{key} IN (SELECT 1, 2)", 1241, 1241, True),
             (f"SELECT (SELECT 1, 2) AS x {from_}", 1241, 1241, True),
-            (f"SELECT r.{column} {from_} WHERE (r.{key}, 1) IN (SELECT o.{other.primary[0]} FROM {other.name} AS o)", 1241, 1241, True),
+            (f"SELECT r.{column} {from_} WHERE (r.{key}, 1) IN (SELECT o.{other.primary[0]} FROM {other.name} AS o)",
+             1241, 1241, True),
             (f"SELECT r.{column} {from_} WHERE (1, 2) = (SELECT 1, 2, 3)", 1241, 1241, True),
             (f"SELECT x.a FROM nothing_here AS x", 1146, 1146, True),
             (f"SELECT 1 AS x {from_} WHERE r.{key} > ALL (SELECT a FROM nothing_here)", 1146, 1146, True),
@@ -1173,10 +1212,12 @@ class Generator:
             (f"SELECT r.{column} {from_} GROUP BY COUNT(*)", 1111, 1111, True),
             (f"SELECT COUNT(*) AS n {from_} GROUP BY n", 1056, 1056, True),
             (f"SELECT r.{column} {from_} JOIN {other.name} AS o USING (nope)", 1054, 1054, True),
-            (f"SELECT r.{column} {from_} WHERE r.{key} IN (SELECT o.{other.primary[0]} FROM {other.name} AS o LIMIT 1)", 1235, 1235, True),
+            (f"SELECT r.{column} {from_} WHERE r.{key} IN (SELECT o.{other.primary[0]} FROM {other.name} AS o LIMIT 1)",
+             1235, 1235, True),
             (f"SELECT NO_SUCH(r.{key}) AS x {from_}", 1305, 1305, True),
             (f"SELECT r.{column} {from_} ORDER BY (SELECT o.nope FROM {other.name} AS o)", 1054, 1054, False),
-            (f"SELECT 1 AS x FROM {table.name} AS r, {other.name} AS o JOIN {table.name} AS p ON p.{key} = r.{key}", 1054, 1054, True),
+            (f"SELECT 1 AS x FROM {table.name} AS r, {other.name} AS o JOIN {table.name} AS p ON p.{key} = r.{key}",
+             1054, 1054, True),
             (f"SELECT 1 AS x FROM (SELECT r.{key} {from_}) AS d WHERE r.{key} = 1", 1054, 1054, True),
             (f"WITH c (a, b) AS (SELECT r.{key} {from_}) SELECT a FROM c", 1353, 4002, True),
             (f"SELECT SUM(r.{key}) OVER (PARTITION BY r.nope) AS x {from_}", 1054, 1054, True),
@@ -1184,7 +1225,8 @@ class Generator:
             (f"INSERT INTO {table.name} ({key}, {key}) SELECT 1, 2", 1110, 1110, False),
             (f"INSERT INTO {table.name} ({key}) SELECT 1, 2", 1136, 1136, False),
             (f"INSERT INTO {table.name} ({key}, nope) SELECT 1, 2", 1054, 1054, False),
-            (f"INSERT INTO {table.name} ({', '.join(needed)}) SELECT {', '.join(['NULL'] * len(needed))}", 1048, 1048, False),
+            (f"INSERT INTO {table.name} ({', '.join(needed)}) SELECT {', '.join(['NULL'] * len(needed))}",
+             1048, 1048, False),
             (f"UPDATE {table.name} AS r SET r.nope = 1", 1054, 1054, False),
             (f"UPDATE {table.name} AS r JOIN {other.name} AS o ON r.{key} = o.nope SET r.{key} = 1", 1054, 1054, False),
             (f"UPDATE {table.name} SET {key} = {key} WHERE {key} IN (SELECT {key} FROM {table.name})", 1093, 0, False),
