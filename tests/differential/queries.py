@@ -9,15 +9,16 @@ queries.sh starts the servers for it.
 
 A seed stands for a schema and QUERIES_PER_SEED statements over it: queries, changes (INSERT ... SELECT, REPLACE, UPDATE
 and DELETE, also of several tables) and statements that are wrong. Both servers must agree on names and types of
-columns, rows, error numbers, numbers of affected rows, and the tables after a change; or an explanation must fit. Rows are
-compared in their order where the outermost ORDER BY is total. A change is rolled back. A statement that Skarv answers
-with a fault of the server (1815), with the end of the connection, or after SLOW_SECONDS fails. MariaDB is started again
-when a query has crashed it (--reference-config). Needs PyMySQL (tests/clients/python/requirements.txt).
+columns, rows, error numbers, numbers of affected rows, and the tables after a change; or an explanation must fit. Rows
+are compared in their order where the outermost ORDER BY is total. A change is rolled back. A statement that Skarv
+answers with a fault of the server (1815), with the end of the connection, or after SLOW_SECONDS fails. MariaDB is
+started again when a query has crashed it (--reference-config). Needs PyMySQL (tests/clients/python/requirements.txt).
 
 `--reduce` cuts rows, tables, keys, columns and parts of the statement off while the difference stays.
 
-A difference is explained by a line of explained.txt, statements/explained.txt or queries_explained.txt, whose expression
-is searched in the texts that statements/statements.py describes (SEED:NUMBER stands for the feature), or by one of these:
+A difference is explained by a line of explained.txt, statements/explained.txt or queries_explained.txt, whose
+expression is searched in the texts that statements/statements.py describes (SEED:NUMBER stands for the feature), or by
+one of these:
 
 - MariaDB answers as Skarv when its optimizer transforms nothing: then MariaDB's answer depends on the plan.
 - The texts of a column differ as equal texts may: after DISTINCT, GROUP BY, set operations, MIN and MAX.
@@ -189,9 +190,10 @@ def folded(value):
 
 
 def sort_key(row):
-    """Rows that are equal but for the last digits of their numbers are in the same place."""
-    return [("",) if value is None else ("0", float(value), value if value.isdecimal() else "") if is_number(value)
-            else ("1", value) for value in row]
+    """Rows that are equal but for the digits that one server rounds are in the same place."""
+    rough = [("",) if value is None else ("0", round(float(value), 3)) if is_number(value) else ("1", value)
+             for value in row]
+    return rough, ["" if value is None else value for value in row]
 
 
 def in_one_order(rows, schema):

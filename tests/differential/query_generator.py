@@ -12,7 +12,10 @@ The generator leaves out what no difference can be learnt from:
     GROUP_CONCAT, ROW_NUMBER, LAG, ROWS frames
       without a total order                         any of the orders is right
     DISTINCT in an aggregate with ROLLUP            MariaDB counts equal values of two groups twice
-    INTERSECT ALL and EXCEPT ALL of three queries   MariaDB does not end
+    INTERSECT ALL and EXCEPT ALL of three queries
+      or in a subquery                              MariaDB does not end, or does not find NULL
+    a text that GROUP_CONCAT makes of a DECIMAL,
+      compared with an integer                      MariaDB makes an integer of it
     BIT_OR of a window                              MariaDB takes no bits back
     windows with HAVING or without GROUP BY where
       there are aggregates                          MariaDB passes over HAVING, and finds NULL
@@ -23,8 +26,9 @@ The generator leaves out what no difference can be learnt from:
     a subquery on the left of IN, ANY and ALL, on
       their right an aggregate without GROUP BY     MariaDB does not find NULL, or no row
     LIMIT in a set operation of a subquery          MariaDB passes over OFFSET, and does not end the query at LIMIT 0
-    rows, IN, ANY and ALL in arguments of aggregates  MariaDB does not find NULL
-    columns of the query around in ON of outer joins  MariaDB takes the condition for true
+    rows, IN, ANY and ALL in the select list of
+      a query that groups                           MariaDB does not find NULL, and confuses groups
+    columns of a query around in ON of outer joins  MariaDB takes the condition for true
     HAVING with ROLLUP                              MariaDB does not find the NULL of a total
     assignments in UPDATE of several tables to
       columns that its conditions use               MariaDB looks at the new values
@@ -286,11 +290,11 @@ AGGREGATES = {
     "i": ["MIN({i})", "MAX({i})", "COUNT(*)"],
     "d": ["SUM({n})", "SUM({d})", "MIN({d})", "MAX({d})", "SUM(DISTINCT {n})", "SUM({b})"],
     "f": ["SUM({f})", "MIN({f})", "MAX({f})"],
-    "s": ["MIN({s})", "MAX({s})", "GROUP_CONCAT({n} ORDER BY 1)", "GROUP_CONCAT(DISTINCT {n} ORDER BY 1 DESC)",
-          "GROUP_CONCAT({d} ORDER BY 1 DESC SEPARATOR '|')"],
+    "s": ["MIN({s})", "MAX({s})", "GROUP_CONCAT({n} ORDER BY 1)", "GROUP_CONCAT(DISTINCT {n} ORDER BY 1 DESC)"],
     "S": ["MIN({S})", "MAX({S})", "GROUP_CONCAT({S} ORDER BY 1)"],
     "D": ["MIN({D})", "MAX({D})"], "T": ["MIN({T})", "MAX({T})"], "t": ["MIN({t})", "MAX({t})"],
-    "x": ["AVG({n})", "AVG({d})", "AVG(DISTINCT {n})", "BIT_AND({n})", "BIT_OR({n})", "BIT_XOR({n})",
+    "x": ["AVG({n})", "AVG({d})", "AVG(DISTINCT {n})",
+          "GROUP_CONCAT({d} ORDER BY 1 DESC SEPARATOR '|')", "BIT_AND({n})", "BIT_OR({n})", "BIT_XOR({n})",
           "STDDEV_POP({n})", "STDDEV_SAMP({n})", "VAR_POP({n})", "VAR_SAMP({n})", "AVG({f})"],
 }
 # Values of windows that are the same in any order of peers.
@@ -848,6 +852,8 @@ class Generator:
                     item, field = self.item(Node(field.kind, text), True)
                     items.append(item)
                     fields.append(field)
+        left_out, in_aggregate = self.left_out, self.in_aggregate
+        self.left_out, self.in_aggregate = left_out | ROW_FORMS, True
         for kind in kinds:
             if rollup:
                 node = self.aggregate(kind, grouped, [f for f in AGGREGATES[kind] if "DISTINCT" not in f])
@@ -861,6 +867,7 @@ class Generator:
             item, field = self.item(node, names or want is not None)
             items.append(item)
             fields.append(field)
+        self.left_out, self.in_aggregate = left_out, in_aggregate
         parts = ["SELECT ", self.list(items, want), " FROM ", from_, where]
         if by:
             parts.append(Node("", " GROUP BY ", seq(by), optional(" WITH ROLLUP") if rollup else ""))
@@ -1025,7 +1032,7 @@ class Generator:
             branch = self.select(depth - 1, outer, of, names=True)
             branches.append(branch)
             # MariaDB runs forever where one of these follows the other.
-            word = self.rng.choice(words + ["INTERSECT ALL", "EXCEPT ALL"] * (more == 1))
+            word = self.rng.choice(words + ["INTERSECT ALL", "EXCEPT ALL"] * (more == 1 and outer is None))
             parts += [f" {word} (", branch.node, ")"]
         fields = [Field(f.name, f.kind, f.kind == "i") for f in branches[0].fields]
         order, ordered, limited = Node(""), False, False
