@@ -246,6 +246,8 @@ def explanation(explained, difference, schema):
         return ROUNDED
     if re.search(r"\b(PERCENT_RANK|CUME_DIST)\(", text) and is_close(a, b, rel_tol=0, abs_tol=1e-9):
         return ROUNDED
+    if re.search(r"\b(STD|VAR)[A-Z_]*\(.*\bOVER\b", text) and is_close(a, b, rel_tol=0, abs_tol=2e-3):
+        return ROUNDED
     if re.search(r"\bAVG\(", text) and is_close(a, b, rel_tol=1e-6, abs_tol=5e-5):
         return ROUNDED
     if schema.mixed_case and a is not None and folded(a) == folded(b) and GROUPS.search(text):

@@ -14,6 +14,7 @@ The generator leaves out what no difference can be learnt from:
     DISTINCT in an aggregate with ROLLUP            MariaDB counts equal values of two groups twice
     INTERSECT ALL and EXCEPT ALL of three queries
       or in a subquery                              MariaDB does not end, or does not find NULL
+    INTERSECT and EXCEPT in IN, ANY and ALL         MariaDB does not take the result for empty
     a text that GROUP_CONCAT makes of a DECIMAL,
       compared with an integer                      MariaDB makes an integer of it
     BIT_OR of a window                              MariaDB takes no bits back
@@ -1023,7 +1024,7 @@ class Generator:
         branches = [self.select(depth - 1, outer, kinds, names=True)]
         parts = ["(", branches[0].node, ")"]
         more = self.rng.choice([1, 1, 1, 2])
-        words = ["UNION", "UNION ALL", "UNION ALL", "UNION DISTINCT", "INTERSECT", "EXCEPT"]
+        words = ["UNION", "UNION ALL", "UNION ALL", "UNION DISTINCT"] + ["INTERSECT", "EXCEPT"] * aggregates
         for _ in range(more):
             of = kinds
             if want is None and self.chance(12):
