@@ -648,7 +648,7 @@ class Generator:
                  for r in relations for f in r.fields for name in [f.name]}
         common = [name for name in left_names if name in right_names]
         joinable = all(left_names.count(name) == right_names.count(name) == 1 and comparable(kinds[name])
-                       for name in common)
+                       and not (self.left_out & MIXED_FORMS and len(kinds[name]) > 1) for name in common)
         form = self.rng.choice(["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN",
                                 "INNER JOIN", "CROSS JOIN", "STRAIGHT_JOIN", "NATURAL", "USING", "LEFT OUTER JOIN"])
         if form in ("NATURAL", "USING") and (not joinable or not common):
