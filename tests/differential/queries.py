@@ -48,10 +48,11 @@ import pymysql
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "statements"))
 import query_generator  # noqa: E402
-from differential import (INTERNAL_ERROR, MARIADB_MODE, SLOW_SECONDS, Server, equal_values, explanations,  # noqa: E402
-                          is_close, is_number, start_job)
+from differential import INTERNAL_ERROR, MARIADB_MODE, SLOW_SECONDS, Server, start_job  # noqa: E402
 from query_generator import QUERIES_PER_SEED, Node  # noqa: E402
-from statements import SETTINGS, SQL_MODE, is_ordered, is_rounded_variance, text  # noqa: E402
+from statements import text  # noqa: E402
+from values import equal_values, explanations, is_close, is_number  # noqa: E402
+from written import SETTINGS, SQL_MODE, is_ordered, is_rounded_variance  # noqa: E402
 
 # MariaDB knows fewer functional dependencies than MySQL. Statements that ONLY_FULL_GROUP_BY refuses name their error.
 REFERENCE_MODE = f"{SQL_MODE.removeprefix('ONLY_FULL_GROUP_BY,')},{MARIADB_MODE}"
