@@ -52,6 +52,18 @@ pub enum PlanKind {
     Values(Vec<Bound>),
 }
 
+impl PlanKind {
+    /// Was IGNORE written: are errors of single rows warnings?
+    pub fn ignores(&self) -> bool {
+        match self {
+            PlanKind::Insert(insert) => insert.ignore,
+            PlanKind::Update(update) => update.ignore,
+            PlanKind::JoinedUpdate(change) | PlanKind::JoinedDelete(change) => change.ignore,
+            PlanKind::Select(_) | PlanKind::Delete(_) | PlanKind::Values(_) => false,
+        }
+    }
+}
+
 /// What is known of a parameter when a plan is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {

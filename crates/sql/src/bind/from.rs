@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use types::expr::{BinaryOp, Coercibility};
+use types::expr::BinaryOp;
 use types::{ColumnType, Expr, Table};
 
 use super::merge::Merged;
@@ -482,7 +482,7 @@ pub fn derived_scope(
             column_type,
             nullable: info.nullable,
             hidden: false,
-            coercibility: Coercibility::Implicit,
+            coercibility: info.coercibility,
         });
     }
     Ok(scope)
@@ -491,11 +491,7 @@ pub fn derived_scope(
 /// The columns of a query that only the binder names, by number.
 pub fn derived_scope_unnamed(columns: &[ColumnInfo]) -> ScopeTable {
     let names: Vec<String> = (0..columns.len()).map(|number| number.to_string()).collect();
-    let mut scope = derived_scope("", &names, columns).expect("as many names, and all different");
-    for (column, info) in scope.columns.iter_mut().zip(columns) {
-        column.coercibility = info.coercibility;
-    }
-    scope
+    derived_scope("", &names, columns).expect("the names are as many, and all different")
 }
 
 /// Terms in the order in which they are evaluated: those without a subquery first, then those of which the statement keeps a

@@ -146,7 +146,6 @@ impl Context<'_> {
         if matches!(&plan.source, InsertSource::Values(rows) if rows.len() == 1) {
             storing.takes_null = plan.ignore;
         }
-        self.run.strict &= !plan.ignore;
         let mut changed = Changed::default();
         let settings = self.settings();
         let mut sequence = Sequence::of(
@@ -170,6 +169,7 @@ impl Context<'_> {
                     let most = rows.len().min(first + ROWS_PER_BATCH);
                     let mut new_rows = Vec::with_capacity(most - first);
                     let mut size = 0;
+                    let mut failure = None;
                     for (position, values) in rows[first..most].iter().enumerate() {
                         if BATCH_SIZE_MAX <= size {
                             break;
@@ -184,7 +184,14 @@ impl Context<'_> {
                                 &mut sequence,
                                 new_rows.len(),
                             )
-                            .await?;
+                            .await;
+                        let row = match row {
+                            Ok(row) => row,
+                            Err(own) => {
+                                failure = Some(own);
+                                break;
+                            }
+                        };
                         let own_size = row.iter().map(value_size).sum::<usize>();
                         size += own_size;
                         new_rows.push(NewRow { values: row, source: Vec::new() });
@@ -192,6 +199,8 @@ impl Context<'_> {
                     }
                     let last = first + new_rows.len();
                     let is_last = last == rows.len();
+                    // The rows before one that fails may fail themselves.
+                    sequence.wishes.retain(|(row, _)| *row < new_rows.len());
                     self.insert_rows(
                         plan,
                         new_rows,
@@ -202,6 +211,9 @@ impl Context<'_> {
                         &mut changed,
                     )
                     .await?;
+                    if let Some(failure) = failure {
+                        return Err(failure);
+                    }
                     first = last;
                 }
             }
@@ -218,6 +230,7 @@ impl Context<'_> {
                 while done < total {
                     let mut new_rows = Vec::new();
                     let mut size = 0;
+                    let mut failure = None;
                     while new_rows.len() < ROWS_PER_BATCH
                         && size < BATCH_SIZE_MAX
                         && let Some(mut values) = source.next()
@@ -235,9 +248,16 @@ impl Context<'_> {
                             number,
                             &mut sequence,
                             new_rows.len(),
-                        )?;
-                        new_rows.push(NewRow { values: row, source });
+                        );
+                        match row {
+                            Ok(row) => new_rows.push(NewRow { values: row, source }),
+                            Err(error) => {
+                                failure = Some(error);
+                                break;
+                            }
+                        }
                     }
+                    sequence.wishes.retain(|(row, _)| *row < new_rows.len());
                     let first_number = done as u64 + 1;
                     done += new_rows.len();
                     self.insert_rows(
@@ -250,6 +270,9 @@ impl Context<'_> {
                         &mut changed,
                     )
                     .await?;
+                    if let Some(error) = failure {
+                        return Err(error.into());
+                    }
                 }
             }
         }

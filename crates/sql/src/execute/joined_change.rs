@@ -30,7 +30,6 @@ impl Context<'_> {
     pub async fn run_joined_change(&mut self, plan: &JoinedChangePlan) -> Result<Changed, Failure> {
         check_ignored(plan)?;
         let storing = Storing::new(self.run.strict, plan.ignore);
-        self.run.strict &= !plan.ignore;
         let Source::Joined(source) = &plan.rows.source else {
             unreachable!("a change of several tables is one of a join")
         };

@@ -22,7 +22,6 @@ use crate::plan::{AssignedValue, AssignmentPlan, UpdatePlan};
 impl Context<'_> {
     pub async fn run_update(&mut self, plan: &UpdatePlan) -> Result<Changed, Failure> {
         let storing = Storing::new(self.run.strict, plan.ignore);
-        self.run.strict &= !plan.ignore;
         if let Some(assignments) = &plan.shipped
             && let Some(changed) = self.ship_update(plan, assignments, storing).await?
         {

@@ -141,7 +141,7 @@ impl Session {
         self.statement_insert_id = None;
         self.random_sequences.clear();
         self.client.next_statement();
-        let strict = self.settings.sql_mode.is_strict();
+        let strict = self.settings.sql_mode.is_strict() && !plan.kind.ignores();
         let params = self.statement_params.clone();
         let mut context = Context::new(self, plan, params, strict);
         context.warnings.clone_from(&plan.warnings);

@@ -107,7 +107,7 @@ impl Session {
             self.succeed(plan, Changed::default(), sink, more_results);
             return Ok(Outcome::Done);
         }
-        let strict = is_change && self.settings.sql_mode.is_strict();
+        let strict = is_change && self.settings.sql_mode.is_strict() && !plan.kind.ignores();
         let mut watched = Watched { inner: sink, begun: false };
         let mut reruns = 0;
         loop {

@@ -150,7 +150,8 @@ impl Aggregate {
                     length if length <= GROUP_CONCAT_VARCHAR_MAX => {
                         ColumnType::Varchar { length, collation }
                     }
-                    length if length <= 0xffff => text(0xffff),
+                    // What functions make of it is as long as it is, and not as long as a TEXT may be.
+                    length if length <= 0xffff => text(length),
                     length if length <= 0xff_ffff => text(0xff_ffff),
                     _ => text(u32::MAX),
                 };
