@@ -337,12 +337,27 @@ fn truth_of_comparison<R: Columns + ?Sized>(
     row: &R,
     ctx: &mut EvalContext<'_>,
 ) -> Result<Option<bool>, EvalError> {
+    // Most are of a column with a constant: these are compared where they are.
+    if let (Some(a), Some(b)) = (leaf(left, row, ctx), leaf(right, row, ctx)) {
+        return truth_of_compared(op, left, a, right, b, ctx);
+    }
     let a = operand(left, row, ctx)?;
     if a.is_null() && op != BinaryOp::NullSafeEqual {
         return Ok(None);
     }
     let b = operand(right, row, ctx)?;
-    let ordering = compare_operands(left, a.get(), right, b.get(), ctx)?;
+    truth_of_compared(op, left, a.get(), right, b.get(), ctx)
+}
+
+fn truth_of_compared(
+    op: BinaryOp,
+    left: &Expr,
+    a: ValueRef<'_>,
+    right: &Expr,
+    b: ValueRef<'_>,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let ordering = compare_operands(left, a, right, b, ctx)?;
     Ok(match (op, ordering) {
         (BinaryOp::NullSafeEqual, None) => Some(a.is_null() && b.is_null()),
         (_, None) => None,
@@ -433,11 +448,17 @@ fn truth_of_between<R: Columns + ?Sized>(
     row: &R,
     ctx: &mut EvalContext<'_>,
 ) -> Result<Option<bool>, EvalError> {
-    let value = operand(operand_expr, row, ctx)?;
-    let low_value = operand(low, row, ctx)?;
-    let high_value = operand(high, row, ctx)?;
-    let above = compare_operands(operand_expr, value.get(), low, low_value.get(), ctx)?;
-    let below = compare_operands(operand_expr, value.get(), high, high_value.get(), ctx)?;
+    let leaves = (leaf(operand_expr, row, ctx), leaf(low, row, ctx), leaf(high, row, ctx));
+    let (above, below) = if let (Some(value), Some(low_value), Some(high_value)) = leaves {
+        let above = compare_operands(operand_expr, value, low, low_value, ctx)?;
+        (above, compare_operands(operand_expr, value, high, high_value, ctx)?)
+    } else {
+        let value = operand(operand_expr, row, ctx)?;
+        let low_value = operand(low, row, ctx)?;
+        let high_value = operand(high, row, ctx)?;
+        let above = compare_operands(operand_expr, value.get(), low, low_value.get(), ctx)?;
+        (above, compare_operands(operand_expr, value.get(), high, high_value.get(), ctx)?)
+    };
     let inside = match (above.map(Ordering::is_ge), below.map(Ordering::is_le)) {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (Some(true), Some(true)) => Some(true),
@@ -465,8 +486,14 @@ fn truth_of_in<R: Columns + ?Sized>(
     }
     let mut result = Some(negated);
     for item in list {
-        let item_value = operand(item, row, ctx)?;
-        match compare_operands(operand_expr, value.get(), item, item_value.get(), ctx)? {
+        let ordering = match leaf(item, row, ctx) {
+            Some(item_value) => compare_operands(operand_expr, value.get(), item, item_value, ctx)?,
+            None => {
+                let item_value = operand(item, row, ctx)?;
+                compare_operands(operand_expr, value.get(), item, item_value.get(), ctx)?
+            }
+        };
+        match ordering {
             Some(Ordering::Equal) => return Ok(Some(!negated)),
             Some(_) => {}
             None => result = None,
@@ -630,6 +657,25 @@ fn truth_of_like<R: Columns + ?Sized>(
     Ok(Some(matched != negated))
 }
 
+/// The value of a constant, a column or a parameter, if it is short: the values of most operands.
+#[inline(always)]
+fn leaf<'r, 'a: 'r, R: Columns + ?Sized>(
+    expr: &'r Expr,
+    row: &'r R,
+    ctx: &EvalContext<'a>,
+) -> Option<ValueRef<'r>> {
+    let value = match expr {
+        Expr::Const(value) => value.as_ref(),
+        Expr::Column(position) => row.column(usize::from(*position)),
+        Expr::Param(position) if ctx.faulty.is_empty() => {
+            let params: &'a [Value] = ctx.params;
+            params[usize::from(*position)].as_ref()
+        }
+        _ => return None,
+    };
+    (value.held_bytes() < COUNTED_BYTES_MIN).then_some(value)
+}
+
 /// The value of `expr`, borrowed where it can be.
 pub(super) fn operand<'r, 'a: 'r, R: Columns + ?Sized>(
     expr: &'r Expr,
@@ -730,6 +776,12 @@ fn operand_of_binary<'r, R: Columns + ?Sized>(
         let (a, b) = (truth(left, row, ctx)?, truth(right, row, ctx)?);
         return Ok(truth_value(a.zip(b).map(|(a, b)| a != b)));
     }
+    if let (Some(a), Some(b)) = (leaf(left, row, ctx), leaf(right, row, ctx)) {
+        return Ok(match a.is_null() {
+            true => Operand::Ref(ValueRef::Null),
+            false => Operand::Owned(arithmetic::binary(op, a, b, &mut ctx.convert)?),
+        });
+    }
     let a = operand(left, row, ctx)?;
     if a.is_null() {
         return Ok(Operand::Ref(ValueRef::Null));
@@ -825,6 +877,25 @@ fn operand_of_function<'r, 'a: 'r, R: Columns + ?Sized>(
             }
         }
         _ => {
+            // Without a list of them for the few that most functions have.
+            match arguments {
+                [a] => {
+                    let a = operand(a, row, ctx)?;
+                    return Ok(Operand::Owned(functions::call(function, &[a.get()], ctx)?));
+                }
+                [a, b] => {
+                    let (a, b) = (operand(a, row, ctx)?, operand(b, row, ctx)?);
+                    let values = [a.get(), b.get()];
+                    return Ok(Operand::Owned(functions::call(function, &values, ctx)?));
+                }
+                [a, b, c] => {
+                    let (a, b) = (operand(a, row, ctx)?, operand(b, row, ctx)?);
+                    let c = operand(c, row, ctx)?;
+                    let values = [a.get(), b.get(), c.get()];
+                    return Ok(Operand::Owned(functions::call(function, &values, ctx)?));
+                }
+                _ => {}
+            }
             let mut values = Vec::with_capacity(arguments.len());
             for argument in arguments {
                 values.push(operand(argument, row, ctx)?);
