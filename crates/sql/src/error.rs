@@ -134,6 +134,8 @@ pub mod code {
     pub const ER_NON_UPDATABLE_TABLE: u16 = 1288;
     pub const ER_TABLENAME_NOT_ALLOWED_HERE: u16 = 1250;
     pub const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
+    pub const ER_TABLE_NOT_LOCKED_FOR_WRITE: u16 = 1099;
+    pub const ER_TABLE_NOT_LOCKED: u16 = 1100;
     pub const ER_WRONG_OBJECT: u16 = 1347;
     pub const ER_NONUPDATEABLE_COLUMN: u16 = 1348;
     pub const ER_VIEW_SELECT_CLAUSE: u16 = 1350;

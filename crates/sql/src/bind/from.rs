@@ -311,13 +311,24 @@ impl Binder<'_> {
             return Ok((RelationSource::Virtual(table), table.scope(alias)));
         }
         if let Some(view) = schema.and_then(|schema| self.catalogue.view(schema, &name.name)) {
+            let view = Arc::clone(view);
             self.note_table(name, &view.database);
-            return self.view(&Arc::clone(view), alias);
+            self.check_locked(&view.database, alias.unwrap_or(&view.name), false)?;
+            return self.view(&view, alias);
         }
         let table = self.table(name)?;
         self.note_table(name, &table.database);
+        self.check_locked(&table.database, alias.unwrap_or(&table.name), false)?;
         let scope = ScopeTable::of(&table, alias);
         Ok((RelationSource::Table { table, hints: hints.to_vec() }, scope))
+    }
+
+    /// As [`super::SessionValues::check_locked`]; what a view reads comes with the view.
+    pub fn check_locked(&self, database: &str, name: &str, writes: bool) -> Result<(), SqlError> {
+        match self.views.is_empty() {
+            true => self.session.check_locked(database, name, writes),
+            false => Ok(()),
+        }
     }
 
     fn join_condition(

@@ -72,6 +72,8 @@ impl Binder<'_> {
         for &number in &numbers {
             let relation = relations.position_of(number);
             let (inner, column) = assigned_column(&from, &relations, number)?;
+            let scope = &relations.tables[relation];
+            self.check_locked(&scope.database, &scope.alias, true)?;
             match changed.iter().find(|(own, _)| *own == relation) {
                 Some((_, other)) if *other != inner => {
                     let table = &relations.tables[relation];
@@ -138,6 +140,8 @@ impl Binder<'_> {
         }
         let mut tables = Vec::new();
         for &relation in &deleted {
+            let scope = &relations.tables[relation];
+            self.check_locked(&scope.database, &scope.alias, true)?;
             tables.push(deleted_table(&from, &relations, relation)?);
         }
         self.changes = tables;

@@ -95,6 +95,10 @@ pub trait SessionValues {
     fn table_rows(&self, table: TableId) -> Option<u64>;
     /// The clock: when the plan is made.
     fn now_micros(&self) -> i64;
+    /// 1099 and 1100 for a table that LOCK TABLES keeps the session from. `name` is its alias, if it has one.
+    fn check_locked(&self, _database: &str, _name: &str, _writes: bool) -> Result<(), SqlError> {
+        Ok(())
+    }
 }
 
 pub struct Binder<'a> {

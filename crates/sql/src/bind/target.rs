@@ -131,9 +131,11 @@ impl Binder<'_> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         let Some(view) = schema.and_then(|schema| self.catalogue.view(schema, &name.name)) else {
             let table = self.changeable_table(name)?;
+            self.check_locked(&table.database, alias.unwrap_or(&table.name), true)?;
             return Ok(Target::of_table(table, alias, hints.to_vec()));
         };
         let view = Arc::clone(view);
+        self.check_locked(&view.database, alias.unwrap_or(&view.name), true)?;
         let (source, scope) = self.view(&view, alias)?;
         let shown = alias.unwrap_or(&view.name);
         let refused = || match verb {

@@ -31,6 +31,7 @@ mod schema;
 mod set;
 mod statement;
 mod statistics;
+mod table_locks;
 mod token;
 mod transaction;
 pub mod variables;
@@ -110,6 +111,8 @@ pub struct Session {
     pub(crate) transaction: Transaction,
     /// Of the transaction, in the order they were set: lower-case name, and the place to go back to.
     pub(crate) savepoints: Vec<(String, u32)>,
+    /// Of LOCK TABLES; empty without it.
+    locked_tables: Vec<table_locks::LockedTable>,
     /// The conditions of the last statement; the first max_error_count of them.
     pub(crate) warnings: Vec<SqlWarning>,
     /// Conditions beyond those in `warnings`.
@@ -202,6 +205,7 @@ impl Session {
         let settings = Settings::default();
         let mut session = Session {
             savepoints: Vec::new(),
+            locked_tables: Vec::new(),
             transaction: Transaction {
                 explicit: false,
                 read_only: settings.read_only,
@@ -634,6 +638,9 @@ impl SessionValues for Session {
     }
     fn now_micros(&self) -> i64 {
         self.client.client().wall_clock_micros()
+    }
+    fn check_locked(&self, database: &str, name: &str, writes: bool) -> Result<(), SqlError> {
+        Session::check_locked(self, database, name, writes)
     }
 }
 

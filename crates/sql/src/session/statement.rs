@@ -133,9 +133,18 @@ impl Session {
                 self.deallocate_named(name)?;
                 self.done(sink, more)
             }
-            Statement::LockTables(_) => Err(SqlError::not_supported("LOCK TABLES")),
-            // Nothing is ever locked by LOCK TABLES, so nothing is to be unlocked.
-            Statement::UnlockTables => self.done(sink, more),
+            Statement::LockTables(tables) => {
+                if let Err(failure) = self.lock_tables(tables).await {
+                    return Err(self.fail(failure).await);
+                }
+                self.done(sink, more)
+            }
+            Statement::UnlockTables => {
+                if let Err(failure) = self.unlock_tables().await {
+                    return Err(self.fail(failure).await);
+                }
+                self.done(sink, more)
+            }
             Statement::Flush { what: _, tables: _, with_read_lock } => {
                 if *with_read_lock {
                     return Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK"));

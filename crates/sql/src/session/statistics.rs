@@ -45,7 +45,9 @@ impl Session {
     /// Are the counts that the plan was made by still good?
     pub(super) fn is_fresh(&self, plan: &Plan) -> bool {
         let now = || self.client.client().wall_clock_micros();
-        plan.made_micros.is_none_or(|made| now() - made < STATISTICS_AGE_MAX_MICROS)
+        // Whether a table may be named is looked at where a plan is made.
+        self.locked_tables.is_empty()
+            && plan.made_micros.is_none_or(|made| now() - made < STATISTICS_AGE_MAX_MICROS)
     }
 }
 

@@ -99,6 +99,7 @@ impl Session {
         }
         // Else what SET TRANSACTION chose for the next transaction stands: this is the next one.
         self.transaction.explicit = true;
+        self.locked_tables.clear();
         if let Some(read_only) = read_only {
             self.transaction.read_only = read_only;
         }
