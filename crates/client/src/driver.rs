@@ -30,6 +30,7 @@ pub(crate) struct Shared {
     replies: RefCell<BTreeMap<SessionId, Slot>>,
     session_last: Cell<u64>,
     /// Requests and reads of all sessions until now.
+    batch_count: Cell<u64>,
     request_count: Cell<u64>,
     state: RefCell<Arc<ControlState>>,
     catalogue: RefCell<Arc<Catalogue>>,
@@ -73,6 +74,7 @@ impl Client {
             requests: RefCell::new(VecDeque::new()),
             replies: RefCell::new(BTreeMap::new()),
             session_last: Cell::new(0),
+            batch_count: Cell::new(0),
             request_count: Cell::new(0),
             state: RefCell::new(state),
             catalogue: RefCell::new(catalogue),
@@ -259,8 +261,16 @@ impl Client {
     pub(crate) fn request_count(&self) -> u64 {
         self.shared.request_count.get()
     }
+    /// Batches of operations of all sessions of this worker so far. Each goes to all shards that it concerns at once: it takes
+    /// one round trip.
+    pub fn batch_count(&self) -> u64 {
+        self.shared.batch_count.get()
+    }
     pub(crate) fn post(&self, session: SessionId, request: Request) {
         self.count_request();
+        if matches!(request, Request::Execute(_)) {
+            self.shared.batch_count.set(self.shared.batch_count.get() + 1);
+        }
         self.shared.requests.borrow_mut().push_back((session, request));
     }
     pub(crate) async fn reply(&self, session: SessionId) -> Reply {

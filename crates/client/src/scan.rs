@@ -138,6 +138,13 @@ impl ScanCursor {
         }
     }
 
+    /// Are there rows that `next` returns without asking the shards?
+    pub fn has_rows_at_hand(&self) -> bool {
+        self.remaining > 0
+            && !self.options.ordered
+            && self.shards.iter().any(|rows| rows.position < rows.batch.len())
+    }
+
     /// The shards of the rows that `next` returned last, one for each row: of an ordered peek.
     pub(crate) fn merged_shards(&self) -> &[ShardId] {
         &self.merged_shards

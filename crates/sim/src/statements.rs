@@ -74,7 +74,7 @@ pub fn quiet_world(shape: Shape, seed: u64) -> Result<World, String> {
 }
 
 /// A session of root on the world's first data node.
-fn open(world: &mut World) -> Session {
+pub fn open(world: &mut World) -> Session {
     let host = world.hosts()[0];
     let client = world.client(host);
     let server = Server::new(ServerConfig { node: host.node, ..Default::default() });

@@ -20,7 +20,7 @@ const CHANGES_PER_WRITER: usize = 60;
 const ROUNDS_PER_READER: usize = 12;
 
 /// Each gives the one value 0 unless it sees half a transaction: both sides of a pair have the same v.
-const QUERIES: [&str; 12] = [
+const QUERIES: [&str; 14] = [
     "SELECT COUNT(*) FROM a STRAIGHT_JOIN b ON b.id = a.id WHERE a.id = 8 AND a.v <> b.v",
     "SELECT COUNT(*) FROM b STRAIGHT_JOIN a ON a.id = b.id WHERE b.id IN (1, 8, 15) AND a.v <> b.v",
     "SELECT (SELECT v FROM a WHERE id = 12) - (SELECT v FROM b WHERE id = 12)",
@@ -33,6 +33,8 @@ const QUERIES: [&str; 12] = [
     "SELECT (SELECT SUM(v) FROM a) - (SELECT SUM(v) FROM b)",
     "SELECT COUNT(*) FROM a WHERE v <> (SELECT v FROM b WHERE b.a_id = a.id)",
     "SELECT COUNT(*) FROM a WHERE (id, v) NOT IN (SELECT a_id, v FROM b)",
+    "SELECT COUNT(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id AND b.v = a.v)",
+    "SELECT COUNT(*) FROM both_sides AS s WHERE s.va <> s.vb",
     "SELECT COUNT(*) FROM (SELECT id, v FROM a EXCEPT SELECT a_id, v FROM b) AS d",
 ];
 
@@ -53,6 +55,8 @@ async fn prepare(mut session: Session) {
     let b =
         "CREATE TABLE test.b (id INT PRIMARY KEY, a_id INT NOT NULL, v INT NOT NULL, KEY (a_id))";
     must(&mut session, b).await;
+    let view = "CREATE VIEW test.both_sides AS SELECT a.id, a.v AS va, b.v AS vb FROM test.a JOIN test.b ON b.a_id = a.id";
+    must(&mut session, view).await;
     for id in 1..=ROW_COUNT {
         must(&mut session, &format!("INSERT INTO test.a VALUES ({id}, 0)")).await;
         must(&mut session, &format!("INSERT INTO test.b VALUES ({id}, {id}, 0)")).await;

@@ -141,6 +141,25 @@ impl Context<'_> {
             None => self.next(source, &mut stream.left).await?,
         };
         let Some(mut rows) = rows else { return Ok(false) };
+        if matches!(stream.join.method, JoinMethod::Lookup { .. }) {
+            // Each shard has sent rows of its own: their keys go together.
+            let mut size = 0;
+            let mut all = Batch::default();
+            while rows.len().max(all.len()) < LOOKUP_ROWS
+                && size < PIECE_BYTES
+                && stream.pending.is_none()
+                && stream.left.has_rows_at_hand()
+            {
+                let Some(more) = self.next(source, &mut stream.left).await? else { break };
+                if all.is_empty() {
+                    size += all.append(&rows, source);
+                }
+                size += all.append(&more, source);
+            }
+            if !all.is_empty() {
+                rows = all;
+            }
+        }
         let at_once = match stream.join.method {
             JoinMethod::Hash => usize::MAX,
             JoinMethod::Lookup { .. } => LOOKUP_ROWS,

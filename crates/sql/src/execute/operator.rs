@@ -39,6 +39,18 @@ pub enum Stream<'p> {
     Join(Box<JoinStream<'p>>),
 }
 
+impl Stream<'_> {
+    /// Are there rows, as far as is known without a request?
+    pub fn has_rows_at_hand(&self) -> bool {
+        match self {
+            Stream::Table(table) => table.rows.are_at_hand(),
+            Stream::Rows { next, count, .. } => next < count,
+            Stream::Filter { input, .. } => input.has_rows_at_hand(),
+            Stream::Join(_) => false,
+        }
+    }
+}
+
 pub struct TableStream<'p> {
     pub relation: u16,
     pub wanted: Wanted<'p>,

@@ -71,6 +71,17 @@ pub enum Rows {
     Locking(Box<LockingCursor>),
 }
 
+impl Rows {
+    /// Are there rows that need no request?
+    pub fn are_at_hand(&self) -> bool {
+        match self {
+            Rows::None | Rows::Locking(_) => false,
+            Rows::Keys(reads) => matches!(reads.slots.front(), Some(Slot::Row(_))),
+            Rows::Scan(cursor) => cursor.has_rows_at_hand(),
+        }
+    }
+}
+
 /// Rows that are read by their keys, a batch at a time, and come in the order of these.
 pub struct KeyReads {
     slots: VecDeque<Slot>,
