@@ -465,7 +465,9 @@ impl<'a> Statements<'a> {
     /// A statement about several relations: joins, queries inside of others, queries that are combined.
     fn nested(&mut self) -> String {
         self.aliases = vec!["p", "q"];
-        let statement = match self.random.below(12) {
+        let statement = match self.random.below(14) {
+            12 => self.view_definition(),
+            13 => self.through_view(),
             0..=3 => {
                 let (query, tail) = (self.joined(2), self.tail());
                 format!("{query}{tail}")
@@ -529,6 +531,43 @@ impl<'a> Statements<'a> {
         };
         self.aliases.clear();
         statement
+    }
+
+    /// A view of joins, or of the table, which can be changed.
+    fn view_definition(&mut self) -> String {
+        if self.random.percent(40) {
+            return format!("CREATE OR REPLACE VIEW v AS {}", self.joined(2));
+        }
+        self.aliases.clear();
+        let algorithm =
+            *self.random.pick(&["", "", "ALGORITHM = MERGE ", "ALGORITHM = TEMPTABLE "]);
+        let (column, computed) = (self.random.pick(&self.table.columns).name, self.expr(2));
+        let value = match self.random.percent(70) {
+            true => self.random.pick(&self.table.columns).name.to_string(),
+            false => computed,
+        };
+        let from = *self.random.pick(&["t", "t", "t", "w", "v"]);
+        let check = *self.random.pick(&["", "", " WITH CHECK OPTION", " WITH LOCAL CHECK OPTION"]);
+        let filter = self.filter();
+        format!(
+            "CREATE OR REPLACE {algorithm}VIEW w (id, {column}, x) AS SELECT id, {column}, {value} FROM {from} \
+             WHERE {filter}{check}"
+        )
+    }
+
+    fn through_view(&mut self) -> String {
+        self.aliases.clear();
+        let (value, column) = (self.expr(2), self.random.pick(&self.table.columns).name);
+        match self.random.below(8) {
+            0 => format!("SELECT w.x, {value} FROM w, t WHERE w.id = t.id"),
+            1 => format!("SELECT COUNT(*), MAX(x) FROM w WHERE id < 20 AND x <=> {value}"),
+            2 => format!("SELECT t.id, w.x FROM t LEFT JOIN w ON w.id = t.id WHERE {value}"),
+            3 => "SELECT * FROM v LEFT JOIN w ON w.x = v.x".into(),
+            4 => format!("INSERT INTO w (id, x) VALUES ({}, {value})", self.random.below(60)),
+            5 => format!("UPDATE w SET x = {value} WHERE id < 30"),
+            6 => format!("DELETE FROM w WHERE {column} <=> {value}"),
+            _ => "SELECT view_definition, is_updatable FROM information_schema.views".into(),
+        }
     }
 
     /// Relations with the aliases p and q.
