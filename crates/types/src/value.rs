@@ -309,6 +309,22 @@ impl ColumnType {
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 19 + fraction,
         }
     }
+    /// The type of a column that keeps values of this one: TEXT and BLOB have four sizes, however long a value may be.
+    pub fn of_column(&self) -> ColumnType {
+        let size = |bytes: u32| match bytes {
+            bytes if bytes <= TINY_MAX => TINY_MAX,
+            bytes if bytes <= PLAIN_MAX => PLAIN_MAX,
+            bytes if bytes <= MEDIUM_MAX => MEDIUM_MAX,
+            _ => u32::MAX,
+        };
+        match *self {
+            ColumnType::Text { bytes_max, collation } => {
+                ColumnType::Text { bytes_max: size(bytes_max), collation }
+            }
+            ColumnType::Blob { bytes_max } => ColumnType::Blob { bytes_max: size(bytes_max) },
+            ref other => other.clone(),
+        }
+    }
     /// Bytes of data a value has in a row at most.
     pub fn bytes_max(&self) -> u64 {
         match *self {

@@ -171,10 +171,7 @@ fn created_type(announced: &ColumnType, is_open: bool) -> ColumnType {
         ColumnType::Varbinary { length } if COMPUTED_LENGTH_MAX < length => {
             ColumnType::Blob { bytes_max: size_of(u64::from(length)) }
         }
-        ColumnType::Text { bytes_max, collation } if 255 < bytes_max && bytes_max < 65_535 => {
-            ColumnType::Text { bytes_max: 65_535, collation }
-        }
-        ref other => other.clone(),
+        ref other => other.of_column(),
     }
 }
 

@@ -486,7 +486,7 @@ pub fn derived_scope(
         let column_type = match &info.column_type {
             // Its values are in the session's time zone.
             ColumnType::Timestamp { fsp } => ColumnType::DateTime { fsp: *fsp },
-            other => other.clone(),
+            other => other.of_column(),
         };
         scope.columns.push(ScopeColumn {
             name,

@@ -174,7 +174,14 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
         _ => {
             let length = a.text_length().max(b.text_length());
             let collation = a.collation().or(b.collation()).unwrap_or(Collation::DEFAULT);
-            text_type(u64::from(length), a.is_binary() || b.is_binary(), collation)
+            let binary = a.is_binary() || b.is_binary();
+            let is_long =
+                |own: &ColumnType| matches!(own, ColumnType::Text { .. } | ColumnType::Blob { .. });
+            match (is_long(type_a) || is_long(type_b), binary) {
+                (true, true) => ColumnType::Blob { bytes_max: length },
+                (true, false) => ColumnType::Text { bytes_max: length, collation },
+                (false, binary) => text_type(u64::from(length), binary, collation),
+            }
         }
     };
     ResultType::new(column_type, nullable)
