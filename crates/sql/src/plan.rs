@@ -502,6 +502,8 @@ pub struct JoinedSource {
     /// By relation: how its rows are read, and its name for EXPLAIN.
     pub relations: Vec<RelationRows>,
     pub aliases: Vec<String>,
+    /// By relation, for EXPLAIN: the names that the statement has for the columns of one that is no table.
+    pub titles: Vec<Vec<String>>,
 }
 
 /// Where the value of a column is in a joined row.
@@ -536,6 +538,8 @@ pub enum Operator {
         source: Box<TableSource>,
         /// In the order of the path's index.
         ordered: bool,
+        /// The planner's estimate of its rows; for a lookup those of one left row.
+        estimate: f64,
     },
     Virtual {
         relation: u16,
@@ -578,6 +582,8 @@ pub enum Operator {
         input: Box<Operator>,
         /// All of them hold; those that are the least work come first.
         terms: Vec<Bound>,
+        /// The planner's estimate of the rows that pass.
+        estimate: f64,
     },
     Join(Box<JoinOperator>),
 }
@@ -614,6 +620,8 @@ pub struct JoinOperator {
     pub keys: Vec<JoinKey>,
     /// What else the condition asks of a row of both sides: the terms as in [`Operator::Filter`].
     pub condition: Vec<Bound>,
+    /// The planner's estimate of the joined rows.
+    pub estimate: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -657,6 +665,8 @@ pub struct JoinKey {
 #[derive(Clone, Debug)]
 pub struct TableSource {
     pub table: Arc<Table>,
+    /// The name that the statement has for the table.
+    pub alias: String,
     /// Columns that are read, in this order: positions of local expressions count in here.
     pub columns: Vec<u16>,
     /// `columns` are all the table's columns in order: rows are taken as they are stored.
@@ -833,6 +843,8 @@ impl TableChange {
 #[derive(Clone, Debug)]
 pub struct ChangeTarget {
     pub table: Arc<Table>,
+    /// The name that the statement has for the table.
+    pub alias: String,
     pub layout: RowLayout,
     pub access: AccessPlan,
     /// ORDER BY, for when the path does not deliver it: (expression over the row, descending).

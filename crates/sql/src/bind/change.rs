@@ -337,7 +337,8 @@ impl Binder<'_> {
         let wanted = Wanted { order: order.as_deref(), limited: limit.is_some() };
         let mut access = access::choose(&table, shippable, &wanted, &allowed);
         access.local_filter = local;
-        Ok(ChangeTarget { layout: table.row_layout(), table, access, sort, limit })
+        let alias = relations.tables[0].alias.clone();
+        Ok(ChangeTarget { layout: table.row_layout(), table, alias, access, sort, limit })
     }
 
     fn single_table(

@@ -89,6 +89,8 @@ struct Reading {
     looked_up: bool,
     /// The share of the rows that the terms about this table alone leave of those found by a key.
     kept: f64,
+    /// Rows that the table gives: a scan gives those of all left rows.
+    given: f64,
 }
 
 /// What it takes to read a member behind others.
@@ -239,7 +241,12 @@ impl Binder<'_> {
             table.columns = columns;
         }
         let aliases = relations.tables.iter().map(|table| table.alias.clone()).collect();
-        let source = JoinedSource { root, columns: places, relations: rows, aliases };
+        let titles = relations.tables.iter().map(|scope| match scope.table {
+            Some(_) => Vec::new(),
+            None => scope.columns.iter().map(|column| column.name.clone()).collect(),
+        });
+        let titles = titles.collect();
+        let source = JoinedSource { root, columns: places, relations: rows, aliases, titles };
         plan.source = Source::Joined(Box::new(source));
         Ok(())
     }
@@ -590,7 +597,7 @@ impl Planner<'_, '_> {
                 PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
                 PathKind::Range => self.rows_of_path(table, first, table_rows, &access),
             };
-            let own_share = own.iter().map(share_of).product();
+            let own_share: f64 = own.iter().map(share_of).product();
             access.filter = rewrite::and_of(own.clone());
             access.residual = rewrite::and_of(own);
             let mut values = Vec::new();
@@ -606,6 +613,7 @@ impl Planner<'_, '_> {
                 scanned: rows,
                 looked_up: true,
                 kept: own_share,
+                given: rows * own_share,
             });
         }
         let scanned = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
@@ -618,11 +626,12 @@ impl Planner<'_, '_> {
         let residual = access.residual.iter().flat_map(rewrite::terms_of);
         let alone = residual.filter(|term| !bounds.contains(&rewrite::encoded(term)));
         let left: f64 = alone.map(share_of).product();
+        let given = (scanned * left).max(0.1);
         let rows = (scanned * left * others).max(0.1);
         if !bound_by_others.is_empty() {
             access = access::choose(table, own, &wanted, &allowed);
         }
-        Ok(Reading { access, outer: Vec::new(), rows, scanned, looked_up: false, kept: 1.0 })
+        Ok(Reading { access, outer: Vec::new(), rows, scanned, looked_up: false, kept: 1.0, given })
     }
 
     /// The share of a table's rows that a term with a value of a left row leaves. The table begins at `first`.
@@ -747,10 +756,13 @@ impl Planner<'_, '_> {
                     whole_rows: true,
                     access: reading.access,
                     lock: self.locks[relation],
+                    alias: self.relations.tables[relation].alias.clone(),
                     table,
                 });
-                let rows = reading.rows * reading.kept;
-                (Operator::Table { relation: number, source, ordered: false }, local, rows)
+                let (rows, estimate) = (reading.rows * reading.kept, reading.given);
+                let operator =
+                    Operator::Table { relation: number, source, ordered: false, estimate };
+                (operator, local, rows)
             }
             RelationSource::Virtual(table) => {
                 (Operator::Virtual { relation: number, table }, own, SYSTEM_ROWS)
@@ -861,6 +873,7 @@ impl Planner<'_, '_> {
             method,
             keys,
             condition: ordered(rest, &self.binder.slots),
+            estimate: rows,
         };
         Built { operator: Operator::Join(Box::new(join)), relations, rows }
     }
@@ -909,7 +922,8 @@ impl Planner<'_, '_> {
             return built;
         }
         let (input, terms) = (Box::new(built.operator), ordered(terms, &self.binder.slots));
-        Built { operator: Operator::Filter { input, terms }, ..built }
+        let estimate = built.rows;
+        Built { operator: Operator::Filter { input, terms, estimate }, ..built }
     }
 }
 
@@ -1214,7 +1228,7 @@ impl Operator {
             | Operator::Set { .. }
             | Operator::Recursive { .. }
             | Operator::Working { .. } => {}
-            Operator::Filter { input, terms } => {
+            Operator::Filter { input, terms, .. } => {
                 terms.iter().for_each(&mut *bound);
                 input.for_each_expr(visit, bound);
             }

@@ -580,6 +580,7 @@ impl Binder<'_> {
         );
         plan.source = Source::Table(Box::new(TableSource {
             table,
+            alias: alias.to_string(),
             columns: needed,
             whole_rows,
             layout,

@@ -375,6 +375,7 @@ impl Binder<'_> {
             columns: places.collect(),
             relations: vec![RelationRows::Values],
             aliases: vec![String::new()],
+            titles: vec![Vec::new()],
             root: operator,
         };
         let hidden_count = bound_items.len() - columns.len();

@@ -619,6 +619,7 @@ fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
         columns: places.collect(),
         relations: vec![RelationRows::Values],
         aliases: vec![String::new()],
+        titles: vec![Vec::new()],
         root: Operator::Query { relation: 0, plan: Box::new(plan), keep },
     };
     let columns = PlanColumns::new(vec![info]);

@@ -471,7 +471,7 @@ impl Context<'_> {
 fn looked_up(operator: &Operator) -> (&TableSource, u16, &[Bound]) {
     match operator {
         Operator::Table { relation, source, .. } => (source, *relation, &[]),
-        Operator::Filter { input, terms } => match &**input {
+        Operator::Filter { input, terms, .. } => match &**input {
             Operator::Table { relation, source, .. } => (source, *relation, terms),
             other => unreachable!("{other:?} is not looked up"),
         },

@@ -69,7 +69,7 @@ impl Context<'_> {
                 Stream::Rows { relation, rows: Rc::new(RowStore::Values(rows)), next: 0, count }
             };
             Ok(match operator {
-                Operator::Table { relation, source, ordered } => {
+                Operator::Table { relation, source, ordered, .. } => {
                     let wanted = self.wanted_of(source, *ordered);
                     let (rows, _) = self.open_rows(&wanted).await?;
                     Stream::Table(Box::new(TableStream { relation: *relation, wanted, rows }))
@@ -119,7 +119,7 @@ impl Context<'_> {
                     let count = rows.len();
                     Stream::Rows { relation: *relation, rows, next: 0, count }
                 }
-                Operator::Filter { input, terms } => {
+                Operator::Filter { input, terms, .. } => {
                     let input = Box::new(self.open(input).await?);
                     Stream::Filter { input, terms }
                 }
