@@ -196,6 +196,7 @@ pub mod code {
     pub const ER_TRUNCATED_WRONG_VALUE_FOR_FIELD: u16 = 1366;
     pub const ER_NULL_COLUMN_IN_INDEX: u16 = 1121;
     pub const ER_DATA_TOO_LONG: u16 = 1406;
+    pub const ER_UNKNOWN_EXPLAIN_FORMAT: u16 = 1791;
     pub const ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
     pub const ER_AUTOINC_READ_FAILED: u16 = 1467;
     pub const ER_TOO_BIG_DISPLAYWIDTH: u16 = 1439;

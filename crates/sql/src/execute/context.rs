@@ -14,6 +14,7 @@ use types::{Catalogue, Value};
 
 use super::batch::RowStore;
 use super::evaluate::shifted;
+use super::profile::Profile;
 use super::subquery::ValueSet;
 use super::{Failure, Run};
 use crate::SqlError;
@@ -71,6 +72,9 @@ impl<'s> Context<'s> {
         strict: bool,
     ) -> Context<'s> {
         let run = Run::new(session, plan, params, strict);
+        if let Some(profile) = &mut session.profile {
+            profile.clear();
+        }
         Context {
             session,
             run,
@@ -174,6 +178,15 @@ impl<'s> Context<'s> {
         compute: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SqlError> {
         self.session.compute(compute).await
+    }
+
+    /// Is the statement one that EXPLAIN ANALYZE runs?
+    pub fn is_profiled(&self) -> bool {
+        self.session.profile.is_some()
+    }
+    /// The counts of EXPLAIN ANALYZE.
+    pub fn profile(&mut self) -> Option<&mut Profile> {
+        self.session.profile.as_deref_mut()
     }
 
     // What functions take from the session and leave in it.

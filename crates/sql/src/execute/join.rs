@@ -208,20 +208,34 @@ impl Context<'_> {
                 }
             }
             JoinMethod::Lookup { outer } => {
+                let lookup = lookup_of(&join.right);
+                let is_filtered = !std::ptr::eq(lookup.operator, &join.right);
                 if stream.reading.is_none() {
-                    let (table, relation, filter) = looked_up(&join.right);
-                    let wanted = self.wanted_of(table, false);
+                    let Lookup { relation, filter, .. } = lookup;
+                    let since = self.profile_clock();
+                    self.begin_operator(lookup.operator);
+                    if is_filtered {
+                        self.begin_operator(&join.right);
+                    }
+                    let wanted = self.wanted_of(lookup.table, false);
                     let rows = self.looked_up_rows(source, &wanted, outer, &probe.rows).await?;
+                    self.count_pulled(lookup.operator, 0, since);
                     stream.reading = Some(Reading { relation, wanted, rows, filter });
                 }
                 let reading = stream.reading.as_mut().expect("just made");
                 let relations = source.relations.len();
                 loop {
+                    let since = self.profile_clock();
                     let next = self.next_rows(&reading.wanted, &mut reading.rows).await?;
+                    let count = next.as_ref().map_or(0, client::RowBatch::len);
+                    self.count_pulled(lookup.operator, count, since);
                     let Some(batch) = next else { break };
                     let store = std::rc::Rc::new(super::batch::RowStore::Stored(batch));
                     let mut batch = Batch::of(reading.relation, relations, store);
                     batch = self.filtered(source, batch, reading.filter).await?;
+                    if is_filtered {
+                        self.count_pulled(&join.right, batch.len(), since);
+                    }
                     self.keep(source, &mut rows, &batch, &mut size)?;
                     if PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
                         is_last = false;
@@ -467,16 +481,25 @@ impl Context<'_> {
     }
 }
 
-/// The table on the right side of a lookup, and the filter that is not shipped with it.
-fn looked_up(operator: &Operator) -> (&TableSource, u16, &[Bound]) {
-    match operator {
-        Operator::Table { relation, source, .. } => (source, *relation, &[]),
-        Operator::Filter { input, terms, .. } => match &**input {
-            Operator::Table { relation, source, .. } => (source, *relation, terms),
-            other => unreachable!("{other:?} is not looked up"),
-        },
-        other => unreachable!("{other:?} is not looked up"),
-    }
+/// The right side of a lookup.
+struct Lookup<'p> {
+    /// The operator of the table.
+    operator: &'p Operator,
+    table: &'p TableSource,
+    relation: u16,
+    /// The terms that are not shipped.
+    filter: &'p [Bound],
+}
+
+fn lookup_of(right: &Operator) -> Lookup<'_> {
+    let (operator, filter) = match right {
+        Operator::Filter { input, terms, .. } => (&**input, terms.as_slice()),
+        other => (other, &[][..]),
+    };
+    let Operator::Table { relation, source, .. } = operator else {
+        unreachable!("{operator:?} is not looked up")
+    };
+    Lookup { operator, table: source, relation: *relation, filter }
 }
 
 fn range_size(range: &KeyRange) -> usize {

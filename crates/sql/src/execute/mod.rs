@@ -17,6 +17,7 @@ mod join;
 mod joined_change;
 pub mod keys;
 mod operator;
+pub mod profile;
 mod refusal;
 mod rows;
 mod select;

@@ -37,6 +37,11 @@ pub enum Stream<'p> {
         terms: &'p [Bound],
     },
     Join(Box<JoinStream<'p>>),
+    /// An operator that EXPLAIN ANALYZE counts.
+    Counted {
+        operator: &'p Operator,
+        stream: Box<Stream<'p>>,
+    },
 }
 
 impl Stream<'_> {
@@ -47,6 +52,7 @@ impl Stream<'_> {
             Stream::Rows { next, count, .. } => next < count,
             Stream::Filter { input, .. } => input.has_rows_at_hand(),
             Stream::Join(_) => false,
+            Stream::Counted { stream, .. } => stream.has_rows_at_hand(),
         }
     }
 }
@@ -63,6 +69,19 @@ type Opened<'f, 'p> = Pin<Box<dyn Future<Output = Result<Stream<'p>, Failure>> +
 impl Context<'_> {
     /// Starts an operator.
     pub fn open<'f, 'p: 'f>(&'f mut self, operator: &'p Operator) -> Opened<'f, 'p> {
+        if !self.is_profiled() {
+            return self.open_uncounted(operator);
+        }
+        Box::pin(async move {
+            let since = self.profile_clock();
+            self.begin_operator(operator);
+            let stream = Box::new(self.open_uncounted(operator).await?);
+            self.count_pulled(operator, 0, since);
+            Ok(Stream::Counted { operator, stream })
+        })
+    }
+
+    fn open_uncounted<'f, 'p: 'f>(&'f mut self, operator: &'p Operator) -> Opened<'f, 'p> {
         Box::pin(async move {
             let values = |relation: u16, rows: Vec<Vec<Value>>| {
                 let count = rows.len();
@@ -163,6 +182,12 @@ impl Context<'_> {
                     }
                 },
                 Stream::Join(join) => self.next_joined(source, join).await,
+                Stream::Counted { operator, stream } => {
+                    let since = self.profile_clock();
+                    let batch = self.next(source, stream).await?;
+                    self.count_pulled(operator, batch.as_ref().map_or(0, Batch::len), since);
+                    Ok(batch)
+                }
             }
         })
     }

@@ -13,6 +13,7 @@ use types::{ColumnType, RowView, Value, ValueRef};
 use super::batch::JoinedRow;
 use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
 use super::keys::RANGE_BYTES_MAX;
+use super::profile::Stage;
 use super::rows::{Found, Wanted};
 use super::sort::{Seen, Sorter, row_key, sorted};
 use super::window::WindowRows;
@@ -104,6 +105,7 @@ impl Context<'_> {
         plan: &SelectPlan,
         sink: &mut dyn ResultSink,
     ) -> Result<u64, Failure> {
+        self.begin_query(plan);
         if !plan.once.is_empty() {
             Box::pin(self.run_once(&plan.once)).await?;
         }
@@ -117,10 +119,12 @@ impl Context<'_> {
                     None => true,
                 };
                 let rows: Vec<Vec<Value>> = if holds { vec![Vec::new()] } else { Vec::new() };
+                self.count_pushed(plan, Stage::LocalFilter, rows.len());
                 self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Virtual { table, filter } => {
                 let all = self.system_rows(*table).await?;
+                self.count_pushed(plan, Stage::Source, all.len());
                 let mut rows = Vec::with_capacity(all.len());
                 let mut pace = Pace::default();
                 for row in all {
@@ -133,6 +137,7 @@ impl Context<'_> {
                         rows.push(row);
                     }
                 }
+                self.count_pushed(plan, Stage::LocalFilter, rows.len());
                 self.local_rows(plan, rows, &mut output, &mut columns_sent, sink).await?;
             }
             Source::Joined(source) => {
@@ -143,9 +148,9 @@ impl Context<'_> {
             Source::Table(source) => match &plan.grouping {
                 Some(grouping) => {
                     let groups = if grouping.shipped {
-                        self.shipped_groups(source, grouping).await?
+                        self.shipped_groups(plan, source, grouping).await?
                     } else {
-                        self.gathered_groups(source, grouping).await?
+                        self.gathered_groups(plan, source, grouping).await?
                     };
                     begin(plan, &mut columns_sent, sink);
                     self.group_rows(plan, grouping, groups, &mut output, sink).await?;
@@ -160,13 +165,16 @@ impl Context<'_> {
             Box::pin(self.windowed_rows(plan, windows, &mut output, sink)).await?;
         }
         if let Some(sorter) = output.sorter.take() {
-            for row in sorter.finish(self).await? {
-                if output.take(&row)? {
+            let rows = sorter.finish(self).await?;
+            self.count_pushed(plan, Stage::Sort, rows.len());
+            for row in rows {
+                if self.take(&row, &mut output)? {
                     output.send(row, sink)?;
                     wait_for_room(sink).await;
                 }
             }
         }
+        self.end_query(plan);
         if !plan.into_variables.is_empty() {
             match output.into.take() {
                 Some(row) => {
@@ -354,11 +362,14 @@ impl Context<'_> {
         let mut pace = Pace::default();
         while let Some(batch) = self.next_rows(wanted, &mut rows).await? {
             begin(plan, columns_sent, sink);
+            self.count_pushed(plan, Stage::Source, batch.len());
             match direct {
                 Some(columns) => {
                     let offset =
                         if plan.has_timestamps { self.run.time_zone_offset_seconds } else { 0 };
+                    let sent = output.sent;
                     send_directly(source, columns, &batch, offset, output, sink);
+                    self.count_pushed(plan, Stage::Limit, (output.sent - sent) as usize);
                     wait_for_room(sink).await;
                     pace.rows(batch.len()).await;
                     pace.bytes(batch.rows.len()).await;
@@ -367,10 +378,11 @@ impl Context<'_> {
                     for position in 0..batch.len() {
                         let view = RowView::new(&source.layout, batch.row(position));
                         let row = SourceRow { source, view };
-                        if let Some(filter) = &source.access.local_filter
-                            && !self.holds(filter, &row).await?
-                        {
-                            continue;
+                        if let Some(filter) = &source.access.local_filter {
+                            if !self.holds(filter, &row).await? {
+                                continue;
+                            }
+                            self.count_pushed(plan, Stage::LocalFilter, 1);
                         }
                         self.put(plan, &row, output, sink).await?;
                         if output.is_done() {
@@ -385,6 +397,7 @@ impl Context<'_> {
                 break;
             }
         }
+        self.count_pushed(plan, Stage::Source, 0);
         Ok(())
     }
 
@@ -413,7 +426,9 @@ impl Context<'_> {
     ) -> Result<(), Failure> {
         let window_plan = plan.windows.as_ref().expect("its rows were kept");
         let mut pace = Pace::default();
-        for mut row in self.window_rows(&mut windows).await? {
+        let rows = self.window_rows(&mut windows).await?;
+        self.count_pushed(plan, Stage::Windows, rows.len());
+        for mut row in rows {
             self.supply_windows(window_plan, &mut row);
             let items = self.items(plan, &row).await?;
             self.pass(items, output, sink).await?;
@@ -456,16 +471,28 @@ impl Context<'_> {
             }
             return Ok(());
         }
-        if output.take(&items)? {
+        if self.take(&items, output)? {
             output.send(items, sink)?;
             wait_for_room(sink).await;
         }
         Ok(())
     }
 
+    /// As [`Output::take`]; counts the row for EXPLAIN ANALYZE.
+    fn take(&mut self, items: &[Value], output: &mut Output<'_>) -> Result<bool, SqlError> {
+        let found = output.found;
+        let is_sent = output.take(items)?;
+        if self.is_profiled() && found < output.found {
+            self.count_pushed(output.plan, Stage::Distinct, 1);
+            self.count_pushed(output.plan, Stage::Limit, usize::from(is_sent));
+        }
+        Ok(is_sent)
+    }
+
     /// Partial aggregates of all shards, merged.
     async fn shipped_groups<'p>(
         &mut self,
+        plan: &SelectPlan,
         source: &TableSource,
         grouping: &'p Grouping,
     ) -> Result<Groups<'p>, Failure> {
@@ -504,6 +531,7 @@ impl Context<'_> {
                 self.warnings.extend(cursor.warnings());
                 match next.map_err(|refusal| self.refused(refusal))? {
                     Some(ScanBatch::Groups(batch)) => {
+                        self.count_pushed(plan, Stage::Source, batch.groups.len());
                         for (values, states) in batch.groups {
                             pace.bytes(values.iter().map(value_size).sum()).await;
                             groups.merge(self, values, states)?;
@@ -520,6 +548,7 @@ impl Context<'_> {
     /// Groups made here of rows that were fetched.
     async fn gathered_groups<'p>(
         &mut self,
+        plan: &SelectPlan,
         source: &TableSource,
         grouping: &'p Grouping,
     ) -> Result<Groups<'p>, Failure> {
@@ -543,13 +572,15 @@ impl Context<'_> {
         }
         let mut pace = Pace::default();
         while let Some(batch) = self.next_rows(&wanted, &mut rows).await? {
+            self.count_pushed(plan, Stage::Source, batch.len());
             for position in 0..batch.len() {
                 let view = RowView::new(&source.layout, batch.row(position));
                 let row = SourceRow { source, view };
-                if let Some(filter) = &source.access.local_filter
-                    && !self.holds(filter, &row).await?
-                {
-                    continue;
+                if let Some(filter) = &source.access.local_filter {
+                    if !self.holds(filter, &row).await? {
+                        continue;
+                    }
+                    self.count_pushed(plan, Stage::LocalFilter, 1);
                 }
                 self.supply(&grouping.slots, &row).await?;
                 groups.add(self, &row)?;
@@ -571,12 +602,15 @@ impl Context<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         let mut pace = Pace::default();
-        for row in groups.finish(self).await? {
+        let rows = groups.finish(self).await?;
+        self.count_pushed(plan, Stage::Groups, rows.len());
+        for row in rows {
             pace.row().await;
-            if let Some(having) = &grouping.having
-                && !self.holds(having, &row).await?
-            {
-                continue;
+            if let Some(having) = &grouping.having {
+                if !self.holds(having, &row).await? {
+                    continue;
+                }
+                self.count_pushed(plan, Stage::Having, 1);
             }
             self.put(plan, &row, output, sink).await?;
             if output.is_done() {

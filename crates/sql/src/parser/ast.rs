@@ -121,7 +121,7 @@ pub enum Statement {
         table: ObjectName,
         column: Option<String>,
     },
-    /// EXPLAIN of a statement; `format` is upper-cased (TRADITIONAL, JSON, TREE).
+    /// EXPLAIN of a statement; `format` is upper-cased (TRADITIONAL, JSON, TREE) if it is a known one.
     Explain {
         analyze: bool,
         format: Option<String>,

@@ -263,7 +263,10 @@ impl Parser<'_> {
                 "FORMAT" if self.peek().kind == TokenKind::Equal => {
                     self.advance();
                     self.advance();
-                    format = Some(self.name_or_string()?.to_ascii_uppercase());
+                    let written = self.name_or_string()?;
+                    let name = written.to_ascii_uppercase();
+                    let is_known = matches!(name.as_str(), "TRADITIONAL" | "TREE" | "JSON");
+                    format = Some(if is_known { name } else { written });
                 }
                 "EXTENDED" | "PARTITIONS" if self.is_statement_next() => self.advance(),
                 _ => break,

@@ -51,6 +51,7 @@ use types::{Catalogue, Charset, Collation, SqlMode, TableId, Value, WorkerId};
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
+use crate::execute::profile::Profile;
 use crate::parser::ast;
 use crate::server::{Counters, Process, ProcessInfo, process_lock};
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
@@ -135,6 +136,8 @@ pub struct Session {
     pub(crate) key_buffer: Vec<u8>,
     /// What every command asks of the kept variables.
     limits: Cell<CommandLimits>,
+    /// The counts of the statement that EXPLAIN ANALYZE runs.
+    pub(crate) profile: Option<Box<Profile>>,
     /// Parameters of a prepared statement that has no plan.
     pub(crate) statement_params: Vec<Value>,
     kill: Rc<KillState>,
@@ -232,6 +235,7 @@ impl Session {
             schema_changed: false,
             key_buffer: Vec::new(),
             limits: Cell::default(),
+            profile: None,
             statement_params: Vec::new(),
             kill,
             is_closed: false,

@@ -1,9 +1,10 @@
 //! Statements without a plan: transactions, SET, SHOW, administration, definitions.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use types::Value;
 use types::convert::{WarningLevel, to_integer};
+use types::{Value, ValueRef};
 
 use super::Session;
 use super::query::has_plan;
@@ -12,10 +13,28 @@ use crate::bind::Binder;
 use crate::error::{SqlError, code};
 use crate::execute::write::ROWS_PER_BATCH;
 use crate::parser::ast::{self, Statement};
-use crate::plan::{ParamKind, Plan};
+use crate::plan::{ParamKind, Plan, PlanKind};
 use crate::server::Counters;
 use crate::show::Table as ShowTable;
-use crate::{KillKind, OkInfo, ResultSink};
+use crate::show::explain::ExplainFormat;
+use crate::{ColumnInfo, KillKind, OkInfo, ResultSink};
+
+/// Takes the rows of a statement of which only the counts are wanted.
+struct Discard;
+
+impl ResultSink for Discard {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, _values: &[ValueRef<'_>]) {}
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
 
 impl Session {
     /// Runs any statement from its syntax tree.
@@ -100,15 +119,21 @@ impl Session {
                 self.send(table, sink, more).await
             }
             Statement::Explain { analyze, format, statement } => {
-                if *analyze {
-                    return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
-                }
-                if let Some(format) = format
-                    && format != "TRADITIONAL"
-                {
-                    return Err(SqlError::not_supported(format!("EXPLAIN FORMAT={format}")));
-                }
-                let table = self.explain(statement, &params).await?;
+                let written = format.as_deref().map(ExplainFormat::by_name).transpose()?;
+                let table = match (analyze, written) {
+                    (true, None | Some(ExplainFormat::Tree)) => {
+                        Box::pin(self.explain_analyze(statement, params)).await?
+                    }
+                    (true, Some(_)) => {
+                        let name = format.as_deref().unwrap_or_default();
+                        let feature = format!("EXPLAIN ANALYZE with {name} format");
+                        return Err(SqlError::not_supported(feature));
+                    }
+                    (false, written) => {
+                        let format = written.unwrap_or_else(|| self.explain_format());
+                        self.explain(format, statement, &params).await?
+                    }
+                };
                 self.send(table, sink, more).await
             }
             Statement::Kill { query, id } => {
@@ -221,6 +246,49 @@ impl Session {
             let plan = Arc::new(plan);
             match self.run_plan(&plan, params, sink, more).await? {
                 Outcome::Done => return Ok(()),
+                Outcome::Replan(own, error) => {
+                    params = own;
+                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
+                }
+            }
+        }
+    }
+
+    /// The form of EXPLAIN without FORMAT: explain_format.
+    fn explain_format(&self) -> ExplainFormat {
+        let kept = self.settings.kept.get("explain_format").cloned();
+        let name = kept.or_else(|| self.server.global("explain_format"));
+        name.and_then(|name| ExplainFormat::by_name(&name).ok())
+            .unwrap_or(ExplainFormat::Traditional)
+    }
+
+    /// EXPLAIN ANALYZE: runs a SELECT as if the client had sent it, drops its rows, and shows what each step has done.
+    async fn explain_analyze(
+        &mut self,
+        statement: &Statement,
+        mut params: Vec<Value>,
+    ) -> Result<ShowTable, SqlError> {
+        if !matches!(statement, Statement::Query(_)) {
+            return Err(SqlError::not_supported("EXPLAIN ANALYZE of this statement"));
+        }
+        self.refresh_statistics(statement).await;
+        let mut tries = 0;
+        loop {
+            let mut plan = self.explained_plan(statement, &params)?;
+            if let PlanKind::Select(select) = &mut plan.kind {
+                // INTO assigns nothing. The short way of a row by its primary key counts nothing.
+                select.into_variables.clear();
+                select.lookup = None;
+            }
+            let plan = Arc::new(plan);
+            self.profile = Some(Box::default());
+            let outcome = self.run_plan(&plan, params.clone(), &mut Discard, false).await;
+            let profile = self.profile.take();
+            match outcome? {
+                Outcome::Done => {
+                    let (format, profile) = (ExplainFormat::Tree, profile.as_deref());
+                    return self.explain_as_text(format, &plan, &params, profile).await;
+                }
                 Outcome::Replan(own, error) => {
                     params = own;
                     tries = self.after_replan(tries, plan.catalogue_version, &error).await?;

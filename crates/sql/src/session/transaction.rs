@@ -128,6 +128,7 @@ impl Session {
         self.rollback_transaction().await;
         self.random_sequences.clear();
         self.statement_params.clear();
+        self.profile = None;
         self.statement_insert_id = None;
         let error = SqlError::new(code::ER_INTERNAL_ERROR, panicked.message());
         self.note_error(&error);

@@ -1,18 +1,59 @@
-//! EXPLAIN in MySQL's traditional columns. `partitions` are the shards that would be asked.
+//! EXPLAIN: MySQL's traditional columns, FORMAT=TREE, FORMAT=JSON, and EXPLAIN ANALYZE.
+//!
+//! The traditional form has a line for each table, `partitions` are the shards that would be asked.
+//! The other formats print one tree of steps.
+//!
+//! | module | part |
+//! |---|---|
+//! | `node` | the tree of steps |
+//! | `describe` | from a bound plan to the tree |
+//! | `expr` | bound expressions as text |
+//! | `tree`, `json` | the tree as text |
+
+mod describe;
+mod expr;
+mod json;
+mod node;
+mod tree;
 
 use types::{Expr, IndexKind, Value};
 
+use self::describe::{Resolved, describe};
 use super::explain_joined::Explainer;
 use super::{Table, number, text};
-use crate::SqlError;
+use crate::error::{SqlError, code};
 use crate::execute::Run;
 use crate::execute::keys::{self, Keys};
+use crate::execute::profile::Profile;
 use crate::parser::ast::Statement;
 use crate::plan::{
     AccessPlan, InsertSource, ParamKind, PartBound, PathKind, Plan, PlanKind, SelectPlan, Source,
     WindowSpec,
 };
 use crate::session::Session;
+
+/// The forms of EXPLAIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    Traditional,
+    Tree,
+    Json,
+}
+
+impl ExplainFormat {
+    /// By its name in upper case; 1791 for another one.
+    pub fn by_name(name: &str) -> Result<ExplainFormat, SqlError> {
+        match name {
+            "TRADITIONAL" => Ok(ExplainFormat::Traditional),
+            "TREE" => Ok(ExplainFormat::Tree),
+            "JSON" => Ok(ExplainFormat::Json),
+            other => Err(SqlError::new(
+                code::ER_UNKNOWN_EXPLAIN_FORMAT,
+                format!("Unknown EXPLAIN format name: '{other}'"),
+            )),
+        }
+    }
+}
 
 struct Line<'a> {
     select_type: &'static str,
@@ -24,9 +65,26 @@ struct Line<'a> {
 impl Session {
     pub(crate) async fn explain(
         &mut self,
+        format: ExplainFormat,
         statement: &Statement,
         params: &[Value],
     ) -> Result<Table, SqlError> {
+        self.refresh_statistics(statement).await;
+        let plan = self.explained_plan(statement, params)?;
+        match format {
+            ExplainFormat::Traditional => self.explain_in_columns(&plan, params).await,
+            ExplainFormat::Tree | ExplainFormat::Json => {
+                self.explain_as_text(format, &plan, params, None).await
+            }
+        }
+    }
+
+    /// The plan of a statement that EXPLAIN takes.
+    pub(crate) fn explained_plan(
+        &self,
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Plan, SqlError> {
         match statement {
             Statement::Query(_)
             | Statement::Insert(_)
@@ -34,14 +92,60 @@ impl Session {
             | Statement::Delete(_) => {}
             _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
-        self.refresh_statistics(statement).await;
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
         let catalogue = self.catalogue();
         let environment = self.environment.clone();
-        let plan =
-            crate::bind::Binder::new(&catalogue, &environment, &*self, &kinds).plan(statement)?;
+        crate::bind::Binder::new(&catalogue, &environment, self, &kinds).plan(statement)
+    }
+
+    /// One column with the tree, or the JSON document. `profile` is that of a run of the plan.
+    pub(crate) async fn explain_as_text(
+        &mut self,
+        format: ExplainFormat,
+        plan: &Plan,
+        params: &[Value],
+        profile: Option<&Profile>,
+    ) -> Result<Table, SqlError> {
         let counts = super::row_counts(self).await;
-        let run = Run::new(self, &plan, params.to_vec(), false);
+        let resolved = self.resolved(plan, params)?;
+        let block = describe(plan, params.to_vec(), counts, resolved);
+        let shown = match format {
+            ExplainFormat::Json => json::print(&block),
+            ExplainFormat::Traditional | ExplainFormat::Tree => tree::print(&block, profile),
+        };
+        let mut answer = Table::of_texts(&["EXPLAIN"]);
+        answer.push(vec![text(shown)]);
+        Ok(answer)
+    }
+
+    /// How the parameters decide the reads of a statement of one table; `None` for a statement of several relations, whose
+    /// subqueries have no values yet.
+    fn resolved(&self, plan: &Plan, params: &[Value]) -> Result<Option<Resolved>, SqlError> {
+        if plan.reads_on {
+            return Ok(None);
+        }
+        let line = line_of(plan);
+        let (Some(table), Some(access)) = (line.table, line.access) else { return Ok(None) };
+        let run = Run::new(self, plan, params.to_vec(), false);
+        let (partitions, keys) = self.asked_shards(&run, table, access)?;
+        Ok(Some(Resolved {
+            partitions,
+            is_empty: keys == Keys::Nothing,
+            is_unusable: keys == Keys::Unusable,
+            key_count: match &keys {
+                Keys::Keys(keys) => Some(keys.len() as u64),
+                Keys::Ranges(_) | Keys::Nothing | Keys::Unusable => None,
+            },
+        }))
+    }
+
+    async fn explain_in_columns(
+        &mut self,
+        plan: &Plan,
+        params: &[Value],
+    ) -> Result<Table, SqlError> {
+        let counts = super::row_counts(self).await;
+        let run = Run::new(self, plan, params.to_vec(), false);
         let mut answer = Table::of_texts(&[
             "#id",
             "select_type",
@@ -57,11 +161,11 @@ impl Session {
             "Extra",
         ]);
         if plan.reads_on {
-            let rows = Explainer::new(&plan, counts).rows();
+            let rows = Explainer::new(plan, counts).rows();
             rows.into_iter().for_each(|row| answer.push(row));
             return Ok(answer);
         }
-        let line = line_of(&plan);
+        let line = line_of(plan);
         let Some(table) = line.table else {
             let mut row = vec![Value::Null; 12];
             row[0] = number(1);
@@ -85,7 +189,7 @@ impl Session {
             return Ok(answer);
         };
         let (shards, resolved) = self.asked_shards(&run, table, access)?;
-        row[3] = text(shards);
+        row[3] = text(shards.join(","));
         let unusable = matches!(resolved, Keys::Unusable);
         let mut extra = line.extra;
         let kind = put_path(&mut row, table, access, unusable, row_count);
@@ -109,13 +213,13 @@ impl Session {
         Ok(answer)
     }
 
-    /// The shards whose rows are looked at, comma-separated.
+    /// The shards whose rows are read.
     fn asked_shards(
         &self,
         run: &Run<'_>,
         table: &std::sync::Arc<types::Table>,
         access: &AccessPlan,
-    ) -> Result<(String, Keys), SqlError> {
+    ) -> Result<(Vec<String>, Keys), SqlError> {
         let catalogue = self.catalogue();
         let keyed = match table.indexes[access.path.index].kind {
             IndexKind::Unique { entries } if access.path.kind == PathKind::UniqueKey => {
@@ -135,8 +239,7 @@ impl Session {
         };
         shards.sort_unstable();
         shards.dedup();
-        let names: Vec<String> = shards.iter().map(|shard| format!("p{shard}")).collect();
-        Ok((names.join(","), resolved))
+        Ok((shards.iter().map(|shard| format!("p{shard}")).collect(), resolved))
     }
 }
 
@@ -224,21 +327,33 @@ fn line_of_select(select: &SelectPlan) -> Line<'_> {
     }
 }
 
-/// Fills in how a path finds the rows of a table: type, keys, their length, and the rows that it may find. `unusable`: its bounds
-/// do not hold for keys. Returns the type.
-pub fn put_path(
-    row: &mut [Value],
-    table: &types::Table,
+/// How a path finds the rows of a table.
+pub struct ShownPath<'t> {
+    /// ALL, index, range, ref or const.
+    pub access_type: &'static str,
+    pub possible: Vec<&'t str>,
+    pub key: Option<&'t str>,
+    /// Parts of the key that the path uses.
+    pub used: usize,
+    /// Bytes of these parts.
+    pub key_length: Option<usize>,
+    /// Rows that it may find.
+    pub rows: u64,
+}
+
+/// `is_unusable`: the bounds of the path do not hold for keys.
+pub fn path_of<'t>(
+    table: &'t types::Table,
     access: &AccessPlan,
-    unusable: bool,
+    is_unusable: bool,
     row_count: u64,
-) -> &'static str {
+) -> ShownPath<'t> {
     let path = &access.path;
     let index = &table.indexes[path.index];
     let is_bounded = !path.equal.is_empty() || path.is_ranged();
     let is_single = path.equal.iter().all(PartBound::is_single);
-    let kind = match path.kind {
-        _ if unusable => "ALL",
+    let access_type = match path.kind {
+        _ if is_unusable => "ALL",
         PathKind::PrimaryKey | PathKind::UniqueKey if is_single => "const",
         PathKind::PrimaryKey | PathKind::UniqueKey => "range",
         PathKind::Range if path.is_ranged() || (is_bounded && !is_single) => "range",
@@ -246,31 +361,50 @@ pub fn put_path(
         PathKind::Range if access.delivers_order || path.index != 0 => "index",
         PathKind::Range => "ALL",
     };
-    row[4] = text(kind);
-    let possible: Vec<&str> =
-        access.possible.iter().map(|&own| table.indexes[own].name.as_str()).collect();
-    if !possible.is_empty() {
-        row[5] = text(possible.join(","));
+    let used = match access_type {
+        "ALL" => 0,
+        "index" => index.parts.len(),
+        _ => path.equal.len() + usize::from(path.is_ranged()),
+    };
+    let is_keyed = access_type != "ALL";
+    let length = || index.parts[..used].iter().map(|part| part_length(table, part)).sum();
+    ShownPath {
+        access_type,
+        possible: access.possible.iter().map(|&own| table.indexes[own].name.as_str()).collect(),
+        key: is_keyed.then_some(index.name.as_str()),
+        used,
+        key_length: is_keyed.then(length),
+        rows: match access_type {
+            "const" => 1,
+            "ref" => row_count.div_ceil(10).max(1),
+            "range" => row_count.div_ceil(3).max(1),
+            _ => row_count.max(1),
+        },
     }
-    if kind != "ALL" {
-        row[6] = text(&index.name);
-        let used = match kind {
-            "index" => index.parts.len(),
-            _ => path.equal.len() + usize::from(path.is_ranged()),
-        };
-        let length: usize = index.parts[..used].iter().map(|part| part_length(table, part)).sum();
+}
+
+/// Fills in how a path finds the rows of a table. Returns the type.
+pub fn put_path(
+    row: &mut [Value],
+    table: &types::Table,
+    access: &AccessPlan,
+    is_unusable: bool,
+    row_count: u64,
+) -> &'static str {
+    let path = path_of(table, access, is_unusable, row_count);
+    row[4] = text(path.access_type);
+    if !path.possible.is_empty() {
+        row[5] = text(path.possible.join(","));
+    }
+    if let (Some(key), Some(length)) = (path.key, path.key_length) {
+        row[6] = text(key);
         row[7] = text(length.to_string());
     }
-    if matches!(kind, "const" | "ref") {
-        row[8] = text(vec!["const"; path.equal.len()].join(","));
+    if matches!(path.access_type, "const" | "ref") {
+        row[8] = text(vec!["const"; access.path.equal.len()].join(","));
     }
-    row[9] = number(match kind {
-        "const" => 1,
-        "ref" => row_count.div_ceil(10).max(1),
-        "range" => row_count.div_ceil(3).max(1),
-        _ => row_count.max(1),
-    });
-    kind
+    row[9] = number(path.rows);
+    path.access_type
 }
 
 /// Bytes of a key part as MySQL counts them: the declared ones, one for NULL, two for a length.

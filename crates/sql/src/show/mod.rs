@@ -7,12 +7,12 @@
 //! |---|---|
 //! | `create` | SHOW CREATE TABLE and DATABASE |
 //! | `engine` | SHOW ENGINE x STATUS |
-//! | `explain` | EXPLAIN |
+//! | `explain`, `explain_joined` | EXPLAIN |
 //! | `view` | SHOW CREATE VIEW, and the columns of views |
 
 mod create;
 mod engine;
-mod explain;
+pub mod explain;
 mod explain_joined;
 pub mod view;
 

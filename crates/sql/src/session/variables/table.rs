@@ -126,6 +126,7 @@ pub static VARIABLES: &[Variable] = &[
     any("eq_range_index_dive_limit", Both, int(200, 0, U32), TUNING),
     read_only("error_count", Session, Computed(true)),
     only("event_scheduler", Global, Word(&["OFF", "ON", "DISABLED"])),
+    acts("explain_format", Both, Word(&["TRADITIONAL", "JSON", "TREE"])),
     only("explicit_defaults_for_timestamp", Both, Bool(true)),
     read_only("external_user", Session, Text("")),
     only("flush", Global, Bool(false)),
