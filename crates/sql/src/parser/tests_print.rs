@@ -295,7 +295,7 @@ fn print_expressions() {
         ("a NOT BETWEEN 1 AND 2 + b", "(`a` not between 1 and (2 + `b`))"),
         ("a IN (1, (2, 3), (SELECT 4))", "(`a` in (1,(2,3),(select 4 AS `4`)))"),
         ("a NOT IN (SELECT b FROM t)", "(`a` not in (select `b` AS `b` from `t`))"),
-        ("a IN ((SELECT 1))", "(`a` in ((select 1 AS `1`)))"),
+        ("a IN ((SELECT 1))", "(`a` in (select 1 AS `1`))"),
         ("a LIKE -b", "(`a` like -(`b`))"),
         ("a NOT LIKE b ESCAPE '|'", "(`a` not like `b` escape '|')"),
         ("a NOT RLIKE b", "(`a` not regexp `b`)"),
