@@ -122,6 +122,7 @@ benches() {
     run "bench of checkpoints, random rows" python3 tests/bench/checkpoint.py --binary "$skarv" --random --fill
     run "bench of a start after a stop" python3 tests/bench/restart.py --binary "$skarv" --touch
     run "bench of a start after a kill" python3 tests/bench/restart.py --binary "$skarv" --touch --kill
+    run "TPC-C, consistency of a small database" python3 tests/bench/tpcc.py --binary "$skarv" --small
 }
 
 built=${CARGO_TARGET_DIR:-target}
@@ -164,6 +165,8 @@ if [[ $tier == long ]]; then
     if command -v mariadbd >/dev/null 2>&1; then
         run "client programs against MariaDB" tests/clients/against-mariadb.sh
         [[ -x $skarv ]] && run "written statements against MariaDB" tests/differential/statements.sh compare --binary "$skarv"
+        [[ -x $skarv ]] && run "queries over several tables against MariaDB" tests/differential/queries.sh 200000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
+        [[ -x $skarv ]] && run "bench of TPC-H against MariaDB" python3 tests/bench/tpch.py --binary "$skarv" --scale 0.1
         [[ -x $skarv ]] && run "statements against MariaDB" tests/differential/run.sh compare 1000000 --from $((SKARV_TEST_DAY * 1000)) --binary "$skarv"
     fi
     fuzz

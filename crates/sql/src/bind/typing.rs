@@ -79,7 +79,7 @@ impl Binder<'_> {
         let of_columns = scope.relations.coercibilities();
         let Some(groups) = scope.groups else { return of_columns };
         let groups = groups.borrow();
-        let plain = self.typing(columns, &[]);
+        let plain = self.typing(columns, &of_columns);
         let of_aggregate = |function: &AggregateFunction, argument: &Option<Expr>| {
             let keeps = matches!(
                 function,
@@ -93,7 +93,7 @@ impl Binder<'_> {
                 _ => Coercibility::Implicit,
             }
         };
-        let mut all = of_columns;
+        let mut all = of_columns.clone();
         all.resize(groups.base + groups.group_count, Coercibility::Implicit);
         let aggregates = groups.aggregates.iter();
         all.extend(aggregates.map(|own| of_aggregate(&own.function, &own.argument)));
