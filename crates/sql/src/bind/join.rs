@@ -759,7 +759,12 @@ impl Planner<'_, '_> {
                     alias: self.relations.tables[relation].alias.clone(),
                     table,
                 });
-                let (rows, estimate) = (reading.rows * reading.kept, reading.given);
+                let estimate = reading.given;
+                // What the condition of a hash join leaves is counted with it.
+                let rows = match reading.looked_up {
+                    true => reading.rows * reading.kept,
+                    false => estimate,
+                };
                 let operator =
                     Operator::Table { relation: number, source, ordered: false, estimate };
                 (operator, local, rows)
