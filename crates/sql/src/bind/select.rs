@@ -171,7 +171,9 @@ impl Binder<'_> {
             };
             let bound = self.bound(&item.expr, &scope)?;
             coercibilities.push(match &bound.expr {
-                Expr::Column(number) if usize::from(*number) < base => Coercibility::Implicit,
+                Expr::Column(number) if usize::from(*number) < base => {
+                    relations.column(usize::from(*number)).coercibility
+                }
                 other => self.derivation(other, &scope).coercibility,
             });
             bound_items.push(bound);

@@ -222,7 +222,16 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
                 let collation = all.collation.unwrap_or(typing.connection);
                 let mut has_text = false;
                 for &at in &positions {
-                    put_collation(&mut arguments[at], collation, false, typing);
+                    let argument = &mut arguments[at];
+                    match argument {
+                        // What it brings along, as an operand of the text, stays known.
+                        Expr::Const(Value::Text(_, own)) if *own != collation => {
+                            if !collation.is_binary() {
+                                wrap(argument, collation);
+                            }
+                        }
+                        argument => put_collation(argument, collation, false, typing),
+                    }
                     has_text |= typing.value_collation(&arguments[at]).is_some();
                 }
                 // Those that skip NULLs may meet no text in a row.
