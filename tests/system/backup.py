@@ -30,10 +30,11 @@ INSERT INTO without_key VALUES (1), (1), (NULL);
 CREATE TABLE two_columns (a VARCHAR(10), b INT, PRIMARY KEY (b, a));
 INSERT INTO two_columns VALUES ('x', 2), ('x', 1), ('y', 1);
 CREATE TABLE empty_one (id INT PRIMARY KEY);
+CREATE VIEW seen (word, more) AS SELECT a, b + 1 FROM two_columns WHERE b < 2 WITH CHECK OPTION;
 """
 # What each writer has written before a backup begins.
 ROWS_LEAST = 20
-KINDS = ["everything", "without_key", "two_columns", "empty_one"]
+KINDS = ["everything", "without_key", "two_columns", "empty_one", "seen"]
 
 
 def contents(cluster, node):
