@@ -29,8 +29,9 @@ pub(crate) struct Shared {
     requests: RefCell<VecDeque<(SessionId, Request)>>,
     replies: RefCell<BTreeMap<SessionId, Slot>>,
     session_last: Cell<u64>,
-    /// Requests and reads of all sessions until now.
+    /// Batches of requests and reads that sessions have sent to the shards.
     batch_count: Cell<u64>,
+    /// Requests and reads of all sessions until now.
     request_count: Cell<u64>,
     state: RefCell<Arc<ControlState>>,
     catalogue: RefCell<Arc<Catalogue>>,

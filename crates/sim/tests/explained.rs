@@ -185,7 +185,7 @@ async fn explain(mut session: Session, feature: String) -> Result<String, String
             Some(error) => problems.push(format!("{statement}: tree: {error}")),
             None => {
                 let text = value(&tree);
-                // A question mark stands for what has no name or no value yet.
+                // EXPLAIN writes a question mark where a name or a value is missing.
                 let is_unknown = text.contains('?') && !statement.contains('?');
                 if !is_tree(&text) || is_unknown {
                     problems.push(format!("{statement}: tree:\n{text}"));

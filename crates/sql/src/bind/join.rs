@@ -107,7 +107,7 @@ struct Cost {
 /// By member, and the numbers of the terms that can be asked.
 type Costs = BTreeMap<(usize, Vec<usize>), Cost>;
 
-/// A member that may come next, the rows of the join with it, and what it adds to the work.
+/// A member that may come next, the rows of the join with it, and the work that it adds.
 #[derive(Clone, Copy)]
 struct Next {
     member: usize,
@@ -932,7 +932,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// 3668 for LATERAL on the wrong side of a join, or behind a parenthesis from what it names.
+/// 3668: LATERAL on the wrong side of a join, or a parenthesis between LATERAL and the tables that it names.
 fn lateral_out_of_reach() -> SqlError {
     SqlError::new(
         code::ER_TF_FORBIDDEN_JOIN_TYPE,

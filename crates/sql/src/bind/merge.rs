@@ -1,7 +1,7 @@
 //! Queries in FROM that need no rows of their own.
 //!
 //! A view, a derived table or a table of WITH that only selects and filters is bound by itself, as any query; then its relations
-//! take its place in FROM, its WHERE joins the condition around it, and its columns are replaced by what they are:
+//! take its place in FROM, its WHERE joins the condition around it, and its expressions replace its columns:
 //!
 //! ```text
 //! SELECT v.b FROM (SELECT a, b + 1 AS b FROM t WHERE c = 2) v LEFT JOIN u ON u.a = v.a WHERE v.b = 7

@@ -330,7 +330,7 @@ impl Binder<'_> {
             || inner.outer.iter().any(|outer| self.names_row_slots(&outer.value));
         if !is_per_row {
             let mut level = inner.beyond.map_or(0, |level| level + 1);
-            // Operands that it is compared with may be supplied further in than what it names itself.
+            // A deeper query may supply the operands of its comparison than the columns that it names.
             for outer in &inner.outer {
                 rewrite::for_each_param(&outer.value, &mut |number| {
                     if let Some(slot) = usize::from(number).checked_sub(self.param_kinds.len()) {

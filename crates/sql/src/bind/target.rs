@@ -1,7 +1,7 @@
 //! The table that INSERT, UPDATE or DELETE changes: named itself, or by a view of it.
 //!
-//! A statement on a view binds the view's columns; then each is replaced by what it is, and the view's condition joins the
-//! statement's. Only a column of the table can be assigned to.
+//! A statement on a view binds the view's columns; then the view's expression replaces each of them, and the view's condition
+//! joins the statement's. Only a column of the table can be assigned to.
 
 use std::sync::Arc;
 
@@ -186,25 +186,17 @@ impl Binder<'_> {
     pub fn put_target(&mut self, bound: &mut Bound, target: &mut Target) -> Result<(), SqlError> {
         let Some(view) = &mut target.view else { return Ok(()) };
         for &slot in &bound.slots {
-            let slot = &mut self.slots[usize::from(slot)];
-            if let Slot::NewValue { column } = slot {
-                let own = plain_column(&view.values[usize::from(*column)]);
-                let own = own.expect("the view is insertable");
-                if matches!(
-                    target.table.columns[usize::from(own)].column_type,
-                    ColumnType::Timestamp { .. }
-                ) {
-                    return Err(SqlError::not_supported("VALUES() of a TIMESTAMP of a view"));
-                }
+            if view.put.contains(&slot) {
+                continue;
             }
-        }
-        for &slot in &bound.slots {
-            if let Slot::NewValue { column } = &mut self.slots[usize::from(slot)]
-                && !view.put.contains(&slot)
-            {
-                let own = plain_column(&view.values[usize::from(*column)]);
-                *column = own.expect("looked at above");
+            let Slot::NewValue { column } = &mut self.slots[usize::from(slot)] else { continue };
+            let own = plain_column(&view.values[usize::from(*column)]);
+            let own = own.expect("the view is insertable");
+            let column_type = &target.table.columns[usize::from(own)].column_type;
+            if matches!(column_type, ColumnType::Timestamp { .. }) {
+                return Err(SqlError::not_supported("VALUES() of a TIMESTAMP of a view"));
             }
+            *column = own;
         }
         let (values, put) = (&view.values, &mut view.put);
         self.put_into_bound(bound, values, put);

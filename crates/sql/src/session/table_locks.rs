@@ -2,8 +2,8 @@
 //!
 //! As in NDB, they bind the session that executes them: it may name no other tables until it unlocks them, and write those that it
 //! locked to write. Dumps lock each table that they fill; nothing else of a dump depends on it. Other sessions are not kept
-//! out, and a warning reports that: a lock of a whole table over all nodes would hold up what transactions and row locks let go
-//! on side by side.
+//! out, and a warning reports that: a lock of a whole table over all nodes would block transactions that row locks let run
+//! side by side.
 
 use types::convert::WarningLevel;
 

@@ -828,26 +828,39 @@ fn index_table(table: &types::Table, row_count: u64) -> Table {
 /// A table of information_schema as DESCRIBE sees it.
 fn virtual_definition(own: VirtualTable) -> types::Table {
     let scope = own.scope(None);
+    let columns = scope
+        .columns
+        .into_iter()
+        .map(|column| described_column(column.name, column.column_type, true))
+        .collect();
+    types::Table {
+        engine: "MEMORY".into(),
+        ..described_table(scope.database, own.name().to_string(), columns)
+    }
+}
+
+fn described_column(name: String, column_type: ColumnType, nullable: bool) -> Column {
+    Column {
+        name,
+        column_type,
+        nullable,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        comment: String::new(),
+        hidden: false,
+        display_width: None,
+    }
+}
+
+/// A definition that DESCRIBE and SHOW COLUMNS list, of a relation that stores no rows and has no key.
+fn described_table(database: String, name: String, columns: Vec<Column>) -> types::Table {
     types::Table {
         id: TableId(0),
         version: types::SchemaVersion(0),
         state: types::TableState::Public,
-        database: scope.database,
-        name: own.name().to_string(),
-        columns: scope
-            .columns
-            .into_iter()
-            .map(|column| Column {
-                name: column.name,
-                column_type: column.column_type,
-                nullable: true,
-                default: ColumnDefault::None,
-                on_update_now: false,
-                comment: String::new(),
-                hidden: false,
-                display_width: None,
-            })
-            .collect(),
+        database,
+        name,
+        columns,
         indexes: vec![types::Index {
             id: types::IndexId(0),
             name: "PRIMARY".into(),
@@ -858,7 +871,7 @@ fn virtual_definition(own: VirtualTable) -> types::Table {
         }],
         collation: Collation::default(),
         comment: String::new(),
-        engine: "MEMORY".into(),
+        engine: String::new(),
         auto_increment: None,
         unique_of: None,
     }

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use types::convert::SqlWarning;
-use types::{
-    Catalogue, Column, ColumnDefault, IndexKind, TableId, Value, ViewAlgorithm, ViewDefinition,
-};
-use types::{Collation, ViewCheck};
+use types::{Catalogue, Value, ViewAlgorithm, ViewCheck, ViewDefinition};
 
 use super::create::quoted;
-use super::{Table, text};
+use super::{Table, described_column, described_table, text};
 use crate::ColumnInfo;
 use crate::bind::Binder;
 use crate::bind::view::{WithoutDatabase, parsed};
@@ -40,36 +37,13 @@ impl Session {
         view: &Arc<ViewDefinition>,
     ) -> Result<types::Table, SqlError> {
         let columns = self.view_columns(view)?;
-        let column = |info: ColumnInfo| Column {
-            name: info.name,
-            column_type: info.column_type,
-            nullable: info.nullable,
-            default: ColumnDefault::None,
-            on_update_now: false,
-            comment: String::new(),
-            hidden: false,
-            display_width: None,
-        };
+        let columns = columns
+            .into_iter()
+            .map(|info| described_column(info.name, info.column_type, info.nullable))
+            .collect();
         Ok(types::Table {
-            id: TableId(0),
-            version: types::SchemaVersion(0),
-            state: types::TableState::Public,
-            database: view.database.clone(),
-            name: view.name.clone(),
-            columns: columns.into_iter().map(column).collect(),
-            indexes: vec![types::Index {
-                id: types::IndexId(0),
-                name: "PRIMARY".into(),
-                kind: IndexKind::Primary,
-                state: types::IndexState::Building,
-                parts: Vec::new(),
-                comment: String::new(),
-            }],
-            collation: Collation::default(),
             comment: "VIEW".into(),
-            engine: String::new(),
-            auto_increment: None,
-            unique_of: None,
+            ..described_table(view.database.clone(), view.name.clone(), columns)
         })
     }
 
