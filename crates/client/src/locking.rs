@@ -54,6 +54,8 @@ pub struct LockingCursor {
     remaining: u64,
     /// Candidates of the next step, at most. Moved by `adapt`.
     step_count: u64,
+    /// Rows that the reader can use now, at most.
+    expected: u64,
     /// Where a step locks all that lies between rows: the ranges behind the last step.
     ranges: Option<Vec<KeyRange>>,
 }
@@ -64,25 +66,29 @@ struct Candidate {
 }
 
 impl Session {
-    /// A scan under locks of at most `scan.limit` rows, which come in index order over all shards. Needs a limit, a lock and
-    /// rows with keys.
+    /// A scan under locks of at most `scan.limit` rows, which come in index order over all shards. Needs a lock and rows with
+    /// keys. Without a limit the reader says before each step how many rows it can use: [`LockingCursor::expect`].
     pub fn scan_locking(
         &self,
         table: &Arc<Table>,
         scan: Scan,
         options: ScanOptions,
     ) -> LockingCursor {
-        let limit = scan.limit.expect("the caller has a limit");
         let has_keys = matches!(scan.output, ScanOutput::Rows { with_keys: true, .. });
         assert!(has_keys, "rows are merged by their keys");
         let step_count_max = options.piece.unwrap_or(STEP_COUNT_MAX);
-        let peek_count = match options.piece {
-            Some(piece) => piece,
-            None => limit.clamp(PEEK_COUNT_MIN, PEEK_COUNT_MAX),
+        let peek_count = match (options.piece, scan.limit) {
+            (Some(piece), _) => piece,
+            (None, Some(limit)) => limit.clamp(PEEK_COUNT_MIN, PEEK_COUNT_MAX),
+            (None, None) => PEEK_COUNT_MIN,
         };
         let peek = Scan { peek: true, limit: None, ..scan.clone() };
-        let peek_options =
-            ScanOptions { ordered: true, piece: Some(peek_count), ..options.clone() };
+        let peek_options = ScanOptions {
+            ordered: true,
+            piece: Some(peek_count),
+            grows: scan.limit.is_none() && options.piece.is_none(),
+            ..options.clone()
+        };
         let between = options.lock_ranges || options.refuse_changed;
         LockingCursor {
             table: Arc::clone(table),
@@ -90,7 +96,8 @@ impl Session {
             ranges: between.then(|| scan.ranges.clone()),
             candidates: VecDeque::new(),
             peek_is_over: false,
-            remaining: limit,
+            remaining: scan.limit.unwrap_or(u64::MAX),
+            expected: if scan.limit.is_some() { u64::MAX } else { 1 },
             step_count: (STEP_BYTES / row_size_max(table).max(1)).clamp(1, step_count_max),
             scan,
             options,
@@ -99,10 +106,15 @@ impl Session {
 }
 
 impl LockingCursor {
+    /// No step locks more than so many rows, until this is called again.
+    pub fn expect(&mut self, count: u64) {
+        self.expected = count.max(1);
+    }
+
     /// The next rows, locked and never none of them; or none at the end.
     pub async fn next(&mut self, session: &mut Session) -> Result<Option<RowBatch>, Refusal> {
         while self.remaining > 0 {
-            let wanted = self.remaining.min(self.step_count);
+            let wanted = self.remaining.min(self.step_count).min(self.expected);
             self.peek(wanted, session).await?;
             let Some(ops) = self.step(wanted) else { break };
             let mut batches = self.lock(ops, session).await?;

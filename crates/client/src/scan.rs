@@ -19,6 +19,10 @@ use crate::session::Session;
 /// Bytes of rows that are merged at once, but for the last: each shard may have sent a long one.
 const MERGED_BYTES_MAX: usize = 1 << 20;
 
+/// Rows of the first piece of a scan whose reader may stop early, and the most that its pieces grow to.
+const FIRST_PIECE_MIN: u64 = 64;
+const PIECE_MAX: u64 = 16_384;
+
 /// How a scan's batches are sent.
 #[derive(Clone, Debug, Default)]
 pub struct ScanOptions {
@@ -35,6 +39,8 @@ pub struct ScanOptions {
     /// Rows asked of each shard at a time (needs `with_keys`): a locking scan whose reader is slow locks as it is read, not
     /// far ahead. None: as many as an answer holds.
     pub piece: Option<u64>,
+    /// Each piece is twice as large as the one before it: the reader is likely to stop early, and is not slow.
+    pub grows: bool,
 }
 
 impl ScanOptions {
@@ -138,6 +144,13 @@ impl ScanCursor {
         }
     }
 
+    /// The reader will take about so many rows: the size of the first piece of a scan whose pieces grow.
+    pub fn expect(&mut self, count: u64) {
+        if self.options.grows && !self.started {
+            self.options.piece = Some(count.clamp(FIRST_PIECE_MIN, PIECE_MAX));
+        }
+    }
+
     /// Are there rows that `next` returns without asking the shards?
     pub fn has_rows_at_hand(&self) -> bool {
         self.remaining > 0
@@ -163,6 +176,10 @@ impl ScanCursor {
             let limit = limit_of(&self.scan, 0, self.options.piece);
             ops.push(self.op(Scan { limit, ..self.scan.clone() }));
         } else {
+            if self.options.grows {
+                let grown = |piece: u64| piece.saturating_mul(2).min(PIECE_MAX.max(piece));
+                self.options.piece = self.options.piece.map(grown);
+            }
             let piece = self.options.piece;
             for rows in self.shards.iter_mut().filter(|rows| rows.is_starved()) {
                 let mut scan = self.scan.clone();

@@ -10,7 +10,7 @@ use sql::script::{Answer, run};
 const STACK_SIZE: usize = 16 << 20;
 
 /// A statement, its number of rows, and the batches that it takes at most.
-const STATEMENTS: [(&str, usize, u64); 15] = [
+const STATEMENTS: [(&str, usize, u64); 22] = [
     ("SELECT COUNT(*), SUM(i.v) FROM o STRAIGHT_JOIN i ON i.id = o.k WHERE o.id <= 100", 1, 2),
     ("SELECT v FROM i WHERE id = 7", 1, 1),
     ("SELECT i.v FROM o STRAIGHT_JOIN i ON i.id = o.k WHERE o.id <= 100", 100, 2),
@@ -34,6 +34,15 @@ const STATEMENTS: [(&str, usize, u64); 15] = [
         3,
     ),
     ("UPDATE i SET v = v + 1 WHERE id = 7", 0, 1),
+    // A piece of each shard's first rows, and the look-ups of these.
+    ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 5", 5, 2),
+    ("SELECT i.v FROM o LEFT JOIN i ON i.id = o.k + 1000 ORDER BY o.k DESC LIMIT 5, 5", 5, 2),
+    ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 150", 150, 6),
+    ("SELECT i.v FROM o STRAIGHT_JOIN i ON i.id = o.k LIMIT 5", 5, 2),
+    // The names of the first rows, the locks of those that are returned, and the look-up.
+    ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 5 FOR UPDATE", 5, 3),
+    ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 1 FOR UPDATE SKIP LOCKED", 1, 3),
+    ("SELECT v FROM i WHERE id IN (9, 3, 7) ORDER BY id LIMIT 1 FOR UPDATE", 1, 1),
 ];
 
 async fn must(session: &mut Session, text: &str) -> Answer {

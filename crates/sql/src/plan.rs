@@ -33,11 +33,23 @@ pub struct Plan {
     pub made_micros: Option<i64>,
     /// The kinds of parameters the plan was made for, if it depends on them.
     pub param_kinds: Option<Vec<ParamKind>>,
+    /// Parameters of LIMIT that the plan was made for, each with its [`magnitude`].
+    pub limit_sizes: Vec<(u16, u32)>,
     /// May the plan be run again? Not if a value of the moment was built in (a user variable's type, say).
     pub reusable: bool,
     /// What every run warns of: names that mean one thing of two.
     pub warnings: Vec<SqlWarning>,
     pub catalogue_version: SchemaVersion,
+}
+
+/// The size class of a LIMIT: a plan for one of some size is good for another of about that size.
+pub fn magnitude(limit: &Value) -> u32 {
+    let count = match limit {
+        Value::Int(count) => u64::try_from(*count).unwrap_or(0),
+        Value::UInt(count) => *count,
+        _ => 0,
+    };
+    (u64::BITS - count.leading_zeros()).div_ceil(3)
 }
 
 #[derive(Clone, Debug)]
@@ -492,6 +504,17 @@ pub enum Source {
     Joined(Box<JoinedSource>),
 }
 
+impl Source {
+    /// Do the rows come in the order that an ungrouped query asks for?
+    pub fn delivers_order(&self) -> bool {
+        match self {
+            Source::Nothing { .. } | Source::Virtual { .. } => false,
+            Source::Table(source) => source.access.delivers_order,
+            Source::Joined(source) => source.delivers_order,
+        }
+    }
+}
+
 /// The rows of a FROM clause. Its expressions, and those of the query above it, name a column by its number among those of
 /// all relations.
 #[derive(Clone, Debug)]
@@ -504,6 +527,10 @@ pub struct JoinedSource {
     pub aliases: Vec<String>,
     /// By relation, for EXPLAIN: the names that the statement has for the columns of one that is no table.
     pub titles: Vec<Vec<String>>,
+    /// LIMIT without a sort: no more rows are read than the query needs.
+    pub is_pulled: bool,
+    /// The rows come in the order that the query asks for: that of the first table's path.
+    pub delivers_order: bool,
 }
 
 /// Where the value of a column is in a joined row.
@@ -538,6 +565,8 @@ pub enum Operator {
         source: Box<TableSource>,
         /// In the order of the path's index.
         ordered: bool,
+        /// The reader stops when it has enough rows of the query.
+        pulled: bool,
         /// The planner's estimate of its rows; for a lookup those of one left row.
         estimate: f64,
     },

@@ -135,6 +135,7 @@ mod tests {
             reads_on: false,
             made_micros: None,
             param_kinds: None,
+            limit_sizes: Vec::new(),
             reusable: true,
             warnings: Vec::new(),
             catalogue_version: SchemaVersion(version),

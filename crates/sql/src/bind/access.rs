@@ -64,6 +64,40 @@ pub fn allowed_indexes(
     Ok(allowed)
 }
 
+/// A path that could be taken.
+struct Candidate {
+    path: IndexPath,
+    covered: CoveredTerms,
+    delivers: bool,
+    score: u32,
+}
+
+impl Candidate {
+    /// With no bounds: all rows, by the primary key.
+    fn all() -> Candidate {
+        let (equal, ranges) = (Vec::new(), Vec::new());
+        let path = IndexPath { index: 0, kind: PathKind::Range, equal, ranges, reverse: false };
+        Candidate { path, covered: CoveredTerms::default(), delivers: false, score: 0 }
+    }
+
+    fn into_plan(self, terms: Vec<Expr>, possible: Vec<usize>) -> AccessPlan {
+        let rest = terms
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| !self.covered.contains(*number))
+            .map(|(_, term)| term.clone())
+            .collect();
+        AccessPlan {
+            path: self.path,
+            residual: rewrite::and_of(rest),
+            filter: rewrite::and_of(terms),
+            local_filter: None,
+            delivers_order: self.delivers,
+            possible,
+        }
+    }
+}
+
 /// Chooses the path for these terms, which all can be evaluated where the rows are.
 pub fn choose(
     table: &Table,
@@ -71,8 +105,37 @@ pub fn choose(
     wanted: &Wanted<'_>,
     allowed: &[bool],
 ) -> AccessPlan {
-    let bounds = bounds::of_terms(table, &terms);
-    let mut best: Option<(u32, IndexPath, CoveredTerms, bool)> = None;
+    let (candidates, possible) = candidates(table, &terms, wanted, allowed);
+    let best = candidates.into_iter().reduce(|best, own| match best.score < own.score {
+        true => own,
+        false => best,
+    });
+    best.unwrap_or_else(Candidate::all).into_plan(terms, possible)
+}
+
+/// Chooses the path of those that deliver an order; none if no index does.
+pub fn choose_ordered(
+    table: &Table,
+    terms: Vec<Expr>,
+    order: &[(u16, bool)],
+    allowed: &[bool],
+) -> Option<AccessPlan> {
+    let wanted = Wanted { order: Some(order), limited: true };
+    let (candidates, possible) = candidates(table, &terms, &wanted, allowed);
+    let ordered = candidates.into_iter().filter(|candidate| candidate.delivers);
+    let best = ordered.reduce(|best, own| if best.score < own.score { own } else { best });
+    best.map(|best| best.into_plan(terms, possible))
+}
+
+/// The paths, and the indexes that bound rows.
+fn candidates(
+    table: &Table,
+    terms: &[Expr],
+    wanted: &Wanted<'_>,
+    allowed: &[bool],
+) -> (Vec<Candidate>, Vec<usize>) {
+    let bounds = bounds::of_terms(table, terms);
+    let mut candidates = Vec::new();
     let mut possible = Vec::new();
     for (position, is_allowed) in allowed.iter().enumerate() {
         if !is_allowed {
@@ -82,15 +145,11 @@ pub fn choose(
         if !path.equal.is_empty() || path.is_ranged() {
             possible.push(position);
         }
+        let is_single = path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
         let order = wanted.order.and_then(|order| match path.kind {
             PathKind::PrimaryKey => order_of_keys(table, &path, order),
             PathKind::UniqueKey | PathKind::Range => order_of(table, &path, order),
         });
-        let is_single = path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
-        let delivers = wanted.order.is_some() && (is_single || order.is_some());
-        path.reverse = order.unwrap_or(false) && path.kind != PathKind::UniqueKey;
-        // An IN list on a whole unique key: its rows come in the order of the primary key.
-        let delivers = delivers && (is_single || path.kind != PathKind::UniqueKey);
         let score = match path.kind {
             PathKind::PrimaryKey => 10_000,
             PathKind::UniqueKey => 9_000,
@@ -98,45 +157,28 @@ pub fn choose(
                 let in_lists = path.equal.iter().filter(|bound| !bound.is_single()).count() as u32;
                 100 * path.equal.len() as u32 - 10 * in_lists
                     + if path.is_ranged() { 50 } else { 0 }
-                    + match (delivers, wanted.limited) {
+                    + match (order.is_some(), wanted.limited) {
                         (true, true) => 30,
                         (true, false) => 20,
                         (false, _) => 0,
                     }
             }
         };
+        // Rows of a unique key's entries come in the order of the primary key: to have the first ones of a list, its own index
+        // is scanned.
+        if path.kind == PathKind::UniqueKey && !is_single && wanted.limited && order.is_some() {
+            path.kind = PathKind::Range;
+        }
+        path.reverse = order.unwrap_or(false) && path.kind != PathKind::UniqueKey;
+        let is_ordered = order.is_some() && path.kind != PathKind::UniqueKey;
+        let delivers = wanted.order.is_some() && (is_single || is_ordered);
         // Full scans read the primary key's index unless another one saves the sort.
         if score == 0 && position != 0 {
             continue;
         }
-        if best.as_ref().is_none_or(|(best, ..)| *best < score) {
-            best = Some((score, path, covered, delivers));
-        }
+        candidates.push(Candidate { path, covered, delivers, score });
     }
-    let (_, path, covered, delivers_order) = best.unwrap_or_else(|| {
-        let path = IndexPath {
-            index: 0,
-            kind: PathKind::Range,
-            equal: Vec::new(),
-            ranges: Vec::new(),
-            reverse: false,
-        };
-        (0, path, CoveredTerms::default(), false)
-    });
-    let rest = terms
-        .iter()
-        .enumerate()
-        .filter(|(number, _)| !covered.contains(*number))
-        .map(|(_, term)| term.clone())
-        .collect();
-    AccessPlan {
-        path,
-        residual: rewrite::and_of(rest),
-        filter: rewrite::and_of(terms),
-        local_filter: None,
-        delivers_order,
-        possible,
-    }
+    (candidates, possible)
 }
 
 impl IndexPath {
@@ -223,27 +265,24 @@ fn is_of_one_value(path: &IndexPath, table: &Table, column: u16) -> bool {
     parts.any(|(part, bound)| part.column == column && bound.is_single())
 }
 
-/// Does a scan of the path deliver this order? Some(reverse) if so.
+/// Does a scan of the path deliver this order? Some(reverse) if so. Whatever the bounds, the rows come in the order of the
+/// index; a part of one value orders nothing.
 fn order_of(table: &Table, path: &IndexPath, order: &[(u16, bool)]) -> Option<bool> {
-    if path.equal.iter().any(|bound| !bound.is_single()) {
-        return None;
-    }
     let index = &table.indexes[path.index];
     // A secondary index's entries end in the primary key.
     let primary = table.primary_key().parts.iter().filter(|_| index.kind != IndexKind::Primary);
-    let parts: Vec<_> = index.parts.iter().chain(primary).collect();
-    let fixed: Vec<u16> = parts[..path.equal.len()].iter().map(|part| part.column).collect();
-    let mut next = path.equal.len();
+    let bounds = path.equal.iter().map(Some).chain(std::iter::repeat(None));
+    let (fixed, free): (Vec<_>, Vec<_>) = (index.parts.iter().chain(primary).zip(bounds))
+        .partition(|(_, bound)| bound.is_some_and(PartBound::is_single));
+    let mut free = free.into_iter().map(|(part, _)| part);
+    let mut ordered: Vec<u16> = fixed.into_iter().map(|(part, _)| part.column).collect();
     let mut reverse = None;
     for (column, descending) in order {
-        if fixed.contains(column) {
+        // What is sorted by already, or has one value, cannot order again.
+        if ordered.contains(column) {
             continue;
         }
-        // What is sorted by already cannot order again.
-        if parts[path.equal.len()..next].iter().any(|part| part.column == *column) {
-            continue;
-        }
-        let part = parts.get(next)?;
+        let part = free.next()?;
         if part.column != *column || part.prefix.is_some() {
             return None;
         }
@@ -251,7 +290,7 @@ fn order_of(table: &Table, path: &IndexPath, order: &[(u16, bool)]) -> Option<bo
         if *reverse.get_or_insert(own) != own {
             return None;
         }
-        next += 1;
+        ordered.push(*column);
     }
     Some(reverse.unwrap_or(false))
 }

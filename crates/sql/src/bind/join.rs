@@ -8,9 +8,13 @@
 //! operators     one member after the other
 //! ```
 //!
+//! LIMIT is a demand: where an index of the first table has the order that the query asks for, or it asks for none, the rows
+//! are pulled until there are enough ([`demand`]).
+//!
 //! A member that is a table is *looked up* where relations before it bind a key of it; else its rows, filtered at the
 //! shards, are kept by the columns that the join compares.
 
+mod demand;
 mod estimate;
 mod order;
 mod terms;
@@ -29,9 +33,11 @@ use crate::plan::{
     Bound, ColumnPlace, JoinKey, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator,
     RelationRows, SelectPlan, Source, TableSource,
 };
+use demand::Demand;
 use estimate::{
     LOOKUP_WORK, QUERY_ROWS, ROW_WORK, SCAN_WORK, SYSTEM_ROWS, UNPAIRED_SHARE, share_of,
 };
+use order::Search;
 pub use terms::have_equal_keys;
 use terms::{Group, Member, OuterJoin, factored, flatten, is_subset, simplified, take_terms};
 
@@ -62,14 +68,24 @@ impl Binder<'_> {
         group.terms.extend(terms);
         group.straight |= from.straight;
         let distinct = self.distinct_values(&group, relations);
+        let demand = self.demand(plan, relations);
+        let sources = from.sources;
         let mut planner =
-            Planner { binder: self, sources: from.sources, relations, locks, distinct };
-        let mut root = planner.group(group)?.operator;
-        if (plan.sort.is_empty() || plan.windows.is_some()) && plan.grouping.is_none() {
+            Planner { binder: self, sources, relations, locks, distinct, demand, share: 1.0 };
+        let mut root = planner.group(group, true)?.operator;
+        let delivers_order = planner.demand.as_ref().is_some_and(Demand::is_ordered);
+        let is_pulled = planner.demand.is_some() && (delivers_order || plan.sort.is_empty());
+        if is_pulled {
+            root.make_pulled();
+        } else if (plan.sort.is_empty() || plan.windows.is_some()) && plan.grouping.is_none() {
             // The order that people expect to see where they ask for none.
             root.make_ordered();
         }
-        self.joined_source(plan, root, relations)
+        self.joined_source(plan, root, relations)?;
+        if let Source::Joined(source) = &mut plan.source {
+            (source.is_pulled, source.delivers_order) = (is_pulled, delivers_order);
+        }
+        Ok(())
     }
 
     /// Settles which columns are read, and where they are.
@@ -151,7 +167,15 @@ impl Binder<'_> {
             None => scope.columns.iter().map(|column| column.name.clone()).collect(),
         });
         let titles = titles.collect();
-        let source = JoinedSource { root, columns: places, relations: rows, aliases, titles };
+        let source = JoinedSource {
+            root,
+            columns: places,
+            relations: rows,
+            aliases,
+            titles,
+            is_pulled: false,
+            delivers_order: false,
+        };
         plan.source = Source::Joined(Box::new(source));
         Ok(())
     }
@@ -179,30 +203,46 @@ struct Planner<'b, 'a> {
     locks: &'b [Lock],
     /// By column: about how many values it has, as far as a key says so that it is compared with.
     distinct: Vec<Option<f64>>,
+    /// That of the query's LIMIT.
+    demand: Option<Demand>,
+    /// The share of the rows of the group at hand that the demand lets be read.
+    share: f64,
 }
 
 impl Planner<'_, '_> {
-    fn group(&mut self, mut group: Group) -> Result<Built, SqlError> {
+    /// `drives`: the first rows of the group are the first ones of the query.
+    fn group(&mut self, group: Group, drives: bool) -> Result<Built, SqlError> {
+        if drives {
+            return self.group_of(group, true);
+        }
+        let share = std::mem::replace(&mut self.share, 1.0);
+        let built = self.group_of(group, false);
+        self.share = share;
+        built
+    }
+
+    fn group_of(&mut self, mut group: Group, drives: bool) -> Result<Built, SqlError> {
         self.push_into_outer_joins(&mut group);
-        let mut terms: Vec<Option<(Bound, Vec<bool>)>> = group
-            .terms
+        let mut terms: Vec<Option<(Bound, Vec<bool>)>> = std::mem::take(&mut group.terms)
             .into_iter()
             .map(|term| {
                 let named = self.binder.relations_of(&term, self.relations);
                 Some((term, named))
             })
             .collect();
-        let order = self.order(&group.members, &terms, group.straight)?;
-        let mut members: Vec<Option<Member>> = group.members.into_iter().map(Some).collect();
+        let Group { members, straight, .. } = group;
+        let search = Search { members: &members, terms: &terms, straight, first: None };
+        let order = self.order(&search, drives)?;
+        let mut members: Vec<Option<Member>> = members.into_iter().map(Some).collect();
         let mut built: Option<Built> = None;
         for next in order {
             let member = members[next].take().expect("each comes once");
             let right = match member {
                 Member::Relation(relation) => {
-                    built = Some(self.add_relation(built, relation, &mut terms)?);
+                    built = Some(self.add_relation(built, relation, &mut terms, drives)?);
                     continue;
                 }
-                Member::Outer(outer) => self.outer_join(*outer)?,
+                Member::Outer(outer) => self.outer_join(*outer, drives && built.is_none())?,
             };
             built = Some(match built {
                 None => self.filtered(right, &mut terms),
@@ -241,11 +281,15 @@ impl Planner<'_, '_> {
         left: Option<Built>,
         relation: usize,
         terms: &mut [Option<(Bound, Vec<bool>)>],
+        drives: bool,
     ) -> Result<Built, SqlError> {
         let mut alone = vec![false; self.relations.tables.len()];
         alone[relation] = true;
         let Some(left) = left else {
-            let (right, method) = self.read(relation, take_terms(terms, &[&alone]), None)?;
+            let own = take_terms(terms, &[&alone]);
+            let order = if drives { self.demand.as_ref().and_then(Demand::order) } else { None };
+            let order = order.cloned();
+            let (right, method) = self.read(relation, own, None, order.as_deref())?;
             return match method {
                 JoinMethod::Hash => Ok(self.filtered(right, terms)),
                 JoinMethod::Lookup { .. } | JoinMethod::Apply { .. } => Err(lateral_out_of_reach()),
@@ -265,19 +309,20 @@ impl Planner<'_, '_> {
         own: Vec<Bound>,
         on: Vec<Bound>,
     ) -> Result<Built, SqlError> {
-        let (right, method) = self.read(relation, own, Some((&left, &on)))?;
+        let (right, method) = self.read(relation, own, Some((&left, &on)), None)?;
         match method {
             JoinMethod::Hash => Ok(self.hash_join(kind, left, right, on)),
             method => Ok(self.joined(kind, left, right, method, on)),
         }
     }
 
-    /// The operator that reads a relation, and how it is joined to those before it.
+    /// The operator that reads a relation, and how it is joined to those before it. `order`: of the first one, in this order.
     fn read(
         &mut self,
         relation: usize,
         own: Vec<Bound>,
         left: Option<(&Built, &[Bound])>,
+        order: Option<&[(u16, bool)]>,
     ) -> Result<(Built, JoinMethod), SqlError> {
         let number = u16::try_from(relation).expect("relations are few");
         let mut relations = vec![false; self.relations.tables.len()];
@@ -293,16 +338,26 @@ impl Planner<'_, '_> {
                     own.into_iter().partition(Bound::is_local);
                 let on = left.map_or(&[][..], |(_, on)| on);
                 let terms: Vec<&Bound> = shippable.iter().chain(on).collect();
-                let mut reading = self.reading(relation, &table, &hints, &terms, true)?;
+                let mut reading = match order {
+                    None => self.reading(relation, &table, &hints, &terms, true)?,
+                    Some(order) => self
+                        .ordered_reading(relation, &table, &hints, &terms, order)?
+                        .expect("the demand was decided by it"),
+                };
                 if let Some((left, on)) = left
                     && !reading.outer.is_empty()
                 {
                     // Many look-ups are more work than one scan, whose rows are kept.
                     let alone: Vec<&Bound> = shippable.iter().collect();
                     let whole = self.reading(relation, &table, &hints, &alone, true)?;
-                    let lookups = left.rows * (LOOKUP_WORK + reading.rows * ROW_WORK);
-                    let scan = whole.scanned * SCAN_WORK + whole.rows * ROW_WORK + left.rows;
-                    if scan < lookups && self.has_join_key(on, &left.relations, &relations) {
+                    let left_rows = left.rows * self.share;
+                    let lookups = left_rows * (LOOKUP_WORK + reading.rows * ROW_WORK);
+                    let scan = whole.scanned * SCAN_WORK + whole.rows * ROW_WORK + left_rows;
+                    // A scan would lock all rows.
+                    if scan < lookups
+                        && self.locks[relation] == Lock::None
+                        && self.has_join_key(on, &left.relations, &relations)
+                    {
                         reading = whole;
                     }
                 }
@@ -324,8 +379,13 @@ impl Planner<'_, '_> {
                     true => reading.rows * reading.kept,
                     false => estimate,
                 };
-                let operator =
-                    Operator::Table { relation: number, source, ordered: false, estimate };
+                let operator = Operator::Table {
+                    relation: number,
+                    source,
+                    ordered: false,
+                    pulled: false,
+                    estimate,
+                };
                 (operator, local, rows)
             }
             RelationSource::Virtual(table) => {
@@ -358,7 +418,7 @@ impl Planner<'_, '_> {
         Ok((self.filter(built, rest), method))
     }
 
-    fn outer_join(&mut self, outer: OuterJoin) -> Result<Built, SqlError> {
+    fn outer_join(&mut self, outer: OuterJoin, drives: bool) -> Result<Built, SqlError> {
         let mut right = outer.right;
         let mut inner = vec![false; self.relations.tables.len()];
         right.mark(&mut inner);
@@ -367,20 +427,24 @@ impl Planner<'_, '_> {
             let named = self.binder.relations_of(term, self.relations);
             named.contains(&true) && is_subset(&named, &inner)
         });
-        let left = self.group(outer.left)?;
+        let left = self.group(outer.left, drives)?;
         if let [Member::Relation(relation)] = right.members.as_slice() {
             let relation = *relation;
             let own = right.terms.into_iter().chain(own).collect();
             return self.join_relation(outer.kind, left, relation, own, on);
         }
         right.terms.extend(own);
-        let right = self.group(right)?;
+        let right = self.group(right, false)?;
         Ok(self.hash_join(outer.kind, left, right, on))
     }
 
-    /// The side of fewer rows is the one that is kept, where an inner join lets either be.
+    /// The side of fewer rows is the one that is kept, where an inner join lets either be. The rows come in the order of those
+    /// of the other side.
     fn hash_join(&mut self, kind: JoinKind, left: Built, right: Built, on: Vec<Bound>) -> Built {
-        let (left, right) = match kind == JoinKind::Inner && left.rows * 2.0 < right.rows {
+        let changes_places = kind == JoinKind::Inner
+            && left.rows * 2.0 < right.rows
+            && !self.demand.as_ref().is_some_and(Demand::is_ordered);
+        let (left, right) = match changes_places {
             true => (right, left),
             false => (left, right),
         };
@@ -539,6 +603,16 @@ impl Operator {
             Operator::Table { ordered, .. } => *ordered = true,
             Operator::Filter { input, .. } => input.make_ordered(),
             Operator::Join(join) => join.left.make_ordered(),
+            _ => {}
+        }
+    }
+
+    /// The rows that are read first come in the order of their path, and no more of them than the query needs.
+    fn make_pulled(&mut self) {
+        match self {
+            Operator::Table { ordered, pulled, .. } => (*ordered, *pulled) = (true, true),
+            Operator::Filter { input, .. } => input.make_pulled(),
+            Operator::Join(join) => join.left.make_pulled(),
             _ => {}
         }
     }

@@ -158,6 +158,10 @@ pub struct Binder<'a> {
     resolved: Option<view::Resolved>,
     /// The statement reads or assigns a variable.
     has_variables: bool,
+    /// The values of the parameters, where they are known: how large a LIMIT is decides how rows are found.
+    values: &'a [Value],
+    /// Parameters that did so, each with its magnitude.
+    limit_sizes: Vec<(u16, u32)>,
 }
 
 impl<'a> Binder<'a> {
@@ -206,7 +210,14 @@ impl<'a> Binder<'a> {
             views: Vec::new(),
             resolved: None,
             has_variables: false,
+            values: &[],
+            limit_sizes: Vec::new(),
         }
+    }
+
+    /// With the values of the parameters in the first run of the plan.
+    pub fn with_values(self, values: &'a [Value]) -> Binder<'a> {
+        Binder { values, ..self }
     }
 
     /// A binder that has bound nothing.
@@ -215,6 +226,7 @@ impl<'a> Binder<'a> {
             unreachable!("only a view has an environment of its own, and it is bound")
         };
         Binder::new(self.catalogue, environment, self.session, self.param_kinds)
+            .with_values(self.values)
     }
 
     /// A warning that the statement gives whenever it runs.
@@ -255,6 +267,7 @@ impl<'a> Binder<'a> {
             reads_on: self.several,
             made_micros: self.uses_statistics.then(|| self.session.now_micros()),
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
+            limit_sizes: self.limit_sizes,
             reusable: self.reusable,
             warnings: self.warnings,
             catalogue_version: self.catalogue.version,

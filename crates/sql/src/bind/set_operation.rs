@@ -377,6 +377,8 @@ impl Binder<'_> {
             aliases: vec![String::new()],
             titles: vec![Vec::new()],
             root: operator,
+            is_pulled: false,
+            delivers_order: false,
         };
         let hidden_count = bound_items.len() - columns.len();
         let source = Source::Joined(Box::new(source));

@@ -621,6 +621,8 @@ fn over_query(plan: SelectPlan, keep: Option<u16>, item: Expr) -> SelectPlan {
         aliases: vec![String::new()],
         titles: vec![Vec::new()],
         root: Operator::Query { relation: 0, plan: Box::new(plan), keep },
+        is_pulled: false,
+        delivers_order: false,
     };
     let columns = PlanColumns::new(vec![info]);
     SelectPlan::new(columns, Source::Joined(Box::new(source)), vec![Bound::pure(item)])

@@ -43,6 +43,7 @@ impl Context<'_> {
             semi_consistent: self.is_semi_consistent(),
             ordered,
             limit: cut,
+            pulled: false,
             commit: false,
         };
         if limit == 0 {

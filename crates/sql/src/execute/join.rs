@@ -11,7 +11,7 @@
 
 use std::ops::Bound as KeyBound;
 
-use client::KeyRange;
+use client::{KeyRange, Lock};
 use types::convert::group_key;
 use types::expr::eval;
 use types::{Expr, IndexKind};
@@ -23,13 +23,14 @@ use super::rows::{Found, Rows, Wanted};
 use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX, eval_error, take_warnings};
 use crate::SqlError;
 use crate::plan::{
-    Bound, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator, OuterValue, PathKind,
-    SelectPlan, TableSource,
+    Bound, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator, OuterValue, PartBound,
+    PathKind, SelectPlan, TableSource,
 };
 use crate::result::ResultSink;
 
-/// Left rows whose keys are looked up together.
+/// Left rows whose keys are looked up together; and the first ones, where the reader is likely to stop early.
 const LOOKUP_ROWS: usize = 1_000;
+const FIRST_LOOKUP_ROWS: usize = 16;
 /// Right rows of a lookup that are kept at a time: rows, and bytes.
 const PIECE_ROWS: usize = 16_384;
 const PIECE_BYTES: usize = 8 << 20;
@@ -45,6 +46,10 @@ pub struct JoinStream<'p> {
     /// Of a lookup: where the next piece comes from.
     reading: Option<Reading<'p>>,
     is_done: bool,
+    /// Joined rows that the reader can use now, at most; None: all.
+    expected: Option<u64>,
+    /// Left rows whose keys are looked up together. It begins with few where the reader is likely to stop early.
+    lookup_rows: usize,
 }
 
 /// Left rows, and how far they are joined.
@@ -83,6 +88,76 @@ impl<'p> JoinStream<'p> {
             piece: None,
             reading: None,
             is_done: false,
+            expected: None,
+            lookup_rows: LOOKUP_ROWS,
+        }
+    }
+
+    /// Rows of several pieces do not come in the order of the left rows. So half of these are looked up again, the others
+    /// later; false if there is one.
+    fn take_fewer(&mut self, source: &JoinedSource) -> bool {
+        let probe = self.probe.as_mut().expect("it has begun");
+        let count = u32::try_from(probe.rows.len()).expect("batches are short");
+        if count < 2 || probe.row != 0 || probe.candidate.is_some() || probe.matched.contains(&true)
+        {
+            return false;
+        }
+        let half = count / 2;
+        let mut rest = probe.rows.pick(&(half..count).collect::<Vec<u32>>());
+        if let Some(pending) = self.pending.take() {
+            let mut all = Batch::default();
+            all.append(&rest, source);
+            all.append(&pending, source);
+            rest = all;
+        }
+        self.pending = Some(rest);
+        probe.rows = probe.rows.pick(&(0..half).collect::<Vec<u32>>());
+        probe.keys.truncate(half as usize);
+        probe.matched.truncate(half as usize);
+        self.reading = None;
+        true
+    }
+
+    pub fn left(&self) -> &Stream<'p> {
+        &self.left
+    }
+
+    /// As [`Stream::expect`].
+    pub fn expect(&mut self, count: u64) {
+        let at_once = usize::try_from(count).unwrap_or(LOOKUP_ROWS);
+        if self.expected.replace(count).is_none() {
+            self.lookup_rows = at_once.clamp(FIRST_LOOKUP_ROWS, LOOKUP_ROWS);
+        }
+        // A left row that may give several is all that is surely needed.
+        let left = if self.join.gives_one() { count } else { 1 };
+        if self.locks_looked_up() {
+            let left = usize::try_from(left).unwrap_or(LOOKUP_ROWS);
+            self.lookup_rows = left.clamp(1, LOOKUP_ROWS);
+        }
+        self.left.expect(left);
+    }
+
+    /// Does a look-up lock the rows that it finds?
+    fn locks_looked_up(&self) -> bool {
+        match &self.join.method {
+            JoinMethod::Lookup { .. } => lookup_of(&self.join.right).table.lock != Lock::None,
+            JoinMethod::Hash | JoinMethod::Apply { .. } => false,
+        }
+    }
+}
+
+impl JoinOperator {
+    /// Does a left row give one joined row at most?
+    fn gives_one(&self) -> bool {
+        match (&self.method, self.kind) {
+            (_, JoinKind::Semi | JoinKind::Anti) => true,
+            (JoinMethod::Lookup { .. }, JoinKind::Inner | JoinKind::Left) => {
+                let path = &lookup_of(&self.right).table.access.path;
+                path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single)
+            }
+            (JoinMethod::Hash | JoinMethod::Apply { .. }, JoinKind::Inner | JoinKind::Left) => {
+                false
+            }
         }
     }
 }
@@ -104,7 +179,12 @@ impl Context<'_> {
                 return Ok(None);
             }
             if stream.piece.is_none() {
-                stream.piece = Some(self.next_piece(source, stream).await?);
+                let piece = self.next_piece(source, stream).await?;
+                if !piece.is_last && source.delivers_order && stream.take_fewer(source) {
+                    self.release(piece.size);
+                    continue;
+                }
+                stream.piece = Some(piece);
             }
             let (Some(probe), Some(piece)) = (&mut stream.probe, &stream.piece) else {
                 unreachable!("both were made just now")
@@ -145,7 +225,7 @@ impl Context<'_> {
             // Each shard has sent rows of its own: their keys go together.
             let mut size = 0;
             let mut all = Batch::default();
-            while rows.len().max(all.len()) < LOOKUP_ROWS
+            while rows.len().max(all.len()) < stream.lookup_rows
                 && size < PIECE_BYTES
                 && stream.pending.is_none()
                 && stream.left.has_rows_at_hand()
@@ -162,7 +242,7 @@ impl Context<'_> {
         }
         let at_once = match stream.join.method {
             JoinMethod::Hash => usize::MAX,
-            JoinMethod::Lookup { .. } => LOOKUP_ROWS,
+            JoinMethod::Lookup { .. } => stream.lookup_rows,
             JoinMethod::Apply { .. } => 1,
         };
         if at_once < rows.len() {
@@ -171,6 +251,9 @@ impl Context<'_> {
             let rest: Vec<u32> = (at_once..count).collect();
             stream.pending = Some(rows.pick(&rest));
             rows = rows.pick(&(0..at_once).collect::<Vec<u32>>());
+        }
+        if stream.expected.is_some() && !stream.locks_looked_up() {
+            stream.lookup_rows = (4 * stream.lookup_rows).min(LOOKUP_ROWS);
         }
         let exprs: Vec<&Expr> = stream.join.keys.iter().map(|key| &key.left).collect();
         let mut keys = Vec::with_capacity(rows.len());
@@ -209,6 +292,10 @@ impl Context<'_> {
             }
             JoinMethod::Lookup { outer } => {
                 let lookup = lookup_of(&join.right);
+                // Of the rows that one left row finds, no more are locked than the reader can use.
+                let expected = stream.expected.filter(|_| {
+                    lookup.table.lock != Lock::None && probe.rows.len() == 1 && !join.gives_one()
+                });
                 let is_filtered = !std::ptr::eq(lookup.operator, &join.right);
                 if stream.reading.is_none() {
                     let Lookup { relation, filter, .. } = lookup;
@@ -217,7 +304,8 @@ impl Context<'_> {
                     if is_filtered {
                         self.begin_operator(&join.right);
                     }
-                    let wanted = self.wanted_of(lookup.table, false);
+                    let mut wanted = self.wanted_of(lookup.table, false);
+                    wanted.pulled = expected.is_some();
                     let rows = self.looked_up_rows(source, &wanted, outer, &probe.rows).await?;
                     self.count_pulled(lookup.operator, 0, since);
                     stream.reading = Some(Reading { relation, wanted, rows, filter });
@@ -226,6 +314,9 @@ impl Context<'_> {
                 let relations = source.relations.len();
                 loop {
                     let since = self.profile_clock();
+                    if let Some(expected) = expected {
+                        reading.rows.expect(expected);
+                    }
                     let next = self.next_rows(&reading.wanted, &mut reading.rows).await?;
                     let count = next.as_ref().map_or(0, client::RowBatch::len);
                     self.count_pulled(lookup.operator, count, since);
@@ -237,7 +328,8 @@ impl Context<'_> {
                         self.count_pulled(&join.right, batch.len(), since);
                     }
                     self.keep(source, &mut rows, &batch, &mut size)?;
-                    if PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
+                    let is_enough = expected.is_some() && !rows.is_empty();
+                    if is_enough || PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
                         is_last = false;
                         break;
                     }

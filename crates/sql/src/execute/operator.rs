@@ -55,12 +55,36 @@ impl Stream<'_> {
             Stream::Counted { stream, .. } => stream.has_rows_at_hand(),
         }
     }
+
+    /// The reader can use so many rows now, at most: rows behind them are neither locked nor looked up, where that is known.
+    pub fn expect(&mut self, count: u64) {
+        match self {
+            Stream::Table(table) => table.rows.expect(count),
+            Stream::Rows { .. } => {}
+            Stream::Filter { input, .. } => input.expect(count),
+            Stream::Join(join) => join.expect(count),
+            Stream::Counted { stream, .. } => stream.expect(count),
+        }
+    }
+
+    /// Do the rows come in no order, where the plan promises one?
+    pub fn has_lost_order(&self) -> bool {
+        match self {
+            Stream::Table(table) => table.has_lost_order,
+            Stream::Rows { .. } => false,
+            Stream::Filter { input, .. } => input.has_lost_order(),
+            Stream::Join(join) => join.left().has_lost_order(),
+            Stream::Counted { stream, .. } => stream.has_lost_order(),
+        }
+    }
 }
 
 pub struct TableStream<'p> {
     pub relation: u16,
     pub wanted: Wanted<'p>,
     pub rows: Rows,
+    /// The values at hand are no keys, so that the rows do not come in the order that the path was chosen for.
+    pub has_lost_order: bool,
 }
 
 type Next<'f> = Pin<Box<dyn Future<Output = Result<Option<Batch>, Failure>> + 'f>>;
@@ -88,10 +112,18 @@ impl Context<'_> {
                 Stream::Rows { relation, rows: Rc::new(RowStore::Values(rows)), next: 0, count }
             };
             Ok(match operator {
-                Operator::Table { relation, source, ordered, .. } => {
-                    let wanted = self.wanted_of(source, *ordered);
-                    let (rows, _) = self.open_rows(&wanted).await?;
-                    Stream::Table(Box::new(TableStream { relation: *relation, wanted, rows }))
+                Operator::Table { relation, source, ordered, pulled, .. } => {
+                    let mut wanted = Wanted { pulled: *pulled, ..self.wanted_of(source, *ordered) };
+                    let (mut found, is_unusable) = self.find(&wanted)?;
+                    let has_lost_order = is_unusable && source.access.delivers_order;
+                    if has_lost_order {
+                        // All rows are read, and sorted.
+                        (wanted.pulled, wanted.ordered) = (false, false);
+                        found = self.find(&wanted)?.0;
+                    }
+                    let rows = self.open_found(&wanted, found).await?;
+                    let relation = *relation;
+                    Stream::Table(Box::new(TableStream { relation, wanted, rows, has_lost_order }))
                 }
                 Operator::Virtual { relation, table } => {
                     values(*relation, self.system_rows(*table).await?)
@@ -223,6 +255,7 @@ impl Context<'_> {
             semi_consistent: false,
             ordered,
             limit: None,
+            pulled: false,
             commit: false,
         }
     }

@@ -28,6 +28,9 @@ const KEYS_OF_LONG_ROWS_MAX: usize = 64;
 /// Rows that may have more bytes than this are long.
 const SHORT_ROW_SIZE_MAX: u64 = 16 << 10;
 
+/// Keys that are read first where the reader is likely to stop early.
+const KEYS_OF_FIRST_PULL: usize = 16;
+
 /// Rows that a statement which sleeps over each asks a shard for at a time, under locks: as in InnoDB, rows it has not come
 /// to are free for others.
 const ROWS_PER_PIECE: usize = 1;
@@ -44,6 +47,8 @@ pub struct Wanted<'a> {
     pub ordered: bool,
     /// At most so many, if every row found counts.
     pub limit: Option<u64>,
+    /// The reader stops when it has enough, which not every row found is part of: [`Rows::expect`].
+    pub pulled: bool,
     /// The statement ends with these reads, and so may its transaction.
     pub commit: bool,
 }
@@ -51,13 +56,17 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     /// Are only some of the rows to be locked that a path finds: the first ones?
     fn locks_some(&self) -> bool {
-        self.lock != Lock::None && self.limit.is_some()
+        self.lock != Lock::None && (self.limit.is_some() || self.pulled)
     }
     /// Are fewer rows of a unique key to be locked than it has these keys, which are prefixes of its index's entries?
     fn is_cut_below(&self, keys: &[Vec<u8>]) -> bool {
         let parts = &self.table.indexes[self.access.path.index].parts;
         let is_ascending = parts.iter().all(|part| !part.descending);
-        let is_cut = self.limit.is_some_and(|limit| limit < keys.len() as u64);
+        let count = keys.len() as u64;
+        let is_cut = match self.limit {
+            Some(limit) => limit < count,
+            None => self.pulled && 1 < count,
+        };
         self.locks_some() && is_cut && is_ascending
     }
 }
@@ -80,6 +89,16 @@ impl Rows {
             Rows::Scan(cursor) => cursor.has_rows_at_hand(),
         }
     }
+
+    /// The reader can use so many rows, as far as it knows: if they are pulled and locked, no more are locked at once.
+    pub fn expect(&mut self, count: u64) {
+        match self {
+            Rows::None => {}
+            Rows::Keys(reads) => reads.expect(count),
+            Rows::Scan(cursor) => cursor.expect(count),
+            Rows::Locking(cursor) => cursor.expect(count),
+        }
+    }
 }
 
 /// Rows that are read by their keys, a batch at a time, and come in the order of these.
@@ -93,6 +112,15 @@ pub struct KeyReads {
     are_long: bool,
     /// Under locks and LIMIT: rows still to be returned. No more keys are read at once, because each is locked.
     remaining: Option<u64>,
+    /// Rows are pulled: `count_max` is what the reader can use if they are locked, else `count` begins with that.
+    pulled: Option<Pulled>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pulled {
+    /// At most so many at once, whatever the reader can use.
+    Locked(usize),
+    Unlocked,
 }
 
 enum Slot {
@@ -102,6 +130,20 @@ enum Slot {
 }
 
 impl KeyReads {
+    fn expect(&mut self, count: u64) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        match self.pulled {
+            None => {}
+            Some(Pulled::Locked(at_once)) => {
+                self.count_max = count.clamp(1, at_once);
+                self.count = self.count_max;
+            }
+            Some(Pulled::Unlocked) => {
+                self.count = self.count.max(count).min(self.count_max);
+            }
+        }
+    }
+
     /// The rows before the next key, or the first of them if they are many bytes: one that is long comes alone, as it is.
     fn take_read(&mut self) -> RowBatch {
         let mut rows = RowBatch::default();
@@ -261,6 +303,15 @@ impl Context<'_> {
         let count = if slow { ROWS_PER_PIECE } else { keys_at_once(wanted.table) };
         let count_max = if slow { count } else { count.max(KEYS_OF_LONG_ROWS_MAX) };
         let are_long = keys_at_once(wanted.table) == KEYS_OF_LONG_ROWS;
+        let pulled = wanted.pulled.then_some(match wanted.lock {
+            Lock::None => Pulled::Unlocked,
+            Lock::Shared | Lock::Exclusive => Pulled::Locked(count),
+        });
+        let (count, count_max) = match pulled {
+            Some(Pulled::Locked(_)) => (1, 1),
+            Some(Pulled::Unlocked) => (count.min(KEYS_OF_FIRST_PULL), count_max),
+            None => (count, count_max),
+        };
         let remaining = wanted.limit.filter(|_| wanted.locks_some());
         let at_once = remaining.map_or(usize::MAX, |remaining| {
             usize::try_from(remaining).unwrap_or(usize::MAX).max(1)
@@ -273,6 +324,7 @@ impl Context<'_> {
             count_max,
             are_long,
             remaining,
+            pulled,
         };
         Ok(match found {
             Found::Nothing => Rows::None,
@@ -296,6 +348,9 @@ impl Context<'_> {
             Found::Scan(scan) => {
                 let mut options = self.scan_options(&scan, wanted.ordered)?;
                 options.piece = slow.then_some(ROWS_PER_PIECE as u64);
+                if wanted.pulled && wanted.ordered && !wanted.locks_some() && !slow {
+                    (options.piece, options.grows) = (Some(ROWS_PER_PIECE as u64), true);
+                }
                 match wanted.locks_some() {
                     true => {
                         let cursor = self.client().scan_locking(wanted.table, *scan, options);
@@ -328,6 +383,7 @@ impl Context<'_> {
             refuse_changed: batch.refuse_changed,
             snapshot_age_max_ms: batch.snapshot_age_max_ms,
             piece: None,
+            grows: false,
         })
     }
 

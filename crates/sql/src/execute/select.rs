@@ -60,6 +60,10 @@ impl<'p> Output<'p> {
             windows: plan.windows.as_ref().map(WindowRows::new),
         }
     }
+    /// Rows of the source that can be of use, at most.
+    fn missing(&self) -> u64 {
+        self.offset.saturating_add(self.count).saturating_sub(self.found)
+    }
     /// Is more of the source of no use?
     fn is_done(&self) -> bool {
         self.sorter.is_none()
@@ -263,7 +267,15 @@ impl Context<'_> {
         let mut pace = Pace::default();
         let mut groups = plan.grouping.as_ref().map(Groups::new);
         let mut stream = self.open(&source.root).await?;
-        while let Some(batch) = self.next(source, &mut stream).await? {
+        if source.delivers_order && !stream.has_lost_order() {
+            output.sorter = None;
+        }
+        let is_pulled = source.is_pulled && output.sorter.is_none();
+        loop {
+            if is_pulled {
+                stream.expect(output.missing());
+            }
+            let Some(batch) = self.next(source, &mut stream).await? else { break };
             if groups.is_none() {
                 begin(plan, columns_sent, sink);
             }
@@ -318,15 +330,20 @@ impl Context<'_> {
             ordered: sorted_by_path || plan.windows.is_some(),
             limit: (plain && sorted_by_path && output.count < u64::MAX)
                 .then(|| output.offset.saturating_add(output.count)),
+            pulled: !plain
+                && sorted_by_path
+                && output.count < u64::MAX
+                && plan.windows.is_none()
+                && !plan.calc_found_rows,
             commit: self.ends_with_statement() && self.read_lock(source.lock) == Lock::None,
         };
         let (mut rows, unusable) = self.open_rows(&wanted).await?;
         if sorts_unless_delivered && source.access.delivers_order && !unusable {
             output.sorter = None;
         }
-        if unusable && wanted.limit.is_some() && sorts_unless_delivered {
+        if unusable && (wanted.limit.is_some() || wanted.pulled) && sorts_unless_delivered {
             // The scan was to deliver the order and stop early; it does neither: read all of it and sort.
-            let all = Wanted { limit: None, ordered: false, ..wanted };
+            let all = Wanted { limit: None, pulled: false, ordered: false, ..wanted };
             let (rows, _) = self.open_rows(&all).await?;
             return self.drain(plan, source, &all, rows, output, columns_sent, sink).await;
         }
@@ -360,7 +377,11 @@ impl Context<'_> {
                 && plan.into_variables.is_empty()
         });
         let mut pace = Pace::default();
-        while let Some(batch) = self.next_rows(wanted, &mut rows).await? {
+        loop {
+            if wanted.pulled {
+                rows.expect(output.missing());
+            }
+            let Some(batch) = self.next_rows(wanted, &mut rows).await? else { break };
             begin(plan, columns_sent, sink);
             self.count_pushed(plan, Stage::Source, batch.len());
             match direct {
@@ -505,6 +526,7 @@ impl Context<'_> {
             semi_consistent: false,
             ordered: false,
             limit: None,
+            pulled: false,
             commit: false,
         };
         let output = ScanOutput::Groups {
@@ -561,6 +583,7 @@ impl Context<'_> {
             semi_consistent: false,
             ordered: grouping.of_first_row,
             limit: grouping.of_first_row.then_some(1),
+            pulled: false,
             commit: false,
         };
         let (mut rows, unusable) = self.open_rows(&wanted).await?;

@@ -132,7 +132,7 @@ impl Session {
         let mut columns = Vec::new();
         if has_plan(&prepared.statement) {
             let kinds = vec![ParamKind::Unknown; usize::from(param_count)];
-            let plan = self.bind(&prepared.statement, &kinds)?;
+            let plan = self.bind(&prepared.statement, &kinds, &[])?;
             columns = plan.columns().to_vec();
             if plan.reusable {
                 prepared.plan = Some((Arc::new(plan), self.environment.clone()));
@@ -254,7 +254,7 @@ impl Session {
             return Ok(plan.clone());
         }
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-        let plan = Arc::new(self.bind_in(&environment, statement, &kinds)?);
+        let plan = Arc::new(self.bind_in(&environment, statement, &kinds, params)?);
         if let Some(prepared) = self.prepared.get_mut(&id) {
             prepared.plan = plan.reusable.then(|| (plan.clone(), environment));
         }

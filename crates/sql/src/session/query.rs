@@ -15,7 +15,7 @@ use crate::error::{SqlError, code};
 use crate::execute::Pace;
 use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
-use crate::plan::{ParamKind, Plan};
+use crate::plan::{ParamKind, Plan, magnitude};
 use crate::server::Counters;
 
 /// Bytes of a statement that SHOW PROCESSLIST shows.
@@ -250,7 +250,7 @@ impl Session {
         let mut params = self.literal_values(literals)?;
         loop {
             let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = Arc::new(self.bind(&statement, &kinds)?);
+            let plan = Arc::new(self.bind(&statement, &kinds, &params)?);
             if let Some(key) = key
                 && is_shareable
                 && plan.reusable
@@ -289,8 +289,9 @@ impl Session {
         &self,
         statement: &Statement,
         kinds: &[ParamKind],
+        params: &[Value],
     ) -> Result<Plan, SqlError> {
-        self.bind_in(&self.environment, statement, kinds)
+        self.bind_in(&self.environment, statement, kinds, params)
     }
 
     pub(super) fn bind_in(
@@ -298,9 +299,10 @@ impl Session {
         environment: &Environment,
         statement: &Statement,
         kinds: &[ParamKind],
+        params: &[Value],
     ) -> Result<Plan, SqlError> {
         let catalogue = self.catalogue();
-        Binder::new(&catalogue, environment, self, kinds).plan(statement)
+        Binder::new(&catalogue, environment, self, kinds).with_values(params).plan(statement)
     }
 
     fn literal_values(&self, literals: Vec<Literal>) -> Result<Vec<Value>, SqlError> {
@@ -333,12 +335,16 @@ pub(super) fn shown_text(text: &[u8], charset: Charset) -> Cow<'_, str> {
     }
 }
 
-/// Was the plan made for parameters of these kinds?
+/// Was the plan made for parameters of these kinds, and for a LIMIT of about this size?
 pub(super) fn fits(plan: &Plan, params: &[Value]) -> bool {
     usize::from(plan.param_count) == params.len()
         && plan.param_kinds.as_ref().is_none_or(|kinds| {
             kinds.iter().zip(params).all(|(kind, value)| *kind == ParamKind::of(value))
         })
+        && plan
+            .limit_sizes
+            .iter()
+            .all(|(param, size)| magnitude(&params[usize::from(*param)]) == *size)
 }
 
 pub(super) fn has_plan(statement: &Statement) -> bool {

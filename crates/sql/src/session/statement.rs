@@ -241,7 +241,7 @@ impl Session {
             };
             let plan = match plan {
                 Some(plan) => plan,
-                None => self.bind(statement, &kinds)?,
+                None => self.bind(statement, &kinds, &params)?,
             };
             let plan = Arc::new(plan);
             match self.run_plan(&plan, params, sink, more).await? {

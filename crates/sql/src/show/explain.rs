@@ -95,7 +95,9 @@ impl Session {
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
         let catalogue = self.catalogue();
         let environment = self.environment.clone();
-        crate::bind::Binder::new(&catalogue, &environment, self, &kinds).plan(statement)
+        crate::bind::Binder::new(&catalogue, &environment, self, &kinds)
+            .with_values(params)
+            .plan(statement)
     }
 
     /// One column with the tree, or the JSON document. `profile` is that of a run of the plan.

@@ -127,8 +127,7 @@ impl<'p> Explainer<'p> {
         if select.grouping.as_ref().is_some_and(|grouping| !grouping.implicit) || select.distinct {
             extra.push("Using temporary");
         }
-        let delivers =
-            matches!(&select.source, Source::Table(source) if source.access.delivers_order);
+        let delivers = select.source.delivers_order();
         let is_delivered = delivers && select.grouping.is_none();
         if !select.sort.is_empty() && !is_delivered {
             extra.push("Using filesort");

@@ -95,8 +95,7 @@ impl Planner<'_, '_> {
         takes_slots: bool,
     ) -> Result<Reading, SqlError> {
         self.binder.uses_statistics = true;
-        let counted = self.binder.session.table_rows(table.id);
-        let table_rows = counted.map_or(TABLE_ROWS, |rows| (rows as f64).max(1.0));
+        let table_rows = self.table_rows(table);
         let scope = Arc::clone(table);
         let first = self.relations.tables[relation].first;
         let alias = &self.relations.tables[relation].alias;
@@ -162,12 +161,7 @@ impl Planner<'_, '_> {
                 given: rows * own_share,
             });
         }
-        let scanned = match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
-            (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
-            (PathKind::Range, 0, false) => table_rows,
-            (PathKind::Range, 0, true) => table_rows * TERM_SHARE,
-            (PathKind::Range, ..) => self.rows_of_path(table, first, table_rows, &access),
-        };
+        let scanned = self.scanned(table, first, table_rows, &access);
         let bounds: Vec<Vec<u8>> = bound_by_others.iter().map(rewrite::encoded).collect();
         let residual = access.residual.iter().flat_map(rewrite::terms_of);
         let alone = residual.filter(|term| !bounds.contains(&rewrite::encoded(term)));
@@ -178,6 +172,59 @@ impl Planner<'_, '_> {
             access = access::choose(table, own, &wanted, &allowed);
         }
         Ok(Reading { access, outer: Vec::new(), rows, scanned, looked_up: false, kept: 1.0, given })
+    }
+
+    /// How a table is read first, in this order; none if no index has it. The terms are about the table alone.
+    pub(super) fn ordered_reading(
+        &mut self,
+        relation: usize,
+        table: &Arc<Table>,
+        hints: &[ast::IndexHint],
+        terms: &[&Bound],
+        order: &[(u16, bool)],
+    ) -> Result<Option<Reading>, SqlError> {
+        self.binder.uses_statistics = true;
+        let table_rows = self.table_rows(table);
+        let scope = &self.relations.tables[relation];
+        let allowed = access::allowed_indexes(table, hints, &scope.alias)?;
+        let own = terms.iter().filter(|term| !term.is_local()).map(|term| {
+            let mut expr = term.expr.clone();
+            replace_outer(&mut expr, scope.first, table.columns.len(), &mut |column| {
+                unreachable!("column {column} of another relation")
+            });
+            expr
+        });
+        let Some(access) = access::choose_ordered(table, own.collect(), order, &allowed) else {
+            return Ok(None);
+        };
+        let scanned = self.scanned(table, scope.first, table_rows, &access);
+        let left: f64 = access.residual.iter().flat_map(rewrite::terms_of).map(share_of).product();
+        let rows = (scanned * left).max(0.1);
+        let reading = Reading {
+            access,
+            outer: Vec::new(),
+            rows,
+            scanned,
+            looked_up: false,
+            kept: 1.0,
+            given: rows,
+        };
+        Ok(Some(reading))
+    }
+
+    fn table_rows(&self, table: &Table) -> f64 {
+        let counted = self.binder.session.table_rows(table.id);
+        counted.map_or(TABLE_ROWS, |rows| (rows as f64).max(1.0))
+    }
+
+    /// Rows that a scan of the path passes.
+    fn scanned(&self, table: &Table, first: usize, table_rows: f64, access: &AccessPlan) -> f64 {
+        match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
+            (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
+            (PathKind::Range, 0, false) => table_rows,
+            (PathKind::Range, 0, true) => table_rows * TERM_SHARE,
+            (PathKind::Range, ..) => self.rows_of_path(table, first, table_rows, access),
+        }
     }
 
     /// The share of a table's rows that a term with a value of a left row leaves. The table begins at `first`.

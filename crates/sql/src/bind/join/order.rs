@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::estimate::{LOOKUP_WORK, QUERY_ROWS, ROW_WORK, SCAN_WORK, share_of};
-use super::terms::{Member, usable_terms};
+use client::Lock;
+
+use super::estimate::{
+    LOOKUP_WORK, QUERY_ROWS, ROW_WORK, Reading, SCAN_WORK, UNPAIRED_SHARE, share_of,
+};
+use super::terms::{Member, OuterJoin, usable_terms};
 use super::{Planner, lateral_out_of_reach};
 use crate::bind::from::RelationSource;
 use crate::bind::rewrite;
 use crate::error::SqlError;
-use crate::plan::Bound;
+use crate::plan::{Bound, JoinKind};
 
 /// Members of a join of which all orders are weighed.
 const MEMBERS_PERMUTED: usize = 8;
@@ -40,10 +44,10 @@ struct Next {
 
 /// The first members of an order.
 #[derive(Clone)]
-struct Way {
-    order: Vec<usize>,
-    rows: f64,
-    work: f64,
+pub(super) struct Way {
+    pub(super) order: Vec<usize>,
+    pub(super) rows: f64,
+    pub(super) work: f64,
 }
 
 impl Default for Way {
@@ -60,42 +64,70 @@ impl Way {
     }
 }
 
+/// What is searched: an order of these members.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'s> {
+    pub(super) members: &'s [Member],
+    pub(super) terms: &'s [Option<(Bound, Vec<bool>)>],
+    /// As they are written.
+    pub(super) straight: bool,
+    /// The member that is read first, in the order that the query asks for.
+    pub(super) first: Option<usize>,
+}
+
 impl Planner<'_, '_> {
     /// In which order the members are joined: the one of the least work. Of up to [`MEMBERS_PERMUTED`] members all orders are
     /// weighed, in which one that a term connects comes before others; of more, each of the first candidates is tried as the
     /// one to begin with, and then comes the member that gives the fewest rows for a row so far.
     pub(super) fn order(
         &mut self,
-        members: &[Member],
-        terms: &[Option<(Bound, Vec<bool>)>],
-        straight: bool,
+        search: &Search<'_>,
+        drives: bool,
     ) -> Result<Vec<usize>, SqlError> {
-        if straight || members.len() == 1 {
-            return Ok((0..members.len()).collect());
+        let is_fixed = search.straight || search.members.len() == 1;
+        let is_demanded = drives && self.demand.is_some();
+        if is_fixed && !is_demanded {
+            return Ok((0..search.members.len()).collect());
         }
-        let mut costs = Costs::default();
-        let best = match members.len() <= MEMBERS_PERMUTED {
-            true => self.best_order(members, terms, &mut costs),
-            false => self.greedy_orders(members, terms, &mut costs),
+        let best = match self.best_way(search) {
+            Some(best) => best,
+            // It will be refused where the member is read.
+            None if is_fixed => return Ok((0..search.members.len()).collect()),
+            None => return Err(lateral_out_of_reach()),
         };
-        best.map(|way| way.order).ok_or_else(lateral_out_of_reach)
+        let best = if is_demanded { self.demanded_order(search, best)? } else { best };
+        Ok(best.order)
+    }
+
+    /// None: there is none that begins with the first member in its order, or that reads what LATERAL names before it.
+    pub(super) fn best_way(&mut self, search: &Search<'_>) -> Option<Way> {
+        let mut costs = Costs::default();
+        match search.members.len() {
+            _ if search.straight => self.straight_way(search, &mut costs),
+            ..=MEMBERS_PERMUTED => self.best_order(search, &mut costs),
+            _ => self.greedy_orders(search, &mut costs),
+        }
+    }
+
+    fn straight_way(&mut self, search: &Search<'_>, costs: &mut Costs) -> Option<Way> {
+        let mut way = Way::default();
+        for number in 0..search.members.len() {
+            let (_, next) = self.candidate(search, number, &way, costs)?;
+            way = way.and_then(next);
+        }
+        Some(way)
     }
 
     /// By dynamic programming over the sets of members that are read.
-    fn best_order(
-        &mut self,
-        members: &[Member],
-        terms: &[Option<(Bound, Vec<bool>)>],
-        costs: &mut Costs,
-    ) -> Option<Way> {
-        let mut best: Vec<Option<Way>> = vec![None; 1 << members.len()];
+    fn best_order(&mut self, search: &Search<'_>, costs: &mut Costs) -> Option<Way> {
+        let mut best: Vec<Option<Way>> = vec![None; 1 << search.members.len()];
         best[0] = Some(Way::default());
         for read in 0..best.len() {
             let Some(way) = best[read].take() else { continue };
             if read + 1 == best.len() {
                 return Some(way);
             }
-            for next in self.candidates(members, terms, &way, costs) {
+            for next in self.candidates(search, &way, costs) {
                 let longer = way.and_then(next);
                 let own = &mut best[read | 1 << next.member];
                 if own.as_ref().is_none_or(|other| longer.work < other.work) {
@@ -106,24 +138,19 @@ impl Planner<'_, '_> {
         None
     }
 
-    fn greedy_orders(
-        &mut self,
-        members: &[Member],
-        terms: &[Option<(Bound, Vec<bool>)>],
-        costs: &mut Costs,
-    ) -> Option<Way> {
-        let mut starts = self.candidates(members, terms, &Way::default(), costs);
+    fn greedy_orders(&mut self, search: &Search<'_>, costs: &mut Costs) -> Option<Way> {
+        let mut starts = self.candidates(search, &Way::default(), costs);
         starts.sort_by(|left, right| left.rows.total_cmp(&right.rows));
         starts.truncate(STARTS_TRIED);
         let mut best: Option<Way> = None;
         for start in starts {
             let mut way = Way::default().and_then(start);
-            while way.order.len() < members.len() {
-                let nexts = self.candidates(members, terms, &way, costs).into_iter();
+            while way.order.len() < search.members.len() {
+                let nexts = self.candidates(search, &way, costs).into_iter();
                 let Some(next) = nexts.min_by(|a, b| a.rows.total_cmp(&b.rows)) else { break };
                 way = way.and_then(next);
             }
-            let is_whole = way.order.len() == members.len();
+            let is_whole = way.order.len() == search.members.len();
             if is_whole && best.as_ref().is_none_or(|other| way.work < other.work) {
                 best = Some(way);
             }
@@ -132,44 +159,109 @@ impl Planner<'_, '_> {
     }
 
     /// The members that may be read next: those that a term connects with the ones before, if there are such.
-    fn candidates(
-        &mut self,
-        members: &[Member],
-        terms: &[Option<(Bound, Vec<bool>)>],
-        way: &Way,
-        costs: &mut Costs,
-    ) -> Vec<Next> {
-        let mut placed = vec![false; self.relations.tables.len()];
-        way.order.iter().for_each(|member| members[*member].mark(&mut placed));
+    fn candidates(&mut self, search: &Search<'_>, way: &Way, costs: &mut Costs) -> Vec<Next> {
         let mut nexts = Vec::new();
-        for (number, member) in members.iter().enumerate() {
-            if way.order.contains(&number) {
-                continue;
+        for number in 0..search.members.len() {
+            if !way.order.contains(&number) {
+                nexts.extend(self.candidate(search, number, way, costs));
             }
-            let mut alone = vec![false; placed.len()];
-            member.mark(&mut alone);
-            let connects = |(_, named): &(Bound, Vec<bool>)| {
-                let both = named.iter().zip(alone.iter().zip(&placed));
-                let (mut own, mut other, mut outside) = (false, false, false);
-                for (named, (alone, placed)) in both {
-                    own |= *named && *alone;
-                    other |= *named && *placed;
-                    outside |= *named && !alone && !placed;
-                }
-                own && other && !outside
-            };
-            let is_connected = terms.iter().flatten().any(connects);
-            let Some(cost) = self.cost_of(number, member, terms, &placed, costs) else { continue };
-            let rows = (way.rows * cost.rows).max(if way.order.is_empty() { 0.1 } else { 1.0 });
-            let looked_up = cost.looked_up.map(|rows| way.rows * (LOOKUP_WORK + rows * ROW_WORK));
-            let pairs = if is_connected || way.order.is_empty() { way.rows } else { rows };
-            let whole = cost.whole + pairs;
-            let work = looked_up.map_or(whole, |looked_up| looked_up.min(whole));
-            nexts.push((is_connected, Next { member: number, rows, work: work + rows * ROW_WORK }));
         }
         let any_connected = nexts.iter().any(|(is_connected, _)| *is_connected);
         nexts.retain(|(is_connected, _)| *is_connected || !any_connected);
         nexts.into_iter().map(|(_, next)| next).collect()
+    }
+
+    /// A member as the next one, and whether a term connects it with those before; none if it cannot be read there.
+    fn candidate(
+        &mut self,
+        search: &Search<'_>,
+        number: usize,
+        way: &Way,
+        costs: &mut Costs,
+    ) -> Option<(bool, Next)> {
+        let is_first = way.order.is_empty();
+        if is_first && search.first.is_some_and(|first| first != number) {
+            return None;
+        }
+        let member = &search.members[number];
+        let mut placed = vec![false; self.relations.tables.len()];
+        way.order.iter().for_each(|member| search.members[*member].mark(&mut placed));
+        let mut alone = vec![false; placed.len()];
+        member.mark(&mut alone);
+        let connects = |(_, named): &(Bound, Vec<bool>)| {
+            let both = named.iter().zip(alone.iter().zip(&placed));
+            let (mut own, mut other, mut outside) = (false, false, false);
+            for (named, (alone, placed)) in both {
+                own |= *named && *alone;
+                other |= *named && *placed;
+                outside |= *named && !alone && !placed;
+            }
+            own && other && !outside
+        };
+        let is_connected = search.terms.iter().flatten().any(connects);
+        let order = self.order_of_first(search).filter(|_| is_first);
+        let cost = match order {
+            Some(order) => self.cost_in_order(member, search.terms, &order)?,
+            None => self.cost_of(number, member, search.terms, &placed, costs)?,
+        };
+        let rows = (way.rows * cost.rows).max(if is_first { 0.1 } else { 1.0 });
+        let looked_up = cost.looked_up.map(|rows| way.rows * (LOOKUP_WORK + rows * ROW_WORK));
+        let pairs = if is_connected || is_first { way.rows } else { rows };
+        // What is kept for a hash join is read whole, whatever the demand.
+        let whole = match is_first {
+            true => self.share * (cost.whole + pairs),
+            false => cost.whole + self.share * pairs,
+        };
+        let work = looked_up.map_or(whole, |looked_up| whole.min(self.share * looked_up));
+        let work = work + self.share * rows * ROW_WORK;
+        Some((is_connected, Next { member: number, rows, work }))
+    }
+
+    /// The cost of the first member, read in this order; none if no index has the order.
+    fn cost_in_order(
+        &mut self,
+        member: &Member,
+        terms: &[Option<(Bound, Vec<bool>)>],
+        order: &[(u16, bool)],
+    ) -> Option<Cost> {
+        match member {
+            Member::Relation(relation) => {
+                let none = vec![false; self.relations.tables.len()];
+                let own = usable_terms(terms, *relation, &none);
+                let RelationSource::Table { table, hints } = &self.sources[*relation] else {
+                    return None;
+                };
+                let (table, hints) = (Arc::clone(table), hints.clone());
+                let reading = self.ordered_reading(*relation, &table, &hints, &own, order);
+                reading.ok().flatten().map(|reading| cost_of_first(&reading))
+            }
+            Member::Outer(outer) => {
+                let [left] = outer.left.members.as_slice() else { return None };
+                let terms = self.named_terms(&outer.left.terms);
+                let left = self.cost_in_order(left, &terms, order)?;
+                Some(joined_cost(outer, left))
+            }
+        }
+    }
+
+    /// The cost of a member whose first relation is read in any order.
+    fn cost_of_outer(&mut self, outer: &OuterJoin) -> Cost {
+        let left = match outer.left.members.as_slice() {
+            [left] => {
+                let terms = self.named_terms(&outer.left.terms);
+                let none = vec![false; self.relations.tables.len()];
+                self.cost_of(0, left, &terms, &none, &mut Costs::default())
+            }
+            _ => None,
+        };
+        let unknown = Cost { rows: QUERY_ROWS, looked_up: None, whole: QUERY_ROWS };
+        left.map_or(unknown, |left| joined_cost(outer, left))
+    }
+
+    fn named_terms(&self, terms: &[Bound]) -> Vec<Option<(Bound, Vec<bool>)>> {
+        let named =
+            |term: &Bound| Some((term.clone(), self.binder.relations_of(term, self.relations)));
+        terms.iter().map(named).collect()
     }
 
     /// None: it names relations that are not read yet.
@@ -181,10 +273,10 @@ impl Planner<'_, '_> {
         placed: &[bool],
         costs: &mut Costs,
     ) -> Option<Cost> {
-        let Member::Relation(relation) = member else {
-            return Some(Cost { rows: QUERY_ROWS, looked_up: None, whole: QUERY_ROWS });
+        let relation = match member {
+            Member::Relation(relation) => *relation,
+            Member::Outer(outer) => return Some(self.cost_of_outer(outer)),
         };
-        let relation = *relation;
         if !self.can_be_read(relation, placed) {
             return None;
         }
@@ -209,7 +301,10 @@ impl Planner<'_, '_> {
                     (Some(reading), Some(whole)) => Cost {
                         rows: reading.rows * reading.kept,
                         looked_up: reading.looked_up.then_some(reading.rows),
-                        whole: whole.scanned * SCAN_WORK + whole.rows * ROW_WORK,
+                        whole: match reading.looked_up && self.locks[relation] != Lock::None {
+                            true => f64::INFINITY,
+                            false => whole.scanned * SCAN_WORK + whole.rows * ROW_WORK,
+                        },
                     },
                     _ => Cost { rows: QUERY_ROWS, looked_up: None, whole: QUERY_ROWS },
                 }
@@ -234,4 +329,22 @@ impl Planner<'_, '_> {
             are_placed
         })
     }
+}
+
+fn cost_of_first(reading: &Reading) -> Cost {
+    Cost {
+        rows: reading.rows * reading.kept,
+        looked_up: None,
+        whole: reading.scanned * SCAN_WORK + reading.rows * ROW_WORK,
+    }
+}
+
+/// The cost of an outer join whose inner rows are looked up.
+fn joined_cost(outer: &OuterJoin, left: Cost) -> Cost {
+    let rows = match outer.kind {
+        JoinKind::Inner | JoinKind::Left => left.rows,
+        JoinKind::Semi | JoinKind::Anti => left.rows * UNPAIRED_SHARE,
+    };
+    let lookups = left.rows * (LOOKUP_WORK + ROW_WORK);
+    Cost { rows, looked_up: None, whole: left.whole + lookups }
 }

@@ -191,8 +191,7 @@ impl<'p> Describer<'p> {
             (node, scope) = self.windowed(select, windows, node, &scope);
         }
         projections.extend(self.of_bounds(&select.items, &scope, Place::Projection));
-        let delivers =
-            matches!(&select.source, Source::Table(source) if source.access.delivers_order);
+        let delivers = select.source.delivers_order();
         let is_unusable = self.resolved.as_ref().is_some_and(|own| own.is_unusable);
         let is_delivered = delivers && !is_unusable && select.grouping.is_none();
         if !select.sort.is_empty() && !is_delivered {
