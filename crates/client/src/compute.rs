@@ -30,33 +30,41 @@ impl Client {
         compute: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
         let Some(computers) = self.computers() else { return contain(compute) };
-        let cell = Arc::new(Mutex::new(Cell { result: None, waker: None }));
-        let of_job = Arc::downgrade(&cell);
-        computers.run(Box::new(move || {
-            if of_job.strong_count() == 0 {
-                return;
-            }
-            let result = contain(compute);
-            let Some(cell) = of_job.upgrade() else { return };
-            let waker = {
-                let mut cell = cell.lock().expect("nobody panics with the cell");
-                cell.result = Some(result);
-                cell.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        }));
-        std::future::poll_fn(|context| {
-            let mut cell = cell.lock().expect("nobody panics with the cell");
-            match cell.result.take() {
-                Some(result) => Poll::Ready(result),
-                None => {
-                    cell.waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        on_thread(|job| computers.run(job), compute).await
     }
+}
+
+/// The value of `work`, which `run` runs on some thread; a panic in it is contained.
+pub(crate) async fn on_thread<T: Send + 'static>(
+    run: impl FnOnce(Box<dyn FnOnce() + Send>),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Panicked> {
+    let cell = Arc::new(Mutex::new(Cell { result: None, waker: None }));
+    let of_job = Arc::downgrade(&cell);
+    run(Box::new(move || {
+        if of_job.strong_count() == 0 {
+            return;
+        }
+        let result = contain(work);
+        let Some(cell) = of_job.upgrade() else { return };
+        let waker = {
+            let mut cell = cell.lock().expect("nobody panics with the cell");
+            cell.result = Some(result);
+            cell.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }));
+    std::future::poll_fn(|context| {
+        let mut cell = cell.lock().expect("nobody panics with the cell");
+        match cell.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                cell.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    })
+    .await
 }

@@ -16,6 +16,7 @@ use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
 use crate::compute::Computers;
 use crate::sequence::Sequence;
 use crate::session::Session;
+use crate::temp_files::{MemoryFiles, TempFiles};
 
 /// The native API of one worker. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +43,7 @@ pub(crate) struct Shared {
     timer_last: Cell<u64>,
     random: Cell<u64>,
     computers: RefCell<Option<Arc<dyn Computers>>>,
+    pub(crate) temp_files: RefCell<Arc<dyn TempFiles>>,
     pub(crate) sequences: RefCell<BTreeMap<TableId, Sequence>>,
 }
 
@@ -85,6 +87,7 @@ impl Client {
             timer_last: Cell::new(0),
             random: Cell::new(seed),
             computers: RefCell::new(None),
+            temp_files: RefCell::new(Arc::new(MemoryFiles::default())),
             sequences: RefCell::new(BTreeMap::new()),
         };
         Client { shared: Rc::new(shared) }

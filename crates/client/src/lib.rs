@@ -17,6 +17,7 @@ mod scan;
 mod sequence;
 mod session;
 pub mod task;
+mod temp_files;
 mod token;
 
 pub use activity::{LOCKS_TOLD_MAX, Told};
@@ -37,4 +38,5 @@ pub use protocol::schema::{SchemaChange, SchemaError};
 pub use rows::{delete_ops, duplicate_of, insert_ops, replace_ops, unique_entry_key};
 pub use scan::{ScanBatch, ScanCursor, ScanOptions};
 pub use session::{Canceller, Session};
+pub use temp_files::{MemoryFiles, TempFile, TempFileError, TempFiles};
 pub use token::{TOKEN_LENGTH_MAX, TokenRefusal};

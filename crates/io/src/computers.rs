@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use crate::limits::{COMPUTER_IDLE, COMPUTERS_MAX, STACK_SIZE};
+use crate::limits::{COMPUTER_IDLE, STACK_SIZE};
 use crate::server::Shared;
 
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads of one node, which its workers share. They start when there are jobs, and end when there are none.
-#[derive(Default)]
 pub struct Pool {
+    name: &'static str,
+    threads_max: usize,
     state: Mutex<State>,
     queued: Condvar,
 }
@@ -40,12 +41,18 @@ impl client::Computers for Computers {
 }
 
 impl Pool {
-    fn run(self: Arc<Pool>, job: Job) {
+    /// `name` is that of the threads.
+    pub fn new(name: &'static str, threads_max: usize) -> Arc<Pool> {
+        let (state, queued) = (Mutex::default(), Condvar::new());
+        Arc::new(Pool { name, threads_max, state, queued })
+    }
+
+    pub fn run(self: Arc<Pool>, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
-        if state.idle < state.jobs.len() && state.threads < COMPUTERS_MAX {
+        if state.idle < state.jobs.len() && state.threads < self.threads_max {
             let pool = Arc::clone(&self);
-            let builder = std::thread::Builder::new().name("compute".into()).stack_size(STACK_SIZE);
+            let builder = std::thread::Builder::new().name(self.name.into()).stack_size(STACK_SIZE);
             match builder.spawn(move || pool.work()) {
                 Ok(_) => state.threads += 1,
                 // Another thread takes the job when it has done its own.

@@ -45,6 +45,7 @@ mod signals;
 mod spin;
 mod store;
 mod stream;
+mod temp_files;
 mod tool;
 mod worker;
 

@@ -23,14 +23,16 @@ use types::{Incarnation, WorkerId};
 
 use crate::archive::{self, Archive};
 use crate::backup::FileBackups;
+use crate::computers::Pool;
 use crate::door::{BoundSockets, MysqlSockets};
 use crate::inbox::{Inbox, Item};
 use crate::journal::FileJournal;
-use crate::limits::{SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, STACK_SIZE};
+use crate::limits::{COMPUTERS_MAX, SHUTDOWN_GRACE, SHUTDOWN_ROLLBACK, STACK_SIZE};
 use crate::log::{self, NodeLog};
 use crate::options::{NodeOptions, StartError};
 use crate::secure::LinkKeys;
 use crate::store::{self, FileStore, NoStore};
+use crate::temp_files::TempDirectory;
 use crate::worker::{self, Worker};
 use crate::{clock, files, hello, panic, ports, random, signals};
 
@@ -67,7 +69,8 @@ pub struct Shared {
     pub log: Arc<NodeLog>,
     /// By worker.
     pub inboxes: Vec<Inbox>,
-    pub pool: Arc<crate::computers::Pool>,
+    pub pool: Arc<Pool>,
+    pub temp_files: TempDirectory,
     pub config_hash: u64,
     /// For links over TCP, if the node has any.
     pub link_keys: Option<Arc<LinkKeys>>,
@@ -376,6 +379,9 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         node: options.node,
     });
     let (node, store) = open_rows(&options, archive.as_ref(), &journal, &log)?;
+    let temp_files = TempDirectory::open(&options.dir, options.node).map_err(|error| {
+        StartError::Directory { path: options.dir.clone(), reason: error.to_string() }
+    })?;
     let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let shared = Arc::new(Shared {
         node,
@@ -384,7 +390,8 @@ fn start(options: NodeOptions, lock: File, log: Arc<NodeLog>) -> Result<NodeServ
         connection_config: Arc::new(connection_config(&options, &hostname)?),
         log,
         inboxes,
-        pool: Arc::default(),
+        pool: Pool::new("compute", COMPUTERS_MAX),
+        temp_files,
         config_hash: hello::config_hash(&options.cluster),
         link_keys: LinkKeys::load(&options.dir, options.cluster.cluster, options.node)?,
         started: clock::now(),

@@ -47,6 +47,7 @@ use crate::panic::{self, EXIT_CODE_EXCLUDED, EXIT_CODE_MEMORY};
 use crate::server::{Departure, Shared};
 use crate::spin::{SPIN_TIME, SpinEnd, SpinPolicy};
 use crate::stream::Stream;
+use crate::temp_files::WorkerTempFiles;
 use crate::{clock, random, server};
 
 /// A token says what is ready in its high bits and which one in its low bits.
@@ -154,6 +155,8 @@ impl Worker {
         client.set_clock(clock::unix_micros(), now);
         let computers = Computers { shared: Arc::clone(&shared), worker: usize::from(id.0) };
         client.set_computers(Arc::new(computers));
+        let temp_files = WorkerTempFiles { shared: Arc::clone(&shared), worker: usize::from(id.0) };
+        client.set_temp_files(Arc::new(temp_files));
         let front = Front::new(
             id,
             Arc::clone(&shared.sql),
