@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::{Columns, EvalContext, EvalError, Expr, ResultType, arithmetic, eval};
 use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
-use crate::wire::Bytes;
+use crate::wire::{Bytes, Reader, Wire, WireError};
 use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum, wire_struct};
 
 /// Bytes GROUP_CONCAT makes at most, unless it is told another number: MySQL's default group_concat_max_len.
@@ -175,10 +175,12 @@ impl Aggregate {
 }
 
 /// What an aggregate knows of the values so far.
+///
+/// A node holds one for each group, so what few aggregates need is behind a pointer.
 #[derive(Clone, Debug)]
 pub struct AggregateState {
     so_far: Accumulator,
-    distinct: Option<Distinct>,
+    distinct: Option<Box<Distinct>>,
 }
 wire_struct!(AggregateState { so_far, distinct });
 
@@ -205,9 +207,9 @@ enum Accumulator {
     StddevSamp(Moments),
     VarPop(Moments),
     VarSamp(Moments),
-    Concat(Concat),
+    Concat(Box<Concat>),
     Any(Option<Value>),
-    Sorted(Sorted),
+    Sorted(Box<Sorted>),
 }
 wire_enum!(Accumulator {
     0 => Count(count), 1 => Sum(sum), 2 => Avg(sum, increment), 3 => Min(value), 4 => Max(value),
@@ -216,23 +218,86 @@ wire_enum!(Accumulator {
     13 => Any(value), 14 => Sorted(sorted),
 });
 
-/// Integers, decimals and doubles are added apart: the exact ones stay exact, and integers stay fast. No number of rows
-/// overflows 128 bits with 64-bit values.
+/// Exact numbers and doubles are added apart, and integers among themselves: the exact ones stay exact, and integers stay
+/// fast. No number of rows overflows 128 bits with 64-bit values.
 #[derive(Clone, Debug, Default)]
 struct Sum {
     count: u64,
-    integers: i128,
-    decimals: Option<Decimal>,
-    doubles: Option<f64>,
+    exact: Exact,
+    /// NaN, which no sum is, until the first double.
+    doubles: Doubles,
 }
-wire_struct!(Sum { count, integers, decimals, doubles });
+
+#[derive(Clone, Debug)]
+enum Exact {
+    /// The halves of a number, low and high: so it is aligned as the other case.
+    Integers([u64; 2]),
+    /// The integers before the first decimal, too.
+    Decimals(Decimal),
+}
+
+impl Default for Exact {
+    fn default() -> Exact {
+        Exact::Integers([0; 2])
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Doubles(f64);
+
+impl Default for Doubles {
+    fn default() -> Doubles {
+        Doubles(f64::NAN)
+    }
+}
+
+impl Doubles {
+    fn get(self) -> Option<f64> {
+        (!self.0.is_nan()).then_some(self.0)
+    }
+}
+
+fn whole(halves: [u64; 2]) -> i128 {
+    (u128::from(halves[1]) << 64 | u128::from(halves[0])) as i128
+}
+fn halves(number: i128) -> [u64; 2] {
+    [number as u64, (number >> 64) as u64]
+}
+
+/// As (count, sum of integers, sum of decimals, sum of doubles).
+impl Wire for Sum {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (integers, decimals) = match self.exact {
+            Exact::Integers(own) => (whole(own), None),
+            Exact::Decimals(own) => (0, Some(own)),
+        };
+        self.count.encode(out);
+        integers.encode(out);
+        decimals.encode(out);
+        self.doubles.get().encode(out);
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Sum, WireError> {
+        let count = u64::decode(input)?;
+        let integers = i128::decode(input)?;
+        let decimals = Option::<Decimal>::decode(input)?;
+        let doubles = Option::<f64>::decode(input)?.unwrap_or(f64::NAN);
+        let exact = match decimals {
+            None => Exact::Integers(halves(integers)),
+            Some(own) => {
+                let sum = own.add(Decimal::from_i128(integers));
+                Exact::Decimals(sum.ok_or(WireError::Invalid("sum"))?)
+            }
+        };
+        Ok(Sum { count, exact, doubles: Doubles(doubles) })
+    }
+}
 
 impl Sum {
     fn add(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) -> Result<(), EvalError> {
         self.count += 1;
         match value {
-            ValueRef::Int(v) => self.integers += i128::from(v),
-            ValueRef::UInt(v) => self.integers += i128::from(v),
+            ValueRef::Int(v) => self.add_integer(i128::from(v))?,
+            ValueRef::UInt(v) => self.add_integer(i128::from(v))?,
             ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Text(..) | ValueRef::Bytes(_) => {
                 self.add_double(to_f64(value, cx))?;
             }
@@ -245,31 +310,46 @@ impl Sum {
         Ok(())
     }
     fn add_double(&mut self, value: f64) -> Result<(), EvalError> {
-        let sum = self.doubles.unwrap_or(0.0) + value;
-        self.doubles = Some(sum);
-        if sum.is_finite() { Ok(()) } else { Err(sum_out_of_range("DOUBLE")) }
+        let sum = self.doubles.get().unwrap_or(0.0) + value;
+        if !sum.is_finite() {
+            return Err(sum_out_of_range("DOUBLE"));
+        }
+        self.doubles = Doubles(sum);
+        Ok(())
+    }
+    fn add_integer(&mut self, value: i128) -> Result<(), EvalError> {
+        match &mut self.exact {
+            Exact::Integers(own) => {
+                *own = halves(whole(*own).saturating_add(value));
+                Ok(())
+            }
+            Exact::Decimals(_) => self.add_decimal(Decimal::from_i128(value)),
+        }
     }
     fn add_decimal(&mut self, value: Decimal) -> Result<(), EvalError> {
-        let sum = self.decimals.unwrap_or(Decimal::ZERO).add(value);
-        self.decimals = Some(sum.ok_or_else(|| sum_out_of_range("DECIMAL"))?);
+        let sum = match self.exact {
+            Exact::Integers([0, 0]) => Decimal::ZERO.add(value),
+            Exact::Integers(own) => Decimal::from_i128(whole(own)).add(value),
+            Exact::Decimals(own) => own.add(value),
+        };
+        self.exact = Exact::Decimals(sum.ok_or_else(|| sum_out_of_range("DECIMAL"))?);
         Ok(())
     }
     fn merge(&mut self, other: Sum) -> Result<(), EvalError> {
         self.count = self.count.saturating_add(other.count);
-        self.integers = self.integers.saturating_add(other.integers);
-        if let Some(decimals) = other.decimals {
-            self.add_decimal(decimals)?;
+        match other.exact {
+            Exact::Integers(others) => self.add_integer(whole(others))?,
+            Exact::Decimals(others) => self.add_decimal(others)?,
         }
-        if let Some(doubles) = other.doubles {
-            self.add_double(doubles)?;
+        match other.doubles.get() {
+            Some(doubles) => self.add_double(doubles),
+            None => Ok(()),
         }
-        Ok(())
     }
-    fn exact(&self) -> Option<Decimal> {
-        let integers = Decimal::from_i128(self.integers);
-        match self.decimals {
-            None => Some(integers),
-            Some(decimals) => decimals.add(integers),
+    fn exact(&self) -> Decimal {
+        match self.exact {
+            Exact::Integers(own) => Decimal::from_i128(whole(own)),
+            Exact::Decimals(own) => own,
         }
     }
     /// The sum, or the average with its additional digits behind the point.
@@ -277,16 +357,16 @@ impl Sum {
         if self.count == 0 {
             return Value::Null;
         }
-        match (self.doubles, self.exact()) {
+        match (self.doubles.get(), self.exact()) {
             (Some(doubles), exact) => {
-                let sum = doubles + exact.map_or(0.0, Decimal::to_f64);
+                let sum = doubles + exact.to_f64();
                 Value::Double(if average.is_some() { sum / self.count as f64 } else { sum })
             }
             (None, sum) => {
                 let count = Decimal::from_u64(self.count);
                 let result = match average {
-                    Some(increment) => sum.and_then(|sum| sum.div(count, increment)),
-                    None => sum,
+                    Some(increment) => sum.div(count, increment),
+                    None => Some(sum),
                 };
                 result.map_or(Value::Null, Value::Decimal)
             }
@@ -463,10 +543,11 @@ impl AggregateState {
                 let descending: Vec<bool> =
                     aggregate.order_by.iter().map(|key| key.descending).collect();
                 match descending.is_empty() {
-                    true => Accumulator::Concat(empty),
+                    true => Accumulator::Concat(Box::new(empty)),
                     false => {
                         let values = Vec::new();
-                        Accumulator::Sorted(Sorted { empty, descending, values, size: 0 })
+                        let sorted = Sorted { empty, descending, values, size: 0 };
+                        Accumulator::Sorted(Box::new(sorted))
                     }
                 }
             }
@@ -475,7 +556,7 @@ impl AggregateState {
         // For these a value counts the same once or often.
         let idempotent =
             matches!(aggregate.function, F::Min | F::Max | F::BitAnd | F::BitOr | F::AnyValue);
-        let distinct = (aggregate.distinct && !idempotent).then(Distinct::default);
+        let distinct = (aggregate.distinct && !idempotent).then(Box::default);
         AggregateState { so_far, distinct }
     }
 
@@ -614,7 +695,7 @@ impl Accumulator {
                     a.add(&text, cx);
                 }
             }
-            (Sorted(a), Sorted(b)) => a.merge(b)?,
+            (Sorted(a), Sorted(b)) => a.merge(*b)?,
             (Any(a), Any(b)) => {
                 if a.is_none() {
                     *a = b;

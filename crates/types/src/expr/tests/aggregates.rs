@@ -205,3 +205,28 @@ fn static_types() {
         assert_eq!(found.nullable, !matches!(name, "COUNT" | "BIT_OR"));
     }
 }
+
+/// A grouping has as many states as groups.
+#[test]
+fn a_state_is_short() {
+    assert!(size_of::<AggregateState>() <= 80, "{}", size_of::<AggregateState>());
+}
+
+/// Integers, decimals and doubles in one sum, in any order, are those of the parts.
+#[test]
+fn sums_of_mixed_numbers() {
+    let aggregate = named("SUM");
+    let exact = values(&["3", "1.25", "18446744073709551615", "-4"]);
+    for first in 0..exact.len() {
+        let mut order = exact.clone();
+        order.rotate_left(first);
+        for split in 0..=order.len() {
+            let mut left = state(&aggregate, &order[..split]);
+            let right = state(&aggregate, &order[split..]).to_bytes();
+            let right = AggregateState::from_bytes(&right).expect("round trip");
+            left.merge(right, &mut context().convert).expect("within range");
+            let sum = left.finish(&mut context().convert).expect("within range");
+            assert_eq!(shown(&sum), "18446744073709551615.25");
+        }
+    }
+}
