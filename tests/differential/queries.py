@@ -3,7 +3,7 @@
 
 queries.sh starts the servers for it.
 
-    queries.py --skarv PORT... --reference PORT [--count N] [--from SEED] [--jobs N] [--show N]
+    queries.py --skarv PORT... --reference PORT [--count N] [--from SEED] [--jobs N] [--show N] [--little-memory]
     queries.py --skarv PORT... --reference PORT --reduce SEED:NUMBER
     queries.py --print SEED[:NUMBER]        the schema with its rows, and the statement
 
@@ -60,6 +60,9 @@ REFERENCE_SECONDS = 10
 RESTART_SECONDS = 60
 REFERENCE_SETTINGS = [*SETTINGS, f"SET max_statement_time = {REFERENCE_SECONDS}"]
 TIMED_OUT = 1969
+# Nearly everything that a statement of Skarv holds goes through temporary files then; the rest ends with this error.
+LITTLE_MEMORY = "SET SESSION tmp_table_size = 1024"
+OUT_OF_MEMORY = 1038
 PLAIN_PLANS = ("SET optimizer_switch = 'derived_merge=off,derived_with_keys=off,semijoin=off,materialization=off,"
                "index_merge=off,in_to_exists=on,subquery_cache=off,outer_join_with_cache=off,exists_to_in=off,"
                "condition_pushdown_for_derived=off,condition_pushdown_for_subquery=off,split_materialized=off,"
@@ -117,7 +120,8 @@ class Servers:
 
     def connect(self):
         port = self.options.skarv[self.index % len(self.options.skarv)]
-        self.skarv = Session(port, f"{self.options.database}_{self.index}", SQL_MODE, SETTINGS)
+        settings = [*SETTINGS, LITTLE_MEMORY] if self.options.little_memory else SETTINGS
+        self.skarv = Session(port, f"{self.options.database}_{self.index}", SQL_MODE, settings)
         if self.schema:
             self.skarv.load(self.schema)
 
@@ -274,6 +278,9 @@ def judged(servers, explained, place, statement):
     if result[0] in ("ended", "slow") or result[:2] == ("error", INTERNAL_ERROR):
         verdict.kind = result[0]
         verdict.failure = f"{place}: {statement.node}: {result}"
+        return verdict
+    if servers.options.little_memory and result[:2] == ("error", OUT_OF_MEMORY):
+        verdict.reasons.append("Skarv keeps in memory what does not fit")
         return verdict
     if statement.errors and theirs[0][0] != "lost":
         number, reference = statement.errors
@@ -544,6 +551,7 @@ def main():
     parser.add_argument("--count", type=int, default=QUERIES_PER_SEED)
     parser.add_argument("--from", dest="seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="processes with a connection to each server")
+    parser.add_argument("--little-memory", action="store_true", help="Skarv has the least tmp_table_size")
     parser.add_argument("--show", type=int, default=100, help="failures that each job prints")
     parser.add_argument("--database", default="queries", help="what the names of databases begin with")
     parser.add_argument("--print", metavar="SEED[:NUMBER]")

@@ -9,6 +9,7 @@
 #   --binary PROGRAM   the skarv to run (default target/release/skarv)
 #   --jobs N           connections that run statements side by side (default 2)
 #   --show N           failures that each of them prints (default 100)
+#   --little-memory    Skarv has the least tmp_table_size: nearly everything goes through temporary files
 #
 # The last line is "N passed, N failed". The servers have temporary directories and end with this script.
 set -uo pipefail
@@ -33,7 +34,13 @@ case $mode in
 esac
 what=$1 jobs=2
 shift
-while (($# >= 2)); do
+while (($# >= 1)); do
+    if [[ $1 == --little-memory ]]; then
+        options+=("$1")
+        shift
+        continue
+    fi
+    (($# >= 2)) || usage
     case $1 in
         --binary) binary=$2 ;;
         --jobs) jobs=$2 ;;

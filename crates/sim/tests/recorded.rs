@@ -36,9 +36,16 @@ const SETTINGS: [&str; 2] = [
      ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
 ];
 
+/// The least memory of a statement: nearly everything that it holds goes through temporary files.
+const LITTLE_MEMORY: &str = "SET SESSION tmp_table_size = 1024";
+/// What does not spill ends with this error then.
+const OUT_OF_MEMORY: u16 = 1038;
+
 #[derive(Default)]
 struct Found {
     compared: usize,
+    out_of_memory: usize,
+    temp_files: u64,
     problems: Vec<String>,
 }
 
@@ -151,15 +158,26 @@ async fn load(session: &mut Session) {
     }
 }
 
+/// The number of a status variable.
+async fn status(session: &mut Session, name: &str) -> u64 {
+    let mut answer = Answer::default();
+    session.query(format!("SHOW STATUS LIKE '{name}'").as_bytes(), &mut answer).await;
+    answer.rows[0][1].parse().expect("a number")
+}
+
 async fn run(
     mut session: Session,
     feature: String,
+    has_little_memory: bool,
     found: Rc<RefCell<Found>>,
 ) -> Result<String, String> {
     for setting in SETTINGS {
         must(&mut session, setting).await;
     }
     load(&mut session).await;
+    if has_little_memory {
+        must(&mut session, LITTLE_MEMORY).await;
+    }
     let mut recorded = recorded(&feature).into_iter();
     let text = read_to_string(folder().join(format!("{feature}.sql"))).expect("statements");
     let problem = |what: String| found.borrow_mut().problems.push(format!("{feature}: {what}"));
@@ -179,41 +197,72 @@ async fn run(
         let mut answer = Answer::default();
         session.query(text.as_bytes(), &mut answer).await;
         found.borrow_mut().compared += 1;
+        let is_out_of_memory =
+            answer.error.as_ref().is_some_and(|error| error.code == OUT_OF_MEMORY);
+        if has_little_memory && is_out_of_memory {
+            found.borrow_mut().out_of_memory += 1;
+            // What it changes is there for the statements behind it.
+            must(&mut session, "SET SESSION tmp_table_size = DEFAULT").await;
+            must(&mut session, &text).await;
+            must(&mut session, LITTLE_MEMORY).await;
+            continue;
+        }
         if let Some(what) = difference(&answer, &theirs)
             && !EXPLAINED.iter().any(|known| text.contains(known))
         {
             problem(format!("{text}: {what}"));
         }
     }
+    found.borrow_mut().temp_files += status(&mut session, "Created_tmp_files").await;
     Ok(feature.clone())
 }
 
-fn run_feature(feature: &str) -> Found {
+fn run_feature(feature: &str, has_little_memory: bool) -> Found {
     let found: Rc<RefCell<Found>> = Rc::default();
     let (name, slot) = (feature.to_string(), Rc::clone(&found));
-    let outcome = in_world(Shape::Pair, 1, move |session| run(session, name, slot));
+    let outcome =
+        in_world(Shape::Pair, 1, move |session| run(session, name, has_little_memory, slot));
     let mut found = found.take();
     found.problems.extend(outcome.err());
     found
 }
 
-#[test]
-fn statements_answer_as_recorded() {
+/// Runs the statements of all features.
+fn run_all(has_little_memory: bool) -> Found {
     let features = features();
     assert!(30 < features.len(), "{features:?}");
-    let (mut problems, mut compared) = (Vec::new(), 0);
+    let mut all = Found::default();
     for feature in features {
         let own = feature.clone();
         let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
-        let thread = thread.spawn(move || run_feature(&own)).expect("a thread");
+        let thread = thread.spawn(move || run_feature(&own, has_little_memory)).expect("a thread");
         match thread.join() {
             Ok(own) => {
-                compared += own.compared;
-                problems.extend(own.problems);
+                all.compared += own.compared;
+                all.out_of_memory += own.out_of_memory;
+                all.temp_files += own.temp_files;
+                all.problems.extend(own.problems);
             }
-            Err(_) => problems.push(format!("{feature} ended with a panic")),
+            Err(_) => all.problems.push(format!("{feature} ended with a panic")),
         }
     }
-    assert!(4_000 < compared, "{compared} statements");
+    let problems = &all.problems;
+    assert!(4_000 < all.compared, "{} statements", all.compared);
     assert!(problems.is_empty(), "{} statements:\n{}", problems.len(), problems.join("\n"));
+    all
+}
+
+#[test]
+fn statements_answer_as_recorded() {
+    let all = run_all(false);
+    assert_eq!(all.temp_files, 0, "the tables are small");
+}
+
+/// The same rows come from temporary files.
+#[test]
+fn statements_answer_as_recorded_in_little_memory() {
+    let all = run_all(true);
+    let Found { compared, out_of_memory, temp_files, .. } = all;
+    assert!(100 < temp_files, "{temp_files} files");
+    assert!(out_of_memory < compared / 50, "{out_of_memory} of {compared} statements");
 }

@@ -28,6 +28,7 @@ pub mod code {
     pub const ER_DB_CREATE_EXISTS: u16 = 1007;
     pub const ER_DB_DROP_EXISTS: u16 = 1008;
     pub const ER_DISK_FULL: u16 = 1021;
+    pub const ER_ERROR_ON_READ: u16 = 1024;
     pub const ER_ERROR_ON_WRITE: u16 = 1026;
     pub const ER_CON_COUNT_ERROR: u16 = 1040;
     pub const ER_OUT_OF_RESOURCES: u16 = 1041;
@@ -412,10 +413,13 @@ impl SqlError {
     pub fn no_such_thread(id: u64) -> SqlError {
         SqlError::new(code::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))
     }
-    pub fn out_of_sort_memory() -> SqlError {
+    /// The statement holds more than its `limit` of bytes in an operator that cannot spill.
+    pub fn out_of_statement_memory(limit: usize) -> SqlError {
         SqlError::new(
             code::ER_OUT_OF_SORTMEMORY,
-            "Out of sort memory, consider increasing server sort buffer size",
+            format!(
+                "Out of sort memory, consider increasing tmp_table_size, which is {limit} bytes"
+            ),
         )
     }
     pub fn read_only_transaction() -> SqlError {

@@ -145,4 +145,8 @@ pub trait ResultSink {
     fn is_full(&self) -> bool;
     /// Completes when the buffer is below its mark, or the connection is gone.
     fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>>;
+    /// Why the sink takes no further rows: the statement ends with this error. Asked after [`ResultSink::drained`].
+    fn failure(&mut self) -> Option<crate::SqlError> {
+        None
+    }
 }

@@ -142,6 +142,12 @@ pub struct Counters {
     pub errors: AtomicU64,
     pub slow: AtomicU64,
     pub connections: AtomicU64,
+    /// Sorted runs merged into one.
+    pub sort_merges: AtomicU64,
+    /// Temporary files, those of them that are no sort's, and bytes written to them.
+    pub temp_files: AtomicU64,
+    pub temp_tables: AtomicU64,
+    pub temp_bytes: AtomicU64,
 }
 
 impl Counters {

@@ -10,7 +10,7 @@ use types::expr::Columns;
 use types::hash::hash64;
 use types::{RowView, Value, ValueRef};
 
-use super::value_size;
+use super::row_size;
 use crate::plan::{JoinedSource, RelationRows};
 
 /// The row of a relation that has none: all its columns are NULL.
@@ -35,7 +35,7 @@ impl RowStore {
     fn row_size(&self, row: usize) -> usize {
         match self {
             RowStore::Stored(rows) => rows.row(row).len(),
-            RowStore::Values(rows) => rows[row].iter().map(value_size).sum(),
+            RowStore::Values(rows) => row_size(&rows[row]),
         }
     }
 }
@@ -159,6 +159,72 @@ impl Batch {
         self.len += other.len;
         bytes
     }
+
+    /// A row by itself: for each relation that has a row, a mark and the row. [`Batch::push_packed`] makes it again.
+    pub fn packed(&self, row: usize) -> Vec<Value> {
+        let mut packed = Vec::new();
+        for (relation, part) in self.parts.iter().enumerate() {
+            let Some(part) = part else { continue };
+            let number = part.numbers[row];
+            if number == NO_ROW {
+                continue;
+            }
+            match &*part.rows {
+                RowStore::Stored(rows) => {
+                    packed.push(Value::UInt(relation as u64));
+                    packed.push(Value::Bytes(rows.row(number as usize).into()));
+                }
+                RowStore::Values(rows) => {
+                    let values = &rows[number as usize];
+                    packed.push(Value::UInt(relation as u64));
+                    packed.push(Value::UInt(values.len() as u64));
+                    packed.extend_from_slice(values);
+                }
+            }
+        }
+        packed
+    }
+    /// Adds a row that was packed; the bytes that it takes here.
+    pub fn push_packed(&mut self, packed: Vec<Value>, source: &JoinedSource) -> usize {
+        self.parts.resize(source.relations.len(), None);
+        let mut bytes = source.relations.len() * size_of::<u32>();
+        let mut values = packed.into_iter();
+        while let Some(mark) = values.next() {
+            let relation = as_count(&mark);
+            let own = self.parts[relation].get_or_insert_with(|| Part {
+                rows: Rc::new(empty_store(&source.relations[relation])),
+                numbers: Vec::new(),
+            });
+            own.numbers.resize(self.len, NO_ROW);
+            let store = Rc::get_mut(&mut own.rows).expect("nobody refers to what still grows");
+            own.numbers.push(u32::try_from(store.len()).expect("rows are bounded by memory"));
+            match (store, values.next()) {
+                (RowStore::Stored(rows), Some(Value::Bytes(row))) => {
+                    rows.push(&row, None);
+                    bytes += row.len() + size_of::<u32>();
+                }
+                (RowStore::Values(rows), Some(count)) => {
+                    let row: Vec<Value> = values.by_ref().take(as_count(&count)).collect();
+                    bytes += row_size(&row);
+                    rows.push(row);
+                }
+                _ => unreachable!("a relation's rows have one form"),
+            }
+        }
+        self.len += 1;
+        // Relations that have no row of their own here.
+        for part in self.parts.iter_mut().flatten() {
+            part.numbers.resize(self.len, NO_ROW);
+        }
+        bytes
+    }
+}
+
+fn as_count(value: &Value) -> usize {
+    match value {
+        Value::UInt(count) => *count as usize,
+        _ => unreachable!("a packed row has numbers there"),
+    }
 }
 
 fn empty_store(form: &RelationRows) -> RowStore {
@@ -239,11 +305,33 @@ impl KeyTable {
         self.ends.push(self.keys.len());
         self.hashes.push(key.map_or(0, hash64));
     }
+    /// Adds a key that is not there, and is not empty; its number.
+    pub fn insert(&mut self, key: &[u8]) -> usize {
+        let row = self.ends.len();
+        self.push(Some(key));
+        if self.heads.len() <= self.ends.len() {
+            self.finish();
+            return row;
+        }
+        let head = self.hashes[row] as usize & (self.heads.len() - 1);
+        self.next.push(self.heads[head]);
+        self.heads[head] = u32::try_from(row).expect("rows are bounded by memory");
+        row
+    }
+    /// The number of a key.
+    pub fn find(&self, key: &[u8]) -> Option<usize> {
+        let row = self.first(key);
+        (row != NO_ROW).then_some(row as usize)
+    }
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
     /// Makes the table ready for [`KeyTable::first`].
     pub fn finish(&mut self) {
         let count = self.ends.len();
         self.heads = vec![NO_ROW; (count + count / 2).next_power_of_two().max(2)];
-        self.next = vec![NO_ROW; count];
+        self.next.clear();
+        self.next.resize(count, NO_ROW);
         for row in (0..count).rev() {
             if !self.key(row).is_empty() {
                 let head = self.hashes[row] as usize & (self.heads.len() - 1);
@@ -252,12 +340,15 @@ impl KeyTable {
             }
         }
     }
-    fn key(&self, row: usize) -> &[u8] {
+    pub fn key(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.keys[start..self.ends[row]]
     }
     /// The first row of a key, or [`NO_ROW`].
     pub fn first(&self, key: &[u8]) -> u32 {
+        if self.heads.is_empty() {
+            return NO_ROW;
+        }
         let hash = hash64(key);
         self.matching(self.heads[hash as usize & (self.heads.len() - 1)], key, hash)
     }
@@ -275,7 +366,8 @@ impl KeyTable {
         row
     }
     pub fn size(&self) -> usize {
-        self.keys.len() + self.ends.len() * 2 * size_of::<u64>()
+        let numbers = self.heads.len() + self.next.len();
+        self.keys.len() + self.ends.len() * 2 * size_of::<u64>() + numbers * size_of::<u32>()
     }
 }
 
@@ -303,6 +395,15 @@ mod tests {
             assert_eq!(found, expected);
         }
         assert_eq!(table.first(b"other"), NO_ROW);
+        // The same as a set, which grows.
+        let mut set = KeyTable::default();
+        for (row, key) in keys.iter().enumerate() {
+            assert_eq!(set.find(key.as_bytes()), (37 <= row).then_some(row % 37));
+            if row < 37 {
+                assert_eq!(set.insert(key.as_bytes()), row);
+            }
+        }
+        assert_eq!(set.len(), 37);
         let mut empty = KeyTable::default();
         empty.finish();
         assert_eq!(empty.first(b"key"), NO_ROW);

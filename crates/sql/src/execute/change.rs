@@ -4,10 +4,10 @@ use client::{Columns, Lock};
 use types::{RowView, Value};
 
 use super::rows::{Rows, Wanted, owned_row};
+use super::runs::RowOrder;
 use super::select::limit_value;
-use super::sort::Sorter;
-use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX};
-use crate::SqlError;
+use super::sort::{SortedRows, Sorter};
+use super::{Context, Failure, Pace};
 use crate::plan::ChangeTarget;
 
 /// Gives the locked rows of a change some at a time.
@@ -16,7 +16,7 @@ pub struct TargetRows<'p> {
     target: &'p ChangeTarget,
     rows: Rows,
     /// Collected before the first change: the order or the path asks for it.
-    collected: Option<std::vec::IntoIter<Vec<u8>>>,
+    collected: Option<SortedRows>,
     remaining: u64,
 }
 
@@ -64,8 +64,7 @@ impl Context<'_> {
         }
         let mut open = TargetRows { wanted, target, rows, collected: None, remaining: limit };
         if sort_here || whole {
-            let collected = self.collect_target(&mut open, sort_here).await?;
-            open.collected = Some(collected.into_iter());
+            open.collected = Some(self.collect_target(&mut open, sort_here).await?);
         }
         Ok(open)
     }
@@ -74,54 +73,30 @@ impl Context<'_> {
         &mut self,
         open: &mut TargetRows<'_>,
         sort: bool,
-    ) -> Result<Vec<Vec<u8>>, Failure> {
+    ) -> Result<SortedRows, Failure> {
         let target = open.target;
-        let order: Vec<(usize, bool)> = target
-            .sort
-            .iter()
-            .enumerate()
-            .map(|(position, (_, descending))| (position, *descending))
-            .collect();
+        let keys = if sort { target.sort.as_slice() } else { &[] };
+        let order = keys.iter().enumerate();
+        let order = order.map(|(position, (_, descending))| (position, *descending)).collect();
         // Sort values, then the row itself.
-        let mut sorter = Sorter::new(&order, None);
-        let mut plain = Vec::new();
-        let mut size = 0;
+        let mut sorter = Sorter::new(&self.budget(), RowOrder::Keys(order), Some(open.remaining));
         while let Some(rows) = self.next_target_batch(open).await? {
             for row in rows {
-                if sort {
+                let mut values = Vec::with_capacity(keys.len() + 1);
+                if !keys.is_empty() {
                     let view = RowView::new(&target.layout, &row);
                     let columns = owned_row(&target.table, &view);
-                    let mut values = Vec::with_capacity(target.sort.len() + 1);
-                    for (bound, _) in &target.sort {
+                    for (bound, _) in keys {
                         values.push(self.value_of(bound, &columns).await?);
                     }
-                    values.push(Value::Bytes(row.into()));
-                    if sorter.push(values)? {
-                        sorter.cut(self).await?;
-                    }
-                } else {
-                    size += row.len() + 32;
-                    if STATEMENT_MEMORY_MAX < size {
-                        return Err(SqlError::out_of_sort_memory().into());
-                    }
-                    plain.push(row);
+                }
+                values.push(Value::Bytes(row.into()));
+                if sorter.push(values) {
+                    sorter.make_room().await?;
                 }
             }
         }
-        if sort {
-            plain = sorter
-                .finish(self)
-                .await?
-                .into_iter()
-                .map(|mut values| match values.pop() {
-                    Some(Value::Bytes(row)) => row.into_vec(),
-                    _ => unreachable!("the row was pushed last"),
-                })
-                .collect();
-        }
-        let limit = usize::try_from(open.remaining).unwrap_or(usize::MAX);
-        plain.truncate(limit);
-        Ok(plain)
+        Ok(sorter.finish().await?)
     }
 
     /// Rows straight from the source, local filter applied.
@@ -164,7 +139,18 @@ impl Context<'_> {
             return Ok(None);
         }
         let mut rows: Vec<Vec<u8>> = match &mut open.collected {
-            Some(collected) => collected.by_ref().take(count).collect(),
+            Some(collected) => {
+                let mut some = Vec::new();
+                while some.len() < count
+                    && let Some(mut values) = collected.next().await?
+                {
+                    let Some(Value::Bytes(row)) = values.pop() else {
+                        unreachable!("the row was pushed last")
+                    };
+                    some.push(row.into_vec());
+                }
+                some
+            }
             None => match self.next_target_batch(open).await? {
                 Some(rows) => rows,
                 None => return Ok(None),

@@ -4,6 +4,7 @@
 //! client that reads and writes rows, the settings that a statement obeys, and what functions take from a session. The
 //! session itself is behind this door.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,9 +13,10 @@ use client::{Lock, ReadAt, Refusal};
 use types::convert::SqlWarning;
 use types::{Catalogue, Value};
 
-use super::batch::RowStore;
+use super::budget::{Budget, Held};
 use super::evaluate::shifted;
 use super::profile::Profile;
+use super::stored::StoredRows;
 use super::subquery::ValueSet;
 use super::{Failure, Run};
 use crate::SqlError;
@@ -28,13 +30,12 @@ pub struct Context<'s> {
     pub run: Run<'s>,
     /// What the statement has warned of so far.
     pub warnings: Vec<SqlWarning>,
-    /// Bytes of rows that the statement holds, and of them those that it keeps to its end.
-    pub held: usize,
-    pub held_to_end: usize,
+    /// Made when the statement holds something.
+    budget: OnceCell<Rc<Budget>>,
     /// By number of a recursive table: the rows of its last round.
-    pub working: BTreeMap<u16, Rc<RowStore>>,
+    pub working: BTreeMap<u16, Rc<StoredRows>>,
     /// Rows and sets of subqueries that are the same each time.
-    pub kept: BTreeMap<u16, Rc<RowStore>>,
+    pub kept: BTreeMap<u16, Rc<StoredRows>>,
     pub sets: BTreeMap<u16, Rc<ValueSet>>,
 }
 
@@ -79,8 +80,7 @@ impl<'s> Context<'s> {
             session,
             run,
             warnings: Vec::new(),
-            held: 0,
-            held_to_end: 0,
+            budget: OnceCell::new(),
             working: BTreeMap::new(),
             kept: BTreeMap::new(),
             sets: BTreeMap::new(),
@@ -177,7 +177,15 @@ impl<'s> Context<'s> {
         &self,
         compute: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SqlError> {
-        self.session.compute(compute).await
+        self.budget().compute(compute).await
+    }
+    /// The memory of the statement.
+    pub fn budget(&self) -> Rc<Budget> {
+        Rc::clone(self.budget.get_or_init(|| self.session.statement_budget()))
+    }
+    /// An account of what an operator holds.
+    pub fn account(&self) -> Held {
+        self.budget().account()
     }
 
     /// Is the statement one that EXPLAIN ANALYZE runs?

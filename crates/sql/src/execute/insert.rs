@@ -15,8 +15,8 @@ use types::{
     Catalogue, ColumnDefault, ColumnType, Expr, Index, IndexKind, RowView, Table, Value, ValueRef,
 };
 
-use super::collect::Collector;
 use super::rows::{keys_at_once, owned_row, primary_key_in_entry};
+use super::stored::Collector;
 use super::write::{
     BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, default_value, duplicate_error, encode, key_too_long,
     refuse_null, store_value, unique_key,
@@ -219,21 +219,21 @@ impl Context<'_> {
             }
             InsertSource::Select(select) => {
                 // All are read before the first is written, so that a table can feed itself.
-                let mut collector = Collector::default();
+                let mut collector = Collector::new(&self.budget(), None);
                 self.run_select(select, &mut collector).await?;
-                let rows = collector.rows()?;
+                let rows = collector.finish()?;
                 let mut pace = Pace::default();
                 let total = rows.len();
                 sequence.row_count = total;
                 let mut done = 0;
-                let mut source = rows.into_iter();
+                let mut source = rows.into_reader();
                 while done < total {
                     let mut new_rows = Vec::new();
                     let mut size = 0;
                     let mut failure = None;
                     while new_rows.len() < ROWS_PER_BATCH
                         && size < BATCH_SIZE_MAX
-                        && let Some(mut values) = source.next()
+                        && let Some(mut values) = source.next().await?
                     {
                         pace.row().await;
                         size += values.iter().map(value_size).sum::<usize>();

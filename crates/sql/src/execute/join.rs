@@ -5,11 +5,12 @@
 //!
 //! | method | right rows | kept for |
 //! |---|---|---|
-//! | hash | all | all left rows |
+//! | hash | all, or those of a part of the keys ([`Grace`]) | all left rows of these keys |
 //! | lookup | those that the keys of some left rows ask for, read together, in pieces of bounded size | these left rows |
 //! | apply | those of a query that a left row's columns are put into | this left row |
 
 use std::ops::Bound as KeyBound;
+use std::rc::Rc;
 
 use client::{KeyRange, Lock};
 use types::convert::group_key;
@@ -17,10 +18,12 @@ use types::expr::eval;
 use types::{Expr, IndexKind};
 
 use super::batch::{Batch, JoinedRow, KeyTable, NO_ROW};
+use super::budget::Held;
+use super::grace::{Grace, Partitions};
 use super::keys::{self, Keys};
 use super::operator::{BATCH_ROWS, Stream};
 use super::rows::{Found, Rows, Wanted};
-use super::{Context, Failure, Pace, STATEMENT_MEMORY_MAX, eval_error, take_warnings};
+use super::{Context, Failure, Pace, eval_error, take_warnings};
 use crate::SqlError;
 use crate::plan::{
     Bound, JoinKind, JoinMethod, JoinOperator, JoinedSource, Operator, OuterValue, PartBound,
@@ -45,6 +48,8 @@ pub struct JoinStream<'p> {
     piece: Option<Piece>,
     /// Of a lookup: where the next piece comes from.
     reading: Option<Reading<'p>>,
+    /// Of a hash join whose right rows do not fit into memory.
+    grace: Option<Box<Grace>>,
     is_done: bool,
     /// Joined rows that the reader can use now, at most; None: all.
     expected: Option<u64>,
@@ -68,7 +73,9 @@ struct Piece {
     rows: Batch,
     table: KeyTable,
     is_last: bool,
-    size: usize,
+    /// Other left rows do not need other rows.
+    serves_all: bool,
+    _held: Held,
 }
 
 struct Reading<'p> {
@@ -87,6 +94,7 @@ impl<'p> JoinStream<'p> {
             probe: None,
             piece: None,
             reading: None,
+            grace: None,
             is_done: false,
             expected: None,
             lookup_rows: LOOKUP_ROWS,
@@ -174,34 +182,49 @@ impl Context<'_> {
                 return Ok(None);
             }
             if stream.probe.is_none() && !self.next_left(source, stream).await? {
+                stream.piece = None;
+                if let Some(grace) = &mut stream.grace {
+                    if grace.next_partition() {
+                        continue;
+                    }
+                    if let Some(batch) = grace.next_in_order(source).await? {
+                        return Ok(Some(batch));
+                    }
+                }
                 stream.is_done = true;
-                self.release(stream.piece.take().map_or(0, |piece| piece.size));
-                return Ok(None);
+                continue;
             }
             if stream.piece.is_none() {
                 let piece = self.next_piece(source, stream).await?;
-                if !piece.is_last && source.delivers_order && stream.take_fewer(source) {
-                    self.release(piece.size);
+                let is_cut = piece.as_ref().is_some_and(|piece| !piece.is_last);
+                let is_lookup = stream.grace.is_none();
+                if is_cut && is_lookup && source.delivers_order && stream.take_fewer(source) {
                     continue;
                 }
-                stream.piece = Some(piece);
+                stream.piece = piece;
             }
             let (Some(probe), Some(piece)) = (&mut stream.probe, &stream.piece) else {
-                unreachable!("both were made just now")
+                // The left rows were put aside.
+                continue;
             };
             let pairs = self.probe(source, stream.join, probe, piece).await?;
-            let batch =
+            let mut batch =
                 (!pairs.is_empty()).then(|| Batch::paired(&probe.rows, &piece.rows, &pairs));
+            if let Some(grace) = &mut stream.grace
+                && grace.is_in_order()
+                && let Some(batch) = batch.take()
+            {
+                grace.keep_joined(&batch, &pairs).await?;
+            }
             if probe.row == probe.rows.len() {
-                let is_last = piece.is_last;
+                let (is_last, serves_all) = (piece.is_last, piece.serves_all);
                 probe.row = 0;
                 if is_last {
                     stream.probe = None;
                     stream.reading = None;
                 }
-                // All rows of a hash join serve the next left rows as well.
-                if !matches!(stream.join.method, JoinMethod::Hash) {
-                    self.release(stream.piece.take().map_or(0, |piece| piece.size));
+                if !serves_all {
+                    stream.piece = None;
                 }
             }
             if batch.is_some() {
@@ -216,9 +239,10 @@ impl Context<'_> {
         source: &'p JoinedSource,
         stream: &mut JoinStream<'p>,
     ) -> Result<bool, Failure> {
-        let rows = match stream.pending.take() {
-            Some(rows) => Some(rows),
-            None => self.next(source, &mut stream.left).await?,
+        let rows = match (stream.pending.take(), &mut stream.grace) {
+            (Some(rows), _) => Some(rows),
+            (None, Some(grace)) => grace.next_left(source).await?,
+            (None, None) => self.next(source, &mut stream.left).await?,
         };
         let Some(mut rows) = rows else { return Ok(false) };
         if matches!(stream.join.method, JoinMethod::Lookup { .. }) {
@@ -265,29 +289,39 @@ impl Context<'_> {
         Ok(true)
     }
 
-    /// The right rows for the left ones at hand, or some of them.
+    /// The right rows for the left ones at hand, or some of them. None: they do not fit into memory, and rows of both sides
+    /// were put aside.
     async fn next_piece<'p>(
         &mut self,
         source: &'p JoinedSource,
         stream: &mut JoinStream<'p>,
-    ) -> Result<Piece, Failure> {
+    ) -> Result<Option<Piece>, Failure> {
         let join = stream.join;
         let mut rows = Batch::default();
-        let mut size = 0;
+        let mut held = self.account();
         let mut is_last = true;
         let probe = stream.probe.as_ref().expect("there are left rows");
         match &join.method {
-            JoinMethod::Hash => {
-                let mut right = self.open(&join.right).await?;
-                while let Some(batch) = self.next(source, &mut right).await? {
-                    self.keep(source, &mut rows, &batch, &mut size)?;
+            JoinMethod::Hash => match &mut stream.grace {
+                Some(grace) => {
+                    is_last = grace.next_right(source, &mut rows, &mut held).await?;
                 }
-            }
+                None => {
+                    let mut right = self.open(&join.right).await?;
+                    while let Some(batch) = self.next(source, &mut right).await? {
+                        held.take(rows.append(&batch, source));
+                        if held.is_over() {
+                            self.part(source, stream, rows, held, Some(right)).await?;
+                            return Ok(None);
+                        }
+                    }
+                }
+            },
             JoinMethod::Apply { outer } => {
                 self.fill_in(outer, &JoinedRow::new(source, &probe.rows, 0))?;
                 let mut right = self.open(&join.right).await?;
                 while let Some(batch) = self.next(source, &mut right).await? {
-                    self.keep(source, &mut rows, &batch, &mut size)?;
+                    held.take_checked(rows.append(&batch, source))?;
                 }
             }
             JoinMethod::Lookup { outer } => {
@@ -321,15 +355,16 @@ impl Context<'_> {
                     let count = next.as_ref().map_or(0, client::RowBatch::len);
                     self.count_pulled(lookup.operator, count, since);
                     let Some(batch) = next else { break };
-                    let store = std::rc::Rc::new(super::batch::RowStore::Stored(batch));
+                    let store = Rc::new(super::batch::RowStore::Stored(batch));
                     let mut batch = Batch::of(reading.relation, relations, store);
                     batch = self.filtered(source, batch, reading.filter).await?;
                     if is_filtered {
                         self.count_pulled(&join.right, batch.len(), since);
                     }
-                    self.keep(source, &mut rows, &batch, &mut size)?;
+                    held.take(rows.append(&batch, source));
                     let is_enough = expected.is_some() && !rows.is_empty();
-                    if is_enough || PIECE_ROWS <= rows.len() || PIECE_BYTES <= size {
+                    let is_long = PIECE_ROWS <= rows.len() || PIECE_BYTES <= held.bytes();
+                    if is_enough || is_long || held.is_over() {
                         is_last = false;
                         break;
                     }
@@ -345,25 +380,73 @@ impl Context<'_> {
                 let key = self.join_key(&JoinedRow::new(source, &rows, row), &exprs)?;
                 table.push(key.as_deref());
             }
-            let own = table.size();
-            self.charge(own)?;
-            size += own;
+            held.take(table.size());
         }
         table.finish();
-        Ok(Piece { rows, table, is_last, size })
+        let is_whole = matches!(join.method, JoinMethod::Hash) && stream.grace.is_none();
+        if is_whole && held.is_over() {
+            self.part(source, stream, rows, held, None).await?;
+            return Ok(None);
+        }
+        let is_part = stream.grace.as_ref().is_some_and(|grace| !grace.is_split());
+        let serves_all = is_whole || is_part;
+        Ok(Some(Piece { rows, table, is_last, serves_all, _held: held }))
     }
 
-    /// Copies rows into those that a join keeps.
-    fn keep(
+    /// Puts the rows of a hash join aside: the right rows that are in memory and those that are still to come, then all
+    /// left rows.
+    async fn part<'p>(
+        &mut self,
+        source: &'p JoinedSource,
+        stream: &mut JoinStream<'p>,
+        kept: Batch,
+        held: Held,
+        right: Option<Stream<'p>>,
+    ) -> Result<(), Failure> {
+        let join = stream.join;
+        let budget = Rc::clone(held.budget());
+        let sides = Grace::sides(&budget, !join.keys.is_empty()).await?;
+        let (mut right_parts, mut left_parts) = sides;
+        let exprs: Vec<&Expr> = join.keys.iter().map(|key| &key.right).collect();
+        self.part_rows(source, &exprs, &kept, false, &mut right_parts).await?;
+        drop((kept, held));
+        if let Some(mut right) = right {
+            while let Some(batch) = self.next(source, &mut right).await? {
+                self.part_rows(source, &exprs, &batch, false, &mut right_parts).await?;
+            }
+        }
+        let exprs: Vec<&Expr> = join.keys.iter().map(|key| &key.left).collect();
+        let keeps_all = matches!(join.kind, JoinKind::Left | JoinKind::Anti);
+        let probe = stream.probe.take().expect("left rows are read first");
+        self.part_rows(source, &exprs, &probe.rows, keeps_all, &mut left_parts).await?;
+        drop(probe);
+        assert!(stream.pending.is_none(), "a hash join takes all rows of a batch");
+        while let Some(batch) = self.next(source, &mut stream.left).await? {
+            self.part_rows(source, &exprs, &batch, keeps_all, &mut left_parts).await?;
+        }
+        let grace = Grace::new(&budget, right_parts, left_parts, source.delivers_order).await?;
+        stream.grace = Some(Box::new(grace));
+        Ok(())
+    }
+
+    /// `keeps_all`: also the rows whose key equals none.
+    async fn part_rows(
         &mut self,
         source: &JoinedSource,
-        rows: &mut Batch,
-        batch: &Batch,
-        size: &mut usize,
+        exprs: &[&Expr],
+        rows: &Batch,
+        keeps_all: bool,
+        partitions: &mut Partitions,
     ) -> Result<(), Failure> {
-        let own = rows.append(batch, source);
-        *size += own;
-        self.charge(own)?;
+        let mut pace = Pace::default();
+        self.check_killed()?;
+        for row in 0..rows.len() {
+            pace.row().await;
+            let key = self.join_key(&JoinedRow::new(source, rows, row), exprs)?;
+            if keeps_all || key.is_some() {
+                partitions.push(rows, row, key.as_deref()).await?;
+            }
+        }
         Ok(())
     }
 
@@ -540,35 +623,17 @@ impl Context<'_> {
         self.open_found(wanted, found).await
     }
 
-    /// Takes memory for rows that the statement holds; 1038 if that is too much.
-    pub fn charge(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.held += bytes;
-        if STATEMENT_MEMORY_MAX < self.held {
-            return Err(SqlError::out_of_sort_memory());
-        }
-        Ok(())
-    }
-    pub fn release(&mut self, bytes: usize) {
-        self.held = self.held.saturating_sub(bytes);
-    }
-    /// Takes memory for rows that the statement keeps to its end.
-    pub fn charge_to_end(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.held_to_end += bytes;
-        self.charge(bytes)
-    }
-    /// Runs a query inside of the statement. One that ends before its rows do, as EXISTS does, gives back what its joins hold.
+    /// Runs a query inside of the statement.
     pub async fn run_inside(
         &mut self,
         plan: &SelectPlan,
         sink: &mut dyn ResultSink,
     ) -> Result<u64, Failure> {
-        let (held, to_end) = (self.held, self.held_to_end);
         let found_rows = self.found_rows();
         let around = std::mem::replace(&mut self.run.wait, plan.wait);
         let sent = self.run_select_inside(plan, sink).await?;
         self.run.wait = around;
         self.set_found_rows(found_rows);
-        self.held = held + (self.held_to_end - to_end);
         Ok(sent)
     }
 }

@@ -41,6 +41,7 @@ impl Context<'_> {
         };
         let owners: Vec<usize> = plan.tables.iter().map(owner).collect();
         let mut found: Vec<TableRows> = plan.tables.iter().map(|_| TableRows::default()).collect();
+        let mut held = self.account();
         let mut changed = Changed::default();
         let mut pace = Pace::default();
         let mut stream = self.open(&source.root).await?;
@@ -89,7 +90,7 @@ impl Context<'_> {
                         rows.changes[known].new = new;
                         continue;
                     }
-                    self.charge(size)?;
+                    held.take_checked(size)?;
                     rows.by_key.insert(key, rows.changes.len());
                     rows.changes.push(RowChange { old: old.to_vec(), new });
                 }

@@ -7,11 +7,13 @@
 //! has undone the statement already, so that exactly one of the two layers undoes it.
 
 mod batch;
+pub mod budget;
 mod change;
-mod collect;
 mod context;
 mod delete;
 pub mod evaluate;
+mod grace;
+mod groups;
 mod insert;
 mod join;
 mod joined_change;
@@ -20,8 +22,10 @@ mod operator;
 pub mod profile;
 mod refusal;
 mod rows;
+mod runs;
 mod select;
 mod sort;
+mod stored;
 mod subquery;
 mod update;
 mod window;
@@ -46,9 +50,6 @@ pub const ROWS_BETWEEN_YIELDS: u64 = 1_000;
 /// Bytes that are as much work as a row. A long value alone is enough for a yield: copied into memory that is not there yet
 /// one of dozens of megabytes may take a quarter of a second, and heartbeats go out in between.
 const BYTES_LIKE_A_ROW: usize = 1 << 10;
-
-/// Bytes one statement may hold in a sort, a grouping, DISTINCT, or rows collected before they are changed.
-pub const STATEMENT_MEMORY_MAX: usize = 256 << 20;
 
 /// A running statement's values.
 pub struct Run<'p> {
@@ -124,9 +125,13 @@ impl Pace {
     }
 }
 
-/// Rough memory of a value, for the bound on sorts.
+/// Rough memory of a value.
 pub fn value_size(value: &Value) -> usize {
     size_of::<Value>() + value.held_bytes()
+}
+/// Rough memory of a row.
+pub fn row_size(row: &[Value]) -> usize {
+    size_of::<Vec<Value>>() + row.iter().map(value_size).sum::<usize>()
 }
 
 impl Context<'_> {

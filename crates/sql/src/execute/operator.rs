@@ -3,15 +3,17 @@
 use std::pin::Pin;
 use std::rc::Rc;
 
+use types::Value;
 use types::expr::NoColumns;
-use types::{ColumnType, Value};
 
 use super::batch::{Batch, JoinedRow, RowStore};
-use super::collect::Collector;
+use super::budget::Budget;
 use super::join::JoinStream;
 use super::rows::{Rows, Wanted};
+use super::runs::RowOrder;
 use super::select::{columns_of, of_type};
-use super::sort::{Seen, row_key};
+use super::sort::{Seen, SeenRow, Sorter, row_key};
+use super::stored::{Collector, RowBuffer, StoredRows};
 use super::{Context, Failure, Pace};
 use crate::SqlError;
 use crate::error::code;
@@ -25,13 +27,7 @@ pub const BATCH_ROWS: usize = 1_024;
 /// An operator at work.
 pub enum Stream<'p> {
     Table(Box<TableStream<'p>>),
-    /// Rows that are here already, from the next one on.
-    Rows {
-        relation: u16,
-        rows: Rc<RowStore>,
-        next: usize,
-        count: usize,
-    },
+    Stored(StoredStream),
     Filter {
         input: Box<Stream<'p>>,
         terms: &'p [Bound],
@@ -49,7 +45,9 @@ impl Stream<'_> {
     pub fn has_rows_at_hand(&self) -> bool {
         match self {
             Stream::Table(table) => table.rows.are_at_hand(),
-            Stream::Rows { next, count, .. } => next < count,
+            Stream::Stored(stored) => {
+                stored.at_hand.as_ref().is_some_and(|store| stored.next < store.len())
+            }
             Stream::Filter { input, .. } => input.has_rows_at_hand(),
             Stream::Join(_) => false,
             Stream::Counted { stream, .. } => stream.has_rows_at_hand(),
@@ -60,7 +58,7 @@ impl Stream<'_> {
     pub fn expect(&mut self, count: u64) {
         match self {
             Stream::Table(table) => table.rows.expect(count),
-            Stream::Rows { .. } => {}
+            Stream::Stored(_) => {}
             Stream::Filter { input, .. } => input.expect(count),
             Stream::Join(join) => join.expect(count),
             Stream::Counted { stream, .. } => stream.expect(count),
@@ -71,10 +69,48 @@ impl Stream<'_> {
     pub fn has_lost_order(&self) -> bool {
         match self {
             Stream::Table(table) => table.has_lost_order,
-            Stream::Rows { .. } => false,
+            Stream::Stored(_) => false,
             Stream::Filter { input, .. } => input.has_lost_order(),
             Stream::Join(join) => join.left().has_lost_order(),
             Stream::Counted { stream, .. } => stream.has_lost_order(),
+        }
+    }
+}
+
+/// Rows that are here already, or in a file.
+pub struct StoredStream {
+    relation: u16,
+    rows: Rc<StoredRows>,
+    /// The part that is read next, and the rows of the one before, from the next one on.
+    part: usize,
+    at_hand: Option<Rc<RowStore>>,
+    next: usize,
+}
+
+impl StoredStream {
+    fn open<'p>(relation: u16, rows: Rc<StoredRows>) -> Stream<'p> {
+        Stream::Stored(StoredStream { relation, rows, part: 0, at_hand: None, next: 0 })
+    }
+
+    async fn next(&mut self, relations: usize) -> Result<Option<Batch>, SqlError> {
+        loop {
+            if let Some(store) = &self.at_hand {
+                let some = self.next..(self.next + BATCH_ROWS).min(store.len());
+                self.next = some.end;
+                if !some.is_empty() {
+                    return Ok(Some(Batch::of_some(
+                        self.relation,
+                        relations,
+                        Rc::clone(store),
+                        some,
+                    )));
+                }
+            }
+            self.at_hand = self.rows.part(self.part).await?;
+            if self.at_hand.is_none() {
+                return Ok(None);
+            }
+            (self.part, self.next) = (self.part + 1, 0);
         }
     }
 }
@@ -107,9 +143,9 @@ impl Context<'_> {
 
     fn open_uncounted<'f, 'p: 'f>(&'f mut self, operator: &'p Operator) -> Opened<'f, 'p> {
         Box::pin(async move {
+            let budget = self.budget();
             let values = |relation: u16, rows: Vec<Vec<Value>>| {
-                let count = rows.len();
-                Stream::Rows { relation, rows: Rc::new(RowStore::Values(rows)), next: 0, count }
+                StoredStream::open(relation, Rc::new(StoredRows::of(&budget, rows)))
             };
             Ok(match operator {
                 Operator::Table { relation, source, ordered, pulled, .. } => {
@@ -129,21 +165,18 @@ impl Context<'_> {
                     values(*relation, self.system_rows(*table).await?)
                 }
                 Operator::Query { relation, plan, keep: None } => {
-                    values(*relation, self.rows_of_query(plan).await?)
+                    StoredStream::open(*relation, Rc::new(self.rows_of_query(plan).await?))
                 }
                 Operator::Query { relation, plan, keep: Some(keep) } => {
                     let rows = match self.kept.get(keep) {
                         Some(rows) => Rc::clone(rows),
                         None => {
-                            let rows = self.rows_of_query(plan).await?;
-                            self.charge_to_end(rows.iter().flatten().map(super::value_size).sum())?;
-                            let rows = Rc::new(RowStore::Values(rows));
+                            let rows = Rc::new(self.rows_of_query(plan).await?);
                             self.kept.insert(*keep, Rc::clone(&rows));
                             rows
                         }
                     };
-                    let count = rows.len();
-                    Stream::Rows { relation: *relation, rows, next: 0, count }
+                    StoredStream::open(*relation, rows)
                 }
                 Operator::Values { relation, rows, columns } => {
                     let mut made = Vec::with_capacity(rows.len());
@@ -151,24 +184,24 @@ impl Context<'_> {
                         let mut values = Vec::with_capacity(row.len());
                         for (bound, info) in row.iter().zip(columns) {
                             let value = self.value_of(bound, &NoColumns).await?;
-                            values.push(of_type(value, info, &self.run, &mut self.warnings));
+                            let settings = self.run.settings();
+                            values.push(of_type(value, info, settings, &mut self.warnings));
                         }
                         made.push(values);
                     }
                     values(*relation, made)
                 }
                 Operator::Set { relation, members, columns } => {
-                    values(*relation, self.set_rows(members, columns).await?)
+                    let rows = self.set_rows(members, columns).await?;
+                    StoredStream::open(*relation, Rc::new(rows))
                 }
                 Operator::Recursive { relation, seed, steps, distinct, number, columns } => {
                     let rows =
                         self.recursive_rows(seed, steps, *distinct, *number, columns).await?;
-                    values(*relation, rows)
+                    StoredStream::open(*relation, Rc::new(rows))
                 }
                 Operator::Working { relation, number } => {
-                    let rows = Rc::clone(&self.working[number]);
-                    let count = rows.len();
-                    Stream::Rows { relation: *relation, rows, next: 0, count }
+                    StoredStream::open(*relation, Rc::clone(&self.working[number]))
                 }
                 Operator::Filter { input, terms, .. } => {
                     let input = Box::new(self.open(input).await?);
@@ -197,14 +230,9 @@ impl Context<'_> {
                         Batch::of(table.relation, relations, Rc::new(RowStore::Stored(rows)))
                     }))
                 }
-                Stream::Rows { relation, rows, next, count } => {
+                Stream::Stored(stored) => {
                     self.check_killed()?;
-                    let some = *next..(*next + BATCH_ROWS).min(*count);
-                    if some.is_empty() {
-                        return Ok(None);
-                    }
-                    *next = some.end;
-                    Ok(Some(Batch::of_some(*relation, relations, Rc::clone(rows), some)))
+                    Ok(stored.next(relations).await?)
                 }
                 Stream::Filter { input, terms } => loop {
                     let Some(batch) = self.next(source, input).await? else { return Ok(None) };
@@ -261,10 +289,10 @@ impl Context<'_> {
     }
 
     /// All rows of a query inside of another one.
-    pub async fn rows_of_query(&mut self, plan: &SelectPlan) -> Result<Vec<Vec<Value>>, Failure> {
-        let mut collector = Collector::default();
+    pub async fn rows_of_query(&mut self, plan: &SelectPlan) -> Result<StoredRows, Failure> {
+        let mut collector = Collector::new(&self.budget(), None);
         self.run_inside(plan, &mut collector).await?;
-        collector.rows().map_err(Failure::from)
+        Ok(collector.finish()?)
     }
 
     /// The rows of a query, each value of the kind of its column.
@@ -272,102 +300,64 @@ impl Context<'_> {
         &mut self,
         plan: &SelectPlan,
         columns: &[ColumnInfo],
-    ) -> Result<Vec<Vec<Value>>, Failure> {
-        let mut rows = self.rows_of_query(plan).await?;
-        for row in &mut rows {
-            for (value, info) in row.iter_mut().zip(columns) {
-                let own = std::mem::replace(value, Value::Null);
-                *value =
-                    match (of_type(own, info, &self.run, &mut self.warnings), &info.column_type) {
-                        // Compared and sorted as the whole column is.
-                        (Value::Text(text, _), column_type) => {
-                            Value::Text(text, column_type.collation().unwrap_or_default())
-                        }
-                        (Value::Decimal(own), ColumnType::Decimal { scale, .. })
-                            if *scale < own.shown_scale() =>
-                        {
-                            own.round(i32::from(*scale)).map_or(Value::Null, Value::Decimal)
-                        }
-                        (value, _) => value,
-                    };
-            }
-        }
-        Ok(rows)
+    ) -> Result<StoredRows, Failure> {
+        let mut collector = Collector::new(&self.budget(), Some((columns, self.run.settings())));
+        self.run_inside(plan, &mut collector).await?;
+        self.warnings.append(&mut collector.warnings);
+        Ok(collector.finish()?)
     }
 
     async fn set_rows(
         &mut self,
         members: &[SetMember],
         columns: &[ColumnInfo],
-    ) -> Result<Vec<Vec<Value>>, Failure> {
-        let mut rows: Vec<Vec<Value>> = Vec::new();
-        let mut pace = Pace::default();
+    ) -> Result<StoredRows, Failure> {
+        let budget = self.budget();
+        let mut rows = RowBuffer::new(&budget);
         for member in members {
             let own = self.typed_rows(&member.plan, columns).await?;
             if member.operator == SetOperator::Union {
-                rows.extend(own);
+                let mut own = own.into_reader();
+                while let Some(row) = own.next().await? {
+                    rows.store(row).await?;
+                }
             } else {
-                // How often each row of this member is left to be matched.
-                let mut counts: std::collections::BTreeMap<Vec<u8>, usize> = Default::default();
-                for row in &own {
-                    pace.row().await;
-                    *counts.entry(row_key(row)).or_default() += 1;
-                }
                 let keeps_found = member.operator == SetOperator::Intersect;
-                let mut kept = Vec::new();
-                for row in std::mem::take(&mut rows) {
-                    pace.row().await;
-                    let count = counts.get_mut(&row_key(&row)).filter(|count| 0 < **count);
-                    let found = count.is_some();
-                    if let Some(count) = count
-                        && member.all
-                    {
-                        *count -= 1;
-                    }
-                    if found == keeps_found {
-                        kept.push(row);
-                    }
-                }
-                rows = kept;
+                let matching = Matching { keeps_found, all: member.all };
+                rows = matching.rows(&budget, rows.finish(), own).await?;
             }
             if !member.all {
-                let mut seen = Seen::default();
-                let mut kept = Vec::new();
-                for row in std::mem::take(&mut rows) {
-                    pace.row().await;
-                    if seen.insert(&row)? {
-                        kept.push(row);
-                    }
-                }
-                rows = kept;
+                rows = distinct(&budget, rows.finish()).await?;
             }
         }
-        Ok(rows)
+        Ok(rows.finish())
     }
 
     /// The rows of a recursive table: those of the seed, then what the steps make of each round's, until a round has none.
+    /// With DISTINCT the keys of all rows are in memory.
     async fn recursive_rows(
         &mut self,
         seed: &SelectPlan,
         steps: &[SelectPlan],
-        distinct: bool,
+        is_distinct: bool,
         number: u16,
         columns: &[ColumnInfo],
-    ) -> Result<Vec<Vec<Value>>, Failure> {
-        let mut seen = Seen::default();
-        let mut all = Vec::new();
+    ) -> Result<StoredRows, Failure> {
+        let budget = self.budget();
+        let mut seen = Seen::new(&budget);
+        let mut all = RowBuffer::new(&budget);
         let mut round = self.typed_rows(seed, columns).await?;
         let mut rounds = 0;
-        let mut size = 0;
         loop {
-            if distinct {
-                let mut kept = Vec::with_capacity(round.len());
-                for row in round {
+            if is_distinct {
+                let mut kept = RowBuffer::new(&budget);
+                let mut rows = round.into_reader();
+                while let Some(row) = rows.next().await? {
                     if seen.insert(&row)? {
-                        kept.push(row);
+                        kept.store(row).await?;
                     }
                 }
-                round = kept;
+                round = kept.finish();
             }
             if round.is_empty() {
                 break;
@@ -375,38 +365,133 @@ impl Context<'_> {
             // The seed is none of the iterations.
             let iterations = rounds;
             rounds += 1;
-            let depth_max = self.kept_number("cte_max_recursion_depth");
-            if depth_max < iterations {
-                return Err(SqlError::new(
-                    code::ER_CTE_MAX_RECURSION_DEPTH,
-                    format!(
-                        "Recursive query aborted after {iterations} iterations. Try increasing \
-                         @@cte_max_recursion_depth to a larger value."
-                    ),
-                )
-                .into());
-            }
+            self.check_recursion(iterations)?;
             self.check_killed()?;
             client::task::yield_now().await;
-            size += round.iter().flatten().map(super::value_size).sum::<usize>();
-            if super::STATEMENT_MEMORY_MAX < size {
-                return Err(SqlError::out_of_sort_memory().into());
-            }
-            let working = Rc::new(RowStore::Values(round));
+            let working = Rc::new(round);
             let before = self.working.insert(number, Rc::clone(&working));
-            let mut next = Vec::new();
+            let mut next = RowBuffer::new(&budget);
             for step in steps {
-                next.extend(self.typed_rows(step, columns).await?);
+                let mut rows = self.typed_rows(step, columns).await?.into_reader();
+                while let Some(row) = rows.next().await? {
+                    next.store(row).await?;
+                }
             }
             match before {
                 Some(before) => self.working.insert(number, before),
                 None => self.working.remove(&number),
             };
-            let done = Rc::try_unwrap(working).expect("the step has read it");
-            let RowStore::Values(done) = done else { unreachable!("made of values") };
-            all.extend(done);
-            round = next;
+            let Some(done) = Rc::into_inner(working) else {
+                unreachable!("the steps have read it")
+            };
+            let mut done = done.into_reader();
+            while let Some(row) = done.next().await? {
+                all.store(row).await?;
+            }
+            round = next.finish();
         }
-        Ok(all)
+        Ok(all.finish())
+    }
+
+    fn check_recursion(&self, iterations: u64) -> Result<(), SqlError> {
+        match self.kept_number("cte_max_recursion_depth") < iterations {
+            false => Ok(()),
+            true => Err(SqlError::new(
+                code::ER_CTE_MAX_RECURSION_DEPTH,
+                format!(
+                    "Recursive query aborted after {iterations} iterations. Try increasing \
+                     @@cte_max_recursion_depth to a larger value."
+                ),
+            )),
+        }
+    }
+}
+
+/// The rows without those that are equal to one before.
+async fn distinct(budget: &Rc<Budget>, rows: StoredRows) -> Result<RowBuffer, SqlError> {
+    let mut seen = Seen::new(budget);
+    let mut kept = RowBuffer::new(budget);
+    let mut rows = rows.into_reader();
+    let mut pace = Pace::default();
+    while let Some(row) = rows.next().await? {
+        pace.row().await;
+        let visible = row.len();
+        match seen.look_at(row, visible) {
+            SeenRow::New(row) => kept.store(row).await?,
+            SeenRow::Aside(true) => seen.make_room().await?,
+            SeenRow::Known | SeenRow::Aside(false) => {}
+        }
+    }
+    if let Some(mut rows) = seen.finish().await? {
+        while let Some(row) = rows.next().await? {
+            kept.store(row).await?;
+        }
+    }
+    Ok(kept)
+}
+
+/// INTERSECT and EXCEPT: which rows of the left side stay.
+struct Matching {
+    /// Those that equal a row of the right side, or those that equal none.
+    keeps_found: bool,
+    /// Each row of the right side is matched once only.
+    all: bool,
+}
+
+impl Matching {
+    /// The rows in the order of the left side. Both sides are sorted by their keys: of equal rows those of the right side
+    /// come first.
+    async fn rows(
+        &self,
+        budget: &Rc<Budget>,
+        left: StoredRows,
+        right: StoredRows,
+    ) -> Result<RowBuffer, SqlError> {
+        let mut both = Sorter::new(budget, RowOrder::first(2), None);
+        let mut pace = Pace::default();
+        for (side, rows) in [(0, right), (1, left)] {
+            let mut rows = rows.into_reader();
+            // Numbers of right rows are all 0; those of left rows count from 1.
+            let mut number = 0;
+            while let Some(row) = rows.next().await? {
+                pace.row().await;
+                number += side;
+                let mut marked = vec![Value::Bytes(row_key(&row).into()), Value::UInt(number)];
+                if side == 1 {
+                    marked.extend(row);
+                }
+                if both.push(marked) {
+                    both.make_room().await?;
+                }
+            }
+        }
+        let mut kept = Sorter::new(budget, RowOrder::first(1), None);
+        let mut both = both.finish().await?;
+        let (mut key, mut unmatched) = (Value::Null, 0u64);
+        while let Some(mut row) = both.next().await? {
+            pace.row().await;
+            let own = row.remove(0);
+            if own != key {
+                (key, unmatched) = (own, 0);
+            }
+            if row[0] == Value::UInt(0) {
+                unmatched += 1;
+                continue;
+            }
+            let is_found = 0 < unmatched;
+            if is_found && self.all {
+                unmatched -= 1;
+            }
+            if is_found == self.keeps_found && kept.push(row) {
+                kept.make_room().await?;
+            }
+        }
+        let mut rows = RowBuffer::new(budget);
+        let mut kept = kept.finish().await?;
+        while let Some(mut row) = kept.next().await? {
+            row.remove(0);
+            rows.store(row).await?;
+        }
+        Ok(rows)
     }
 }

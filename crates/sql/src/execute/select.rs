@@ -1,25 +1,23 @@
 //! SELECT: rows from their source through grouping, sort and limit into the sink.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::ops::Bound as KeyBound;
 use std::pin::Pin;
 
 use client::{Columns as OpColumns, KeyRange, Lock, RowBatch, Scan, ScanBatch, ScanOutput};
 use types::convert::{EvalSettings, SqlWarning};
-use types::expr::{AggregateState, Columns, EvalContext, EvalError, NoColumns};
+use types::expr::{Columns, EvalContext, NoColumns};
 use types::{ColumnType, RowView, Value, ValueRef};
 
 use super::batch::JoinedRow;
-use super::evaluate::{WORKER_WORK_MAX, evaluate, shifted};
+use super::evaluate::shifted;
+use super::groups::Groups;
 use super::keys::RANGE_BYTES_MAX;
 use super::profile::Stage;
 use super::rows::{Found, Wanted};
-use super::sort::{Seen, Sorter, row_key, sorted};
+use super::runs::RowOrder;
+use super::sort::{Seen, SeenRow, Sorter};
 use super::window::WindowRows;
-use super::{
-    Context, Failure, Pace, Run, STATEMENT_MEMORY_MAX, eval_error, take_warnings, value_size,
-};
+use super::{Context, Failure, Pace, Run, take_warnings, value_size};
 use crate::SqlError;
 use crate::error::code;
 use crate::plan::{Grouping, JoinedSource, PlanKind, SelectPlan, Source, TableSource};
@@ -29,7 +27,7 @@ use crate::result::{ColumnInfo, ResultSink};
 struct Output<'p> {
     plan: &'p SelectPlan,
     visible: usize,
-    sorter: Option<Sorter<'p>>,
+    sorter: Option<Sorter>,
     seen: Option<Seen>,
     offset: u64,
     count: u64,
@@ -43,21 +41,24 @@ struct Output<'p> {
 }
 
 impl<'p> Output<'p> {
-    fn new(plan: &'p SelectPlan, limit: (u64, u64), sorts: bool) -> Output<'p> {
+    fn new(context: &Context<'_>, plan: &'p SelectPlan, limit: (u64, u64)) -> Output<'p> {
         let (offset, count) = limit;
         let wanted = (!plan.distinct && !plan.calc_found_rows && count < u64::MAX)
             .then(|| offset.saturating_add(count));
         Output {
             plan,
             visible: plan.items.len() - plan.hidden_count,
-            sorter: sorts.then(|| Sorter::new(&plan.sort, wanted)),
-            seen: plan.distinct.then(Seen::default),
+            sorter: (!plan.sort.is_empty()).then(|| {
+                let order = RowOrder::Keys(plan.sort.as_slice().into());
+                Sorter::new(&context.budget(), order, wanted)
+            }),
+            seen: plan.distinct.then(|| Seen::new(&context.budget())),
             offset,
             count,
             found: 0,
             sent: 0,
             into: None,
-            windows: plan.windows.as_ref().map(WindowRows::new),
+            windows: plan.windows.as_ref().map(|plan| WindowRows::new(&context.budget(), plan)),
         }
     }
     /// Rows of the source that can be of use, at most.
@@ -69,16 +70,6 @@ impl<'p> Output<'p> {
         self.sorter.is_none()
             && !self.plan.calc_found_rows
             && self.offset.saturating_add(self.count) <= self.found
-    }
-    /// Takes a row of items; true if it is to be sent now.
-    fn take(&mut self, row: &[Value]) -> Result<bool, SqlError> {
-        if let Some(seen) = &mut self.seen
-            && !seen.insert(&row[..self.visible])?
-        {
-            return Ok(false);
-        }
-        self.found += 1;
-        Ok(self.in_window())
     }
     /// Is the row just counted between offset and limit?
     fn in_window(&self) -> bool {
@@ -115,7 +106,7 @@ impl Context<'_> {
         }
         let limit = self.limit_of(plan)?;
         let mut columns_sent = !plan.into_variables.is_empty();
-        let mut output = Output::new(plan, limit, !plan.sort.is_empty());
+        let mut output = Output::new(self, plan, limit);
         match &plan.source {
             Source::Nothing { filter } => {
                 let holds = match filter {
@@ -157,7 +148,7 @@ impl Context<'_> {
                         self.gathered_groups(plan, source, grouping).await?
                     };
                     begin(plan, &mut columns_sent, sink);
-                    self.group_rows(plan, grouping, groups, &mut output, sink).await?;
+                    self.group_rows(plan, groups, &mut output, sink).await?;
                 }
                 None => {
                     self.table_rows(plan, source, &mut output, &mut columns_sent, sink).await?;
@@ -169,13 +160,21 @@ impl Context<'_> {
             Box::pin(self.windowed_rows(plan, windows, &mut output, sink)).await?;
         }
         if let Some(sorter) = output.sorter.take() {
-            let rows = sorter.finish(self).await?;
+            let mut rows = sorter.finish().await?;
             self.count_pushed(plan, Stage::Sort, rows.len());
-            for row in rows {
-                if self.take(&row, &mut output)? {
-                    output.send(row, sink)?;
-                    wait_for_room(sink).await;
-                }
+            while !output.is_done()
+                && let Some(row) = rows.next().await?
+            {
+                self.take(row, &mut output, sink).await?;
+            }
+        }
+        if let Some(seen) = output.seen.take() {
+            let mut rows = seen.finish().await?;
+            while let Some(rows) = &mut rows
+                && !output.is_done()
+                && let Some(row) = rows.next().await?
+            {
+                self.send(row, &mut output, sink).await?;
             }
         }
         self.end_query(plan);
@@ -220,13 +219,15 @@ impl Context<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         if let Some(grouping) = &plan.grouping {
-            let mut groups = Groups::new(grouping);
+            let mut groups = Groups::new(grouping, self.account());
             for row in &rows {
                 self.supply(&grouping.slots, row).await?;
-                groups.add(self, row)?;
+                if groups.add(self, row)? {
+                    groups.make_room().await?;
+                }
             }
             begin(plan, columns_sent, sink);
-            return self.group_rows(plan, grouping, groups, output, sink).await;
+            return self.group_rows(plan, groups, output, sink).await;
         }
         for row in &rows {
             if output.windows.is_some() {
@@ -265,7 +266,8 @@ impl Context<'_> {
             return Ok(());
         }
         let mut pace = Pace::default();
-        let mut groups = plan.grouping.as_ref().map(Groups::new);
+        let mut groups =
+            plan.grouping.as_ref().map(|grouping| Groups::new(grouping, self.account()));
         let mut stream = self.open(&source.root).await?;
         if source.delivers_order && !stream.has_lost_order() {
             output.sorter = None;
@@ -284,7 +286,9 @@ impl Context<'_> {
                 let row = JoinedRow::new(source, &batch, row);
                 if let Some(groups) = &mut groups {
                     self.supply(&groups.grouping.slots, &row).await?;
-                    groups.add(self, &row)?;
+                    if groups.add(self, &row)? {
+                        groups.make_room().await?;
+                    }
                     self.run.pause_after_work().await;
                     continue;
                 }
@@ -294,9 +298,9 @@ impl Context<'_> {
                 }
             }
         }
-        if let (Some(groups), Some(grouping)) = (groups, &plan.grouping) {
+        if let Some(groups) = groups {
             begin(plan, columns_sent, sink);
-            self.group_rows(plan, grouping, groups, output, sink).await?;
+            self.group_rows(plan, groups, output, sink).await?;
         }
         Ok(())
     }
@@ -391,7 +395,7 @@ impl Context<'_> {
                     let sent = output.sent;
                     send_directly(source, columns, &batch, offset, output, sink);
                     self.count_pushed(plan, Stage::Limit, (output.sent - sent) as usize);
-                    wait_for_room(sink).await;
+                    wait_for_room(sink).await?;
                     pace.rows(batch.len()).await;
                     pace.bytes(batch.rows.len()).await;
                 }
@@ -441,15 +445,15 @@ impl Context<'_> {
     async fn windowed_rows(
         &mut self,
         plan: &SelectPlan,
-        mut windows: WindowRows<'_>,
+        windows: WindowRows<'_>,
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         let window_plan = plan.windows.as_ref().expect("its rows were kept");
         let mut pace = Pace::default();
-        let rows = self.window_rows(&mut windows).await?;
+        let mut rows = self.window_rows(windows).await?;
         self.count_pushed(plan, Stage::Windows, rows.len());
-        for mut row in rows {
+        while let Some(mut row) = rows.next().await? {
             self.supply_windows(window_plan, &mut row);
             let items = self.items(plan, &row).await?;
             self.pass(items, output, sink).await?;
@@ -458,7 +462,6 @@ impl Context<'_> {
             }
             pace.row().await;
         }
-        self.release_windows(windows);
         Ok(())
     }
 
@@ -472,7 +475,7 @@ impl Context<'_> {
         for (position, item) in plan.items.iter().enumerate() {
             let value = self.value_of(item, row).await?;
             values.push(match plan.columns.get(position) {
-                Some(column) => of_type(value, column, &self.run, &mut self.warnings),
+                Some(column) => of_type(value, column, self.run.settings(), &mut self.warnings),
                 None => value,
             });
         }
@@ -487,27 +490,50 @@ impl Context<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         if let Some(sorter) = &mut output.sorter {
-            if sorter.push(items)? {
-                sorter.cut(self).await?;
+            if sorter.push(items) {
+                sorter.make_room().await?;
             }
             return Ok(());
         }
-        if self.take(&items, output)? {
-            output.send(items, sink)?;
-            wait_for_room(sink).await;
-        }
-        Ok(())
+        self.take(items, output, sink).await
     }
 
-    /// As [`Output::take`]; counts the row for EXPLAIN ANALYZE.
-    fn take(&mut self, items: &[Value], output: &mut Output<'_>) -> Result<bool, SqlError> {
-        let found = output.found;
-        let is_sent = output.take(items)?;
-        if self.is_profiled() && found < output.found {
+    /// Takes a row in its place in the order: the one that DISTINCT lets pass is sent.
+    async fn take(
+        &mut self,
+        items: Vec<Value>,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), Failure> {
+        let items = match &mut output.seen {
+            None => items,
+            Some(seen) => match seen.look_at(items, output.visible) {
+                SeenRow::New(items) => items,
+                SeenRow::Aside(true) => return Ok(seen.make_room().await?),
+                SeenRow::Known | SeenRow::Aside(false) => return Ok(()),
+            },
+        };
+        self.send(items, output, sink).await
+    }
+
+    /// Sends a row that is between offset and limit.
+    async fn send(
+        &mut self,
+        items: Vec<Value>,
+        output: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), Failure> {
+        output.found += 1;
+        let is_sent = output.in_window();
+        if self.is_profiled() {
             self.count_pushed(output.plan, Stage::Distinct, 1);
             self.count_pushed(output.plan, Stage::Limit, usize::from(is_sent));
         }
-        Ok(is_sent)
+        if is_sent {
+            output.send(items, sink)?;
+            wait_for_room(sink).await?;
+        }
+        Ok(())
     }
 
     /// Partial aggregates of all shards, merged.
@@ -517,7 +543,7 @@ impl Context<'_> {
         source: &TableSource,
         grouping: &'p Grouping,
     ) -> Result<Groups<'p>, Failure> {
-        let mut groups = Groups::new(grouping);
+        let mut groups = Groups::new(grouping, self.account());
         let wanted = Wanted {
             table: &source.table,
             access: &source.access,
@@ -556,7 +582,9 @@ impl Context<'_> {
                         self.count_pushed(plan, Stage::Source, batch.groups.len());
                         for (values, states) in batch.groups {
                             pace.bytes(values.iter().map(value_size).sum()).await;
-                            groups.merge(self, values, states)?;
+                            if groups.merge(self, values, states)? {
+                                groups.make_room().await?;
+                            }
                         }
                     }
                     Some(ScanBatch::Rows(_)) => unreachable!("groups were asked for"),
@@ -574,7 +602,7 @@ impl Context<'_> {
         source: &TableSource,
         grouping: &'p Grouping,
     ) -> Result<Groups<'p>, Failure> {
-        let mut groups = Groups::new(grouping);
+        let mut groups = Groups::new(grouping, self.account());
         let wanted = Wanted {
             table: &source.table,
             access: &source.access,
@@ -606,7 +634,9 @@ impl Context<'_> {
                     self.count_pushed(plan, Stage::LocalFilter, 1);
                 }
                 self.supply(&grouping.slots, &row).await?;
-                groups.add(self, &row)?;
+                if groups.add(self, &row)? {
+                    groups.make_room().await?;
+                }
                 self.run.pause_after_work().await;
                 pace.row().await;
                 pace.bytes(batch.row(position).len()).await;
@@ -615,26 +645,18 @@ impl Context<'_> {
         Ok(groups)
     }
 
-    /// HAVING and the items of every group.
+    /// The items of every group that passes HAVING.
     async fn group_rows(
         &mut self,
         plan: &SelectPlan,
-        grouping: &Grouping,
         groups: Groups<'_>,
         output: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), Failure> {
         let mut pace = Pace::default();
-        let rows = groups.finish(self).await?;
-        self.count_pushed(plan, Stage::Groups, rows.len());
-        for row in rows {
+        let mut rows = self.finished_groups(plan, groups).await?;
+        while let Some(row) = rows.next().await? {
             pace.row().await;
-            if let Some(having) = &grouping.having {
-                if !self.holds(having, &row).await? {
-                    continue;
-                }
-                self.count_pushed(plan, Stage::Having, 1);
-            }
             self.put(plan, &row, output, sink).await?;
             if output.is_done() {
                 break;
@@ -651,10 +673,12 @@ fn begin(plan: &SelectPlan, columns_sent: &mut bool, sink: &mut dyn ResultSink) 
     }
 }
 
-async fn wait_for_room(sink: &mut dyn ResultSink) {
-    if sink.is_full() {
-        sink.drained().await;
+async fn wait_for_room(sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+    if !sink.is_full() {
+        return Ok(());
     }
+    sink.drained().await;
+    sink.failure().map_or(Ok(()), Err)
 }
 
 pub fn columns_of(source: &TableSource) -> OpColumns {
@@ -769,7 +793,7 @@ const UNKNOWN_SCALE: u8 = 30;
 pub fn of_type(
     value: Value,
     column: &ColumnInfo,
-    run: &Run<'_>,
+    settings: EvalSettings,
     warnings: &mut Vec<SqlWarning>,
 ) -> Value {
     if let (Value::Decimal(number), ColumnType::Decimal { scale, .. }) =
@@ -782,226 +806,10 @@ pub fn of_type(
     if value.is_null() || column.null_type || column.column_type.accepts(value.as_ref()) {
         return value;
     }
-    let mut context = run.context();
+    let mut context = EvalContext::with(&[], settings);
     context.convert.strict = false;
     let kind = column.column_type.of_any_length();
     let cast = types::convert::cast(value.as_ref(), &kind, &mut context.convert);
     take_warnings(&mut context, warnings);
     cast
-}
-
-/// The values of groups and the states of their aggregates, by the key of the values.
-type GroupStates = BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>;
-
-/// Work of the end of a group, and of a byte of its aggregates' states.
-const WORK_PER_GROUP: usize = 300;
-const WORK_PER_STATE_BYTE: usize = 20;
-
-/// The groups so far, by their values.
-struct Groups<'p> {
-    grouping: &'p Grouping,
-    groups: GroupStates,
-    size: u64,
-}
-
-/// The memory that states of a group take beyond themselves.
-fn sizes(states: &[AggregateState]) -> u64 {
-    states.iter().map(AggregateState::size).sum()
-}
-
-impl<'p> Groups<'p> {
-    fn new(grouping: &'p Grouping) -> Groups<'p> {
-        Groups { grouping, groups: BTreeMap::new(), size: 0 }
-    }
-
-    fn new_states(&self) -> Vec<AggregateState> {
-        self.grouping.aggregates.iter().map(AggregateState::new).collect()
-    }
-
-    /// A new group.
-    fn account(&mut self, key: &[u8], values: &[Value]) -> Result<(), SqlError> {
-        let states = self.grouping.aggregates.len() * size_of::<AggregateState>();
-        self.grow((key.len() + values.iter().map(value_size).sum::<usize>() + states + 128) as u64)
-    }
-
-    fn grow(&mut self, bytes: u64) -> Result<(), SqlError> {
-        self.size = self.size.saturating_add(bytes);
-        if STATEMENT_MEMORY_MAX as u64 <= self.size {
-            return Err(SqlError::out_of_sort_memory());
-        }
-        Ok(())
-    }
-
-    /// Adds one row.
-    fn add<R: Columns + ?Sized>(
-        &mut self,
-        context: &mut Context<'_>,
-        row: &R,
-    ) -> Result<(), SqlError> {
-        let mut values = Vec::with_capacity(self.grouping.group_by.len());
-        for expr in &self.grouping.group_by {
-            values.push(evaluate(&context.run, expr, row, &mut context.warnings)?);
-        }
-        let key = row_key(&values);
-        if !self.groups.contains_key(&key) {
-            self.account(&key, &values)?;
-            let states = self.new_states();
-            self.groups.insert(key.clone(), (values, states));
-        }
-        let (_, states) = self.groups.get_mut(&key).expect("inserted above");
-        let mut evaluation = context.run.context();
-        let before = sizes(states);
-        for (state, aggregate) in states.iter_mut().zip(&self.grouping.aggregates) {
-            let added = aggregate.add_row(row, state, &mut evaluation);
-            added.map_err(|error| eval_error(&error))?;
-        }
-        let grown = sizes(states).saturating_sub(before);
-        context.run.count_work(&mut evaluation);
-        take_warnings(&mut evaluation, &mut context.warnings);
-        self.grow(grown)
-    }
-
-    /// Adds what a shard computed.
-    fn merge(
-        &mut self,
-        context: &mut Context<'_>,
-        values: Vec<Value>,
-        states: Vec<AggregateState>,
-    ) -> Result<(), Failure> {
-        if states.len() != self.grouping.aggregates.len()
-            || values.len() != self.grouping.group_by.len()
-        {
-            return Err(SqlError::new(code::ER_UNKNOWN_ERROR, "a node sent damaged groups").into());
-        }
-        let key = row_key(&values);
-        match self.groups.get_mut(&key) {
-            None => {
-                self.account(&key, &values)?;
-                self.grow(sizes(&states))?;
-                self.groups.insert(key, (values, states));
-            }
-            Some((_, own)) => {
-                let mut evaluation = context.run.context();
-                let before = sizes(own);
-                for (own, other) in own.iter_mut().zip(states) {
-                    own.merge(other, &mut evaluation.convert)
-                        .map_err(|error| eval_error(&error))?;
-                }
-                let grown = sizes(own).saturating_sub(before);
-                take_warnings(&mut evaluation, &mut context.warnings);
-                self.grow(grown)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the groups over all values of the last keys: one level after the other is merged into the next.
-    async fn roll_up(&mut self, context: &mut Context<'_>) -> Result<(), SqlError> {
-        let key_count = self.grouping.group_by.len() - 1;
-        let mut pace = Pace::default();
-        let mut finer = std::mem::take(&mut self.groups);
-        let mut all = GroupStates::new();
-        for level in (0..key_count).rev() {
-            let mut coarser = GroupStates::new();
-            for (values, states) in finer.values() {
-                context.check_killed()?;
-                let mut own = values[..level].to_vec();
-                own.resize(key_count, Value::Null);
-                own.push(Value::Int(level as i64));
-                let key = row_key(&own);
-                let size = match coarser.get_mut(&key) {
-                    Some((_, merged)) => {
-                        let before = sizes(merged);
-                        let mut evaluation = context.run.context();
-                        for (merged, state) in merged.iter_mut().zip(states) {
-                            merged
-                                .merge(state.clone(), &mut evaluation.convert)
-                                .map_err(|error| eval_error(&error))?;
-                        }
-                        take_warnings(&mut evaluation, &mut context.warnings);
-                        sizes(merged).saturating_sub(before)
-                    }
-                    None => {
-                        self.account(&key, &own)?;
-                        coarser.insert(key, (own, states.clone()));
-                        sizes(states)
-                    }
-                };
-                self.grow(size)?;
-                pace.bytes(size as usize).await;
-                pace.row().await;
-            }
-            all.append(&mut finer);
-            finer = coarser;
-        }
-        all.append(&mut finer);
-        self.groups = all;
-        Ok(())
-    }
-
-    /// A row of (group values, aggregates) for each group, in the groups' order.
-    async fn finish(mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
-        if self.grouping.implicit && self.groups.is_empty() {
-            let states = self.new_states();
-            self.groups.insert(Vec::new(), (Vec::new(), states));
-        }
-        let rollup = self.grouping.rollup;
-        if rollup {
-            self.roll_up(context).await?;
-        }
-        let (size, group_count) = (self.size as usize, self.grouping.group_by.len());
-        // GROUP_CONCAT sorts its values at the end.
-        let work = self.groups.len() * WORK_PER_GROUP + size * WORK_PER_STATE_BYTE;
-        let (groups, settings) = (self.groups, context.run.settings());
-        let finish = move || finish_states(groups, settings);
-        let finished = match work < WORKER_WORK_MAX {
-            true => finish(),
-            false => context.compute(finish).await?,
-        };
-        let (rows, own) = finished.map_err(|error| eval_error(&error))?;
-        context.warnings.extend(own);
-        sorted(rows, size, context, move |a, b| match rollup {
-            true => compare_levels(a, b, group_count - 1),
-            false => compare_groups(a, b, group_count),
-        })
-        .await
-    }
-}
-
-/// The values of each group with those of its aggregates, and what these warned of.
-fn finish_states(
-    groups: GroupStates,
-    settings: EvalSettings,
-) -> Result<(Vec<Vec<Value>>, Vec<SqlWarning>), EvalError> {
-    let mut context = EvalContext::with(&[], settings);
-    let mut rows = Vec::with_capacity(groups.len());
-    for (mut values, states) in groups.into_values() {
-        for state in &states {
-            values.push(state.finish(&mut context.convert)?);
-        }
-        rows.push(values);
-    }
-    let mut warnings = Vec::new();
-    take_warnings(&mut context, &mut warnings);
-    Ok((rows, warnings))
-}
-
-/// The order of rows of groups: that of the values they are grouped by.
-fn compare_groups(left: &[Value], right: &[Value], group_count: usize) -> Ordering {
-    let pairs = left[..group_count].iter().zip(&right[..group_count]);
-    pairs
-        .map(|(a, b)| types::convert::sort_compare(a.as_ref(), b.as_ref()))
-        .find(|ordering| ordering.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
-
-/// The order of rows of ROLLUP: a row over all values of a key is behind the rows of its values.
-fn compare_levels(left: &[Value], right: &[Value], key_count: usize) -> Ordering {
-    let level = |row: &[Value]| match row[key_count] {
-        Value::Int(level) => level as usize,
-        _ => unreachable!("the level is a number"),
-    };
-    let (left_level, right_level) = (level(left), level(right));
-    let shared = left_level.min(right_level);
-    compare_groups(left, right, shared).then(right_level.cmp(&left_level))
 }

@@ -1,173 +1,273 @@
-//! Rows kept by the context: sorted, made distinct, cut. In memory, with a bound. A sort that would hold up the worker runs
-//! on another thread.
+//! Rows sorted, made distinct, cut. What does not fit into the memory of the statement goes to temporary files ([`runs`]),
+//! and comes from there as it would have come from memory. A sort that would hold up the worker runs on another thread.
+//!
+//! [`runs`]: super::runs
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use types::Value;
-use types::convert::{group_key, sort_compare};
+use types::convert::group_key;
 
+use super::batch::KeyTable;
+use super::budget::{Budget, FileUse, Held};
 use super::evaluate::WORKER_WORK_MAX;
-use super::{Context, STATEMENT_MEMORY_MAX, value_size};
+use super::row_size;
+use super::runs::{Merge, RowOrder, Runs, write_run};
+use super::stored::StoredReader;
 use crate::SqlError;
 
 /// Work of a comparison of short rows, in the units of [`types::expr::ROW_WORK_MAX`].
 const WORK_PER_COMPARISON: usize = 50;
 
 /// Sorts rows by some of their values; keeps only what a LIMIT can still want.
-pub struct Sorter<'p> {
-    /// (position in the row, descending)
-    order: &'p [(usize, bool)],
+pub struct Sorter {
+    order: RowOrder,
     /// The number of first rows that are wanted.
-    wanted: Option<usize>,
+    wanted: usize,
     rows: Vec<Vec<Value>>,
-    size: usize,
+    held: Held,
+    spilled: Option<Runs>,
 }
 
-impl<'p> Sorter<'p> {
-    pub fn new(order: &'p [(usize, bool)], wanted: Option<u64>) -> Sorter<'p> {
-        let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
-        Sorter { order, wanted, rows: Vec::new(), size: 0 }
+impl Sorter {
+    pub fn new(budget: &Rc<Budget>, order: RowOrder, wanted: Option<u64>) -> Sorter {
+        let wanted = wanted.and_then(|wanted| usize::try_from(wanted).ok()).unwrap_or(usize::MAX);
+        Sorter { order, wanted, rows: Vec::new(), held: budget.account(), spilled: None }
     }
-    /// True if [`Sorter::cut`] is due.
-    pub fn push(&mut self, row: Vec<Value>) -> Result<bool, SqlError> {
-        self.size += row.iter().map(value_size).sum::<usize>() + size_of::<Vec<Value>>();
+    /// True if [`Sorter::make_room`] is due.
+    pub fn push(&mut self, row: Vec<Value>) -> bool {
+        self.held.take(row_size(&row));
         self.rows.push(row);
-        // Sorting twice what is wanted, now and then, costs the same as a heap and is simpler.
-        let is_due = self
-            .wanted
-            .is_some_and(|wanted| wanted.saturating_mul(2).saturating_add(1_000) < self.rows.len());
-        if STATEMENT_MEMORY_MAX < self.size && !is_due {
-            return Err(SqlError::out_of_sort_memory());
-        }
-        Ok(is_due)
+        self.has_many() || self.held.is_over()
     }
-    /// Drops the rows that are not wanted.
-    pub async fn cut(&mut self, context: &Context<'_>) -> Result<(), SqlError> {
-        self.sort(context).await?;
-        self.keep_wanted();
-        if STATEMENT_MEMORY_MAX < self.size {
-            return Err(SqlError::out_of_sort_memory());
+    /// Are many rows not wanted? To sort twice what is wanted, now and then, costs the same as a heap and is simpler.
+    fn has_many(&self) -> bool {
+        self.wanted.saturating_mul(2).saturating_add(1_000) < self.rows.len()
+    }
+    /// Drops the rows that are not wanted, or puts all rows aside.
+    pub async fn make_room(&mut self) -> Result<(), SqlError> {
+        if self.wanted < self.rows.len() {
+            self.sort().await?;
+            self.rows.truncate(self.wanted);
+            self.held.set(self.rows.iter().map(|row| row_size(row)).sum());
         }
+        match self.held.is_over() {
+            true => self.spill().await,
+            false => Ok(()),
+        }
+    }
+    async fn sort(&mut self) -> Result<(), SqlError> {
+        let (rows, order) = (std::mem::take(&mut self.rows), self.order.clone());
+        self.rows = sorted(rows, &self.held, order).await?;
         Ok(())
     }
-    fn keep_wanted(&mut self) {
-        self.rows.truncate(self.wanted.unwrap_or(usize::MAX));
-        self.size = self.rows.iter().flatten().map(value_size).sum();
-    }
-    async fn sort(&mut self, context: &Context<'_>) -> Result<(), SqlError> {
+    async fn spill(&mut self) -> Result<(), SqlError> {
+        let spilled = match &mut self.spilled {
+            Some(spilled) => spilled,
+            None => self.spilled.insert(Runs::new(&self.held, FileUse::Sort).await?),
+        };
         let rows = std::mem::take(&mut self.rows);
-        let order = self.order.to_vec();
-        self.rows =
-            sorted(rows, self.size, context, move |a, b| compare_rows(&order, a, b)).await?;
+        if !rows.is_empty() {
+            let (order, wanted) = (self.order.clone(), self.wanted);
+            let sort = move || {
+                let mut rows = rows;
+                rows.sort_by(|a, b| order.compare(a, b));
+                rows.into_iter().take(wanted)
+            };
+            spilled.runs.push(write_run(&spilled.file, sort).await?);
+        }
+        self.held.set(0);
         Ok(())
     }
-    pub async fn finish(mut self, context: &Context<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
-        self.sort(context).await?;
-        Ok(self.rows)
+    pub async fn finish(mut self) -> Result<SortedRows, SqlError> {
+        if self.spilled.is_none() {
+            self.sort().await?;
+            let Sorter { rows, held, .. } = self;
+            return Ok(SortedRows::Memory { rows: rows.into_iter(), held });
+        }
+        self.spill().await?;
+        let spilled = self.spilled.expect("it has spilled");
+        let row_count = spilled.runs.iter().map(|run| run.row_count).sum::<usize>();
+        let merge = spilled.merged(self.order, self.wanted).await?;
+        Ok(SortedRows::Merged { merge: Box::new(merge), left: row_count.min(self.wanted) })
     }
 }
 
-/// Sorts rows of `size` bytes in all; a long sort runs on another thread.
-pub async fn sorted(
+/// Rows in their order.
+pub enum SortedRows {
+    Memory { rows: std::vec::IntoIter<Vec<Value>>, held: Held },
+    Merged { merge: Box<Merge>, left: usize },
+    Stored(Box<StoredReader>),
+}
+
+impl SortedRows {
+    /// Rows that are left.
+    pub fn len(&self) -> usize {
+        match self {
+            SortedRows::Memory { rows, .. } => rows.len(),
+            SortedRows::Merged { left, .. } => *left,
+            SortedRows::Stored(rows) => rows.len(),
+        }
+    }
+    pub async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlError> {
+        match self {
+            SortedRows::Memory { rows, held } => {
+                let row = rows.next();
+                held.give(row.as_deref().map_or(0, row_size));
+                Ok(row)
+            }
+            SortedRows::Stored(rows) => rows.next().await,
+            SortedRows::Merged { merge, left } => {
+                *left = left.saturating_sub(1);
+                merge.next().await
+            }
+        }
+    }
+}
+
+/// Sorts rows of an account; a long sort runs on another thread.
+async fn sorted(
     mut rows: Vec<Vec<Value>>,
-    size: usize,
-    context: &Context<'_>,
-    compare: impl Fn(&[Value], &[Value]) -> Ordering + Send + 'static,
+    held: &Held,
+    order: RowOrder,
 ) -> Result<Vec<Vec<Value>>, SqlError> {
     // A comparison may look at whole rows.
     let comparisons_per_row = rows.len().max(2).ilog2() as usize;
-    let work = comparisons_per_row * (rows.len() * WORK_PER_COMPARISON + size);
+    let work = comparisons_per_row * (rows.len() * WORK_PER_COMPARISON + held.bytes());
     if work < WORKER_WORK_MAX {
-        rows.sort_by(|a, b| compare(a, b));
+        rows.sort_by(|a, b| order.compare(a, b));
         return Ok(rows);
     }
-    context
-        .compute(move || {
-            rows.sort_by(|a, b| compare(a, b));
-            rows
-        })
-        .await
+    let sort = move || {
+        rows.sort_by(|a, b| order.compare(a, b));
+        rows
+    };
+    held.budget().compute(sort).await
 }
 
-pub fn compare_rows(order: &[(usize, bool)], left: &[Value], right: &[Value]) -> Ordering {
-    for &(position, descending) in order {
-        let ordering = sort_compare(left[position].as_ref(), right[position].as_ref());
-        if ordering != Ordering::Equal {
-            return if descending { ordering.reverse() } else { ordering };
-        }
-    }
-    Ordering::Equal
-}
-
-/// The rows seen by a DISTINCT.
-#[derive(Default)]
+/// The rows seen by a DISTINCT. When their keys do not fit into memory, further rows with other keys are put aside, and
+/// come at the end, each once and in the order in which they were given.
 pub struct Seen {
-    keys: BTreeSet<Vec<u8>>,
-    size: usize,
+    keys: KeyTable,
+    key: Vec<u8>,
+    held: Held,
+    aside: Option<Sorter>,
+    aside_count: u64,
+}
+
+/// What a DISTINCT makes of a row.
+pub enum SeenRow {
+    /// It is the first one of its key.
+    New(Vec<Value>),
+    Known,
+    /// It was put aside. True if [`Seen::make_room`] is due.
+    Aside(bool),
 }
 
 impl Seen {
-    /// Is the row new?
-    pub fn insert(&mut self, row: &[Value]) -> Result<bool, SqlError> {
-        let key = row_key(row);
-        self.size += key.len() + 64;
-        if STATEMENT_MEMORY_MAX < self.size {
-            return Err(SqlError::out_of_sort_memory());
+    pub fn new(budget: &Rc<Budget>) -> Seen {
+        Seen {
+            keys: KeyTable::default(),
+            key: Vec::new(),
+            held: budget.account(),
+            aside: None,
+            aside_count: 0,
         }
-        Ok(self.keys.insert(key))
     }
-}
-
-/// Equal rows have equal keys. Each value's key is preceded by its length, so that no two rows run together.
-pub fn row_key(row: &[Value]) -> Vec<u8> {
-    let mut key = Vec::new();
-    let mut one = Vec::new();
-    for value in row {
-        one.clear();
-        group_key(value.as_ref(), &mut one);
-        key.extend_from_slice(&(one.len() as u32).to_be_bytes());
-        key.extend_from_slice(&one);
-    }
-    key
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// With a limit only the first rows are kept, and they are the same as without.
-    #[test]
-    fn a_limited_sort_keeps_the_first_rows() {
-        let order = [(0, true), (1, false)];
-        let sort = |sorter: &mut Sorter<'_>| {
-            sorter.rows.sort_by(|a, b| compare_rows(&order, a, b));
+    /// Looks at the first `visible` values of a row.
+    pub fn look_at(&mut self, row: Vec<Value>, visible: usize) -> SeenRow {
+        self.put_key(&row[..visible]);
+        if self.keys.find(&self.key).is_some() {
+            return SeenRow::Known;
+        }
+        if self.aside.is_none() && self.held.is_over() {
+            self.aside = Some(Sorter::new(self.held.budget(), RowOrder::first(2), None));
+        }
+        let Some(aside) = &mut self.aside else {
+            self.keep_key();
+            return SeenRow::New(row);
         };
-        let mut all = Sorter::new(&order, None);
-        let mut limited = Sorter::new(&order, Some(7));
-        for number in 0..5_000i64 {
-            let row = vec![Value::Int(number * 7919 % 50), Value::Int(number * 31 % 1000)];
-            assert!(!all.push(row.clone()).unwrap());
-            if limited.push(row).unwrap() {
-                sort(&mut limited);
-                limited.keep_wanted();
+        let mut kept = Vec::with_capacity(row.len() + 2);
+        kept.push(Value::Bytes(self.key.as_slice().into()));
+        kept.push(Value::UInt(self.aside_count));
+        kept.extend(row);
+        self.aside_count += 1;
+        SeenRow::Aside(aside.push(kept))
+    }
+    /// Is the row new? 1038 if its key does not fit into memory.
+    pub fn insert(&mut self, row: &[Value]) -> Result<bool, SqlError> {
+        self.put_key(row);
+        let is_new = self.keys.find(&self.key).is_none();
+        if is_new {
+            self.keep_key();
+            self.held.check()?;
+        }
+        Ok(is_new)
+    }
+    fn put_key(&mut self, row: &[Value]) {
+        self.key.clear();
+        put_row_key(row, &mut self.key);
+    }
+    fn keep_key(&mut self) {
+        self.keys.insert(&self.key);
+        self.held.set(self.keys.size());
+    }
+    pub async fn make_room(&mut self) -> Result<(), SqlError> {
+        match &mut self.aside {
+            Some(aside) => aside.make_room().await,
+            None => Ok(()),
+        }
+    }
+    /// The rows that were put aside, each once; None if there are none.
+    pub async fn finish(self) -> Result<Option<DistinctRows>, SqlError> {
+        let Seen { keys, held, aside, .. } = self;
+        // The rows that were put aside have other keys.
+        drop(keys);
+        let budget = Rc::clone(held.budget());
+        drop(held);
+        let Some(aside) = aside else { return Ok(None) };
+        let mut firsts = Sorter::new(&budget, RowOrder::first(1), None);
+        let mut rows = aside.finish().await?;
+        let mut last: Option<Value> = None;
+        while let Some(mut row) = rows.next().await? {
+            let key = row.remove(0);
+            if last.as_ref() != Some(&key) {
+                last = Some(key);
+                if firsts.push(row) {
+                    firsts.make_room().await?;
+                }
             }
         }
-        sort(&mut all);
-        sort(&mut limited);
-        let (all, limited) = (all.rows, limited.rows);
-        assert_eq!(all[..7], limited[..7]);
-        assert!(limited.len() <= 1_014);
-        assert!(all.windows(2).all(|pair| compare_rows(&order, &pair[0], &pair[1]).is_le()));
+        Ok(Some(DistinctRows { rows: firsts.finish().await? }))
     }
+}
 
-    #[test]
-    fn row_keys_do_not_run_together() {
-        let text = |text: &str| Value::text(text, types::Collation::default());
-        assert_ne!(row_key(&[text("a"), text("bc")]), row_key(&[text("ab"), text("c")]));
-        assert_eq!(row_key(&[text("A")]), row_key(&[text("a")]));
-        let mut seen = Seen::default();
-        assert!(seen.insert(&[Value::Null]).unwrap());
-        assert!(!seen.insert(&[Value::Null]).unwrap());
+/// Rows that a DISTINCT had put aside.
+pub struct DistinctRows {
+    rows: SortedRows,
+}
+
+impl DistinctRows {
+    pub async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlError> {
+        let row = self.rows.next().await?;
+        // The number by which it is in order.
+        Ok(row.map(|mut row| {
+            row.remove(0);
+            row
+        }))
     }
+}
+
+/// Appends bytes that are equal for equal rows, and for no others.
+pub fn put_row_key(row: &[Value], key: &mut Vec<u8>) {
+    for value in row {
+        group_key(value.as_ref(), key);
+    }
+}
+
+/// Equal rows have equal keys.
+pub fn row_key(row: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    put_row_key(row, &mut key);
+    key
 }

@@ -1,6 +1,5 @@
 //! The values of subqueries.
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -8,6 +7,8 @@ use types::convert::{SqlWarning, WarningLevel, group_key};
 use types::expr::{Columns, NoColumns};
 use types::{Value, ValueRef};
 
+use super::batch::KeyTable;
+use super::budget::Held;
 use super::{Context, Failure, Pace};
 use crate::SqlError;
 use crate::plan::{SetLookup, Slot, SubqueryKind, SubqueryPlan};
@@ -70,17 +71,17 @@ impl Context<'_> {
         let set = match self.sets.get(&lookup.keep) {
             Some(set) => Rc::clone(set),
             None => {
-                let mut set = ValueSet::default();
+                let mut set = ValueSet::new(self.account());
                 let mut pace = Pace::default();
-                for row in self.rows_of_query(&lookup.plan).await? {
+                let mut rows = self.rows_of_query(&lookup.plan).await?.into_reader();
+                while let Some(row) = rows.next().await? {
                     pace.row().await;
                     let value = self.evaluated_here(&lookup.column, &row)?;
                     match value.is_null() {
                         true => set.has_null = true,
-                        false => set.insert(&value),
+                        false => set.insert(&value)?,
                     }
                 }
-                self.charge_to_end(set.size)?;
                 let set = Rc::new(set);
                 self.sets.insert(lookup.keep, Rc::clone(&set));
                 set
@@ -122,29 +123,34 @@ impl Context<'_> {
     }
 }
 
-/// Values of one kind, without NULL.
-#[derive(Default)]
+/// Values of one kind, without NULL. They are in memory.
 pub struct ValueSet {
-    keys: BTreeSet<Vec<u8>>,
+    keys: KeyTable,
     has_null: bool,
-    size: usize,
+    held: Held,
 }
 
 impl ValueSet {
-    fn insert(&mut self, value: &Value) {
+    fn new(held: Held) -> ValueSet {
+        ValueSet { keys: KeyTable::default(), has_null: false, held }
+    }
+    fn insert(&mut self, value: &Value) -> Result<(), SqlError> {
         let mut key = Vec::new();
         group_key(value.as_ref(), &mut key);
-        self.size += key.len() + size_of::<Vec<u8>>();
-        self.keys.insert(key);
+        if self.keys.find(&key).is_none() {
+            self.keys.insert(&key);
+            self.held.set(self.keys.size());
+        }
+        self.held.check()
     }
     fn contains(&self, value: &Value) -> bool {
         let mut key = Vec::new();
         group_key(value.as_ref(), &mut key);
-        self.keys.contains(&key)
+        self.keys.find(&key).is_some()
     }
     /// Has it no value, and no NULL?
     fn is_empty(&self) -> bool {
-        self.keys.is_empty() && !self.has_null
+        self.keys.len() == 0 && !self.has_null
     }
 }
 

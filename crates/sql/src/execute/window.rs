@@ -2,7 +2,8 @@
 //!
 //! All rows of the query are kept ([`WindowRows`]). Then for each order of rows that functions ask
 //! for: the rows are sorted by it, and each partition gets the values of those functions behind its
-//! rows. At the end the items are evaluated on each row.
+//! rows. At the end the items are evaluated on each row. Sorted rows and finished partitions spill;
+//! the rows of one partition are in memory.
 //!
 //! | frame of an aggregate | computed |
 //! |---|---|
@@ -11,13 +12,17 @@
 //! | long | from states of blocks of rows, and of blocks of blocks ([`Blocks`]) |
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use types::Value;
 use types::convert::sort_compare;
 use types::expr::{Aggregate, AggregateState, Columns, NoColumns};
 
-use super::sort::{compare_rows, sorted};
-use super::{Context, Failure, Pace, eval_error, take_warnings, value_size};
+use super::budget::{Budget, Held};
+use super::runs::RowOrder;
+use super::sort::{SortedRows, Sorter};
+use super::stored::RowBuffer;
+use super::{Context, Failure, Pace, eval_error, row_size, take_warnings, value_size};
 use crate::SqlError;
 use crate::plan::{Frame, FrameBound, WindowFunction, WindowKind, WindowPlan, WindowSpec};
 
@@ -25,20 +30,22 @@ use crate::plan::{Frame, FrameBound, WindowFunction, WindowKind, WindowPlan, Win
 const BLOCK_ROWS: usize = 64;
 /// Rows of a frame that an aggregate is computed from one by one.
 const SHORT_FRAME_ROWS: usize = 4 * BLOCK_ROWS;
+/// Bytes that a row of a partition takes beside the row: the numbers of its peers.
+const ROW_OVERHEAD: usize = size_of::<(u32, u32)>();
 /// Rows between two looks at KILL.
 const ROWS_BETWEEN_CHECKS: usize = 1_000;
 
 /// The rows that window functions are computed over.
 pub struct WindowRows<'p> {
     plan: &'p WindowPlan,
-    rows: Vec<Vec<Value>>,
-    /// Bytes that the statement is charged for them.
-    size: usize,
+    /// In the order of the first window.
+    rows: Sorter,
 }
 
 impl<'p> WindowRows<'p> {
-    pub fn new(plan: &'p WindowPlan) -> WindowRows<'p> {
-        WindowRows { plan, rows: Vec::new(), size: 0 }
+    pub fn new(budget: &Rc<Budget>, plan: &'p WindowPlan) -> WindowRows<'p> {
+        let order = order_of(&plan.specs[0]);
+        WindowRows { plan, rows: Sorter::new(budget, RowOrder::Keys(order.into()), None) }
     }
 }
 
@@ -91,19 +98,14 @@ impl Context<'_> {
             let value = self.value_of(input, &kept).await?;
             kept.push(value);
         }
-        let values = kept.iter().map(value_size).sum::<usize>();
-        let size = values + functions * size_of::<Value>() + size_of::<Vec<Value>>();
-        windows.size += size;
-        self.charge(size)?;
-        windows.rows.push(kept);
+        if windows.rows.push(kept) {
+            windows.rows.make_room().await?;
+        }
         Ok(())
     }
 
     /// Computes all functions; the kept rows with their values, in the order of the last window.
-    pub async fn window_rows(
-        &mut self,
-        windows: &mut WindowRows<'_>,
-    ) -> Result<Vec<Vec<Value>>, Failure> {
+    pub async fn window_rows(&mut self, windows: WindowRows<'_>) -> Result<SortedRows, Failure> {
         let mut functions = Vec::new();
         for spec in &windows.plan.specs {
             let mut own = Vec::with_capacity(spec.functions.len());
@@ -112,18 +114,24 @@ impl Context<'_> {
             }
             functions.push(own);
         }
-        let mut rows = std::mem::take(&mut windows.rows);
-        let mut order: Vec<(usize, bool)> = Vec::new();
+        let budget = self.budget();
+        let mut order = order_of(&windows.plan.specs[0]);
+        let mut rows = windows.rows.finish().await?;
         for (spec, functions) in windows.plan.specs.iter().zip(&functions) {
             let wanted = order_of(spec);
             // A sort by more keys is one by the first of them, too.
             if !order.starts_with(&wanted) {
-                let own = wanted.clone();
-                let compare = move |a: &[Value], b: &[Value]| compare_rows(&own, a, b);
-                rows = sorted(rows, windows.size, self, compare).await?;
+                let keys = RowOrder::Keys(wanted.as_slice().into());
+                let mut sorter = Sorter::new(&budget, keys, None);
+                while let Some(row) = rows.next().await? {
+                    if sorter.push(row) {
+                        sorter.make_room().await?;
+                    }
+                }
+                rows = sorter.finish().await?;
                 order = wanted;
             }
-            windows.size += self.window_spec(spec, functions, &mut rows).await?;
+            rows = self.window_spec(spec, functions, rows).await?;
         }
         Ok(rows)
     }
@@ -138,49 +146,63 @@ impl Context<'_> {
         }
     }
 
-    /// Frees what the rows were charged for.
-    pub fn release_windows(&mut self, windows: WindowRows<'_>) {
-        self.release(windows.size);
-    }
-
-    /// Computes the functions over rows that are in their order; the bytes that their values take.
+    /// Computes the functions over rows that are in their order.
     async fn window_spec(
         &mut self,
         spec: &WindowSpec,
         functions: &[Prepared<'_>],
-        rows: &mut [Vec<Value>],
-    ) -> Result<usize, Failure> {
+        mut rows: SortedRows,
+    ) -> Result<SortedRows, Failure> {
         let mut pace = Pace::default();
-        let mut size = 0;
-        let mut start = 0;
-        while start < rows.len() {
-            let mut end = start + 1;
-            while end < rows.len() && is_same(&spec.partition_by, &rows[start], &rows[end]) {
-                end += 1;
-                pace.row().await;
-            }
-            let peers = (end - start) * size_of::<(u32, u32)>();
-            self.charge(peers)?;
-            let partition = partition_of(&rows[start..end], &spec.order_by, &mut pace).await;
-            let mut columns = Vec::with_capacity(functions.len());
-            for function in functions {
-                let values = self.window_values(function, &partition, &mut pace).await?;
-                assert_eq!(values.len(), end - start);
-                let held = values.iter().map(Value::held_bytes).sum();
-                self.charge(held)?;
-                size += held;
-                columns.push(values);
-            }
-            for values in columns {
-                for (row, value) in rows[start..end].iter_mut().zip(values) {
-                    row.push(value);
+        let mut done = RowBuffer::new(&self.budget());
+        let mut held = self.account();
+        let mut partition: Vec<Vec<Value>> = Vec::new();
+        loop {
+            let row = rows.next().await?;
+            let begins = match (&row, partition.last()) {
+                (Some(row), Some(last)) => !is_same(&spec.partition_by, last, row),
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            if begins {
+                let own = std::mem::take(&mut partition);
+                for row in self.window_partition(spec, functions, own, &mut held).await? {
+                    done.store(row).await?;
+                    pace.row().await;
                 }
+                held.set(0);
             }
-            self.release(peers);
+            let Some(row) = row else { break };
             pace.row().await;
-            start = end;
+            held.take_checked(row_size(&row) + ROW_OVERHEAD)?;
+            partition.push(row);
         }
-        Ok(size)
+        Ok(SortedRows::Stored(Box::new(done.finish().into_reader())))
+    }
+
+    /// The rows of a partition with the values of the functions behind them.
+    async fn window_partition(
+        &mut self,
+        spec: &WindowSpec,
+        functions: &[Prepared<'_>],
+        mut rows: Vec<Vec<Value>>,
+        held: &mut Held,
+    ) -> Result<Vec<Vec<Value>>, Failure> {
+        let mut pace = Pace::default();
+        let partition = partition_of(&rows, &spec.order_by, &mut pace).await;
+        let mut columns = Vec::with_capacity(functions.len());
+        for function in functions {
+            let values = self.window_values(function, &partition, &mut pace).await?;
+            assert_eq!(values.len(), partition.rows.len());
+            held.take_checked(values.iter().map(value_size).sum())?;
+            columns.push(values);
+        }
+        for values in columns {
+            for (row, value) in rows.iter_mut().zip(values) {
+                row.push(value);
+            }
+        }
+        Ok(rows)
     }
 
     /// The values of a function, by row of a partition.

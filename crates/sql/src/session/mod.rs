@@ -51,6 +51,7 @@ use types::{Catalogue, Charset, Collation, SqlMode, TableId, Value, WorkerId};
 use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
+use crate::execute::budget::Budget;
 use crate::execute::profile::Profile;
 use crate::parser::ast;
 use crate::server::{Counters, Process, ProcessInfo, process_lock};
@@ -188,6 +189,40 @@ impl KillHandle {
     /// Was KILL CONNECTION called?
     pub fn is_connection_killed(&self) -> bool {
         self.state.connection.get()
+    }
+    /// 1317 if the statement is to end.
+    pub(crate) fn check(&self) -> Result<(), SqlError> {
+        self.state.check()
+    }
+    /// The output of `work`; None, at once, when KILL ends the statement before.
+    pub(crate) async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.state.until_killed(work).await
+    }
+}
+
+impl KillState {
+    fn check(&self) -> Result<(), SqlError> {
+        if self.connection.get() {
+            return Err(SqlError { fatal: true, ..SqlError::interrupted() });
+        }
+        if self.query.get() {
+            return Err(SqlError::interrupted());
+        }
+        Ok(())
+    }
+
+    async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let output = std::future::poll_fn(|context| {
+            if self.check().is_err() {
+                return Poll::Ready(None);
+            }
+            self.sleeper.replace(Some(context.waker().clone()));
+            work.as_mut().poll(context).map(Some)
+        })
+        .await;
+        self.sleeper.take();
+        output
     }
 }
 
@@ -327,33 +362,12 @@ impl Session {
         self.kill.connection.get()
     }
     pub(crate) fn check_killed(&self) -> Result<(), SqlError> {
-        if self.kill.connection.get() {
-            return Err(SqlError { fatal: true, ..SqlError::interrupted() });
-        }
-        if self.kill.query.get() {
-            return Err(SqlError::interrupted());
-        }
-        Ok(())
+        self.kill.check()
     }
 
     /// SLEEP(): over when the time is, or at once when the statement is killed.
     pub(crate) async fn sleep_until_killed(&self, milliseconds: u64) {
-        self.until_killed(self.client.client().sleep_ms(milliseconds)).await;
-    }
-
-    /// The output of `work`; None, at once, when KILL ends the statement before.
-    pub(crate) async fn until_killed<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let mut work = std::pin::pin!(work);
-        let output = std::future::poll_fn(|context| {
-            if self.check_killed().is_err() {
-                return Poll::Ready(None);
-            }
-            self.kill.sleeper.replace(Some(context.waker().clone()));
-            work.as_mut().poll(context).map(Some)
-        })
-        .await;
-        self.kill.sleeper.take();
-        output
+        self.kill.until_killed(self.client.client().sleep_ms(milliseconds)).await;
     }
 
     /// Runs a long computation on another thread. KILL ends the statement at once; the thread drops the result.
@@ -361,12 +375,15 @@ impl Session {
         &self,
         compute: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SqlError> {
-        let client = self.client.client().clone();
-        match self.until_killed(client.compute(compute)).await {
-            Some(Ok(output)) => Ok(output),
-            Some(Err(panicked)) => Err(SqlError::new(code::ER_INTERNAL_ERROR, panicked.message())),
-            None => Err(self.check_killed().expect_err("it was killed")),
-        }
+        self.statement_budget().compute(compute).await
+    }
+
+    /// The memory of a new statement.
+    pub(crate) fn statement_budget(&self) -> Rc<Budget> {
+        let limits =
+            (self.kept_number("tmp_table_size"), self.kept_number("max_tmp_total_space_usage"));
+        let server = (Arc::clone(&self.server), self.info.worker);
+        Budget::new(limits, self.client.client().clone(), self.kill_handle(), server)
     }
 
     /// What every command does first.

@@ -649,7 +649,7 @@ impl Session {
             "collation_connection" => settings.collation_connection.name().into(),
             "collation_server" => Collation::default().name().into(),
             "collation_database" => self.database_collation().name().into(),
-            "datadir" => config.datadir.clone(),
+            "datadir" | "tmpdir" => config.datadir.clone(),
             "hostname" => config.hostname.clone(),
             "port" => config.port.to_string(),
             "socket" => config.socket.clone(),

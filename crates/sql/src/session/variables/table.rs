@@ -9,6 +9,11 @@ use super::Kind::{Bool, Computed, Int, Switches, Text, Word};
 use super::Scope::{Both, Global, Session};
 use super::{Effect, Kind, Scope, Variable};
 
+/// Bytes that a statement may hold in its sorts, hash tables and kept rows together, and that all temporary files of a node
+/// may have.
+const STATEMENT_MEMORY_DEFAULT: u64 = 256 << 20;
+const TEMP_FILE_BYTES_DEFAULT: u64 = 10 << 30;
+
 const U32: u64 = u32::MAX as u64;
 const U64: u64 = u64::MAX;
 /// A year of seconds.
@@ -211,6 +216,7 @@ pub static VARIABLES: &[Variable] = &[
     any("max_seeks_for_key", Both, int(U64, 1, U64), TUNING),
     only("max_sort_length", Both, int(1024, 4, 8_388_608)),
     any("max_sp_recursion_depth", Both, int(0, 0, 255), NO_ROUTINES),
+    acts("max_tmp_total_space_usage", Global, int(TEMP_FILE_BYTES_DEFAULT, 1_048_576, U64)),
     only("max_user_connections", Both, int(0, 0, U32)),
     any("min_examined_row_limit", Both, int(0, 0, U64), NO_STATEMENT_LOG),
     any("myisam_repair_threads", Both, int(1, 1, U64), NO_MYISAM),
@@ -311,8 +317,8 @@ pub static VARIABLES: &[Variable] = &[
     acts("time_zone", Both, Computed(false)),
     acts("timestamp", Session, Computed(true)),
     r("tls_version", Text("TLSv1.2,TLSv1.3")),
-    any("tmp_table_size", Both, int(16_777_216, 1024, U64), TUNING),
-    r("tmpdir", Text("/tmp")),
+    acts("tmp_table_size", Both, int(STATEMENT_MEMORY_DEFAULT, 1024, U64)),
+    r("tmpdir", Computed(false)),
     any("transaction_alloc_block_size", Both, int(8192, 1024, 131_072), TUNING),
     any("transaction_allow_batching", Session, Bool(false), TUNING),
     acts("transaction_isolation", Both, Computed(false)),
