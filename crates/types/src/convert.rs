@@ -158,6 +158,16 @@ impl ConvertContext {
             raised: None,
         }
     }
+    /// Those that it was made with.
+    pub fn settings(&self) -> EvalSettings {
+        EvalSettings {
+            strict: self.strict,
+            now: self.now,
+            time_zone_offset_seconds: self.time_zone_offset_seconds,
+            date_modes: self.date_modes,
+            ignore_division_by_zero: self.ignore_division_by_zero,
+        }
+    }
     /// The same session, for conversions whose warnings are nobody's.
     fn quiet(&self) -> ConvertContext {
         ConvertContext::new(EvalSettings {

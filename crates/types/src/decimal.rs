@@ -164,6 +164,11 @@ impl Decimal {
     pub fn from_parts(mantissa: i128, scale: u8) -> Decimal {
         Decimal::pack(I256::new(mantissa), scale)
     }
+    /// The mantissa and the scale, if the mantissa has 128 bits at most and all digits show.
+    pub fn to_parts(self) -> Option<(i128, u8)> {
+        let is_shown = self.scale() == self.shown_scale();
+        Some((small(self.mantissa())?, self.scale())).filter(|_| is_shown)
+    }
     pub fn from_i64(value: i64) -> Decimal {
         Decimal::pack(I256::new(i128::from(value)), 0)
     }
@@ -431,6 +436,13 @@ impl Decimal {
         let start = out.len();
         out.extend_from_slice(&bytes[32 - size..]);
         out[start] ^= 0x80;
+    }
+    /// The mantissa of what [`encode_fixed`](Self::encode_fixed) wrote, in at most 16 bytes.
+    #[inline]
+    pub fn fixed_mantissa(bytes: &[u8]) -> i128 {
+        let number = bytes.iter().fold(0u128, |number, &byte| number << 8 | u128::from(byte));
+        // The sign bit is flipped: the number lies that far above the lowest one.
+        number.wrapping_sub(1 << (8 * bytes.len() - 1)).cast_signed()
     }
     /// Reads what [`encode_fixed`](Self::encode_fixed) wrote; None if the bytes are no number of
     /// that type.

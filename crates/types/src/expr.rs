@@ -7,6 +7,7 @@
 mod aggregate;
 mod arithmetic;
 mod coercibility;
+mod compiled;
 mod eval;
 mod functions;
 mod interval;
@@ -17,9 +18,10 @@ mod tests;
 
 pub use aggregate::{
     Aggregate, AggregateFunction, AggregateState, GROUP_CONCAT_LENGTH_DEFAULT, KEPT_BYTES_MAX,
-    OrderKey,
+    OrderKey, Partial,
 };
 pub use coercibility::{Coercibility, CollationMix, Derivation, Typing};
+pub use compiled::ScanProgram;
 pub use eval::{
     Columns, EvalContext, EvalError, MAX_ALLOWED_PACKET, NoColumns, ROW_WORK_MAX, eval,
     eval_predicate,

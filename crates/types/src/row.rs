@@ -221,6 +221,26 @@ fn variable_bytes<'a>(column_type: &ColumnType, value: &ValueRef<'a>) -> &'a [u8
     }
 }
 
+/// Little-endian bytes as a number. The widths that tables mostly use are one load each; the others are put together.
+#[inline]
+fn little_endian(bytes: &[u8]) -> u64 {
+    if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
+        u64::from(u32::from_le_bytes(bytes))
+    } else if let Ok(bytes) = <[u8; 8]>::try_from(bytes) {
+        u64::from_le_bytes(bytes)
+    } else {
+        bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+}
+
+/// A number of `size` bytes in two's complement.
+#[inline]
+fn sign_extended(number: u64, size: usize) -> i64 {
+    // Shifting up and down again extends the sign.
+    let unused = 64 - 8 * size as u32;
+    (number << unused).cast_signed() >> unused
+}
+
 /// Big-endian bytes as a number.
 fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
@@ -233,20 +253,10 @@ fn decode_fixed<'a>(
 ) -> Result<ValueRef<'a>, &'static str> {
     Ok(match *column_type {
         ColumnType::Int { unsigned, .. } => {
-            // The widths that tables mostly use are one load each; the others are put together.
-            let number = if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
-                u64::from(u32::from_le_bytes(bytes))
-            } else if let Ok(bytes) = <[u8; 8]>::try_from(bytes) {
-                u64::from_le_bytes(bytes)
-            } else {
-                bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
-            };
-            if unsigned {
-                ValueRef::UInt(number)
-            } else {
-                // Shifting up and down again extends the sign.
-                let unused = 64 - 8 * bytes.len() as u32;
-                ValueRef::Int((number << unused).cast_signed() >> unused)
+            let number = little_endian(bytes);
+            match unsigned {
+                true => ValueRef::UInt(number),
+                false => ValueRef::Int(sign_extended(number, bytes.len())),
             }
         }
         ColumnType::Float => {
@@ -428,6 +438,27 @@ impl<'a> RowView<'a> {
             decode_variable(&place.column_type, bytes)
         };
         value.unwrap_or_else(|what| panic!("damaged row: {what}"))
+    }
+    /// The number, date or time in a column of at most 16 bytes, of a type that is kept exactly: an integer, the mantissa of a
+    /// decimal, the packed form of a date or a time. NULL is None.
+    #[inline]
+    pub fn exact(&self, column: usize) -> Option<i128> {
+        if self.is_null(column) {
+            return None;
+        }
+        let place = &self.layout.columns[column];
+        let bytes = self.fixed_bytes(place);
+        Some(match place.column_type {
+            ColumnType::Int { unsigned, .. } => {
+                let number = little_endian(bytes);
+                match unsigned {
+                    true => i128::from(number),
+                    false => i128::from(sign_extended(number, bytes.len())),
+                }
+            }
+            ColumnType::Decimal { .. } => Decimal::fixed_mantissa(bytes),
+            _ => i128::from(big_endian(bytes)),
+        })
     }
     fn fixed_bytes(&self, column: &ColumnLayout) -> &'a [u8] {
         let size = column.size.expect("a fixed-size column");

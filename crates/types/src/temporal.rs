@@ -18,6 +18,7 @@ mod parse;
 mod time;
 
 pub use date::{Date, days_in_month, is_leap_year};
+pub(crate) use datetime::DATE_SHIFT;
 pub use datetime::DateTime;
 pub use locale::Locale;
 pub use modes::DateModes;

@@ -591,25 +591,7 @@ impl From<DateTime> for Value {
 
 impl Wire for Value {
     fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            Value::Null => out.push(0),
-            Value::Int(value) => (1u8, *value).encode(out),
-            Value::UInt(value) => (2u8, *value).encode(out),
-            Value::Float(value) => (3u8, *value).encode(out),
-            Value::Double(value) => (4u8, *value).encode(out),
-            Value::Decimal(value) => (5u8, *value).encode(out),
-            Value::Text(text, collation) => {
-                (6u8, *collation).encode(out);
-                encode_bytes(text.as_bytes(), out);
-            }
-            Value::Bytes(bytes) => {
-                out.push(7);
-                encode_bytes(bytes, out);
-            }
-            Value::Date(value) => (8u8, *value).encode(out),
-            Value::Time(value) => (9u8, *value).encode(out),
-            Value::DateTime(value) => (10u8, *value).encode(out),
-        }
+        self.as_ref().encode(out);
     }
     fn decode(input: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(match u8::decode(input)? {
@@ -633,6 +615,28 @@ impl Wire for Value {
 }
 
 impl ValueRef<'_> {
+    /// As the [`Value`] is encoded.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            ValueRef::Null => out.push(0),
+            ValueRef::Int(value) => (1u8, *value).encode(out),
+            ValueRef::UInt(value) => (2u8, *value).encode(out),
+            ValueRef::Float(value) => (3u8, *value).encode(out),
+            ValueRef::Double(value) => (4u8, *value).encode(out),
+            ValueRef::Decimal(value) => (5u8, *value).encode(out),
+            ValueRef::Text(text, collation) => {
+                (6u8, *collation).encode(out);
+                encode_bytes(text.as_bytes(), out);
+            }
+            ValueRef::Bytes(bytes) => {
+                out.push(7);
+                encode_bytes(bytes, out);
+            }
+            ValueRef::Date(value) => (8u8, *value).encode(out),
+            ValueRef::Time(value) => (9u8, *value).encode(out),
+            ValueRef::DateTime(value) => (10u8, *value).encode(out),
+        }
+    }
     /// As [`Value::held_bytes`].
     pub fn held_bytes(&self) -> usize {
         match self {

@@ -748,9 +748,19 @@ pub(super) fn passes(
 ) -> Result<bool, Stop> {
     match filter {
         None => Ok(true),
-        Some(filter) => {
-            contained(|| Ok(eval_predicate(filter, row, evaluation).map_err(Refusal::Eval)?))
-        }
+        Some(_) => contained(|| passes_here(filter, row, evaluation)),
+    }
+}
+
+/// The same for who has contained it.
+pub(super) fn passes_here(
+    filter: Option<&Expr>,
+    row: &RowView<'_>,
+    evaluation: &mut EvalContext<'_>,
+) -> Result<bool, Stop> {
+    match filter {
+        None => Ok(true),
+        Some(filter) => Ok(eval_predicate(filter, row, evaluation).map_err(Refusal::Eval)?),
     }
 }
 

@@ -12,12 +12,12 @@ use protocol::Refusal;
 use protocol::message::{Execute, ReadView};
 use protocol::op::{Columns, GroupBatch, Lock, OpResult, RowBatch, Scan, ScanOutput};
 use storage::{Acquired, Direction, KeyRange as StorageRange, Visible};
-use types::expr::{AggregateState, EvalContext, eval};
-use types::wire::{Bytes, Wire};
+use types::expr::{Aggregate, AggregateState, EvalContext, Expr, Partial, ScanProgram, eval};
+use types::wire::{Bytes, Reader, Wire};
 use types::{RowLayout, RowView, ShardId, TableId, Timestamp, Value};
 
 use super::execute::{
-    Stop, contained, mode_of, passes, project_into, projected_layout, read_timestamp,
+    Stop, contained, mode_of, passes, passes_here, project_into, projected_layout, read_timestamp,
 };
 use super::shard::Shard;
 use crate::limits::{
@@ -38,6 +38,8 @@ pub(super) struct ScanProgress {
     looked_at: usize,
     found: u64,
     output: Output,
+    /// Of the last row's group.
+    key: Vec<u8>,
     shard: ShardId,
 }
 
@@ -52,7 +54,64 @@ struct Found {
 
 enum Output {
     Rows(RowBatch),
-    Groups { groups: BTreeMap<Vec<u8>, (Vec<Value>, Vec<AggregateState>)>, size: usize },
+    Groups { groups: BTreeMap<Vec<u8>, Group>, size: usize },
+}
+
+/// A group, by the encoded values of its key.
+struct Group {
+    values: Vec<Value>,
+    states: Vec<AggregateState>,
+    /// What the scan's program has not yet moved into the states.
+    partials: Vec<Partial>,
+}
+
+/// The filter and the aggregates of a plain scan. Few rows are interpreted; for more of them it pays to compile both.
+struct Evaluator<'e> {
+    filter: Option<&'e Expr>,
+    aggregates: &'e [Aggregate],
+    program: Option<ScanProgram<'e>>,
+    /// Rows until they are compiled.
+    interpreted: u32,
+}
+
+/// Rows that take as long as compiling.
+const ROWS_INTERPRETED: u32 = 32;
+
+impl<'e> Evaluator<'e> {
+    fn new(scan: &'e Scan) -> Evaluator<'e> {
+        let aggregates: &[Aggregate] = match &scan.output {
+            ScanOutput::Rows { .. } => &[],
+            ScanOutput::Groups { aggregates, .. } => aggregates,
+        };
+        let filter = scan.filter.as_ref();
+        // One that goes on has many rows.
+        let interpreted = if scan.resume.is_some() { 0 } else { ROWS_INTERPRETED };
+        Evaluator { filter, aggregates, program: None, interpreted }
+    }
+
+    /// Whether the filter is true on the next row.
+    fn passes(
+        &mut self,
+        row: &RowView<'_>,
+        evaluation: &mut EvalContext<'_>,
+    ) -> Result<bool, Stop> {
+        if self.filter.is_none() && self.aggregates.is_empty() {
+            return Ok(true);
+        }
+        let passed = match &mut self.program {
+            Some(program) => program.passes(row, evaluation),
+            None if self.interpreted == 0 => {
+                let program =
+                    ScanProgram::new(row.layout(), self.filter, self.aggregates, evaluation);
+                self.program.insert(program).passes(row, evaluation)
+            }
+            None => {
+                self.interpreted -= 1;
+                return passes_here(self.filter, row, evaluation);
+            }
+        };
+        Ok(passed.map_err(Refusal::Eval)?)
+    }
 }
 
 impl Shard {
@@ -81,6 +140,7 @@ impl Shard {
             ScanOutput::Rows { columns: Columns::All, .. } | ScanOutput::Groups { .. } => None,
         };
         let mut more = false;
+        let mut evaluator = Evaluator::new(scan);
         while progress.range < scan.ranges.len() {
             let stopped = if scan.lock == Lock::None {
                 let projection = projection.as_ref();
@@ -90,6 +150,7 @@ impl Shard {
                     scan,
                     projection,
                     &mut progress,
+                    &mut evaluator,
                     evaluation,
                     context,
                 )?
@@ -126,6 +187,9 @@ impl Shard {
                 break;
             }
         }
+        if let Some(program) = &evaluator.program {
+            progress.flush(program)?;
+        }
         Ok(progress.finish(more, scan))
     }
 
@@ -138,6 +202,7 @@ impl Shard {
         scan: &Scan,
         projection: Option<&RowLayout>,
         progress: &mut ScanProgress,
+        evaluator: &mut Evaluator<'_>,
         evaluation: &mut EvalContext<'_>,
         context: &Context<'_>,
     ) -> Result<bool, Stop> {
@@ -154,9 +219,13 @@ impl Shard {
                     let view = RowView::new(&replica.layout, &row);
                     progress.visited += 1;
                     progress.looked_at += row.len();
-                    if passes(scan.filter.as_ref(), &view, evaluation)? {
-                        progress.add(scan, &view, item.key, projection, evaluation)?;
-                    }
+                    contained(|| {
+                        if evaluator.passes(&view, evaluation)? {
+                            let program = evaluator.program.as_mut();
+                            progress.add(scan, &view, item.key, projection, program, evaluation)?;
+                        }
+                        Ok(())
+                    })?;
                 }
                 Visible::Absent => progress.visited += 1,
                 Visible::Undecided(_)
@@ -165,7 +234,7 @@ impl Shard {
                     let seen = replica.partition.committed_at(item.row, at);
                     if let Some(row) = seen.and_then(|committed| committed.row) {
                         let view = RowView::new(&replica.layout, &row);
-                        progress.add(scan, &view, item.key, projection, evaluation)?;
+                        progress.add(scan, &view, item.key, projection, None, evaluation)?;
                     }
                 }
                 Visible::Undecided(transaction) => return Err(Stop::Decision(transaction)),
@@ -243,7 +312,10 @@ impl Shard {
                         let view = RowView::new(&replica.layout, &row);
                         let current = replica.partition.entry_is_current(scan.index, &entry, &row);
                         if current && passes(scan.filter.as_ref(), &view, evaluation)? {
-                            progress.add(scan, &view, &entry, projection.as_ref(), evaluation)?;
+                            let projection = projection.as_ref();
+                            contained(|| {
+                                progress.add(scan, &view, &entry, projection, None, evaluation)
+                            })?;
                         }
                     }
                 }
@@ -361,6 +433,17 @@ impl Shard {
     }
 }
 
+impl Group {
+    /// Without rows.
+    fn new(key: &[u8], group_by: &[Expr], aggregates: &[Aggregate]) -> Group {
+        let mut encoded = Reader::new(key);
+        let value = |_: &Expr| Value::decode(&mut encoded).expect("the key was encoded just now");
+        let values = group_by.iter().map(value).collect();
+        let states = aggregates.iter().map(AggregateState::new).collect();
+        Group { values, states, partials: vec![Partial::default(); aggregates.len()] }
+    }
+}
+
 fn direction(scan: &Scan) -> Direction {
     if scan.reverse { Direction::Backward } else { Direction::Forward }
 }
@@ -397,6 +480,7 @@ impl ScanProgress {
             looked_at: 0,
             found: 0,
             output,
+            key: Vec::new(),
             shard: shard.id,
         })
     }
@@ -438,6 +522,7 @@ impl ScanProgress {
         row: &RowView<'_>,
         entry: &[u8],
         projection: Option<&RowLayout>,
+        program: Option<&mut ScanProgram<'_>>,
         evaluation: &mut EvalContext<'_>,
     ) -> Result<(), Stop> {
         self.found += 1;
@@ -455,33 +540,56 @@ impl ScanProgress {
                 Ok(())
             }
             (Output::Groups { groups, size }, ScanOutput::Groups { group_by, aggregates }) => {
-                contained(|| {
-                    let mut values = Vec::with_capacity(group_by.len());
-                    let mut key = Vec::new();
-                    for expr in group_by {
-                        let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
-                        value.encode(&mut key);
-                        values.push(value);
+                self.key.clear();
+                for expr in group_by {
+                    match expr {
+                        Expr::Column(column) => {
+                            row.get(usize::from(*column)).encode(&mut self.key);
+                        }
+                        expr => {
+                            let value = eval(expr, row, evaluation).map_err(Refusal::Eval)?;
+                            value.encode(&mut self.key);
+                        }
                     }
-                    let key_size = key.len();
-                    let (_, states) = groups.entry(key).or_insert_with(|| {
-                        // Once as the key and once as values.
-                        *size += 2 * key_size;
-                        (values, aggregates.iter().map(AggregateState::new).collect())
-                    });
-                    for (aggregate, state) in aggregates.iter().zip(states) {
-                        let before = state.size();
-                        aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
-                        *size += state.size().saturating_sub(before) as usize;
+                }
+                if !groups.contains_key(&self.key) {
+                    // Once as the key and once as values.
+                    *size += 2 * self.key.len();
+                    let group = Group::new(&self.key, group_by, aggregates);
+                    groups.insert(self.key.clone(), group);
+                }
+                let group = groups.get_mut(&self.key).expect("it was added just now");
+                let Group { states, partials, .. } = group;
+                match program {
+                    Some(program) => {
+                        let grown = program.add(partials, states, row, evaluation);
+                        *size += grown.map_err(Refusal::Eval)?;
                     }
-                    Ok(())
-                })
+                    None => {
+                        for (aggregate, state) in aggregates.iter().zip(states) {
+                            let before = state.size();
+                            aggregate.add_row(row, state, evaluation).map_err(Refusal::Eval)?;
+                            *size += state.size().saturating_sub(before) as usize;
+                        }
+                    }
+                }
+                Ok(())
             }
             (Output::Rows(_), ScanOutput::Groups { .. })
             | (Output::Groups { .. }, ScanOutput::Rows { .. }) => {
                 unreachable!("the output was made for this scan")
             }
         }
+    }
+
+    /// Completes the states of the groups.
+    fn flush(&mut self, program: &ScanProgram<'_>) -> Result<(), Stop> {
+        if let Output::Groups { groups, .. } = &mut self.output {
+            for Group { states, partials, .. } in groups.values_mut() {
+                program.flush(partials, states).map_err(Refusal::Eval)?;
+            }
+        }
+        Ok(())
     }
 
     fn finish(self, more: bool, scan: &Scan) -> OpResult {
@@ -496,7 +604,9 @@ impl ScanProgress {
             }
             Output::Groups { groups, .. } => {
                 let shard = self.shard;
-                OpResult::Groups(GroupBatch { shard, groups: groups.into_values().collect(), next })
+                let groups = groups.into_values();
+                let groups = groups.map(|group| (group.values, group.states)).collect();
+                OpResult::Groups(GroupBatch { shard, groups, next })
             }
         }
     }

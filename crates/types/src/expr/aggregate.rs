@@ -12,7 +12,10 @@ use super::{Columns, EvalContext, EvalError, Expr, ResultType, arithmetic, eval}
 use crate::convert::{ConvertContext, group_key, sort_compare, to_decimal, to_f64, to_text};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
 use crate::wire::{Bytes, Reader, Wire, WireError};
-use crate::{Collation, ColumnType, Decimal, IntWidth, Value, ValueRef, wire_enum, wire_struct};
+use crate::{
+    Collation, ColumnType, Date, DateTime, Decimal, IntWidth, Time, Value, ValueRef, wire_enum,
+    wire_struct,
+};
 
 /// Bytes GROUP_CONCAT makes at most, unless it is told another number: MySQL's default group_concat_max_len.
 pub const GROUP_CONCAT_LENGTH_DEFAULT: u32 = 1_024;
@@ -378,6 +381,51 @@ fn sum_out_of_range(kind: &str) -> EvalError {
     EvalError::OutOfRange { kind: kind.into(), expression: "sum()".into() }
 }
 
+/// Which exact values the numbers of a [`Partial`] stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExactKind {
+    Int,
+    UInt,
+    /// Mantissas at a scale.
+    Decimal(u8),
+    /// Packed, as the others.
+    Date,
+    Time,
+    DateTime,
+}
+
+impl ExactKind {
+    pub fn is_number(self) -> bool {
+        matches!(self, ExactKind::Int | ExactKind::UInt | ExactKind::Decimal(_))
+    }
+    /// Digits behind the point.
+    pub fn scale(self) -> u8 {
+        match self {
+            ExactKind::Decimal(scale) => scale,
+            _ => 0,
+        }
+    }
+    /// The value that a number stands for; None if there is none.
+    fn value(self, number: i128) -> Option<Value> {
+        Some(match self {
+            ExactKind::Int => Value::Int(number.try_into().ok()?),
+            ExactKind::UInt => Value::UInt(number.try_into().ok()?),
+            ExactKind::Decimal(scale) => Value::Decimal(Decimal::from_parts(number, scale)),
+            ExactKind::Date => Value::Date(Date::unpack(number.try_into().ok()?)?),
+            ExactKind::Time => Value::Time(Time::unpack(number.try_into().ok()?)?),
+            ExactKind::DateTime => Value::DateTime(DateTime::unpack(number.try_into().ok()?)?),
+        })
+    }
+}
+
+/// What COUNT, SUM, AVG, MIN or MAX knows of values whose kind the compiler knew: their sum, or the least or the largest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Partial {
+    /// Values that were not NULL.
+    pub count: u64,
+    pub value: i128,
+}
+
 /// Welford's running mean and sum of squared distances from it: no cancellation as with sums of squares.
 #[derive(Clone, Debug, Default)]
 struct Moments {
@@ -574,6 +622,32 @@ impl AggregateState {
             None => self.so_far.add(value, order, cx),
             Some(distinct) => distinct.add(value, order),
         }
+    }
+
+    /// Takes the values of a partial result, which is empty then.
+    pub fn take(&mut self, kind: ExactKind, partial: &mut Partial) -> Result<(), EvalError> {
+        let Partial { count, value } = std::mem::take(partial);
+        if count == 0 {
+            return Ok(());
+        }
+        match &mut self.so_far {
+            Accumulator::Count(own) => *own += count,
+            Accumulator::Sum(sum) | Accumulator::Avg(sum, _) => {
+                sum.count += count;
+                match kind {
+                    ExactKind::Decimal(scale) => {
+                        sum.add_decimal(Decimal::from_parts(value, scale))?;
+                    }
+                    _ => sum.add_integer(value)?,
+                }
+            }
+            Accumulator::Min(_) | Accumulator::Max(_) => {
+                let value = kind.value(value).expect("the value was in a row");
+                self.so_far.add(value.as_ref(), Vec::new(), &mut ConvertContext::default())?;
+            }
+            _ => unreachable!("no other aggregate is compiled"),
+        }
+        Ok(())
     }
 
     /// Takes what `other`, a state of the same aggregate, has seen.

@@ -252,6 +252,17 @@ pub fn eval_predicate<R: Columns + ?Sized>(
     Ok(holds)
 }
 
+/// The truth of `expr` on `row`; None is unknown.
+pub(super) fn eval_truth<R: Columns + ?Sized>(
+    expr: &Expr,
+    row: &R,
+    ctx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, EvalError> {
+    let truth = truth(expr, row, ctx)?;
+    check_raised(ctx)?;
+    Ok(truth)
+}
+
 fn check_raised(ctx: &mut EvalContext<'_>) -> Result<(), EvalError> {
     if ctx.convert.has_raised() {
         let raised = ctx.convert.take_raised().expect("asked just before");

@@ -11,7 +11,8 @@ use crate::wire::{Reader, Wire, WireError};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DateTime(u64);
 
-const DATE_SHIFT: u32 = 37;
+/// Bits below the date.
+pub(crate) const DATE_SHIFT: u32 = 37;
 
 impl DateTime {
     /// 0000-00-00 00:00:00.
