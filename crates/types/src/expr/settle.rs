@@ -218,7 +218,17 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             TextSource::Arguments(positions) => {
                 let own: Vec<Derivation> =
                     positions.iter().map(|&at| typing.derivation(&arguments[at])).collect();
-                let all = coercibility::aggregate(&own, false, typing.connection, &name)?;
+                // These look for one text in another.
+                let compares = 1 < own.len()
+                    && matches!(
+                        function,
+                        Function::Replace
+                            | Function::SubstringIndex
+                            | Function::Trim
+                            | Function::Ltrim
+                            | Function::Rtrim
+                    );
+                let all = coercibility::aggregate(&own, compares, typing.connection, &name)?;
                 let collation = all.collation.unwrap_or(typing.connection);
                 let mut has_text = false;
                 for &at in &positions {
