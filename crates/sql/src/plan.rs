@@ -249,6 +249,8 @@ pub struct SubqueryPlan {
     pub outer: Vec<OuterValue>,
     /// It names columns of the query around it: it runs for each row of that. Otherwise once, before the first row.
     pub is_per_row: bool,
+    /// Equal values in `outer` give an equal result: the statement keeps results by them.
+    pub is_kept: bool,
     /// It stands in a branch that may not be reached: if it fails, only an expression that asks for its value does.
     pub is_lazy: bool,
     /// Whether a value is among those of the one column that it selects, which the statement keeps.

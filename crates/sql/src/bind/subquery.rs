@@ -325,7 +325,8 @@ impl Binder<'_> {
         kind: SubqueryKind,
         types: Vec<Option<ColumnType>>,
     ) -> Result<Vec<u16>, SqlError> {
-        self.inner_slots.push(inner.slots);
+        let inner_slots = inner.slots.clone();
+        self.inner_slots.push(inner_slots.clone());
         let is_per_row = inner.outer.iter().any(|outer| rewrite::has_columns(&outer.value))
             || inner.outer.iter().any(|outer| self.names_row_slots(&outer.value));
         if !is_per_row {
@@ -340,11 +341,16 @@ impl Binder<'_> {
             }
             self.once[level].push(u16::try_from(self.slots.len()).unwrap_or(u16::MAX));
         }
+        let is_variable = |slot: usize| matches!(self.slots[slot], Slot::UserVariable(_));
+        let is_kept = is_per_row
+            && inner.beyond.is_none()
+            && inner.set.is_none()
+            && !inner_slots.clone().any(is_variable);
         let Inner { plan, outer, set, .. } = inner;
         let coercibilities: Vec<Coercibility> =
             plan.columns.iter().map(|info| info.coercibility).collect();
         let is_lazy = 0 < self.branches;
-        let plan = SubqueryPlan { plan, kind, outer, is_per_row, is_lazy, set };
+        let plan = SubqueryPlan { plan, kind, outer, is_per_row, is_kept, is_lazy, set };
         let mut slot = Slot::Subquery(Box::new(plan));
         let mut columns = Vec::with_capacity(types.len());
         for column_type in types {

@@ -17,7 +17,7 @@ use super::budget::{Budget, Held};
 use super::evaluate::shifted;
 use super::profile::Profile;
 use super::stored::StoredRows;
-use super::subquery::ValueSet;
+use super::subquery::{KeptResults, ValueSet};
 use super::{Failure, Run};
 use crate::SqlError;
 use crate::information_schema::{self, VirtualTable};
@@ -37,6 +37,8 @@ pub struct Context<'s> {
     /// Rows and sets of subqueries that are the same each time.
     pub kept: BTreeMap<u16, Rc<StoredRows>>,
     pub sets: BTreeMap<u16, Rc<ValueSet>>,
+    /// Of subqueries by their slots.
+    pub results: BTreeMap<u16, KeptResults>,
 }
 
 impl<'p> Run<'p> {
@@ -84,6 +86,7 @@ impl<'s> Context<'s> {
             working: BTreeMap::new(),
             kept: BTreeMap::new(),
             sets: BTreeMap::new(),
+            results: BTreeMap::new(),
         }
     }
 

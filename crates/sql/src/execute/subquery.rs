@@ -1,15 +1,17 @@
 //! The values of subqueries.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
 
 use types::convert::{SqlWarning, WarningLevel, group_key};
 use types::expr::{Columns, NoColumns};
+use types::wire::Wire;
 use types::{Value, ValueRef};
 
 use super::batch::KeyTable;
 use super::budget::Held;
-use super::{Context, Failure, Pace};
+use super::{Context, Failure, Pace, value_size};
 use crate::SqlError;
 use crate::plan::{SetLookup, Slot, SubqueryKind, SubqueryPlan};
 use crate::result::{ColumnInfo, OkInfo, ResultSink};
@@ -40,7 +42,32 @@ impl Context<'_> {
         row: &R,
     ) -> Result<(), Failure> {
         self.fill_in(&subquery.outer, row)?;
-        self.run_subquery(slot, subquery).await
+        if !subquery.is_kept {
+            return self.run_subquery(slot, subquery).await;
+        }
+        let first = self.run.first_slot();
+        let mut key = Vec::new();
+        for outer in &subquery.outer {
+            self.run.params[first + usize::from(outer.slot)].encode(&mut key);
+        }
+        let width = match subquery.kind {
+            SubqueryKind::Scalar => subquery.plan.columns.len(),
+            SubqueryKind::Exists | SubqueryKind::Any | SubqueryKind::All => 1,
+        };
+        let own = first + usize::from(slot)..first + usize::from(slot) + width;
+        if let Some(values) = self.results.get(&slot).and_then(|kept| kept.by_outer.get(&key)) {
+            self.run.params[own].clone_from_slice(values);
+            self.run.faulty.retain(|(param, _)| usize::from(*param) != first + usize::from(slot));
+            return Ok(());
+        }
+        self.run_subquery(slot, subquery).await?;
+        let has_failed =
+            self.run.faulty.iter().any(|(param, _)| own.contains(&usize::from(*param)));
+        if !has_failed {
+            let values = self.run.params[own].to_vec();
+            self.results.entry(slot).or_default().keep(key, values);
+        }
+        Ok(())
     }
 
     /// Runs a subquery whose outer values are filled in. An error of its own is one only for an expression that asks for its
@@ -120,6 +147,29 @@ impl Context<'_> {
             *param = value;
         }
         Ok(())
+    }
+}
+
+/// Results of a subquery by the values of the columns around it. Rows of a join that have the same left row follow each other,
+/// so even few results serve most rows.
+#[derive(Default)]
+pub struct KeptResults {
+    by_outer: BTreeMap<Vec<u8>, Vec<Value>>,
+    size: usize,
+}
+
+/// Bytes of the results that a statement keeps of a subquery; more drop those before.
+const KEPT_RESULTS_SIZE: usize = 256 << 10;
+
+impl KeptResults {
+    fn keep(&mut self, key: Vec<u8>, values: Vec<Value>) {
+        let held: usize = values.iter().map(value_size).sum();
+        self.size += size_of::<(Vec<u8>, Vec<Value>)>() + key.len() + held;
+        if KEPT_RESULTS_SIZE < self.size {
+            *self = KeptResults::default();
+            return;
+        }
+        self.by_outer.insert(key, values);
     }
 }
 
