@@ -11,9 +11,10 @@ use protocol::request::{LocalRows, Reply, Request, SessionId};
 use protocol::restart::RestartReport;
 use types::contain::{Panicked, contain, outside};
 use types::hash::{bucket_of, hash64};
-use types::{Catalogue, CommitId, GroupId, NodeId, ShardId, Table, TableId};
+use types::{Catalogue, CommitId, GroupId, Lineage, NodeId, ShardId, Table, TableId};
 
 use crate::compute::Computers;
+use crate::lock_queue::LockQueue;
 use crate::sequence::Sequence;
 use crate::session::Session;
 use crate::temp_files::{MemoryFiles, TempFiles};
@@ -45,6 +46,10 @@ pub(crate) struct Shared {
     computers: RefCell<Option<Arc<dyn Computers>>>,
     pub(crate) temp_files: RefCell<Arc<dyn TempFiles>>,
     pub(crate) sequences: RefCell<BTreeMap<TableId, Sequence>>,
+    /// Those that wait for user-level locks, by name.
+    pub(crate) lock_queues: RefCell<BTreeMap<String, LockQueue>>,
+    /// The lineage and the number of boots that were over when rows of such locks were removed.
+    pub(crate) locks_purged: Cell<(Lineage, usize)>,
 }
 
 #[derive(Default)]
@@ -89,6 +94,8 @@ impl Client {
             computers: RefCell::new(None),
             temp_files: RefCell::new(Arc::new(MemoryFiles::default())),
             sequences: RefCell::new(BTreeMap::new()),
+            lock_queues: RefCell::new(BTreeMap::new()),
+            locks_purged: Cell::default(),
         };
         Client { shared: Rc::new(shared) }
     }

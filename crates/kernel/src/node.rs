@@ -15,7 +15,9 @@ use protocol::control::{ClusterConfig, ControlState, Group};
 use protocol::disk::DiskEntry;
 use protocol::message::Room;
 use protocol::request::{Backups, Connections};
-use protocol::schema::{COMMIT_TOKENS_TABLE, SEQUENCES_TABLE};
+use protocol::schema::{
+    COMMIT_TOKENS_TABLE, HIDDEN_DATABASE, SEQUENCES_TABLE, USER_LOCKS_NAME, USER_LOCKS_TABLE,
+};
 use storage::PagePool;
 use types::wire::Wire;
 use types::{
@@ -927,7 +929,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         id,
         version: SchemaVersion(1),
         state: TableState::Public,
-        database: "#skarv".into(),
+        database: HIDDEN_DATABASE.into(),
         name: name.into(),
         columns,
         indexes,
@@ -952,14 +954,29 @@ pub fn bootstrap_catalogue() -> Catalogue {
             column("state", number()),
             column("at", number()),
         ],
-        vec![primary, index(IndexId(1), "at", IndexKind::Ordinary, 2)],
+        vec![primary.clone(), index(IndexId(1), "at", IndexKind::Ordinary, 2)],
     );
-    let tables = [sequences, tokens].map(|table| (table.id, Arc::new(table)));
+    // A lock that is held, or a session that waits for one: `client::user_locks` says which.
+    let locks = table(
+        USER_LOCKS_TABLE,
+        USER_LOCKS_NAME,
+        vec![
+            column("name", ColumnType::Varbinary { length: 257 }),
+            column("lineage", number()),
+            column("boot", number()),
+            column("connection", number()),
+            column("number", number()),
+            column("since", number()),
+            column("waits_for", ColumnType::Varbinary { length: 256 }),
+        ],
+        vec![primary],
+    );
+    let tables = [sequences, tokens, locks].map(|table| (table.id, Arc::new(table)));
     Catalogue {
         version: SchemaVersion(1),
         databases: BTreeMap::new(),
         tables: BTreeMap::from(tables),
-        table_id_next: COMMIT_TOKENS_TABLE.0 + 1,
+        table_id_next: USER_LOCKS_TABLE.0 + 1,
         views: Default::default(),
     }
 }

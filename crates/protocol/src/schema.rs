@@ -6,6 +6,12 @@ use types::{Collation, Column, Index, IndexId, Table, TableId, ViewDefinition, w
 pub const SEQUENCES_TABLE: TableId = TableId(1);
 /// The hidden table of commit tokens.
 pub const COMMIT_TOKENS_TABLE: TableId = TableId(2);
+/// The hidden table of user-level locks. Clusters that were made before it have a user's table of this id, or none.
+pub const USER_LOCKS_TABLE: TableId = TableId(3);
+/// The name of that table in the database of hidden tables.
+pub const USER_LOCKS_NAME: &str = "#user_locks";
+/// The database of hidden tables, which no user's database is called.
+pub const HIDDEN_DATABASE: &str = "#skarv";
 
 #[derive(Clone, Debug)]
 pub enum SchemaChange {
