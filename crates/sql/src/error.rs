@@ -185,6 +185,8 @@ pub mod code {
     pub const ER_FUNC_INEXISTENT_NAME_COLLISION: u16 = 1630;
     pub const ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE: u16 = 1175;
     pub const ER_QUERY_TIMEOUT: u16 = 3024;
+    pub const ER_USER_LOCK_WRONG_NAME: u16 = 3057;
+    pub const ER_USER_LOCK_DEADLOCK: u16 = 3058;
     pub const ER_SQL_MODE_MERGED: u16 = 3135;
     pub const ER_TABLE_WITHOUT_PK: u16 = 3750;
     pub const ER_UNRESOLVED_TABLE_LOCK: u16 = 3568;

@@ -150,6 +150,8 @@ pub enum Slot {
     Sleep(Expr),
     /// SKARV_TRANSACTION_OUTCOME(id or token).
     TransactionOutcome(Expr),
+    /// GET_LOCK() and its like.
+    UserLock(LockCall),
     /// `(SELECT ...)` where a value is expected: its one row's one column.
     Subquery(Box<SubqueryPlan>),
     /// The next column of the subquery before it.
@@ -186,6 +188,7 @@ impl Slot {
             | Slot::Sleep(_)
             | Slot::SystemDate { .. }
             | Slot::TransactionOutcome(_)
+            | Slot::UserLock(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }
@@ -213,6 +216,7 @@ impl Slot {
     pub fn for_each_expr(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Slot::Random { seed } => seed.iter().for_each(visit),
+            Slot::UserLock(call) => call.arguments.iter().for_each(visit),
             Slot::Sleep(operand)
             | Slot::TransactionOutcome(operand)
             | Slot::LastInsertIdOf(operand)
@@ -227,6 +231,7 @@ impl Slot {
     pub fn for_each_expr_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         match self {
             Slot::Random { seed } => seed.iter_mut().for_each(visit),
+            Slot::UserLock(call) => call.arguments.iter_mut().for_each(visit),
             Slot::Sleep(operand)
             | Slot::TransactionOutcome(operand)
             | Slot::LastInsertIdOf(operand)
@@ -235,6 +240,35 @@ impl Slot {
                 subquery.outer.iter_mut().for_each(|outer| visit(&mut outer.value));
             }
             _ => {}
+        }
+    }
+}
+
+/// A call of a function of user-level locks.
+#[derive(Clone, Debug)]
+pub struct LockCall {
+    pub function: LockFunction,
+    /// The name, and the timeout of GET_LOCK().
+    pub arguments: Vec<Expr>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockFunction {
+    Get,
+    Release,
+    ReleaseAll,
+    IsFree,
+    IsUsed,
+}
+
+impl LockFunction {
+    pub fn name(self) -> &'static str {
+        match self {
+            LockFunction::Get => "get_lock",
+            LockFunction::Release => "release_lock",
+            LockFunction::ReleaseAll => "release_all_locks",
+            LockFunction::IsFree => "is_free_lock",
+            LockFunction::IsUsed => "is_used_lock",
         }
     }
 }
@@ -914,8 +948,12 @@ impl Plan {
     pub fn has_subqueries(&self) -> bool {
         self.slots.iter().any(|slot| matches!(slot, Slot::Subquery(_)))
     }
-    /// Does it call SLEEP() for rows?
+    /// Does it call a function that may wait for long, SLEEP() or GET_LOCK(), for rows?
     pub fn sleeps(&self) -> bool {
-        self.slots.iter().any(|slot| matches!(slot, Slot::Sleep(_)))
+        self.slots.iter().any(|slot| match slot {
+            Slot::Sleep(_) => true,
+            Slot::UserLock(call) => call.function == LockFunction::Get,
+            _ => false,
+        })
     }
 }

@@ -19,6 +19,7 @@ impl Binder<'_> {
     /// Binds an expression and notes which slots it needs for each row.
     pub fn bound(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Bound, SqlError> {
         let first = self.slots.len();
+        self.is_split = matches!(expr, ast::Expr::And(_)) && scope.place == "where clause";
         let expr = self.expr(expr, scope)?;
         if !expr.check(usize::MAX, usize::MAX) {
             return Err(SqlError::new(
@@ -96,8 +97,11 @@ impl Binder<'_> {
                 Ok(super::function::system_constant(value, self.environment.collation))
             }
             ast::Expr::Assign { variable, value } => self.assign(variable, value, scope),
-            ast::Expr::And(terms) => Ok(Expr::And(self.branches(terms, scope)?)),
-            ast::Expr::Or(terms) => Ok(Expr::Or(self.branches(terms, scope)?)),
+            ast::Expr::And(terms) => {
+                let is_split = std::mem::take(&mut self.is_split);
+                Ok(Expr::And(self.branches(terms, is_split, scope)?))
+            }
+            ast::Expr::Or(terms) => Ok(Expr::Or(self.branches(terms, false, scope)?)),
             ast::Expr::Unary { operator, operand } => self.unary(*operator, operand, scope),
             ast::Expr::Binary { operator, left, right } => {
                 self.binary(*operator, left, right, scope)
@@ -322,6 +326,7 @@ impl Binder<'_> {
     pub fn pure(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr, SqlError> {
         let first = self.slots.len();
         let bound = self.branch(expr, scope)?;
+        self.check_lock_calls(first)?;
         let acts = self.slots[first..].iter().any(|slot| {
             matches!(
                 slot,
@@ -345,16 +350,52 @@ impl Binder<'_> {
         bound
     }
 
-    /// Operands of which the first is evaluated in any case.
-    fn branches(&mut self, exprs: &[ast::Expr], scope: &Scope<'_>) -> Result<Vec<Expr>, SqlError> {
+    /// Operands of which the first is evaluated in any case. `is_split`: the others only behind one that holds.
+    fn branches(
+        &mut self,
+        exprs: &[ast::Expr],
+        is_split: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Expr>, SqlError> {
         let mut bound = Vec::with_capacity(exprs.len());
         for (number, expr) in exprs.iter().enumerate() {
+            let first = self.slots.len();
             bound.push(match number {
                 0 => self.expr(expr, scope)?,
                 _ => self.branch(expr, scope)?,
             });
+            if 0 < number && !is_split {
+                self.check_lock_calls(first)?;
+            }
         }
         Ok(bound)
+    }
+
+    /// Operands of which the first one that is not NULL is the value.
+    pub fn alternatives(
+        &mut self,
+        exprs: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Expr>, SqlError> {
+        let mut bound = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let first = self.slots.len();
+            bound.push(self.expr(expr, scope)?);
+            if 1 < bound.len() {
+                self.check_lock_calls(first)?;
+            }
+        }
+        Ok(bound)
+    }
+
+    /// A lock is not to be taken or released by an operand that MySQL does not evaluate: slots are supplied in any case.
+    pub fn check_lock_calls(&self, first: usize) -> Result<(), SqlError> {
+        match self.slots[first..].iter().any(|slot| matches!(slot, Slot::UserLock(_))) {
+            true => Err(SqlError::not_supported(
+                "GET_LOCK, RELEASE_LOCK or another function of locks in an operand that may not be evaluated",
+            )),
+            false => Ok(()),
+        }
     }
 
     fn column(&mut self, name: &ast::ColumnName, scope: &Scope<'_>) -> Result<Expr, SqlError> {

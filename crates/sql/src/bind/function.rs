@@ -10,7 +10,7 @@ use super::expr::{checked_fsp, interval_unit};
 use super::names::Scope;
 use crate::error::{SqlError, code};
 use crate::parser::ast;
-use crate::plan::Slot;
+use crate::plan::{LockCall, LockFunction, Slot};
 
 const BIGINT: ColumnType = ColumnType::Int { width: IntWidth::W8, unsigned: false };
 const BIGINT_UNSIGNED: ColumnType = ColumnType::Int { width: IntWidth::W8, unsigned: true };
@@ -151,11 +151,6 @@ static FUNCTIONS: &[(&str, Function)] = &[
 
 /// MySQL has them, this engine does not.
 static REFUSED: &[&str] = &[
-    "GET_LOCK",
-    "RELEASE_LOCK",
-    "IS_FREE_LOCK",
-    "IS_USED_LOCK",
-    "RELEASE_ALL_LOCKS",
     "LOAD_FILE",
     "BENCHMARK",
     "AES_ENCRYPT",
@@ -302,6 +297,19 @@ impl Binder<'_> {
                 let seconds = self.expr(&arguments[0], scope)?;
                 Ok(Expr::Param(self.slot(Slot::Sleep(seconds), Some(BIGINT))?))
             }
+            "GET_LOCK" | "RELEASE_LOCK" | "RELEASE_ALL_LOCKS" | "IS_FREE_LOCK" | "IS_USED_LOCK" => {
+                let (function, arity, column_type) = match name {
+                    "GET_LOCK" => (LockFunction::Get, 2, BIGINT),
+                    "RELEASE_LOCK" => (LockFunction::Release, 1, BIGINT),
+                    "RELEASE_ALL_LOCKS" => (LockFunction::ReleaseAll, 0, BIGINT_UNSIGNED),
+                    "IS_FREE_LOCK" => (LockFunction::IsFree, 1, BIGINT),
+                    _ => (LockFunction::IsUsed, 1, BIGINT_UNSIGNED),
+                };
+                count(arity, arity)?;
+                let arguments = self.exprs(arguments, scope)?;
+                let call = LockCall { function, arguments };
+                Ok(Expr::Param(self.slot(Slot::UserLock(call), Some(column_type))?))
+            }
             "SKARV_TRANSACTION_OUTCOME" => {
                 count(1, 1)?;
                 let id = self.expr(&arguments[0], scope)?;
@@ -408,7 +416,10 @@ impl Binder<'_> {
                 };
                 let (least, most) = function.sql_arity();
                 count(least, most)?;
-                let mut bound = self.exprs(arguments, scope)?;
+                let mut bound = match function {
+                    Function::IfNull | Function::Coalesce => self.alternatives(arguments, scope)?,
+                    _ => self.exprs(arguments, scope)?,
+                };
                 self.bind_time_settings(*function, &mut bound);
                 if function.reads_text() {
                     self.as_texts(&mut bound, scope);

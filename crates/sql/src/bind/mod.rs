@@ -137,6 +137,8 @@ pub struct Binder<'a> {
     working_count: u16,
     /// The number of branches around the expression that is bound now: it may not be evaluated.
     branches: usize,
+    /// The expression that is bound now is a condition, whose AND terms are evaluated one after the other.
+    is_split: bool,
     /// Rows and sets that the statement keeps.
     kept_count: u16,
     /// The outermost query of which a name that was bound lately is a column.
@@ -199,6 +201,7 @@ impl<'a> Binder<'a> {
             trials: 0,
             working_count: 0,
             branches: 0,
+            is_split: false,
             kept_count: 0,
             lowest_outer: usize::MAX,
             subqueries: Vec::new(),

@@ -21,7 +21,7 @@ use super::subquery::{KeptResults, ValueSet};
 use super::{Failure, Run};
 use crate::SqlError;
 use crate::information_schema::{self, VirtualTable};
-use crate::plan::{Plan, PlanKind};
+use crate::plan::{LockFunction, Plan, PlanKind};
 use crate::session::Session;
 use crate::session::variables::{Isolation, Settings};
 
@@ -232,6 +232,14 @@ impl<'s> Context<'s> {
     }
     pub fn uuid_short(&self) -> u64 {
         self.session.uuid_short()
+    }
+    pub async fn user_lock(
+        &mut self,
+        function: LockFunction,
+        name: &Value,
+        seconds: i128,
+    ) -> Result<Value, SqlError> {
+        self.session.user_lock(function, name, seconds).await
     }
     pub async fn transaction_outcome(&mut self, id: &[u8]) -> Result<&'static str, SqlError> {
         self.session.transaction_outcome(id).await

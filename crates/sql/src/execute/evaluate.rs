@@ -81,6 +81,18 @@ impl Context<'_> {
                 let outcome = self.transaction_outcome(&to_bytes(id.as_ref())).await?;
                 Ok(Value::text(outcome, Collation::default()))
             }
+            Slot::UserLock(call) => {
+                let mut arguments = Vec::with_capacity(call.arguments.len());
+                for argument in &call.arguments {
+                    arguments.push(self.evaluated(argument, row, (eval, eval)).await?);
+                }
+                let seconds = match arguments.get(1) {
+                    Some(seconds) => to_integer(seconds.as_ref(), &mut self.run.context().convert),
+                    None => 0,
+                };
+                let name = arguments.first().unwrap_or(&Value::Null);
+                self.user_lock(call.function, name, seconds).await
+            }
             Slot::Assign { name, value } => {
                 let value = self.evaluated(value, row, (eval, eval)).await?;
                 self.set_user_variable(name, value.clone())?;

@@ -42,6 +42,7 @@ impl Session {
             | Slot::Sleep(_)
             | Slot::SystemDate { .. }
             | Slot::TransactionOutcome(_)
+            | Slot::UserLock(_)
             | Slot::Assign { .. }
             | Slot::LastInsertIdOf(_)
             | Slot::NewValue { .. }

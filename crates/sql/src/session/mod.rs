@@ -16,6 +16,7 @@
 //! | `set`, `variables` | SET and system variables |
 //! | `transaction` | BEGIN, COMMIT, autocommit |
 //! | `lookup` | one row by its primary key, without an executor |
+//! | `user_locks` | GET_LOCK and its like |
 //! | `functions` | what functions take from a session and leave in it |
 //! | `statistics` | rows of tables, for plans of joins |
 //! | `guard` | time limits and what a session forbids itself |
@@ -34,6 +35,7 @@ mod statistics;
 mod table_locks;
 mod token;
 mod transaction;
+mod user_locks;
 pub mod variables;
 mod view;
 
@@ -133,6 +135,10 @@ pub struct Session {
     pub(crate) random_sequences: BTreeMap<u16, (i128, u64, u64)>,
     /// The current database changed with the running statement.
     pub(crate) schema_changed: bool,
+    /// The locks of GET_LOCK().
+    user_locks: client::UserLocks,
+    /// Calls of its functions so far.
+    user_lock_calls: u64,
     /// Memory for the key that a statement looks up.
     pub(crate) key_buffer: Vec<u8>,
     /// What every command asks of the kept variables.
@@ -251,6 +257,8 @@ impl Session {
             },
             environment: Arc::new(settings.environment(None)),
             process: server.process(info.id, info.worker),
+            user_locks: client::UserLocks::new(client.client().clone(), info.id),
+            user_lock_calls: 0,
             server,
             client,
             info,
@@ -420,6 +428,7 @@ impl Session {
     /// COM_RESET_CONNECTION: rollback, drop prepared statements and user variables, defaults.
     pub async fn reset(&mut self) {
         self.rollback_transaction().await;
+        self.user_locks.free().await;
         self.forget();
         // The current database stays if it is still there.
         let current = self.environment.database.clone();
@@ -443,6 +452,7 @@ impl Session {
     /// COM_CHANGE_USER after authentication. The connection's id and worker stay.
     pub async fn change_user(&mut self, info: ConnectionInfo) -> Result<(), SqlError> {
         self.rollback_transaction().await;
+        self.user_locks.free().await;
         self.forget();
         let (id, worker) = (self.info.id, self.info.worker);
         self.info = ConnectionInfo { id, worker, ..info };
@@ -540,13 +550,15 @@ impl Session {
         )
     }
 
-    /// Rolls back and unregisters the connection. Called once, when the connection is gone.
+    /// Rolls back, frees its user-level locks, and unregisters the connection, whose number another one may have then. Called once,
+    /// when the connection is gone.
     pub async fn close(&mut self) {
         if self.is_closed {
             return;
         }
         self.is_closed = true;
         self.client.rollback().await;
+        self.user_locks.free().await;
         self.forget();
         self.server.unregister(self.info.id);
     }

@@ -110,6 +110,7 @@ impl Session {
         let strict = is_change && self.settings.sql_mode.is_strict() && !plan.kind.ignores();
         let mut watched = Watched { inner: sink, begun: false };
         let mut reruns = 0;
+        let lock_calls = self.user_lock_calls;
         loop {
             self.begin_diagnostics();
             self.statement_insert_id = None;
@@ -133,10 +134,12 @@ impl Session {
                 Err(mut failure) => {
                     let was_own = self.ends_with_statement();
                     self.fail_statement(&mut failure).await;
-                    if failure.replan && !watched.begun {
+                    // The statement keeps its locks, and must not take them once more.
+                    let is_repeatable = !watched.begun && self.user_lock_calls == lock_calls;
+                    if failure.replan && is_repeatable {
                         return Ok(Outcome::Replan(params, failure.error));
                     }
-                    if failure.rerun && was_own && !watched.begun && reruns < RERUN_COUNT_MAX {
+                    if failure.rerun && was_own && is_repeatable && reruns < RERUN_COUNT_MAX {
                         reruns += 1;
                         // Let the one that won get on; a little longer each time.
                         self.client.client().sleep_ms(1 << reruns).await;

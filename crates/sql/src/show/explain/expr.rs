@@ -309,6 +309,11 @@ impl<'p> ExprPrinter<'p> {
             Slot::UuidShort => "uuid_short()".into(),
             Slot::Sleep(seconds) => call("sleep", seconds),
             Slot::TransactionOutcome(id) => call("skarv_transaction_outcome", id),
+            Slot::UserLock(own) => {
+                let arguments: Vec<String> =
+                    own.arguments.iter().map(|argument| self.text(argument, scope)).collect();
+                format!("{}({})", own.function.name(), arguments.join(","))
+            }
             Slot::Subquery(subquery) => self.subquery(subquery),
             Slot::SubqueryColumn => self.subquery_column(slot),
             Slot::Outer => self.outer.get(&slot).cloned().unwrap_or_else(|| "?".into()),
