@@ -149,6 +149,7 @@ if [[ -x $skarv ]]; then
     worlds "power cuts" 10 $((seeds * 8 / 5)) --seconds 10 --power
     worlds "disk faults" 10 $((seeds * 8 / 5)) --seconds 10 --disks
     worlds "panics of statements" 4 $((seeds / 4)) --panics --failures
+    worlds "user-level locks" 4 $((seeds / 4)) --locks --failures
     worlds "failures" 4 $((seeds * 3 / 5)) --seconds "$(of_tier 20 60)" --failures
     generated_statements
     if [[ $tier == long ]]; then

@@ -34,6 +34,7 @@ Simulates whole clusters, one world a seed, and judges what their sessions see.
   --power            all nodes lose their power at once, now and then, and come back with what is on their disks
   --memory           the memory for rows is little, and full now and then
   --panics           statements panic where the rows are, now and then; with --crashes, --returns and the like, too
+  --locks            sessions take user-level locks; with --crashes, --returns and the like, too
   --statements N     instead of worlds with faults: N random SQL statements; none may end with a fault of the server
   --print-statements N   print N statements, for a comparison with another server; with --hostile, those of --statements
   --predicates N     N random predicates: each access path must find the rows for which the predicate is true
@@ -117,6 +118,7 @@ struct Arguments {
     disks: bool,
     memory: bool,
     panics: bool,
+    locks: bool,
     statements: Option<u64>,
     typed: Option<u64>,
     hostile: bool,
@@ -162,6 +164,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
         disks: false,
         memory: false,
         panics: false,
+        locks: false,
         statements: None,
         typed: None,
         hostile: false,
@@ -195,6 +198,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Arguments
             "--disks" => parsed.disks = true,
             "--memory" => parsed.memory = true,
             "--panics" => parsed.panics = true,
+            "--locks" => parsed.locks = true,
             "--print-statements" => parsed.typed = Some(number(value()?)?),
             "--hostile" => parsed.hostile = true,
             "--statements" => parsed.statements = Some(number(value()?)?),
@@ -449,6 +453,9 @@ fn run_seed(seed: u64, arguments: &Arguments, total: &Mutex<Total>) {
     if arguments.panics {
         options = options.with_panics();
     }
+    if arguments.locks {
+        options = options.with_user_locks();
+    }
     if arguments.one {
         println!("{options:#?}");
     }
@@ -515,10 +522,11 @@ fn print_failure(
     ];
     let crashes = kinds.iter().find(|(is_on, _)| *is_on).map_or("", |(_, flag)| flag);
     let panics = if arguments.panics { " --panics" } else { "" };
+    let locks = if arguments.locks { " --locks" } else { "" };
     let log: String = outcome.log.iter().take(5).map(|line| format!("\n    {line}")).collect();
     println!(
         "\nseed {seed} failed after {} us: {failure}\n  {options:?}\n  log:{log}\n  again: cargo run --release -p sim -- \
-         --seed {seed} --seconds {}{mutation}{crashes}{panics} --trace",
+         --seed {seed} --seconds {}{mutation}{crashes}{panics}{locks} --trace",
         outcome.simulated, arguments.seconds
     );
 }

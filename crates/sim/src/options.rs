@@ -71,6 +71,8 @@ pub struct Options {
     pub only_deletes: bool,
     /// Statements panic where the rows are, now and then.
     pub statements_panic: bool,
+    /// Sessions on each worker of a data node that take user-level locks.
+    pub user_locks: u32,
     /// When the disk of a node has no room for its rows, counted as above.
     pub full_disks: Vec<FullDisk>,
     /// The cases of a thousand in which the disk of a node that comes back is damaged. After a
@@ -301,6 +303,7 @@ impl Options {
             late_per_mille: 0,
             only_deletes: false,
             statements_panic: false,
+            user_locks: 0,
             full_disks: Vec::new(),
             disks_lost_per_mille: 0,
             checkpoints_spoiled: Vec::new(),
@@ -522,6 +525,12 @@ impl Options {
             options.checkpoints_spoiled.push((nodes[random.index(nodes.len())], at));
         }
         options
+    }
+
+    /// Sessions that take user-level locks, beside what else the world does.
+    pub fn with_user_locks(mut self) -> Options {
+        self.user_locks = 2;
+        self
     }
 
     /// Statements that panic, beside what else the world does.

@@ -21,7 +21,7 @@ use types::contain;
 use crate::options::{Faults, MILLISECOND, Options, SECOND};
 use crate::stage::{AVAILABLE_MAX, Actor, Stage};
 use crate::tables::{self, DATABASE};
-use crate::workload::{DELETIONS, FAULTS, HOARDS, KINDS, PREFIX, Work};
+use crate::workload::{DELETIONS, FAULTS, HOARDS, KINDS, LOCKS, PREFIX, Work};
 use crate::world::{Counts, World};
 
 /// How often crashes and returns are looked for.
@@ -144,6 +144,10 @@ fn play_in(world: &mut World, stage: &Rc<Stage>, outcome: &RefCell<Outcome>) -> 
     if world.options.statements_panic {
         let work = (FAULTS.make)(&mut world.random().fork());
         works.push((FAULTS.name, 1, Rc::from(work)));
+    }
+    if 0 < world.options.user_locks {
+        let work = (LOCKS.make)(&mut world.random().fork());
+        works.push((LOCKS.name, world.options.user_locks, Rc::from(work)));
     }
     set_up(world, stage, &works)?;
     if !world.options.power_failures.is_empty() && !world.run_until(SETUP_MAX, is_checkpointed) {

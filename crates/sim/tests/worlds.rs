@@ -155,6 +155,24 @@ fn disk_faults() {
     assert!(of_tier(5, 20) < met, "{met}");
 }
 
+/// User-level locks: held by one session at a time, and free when the node of their owner is gone, whatever befalls nodes.
+#[test]
+fn user_locks() {
+    type Change = fn(Options) -> Options;
+    let befalls: [Change; 5] = [
+        |options| options.with_user_locks(),
+        |options| options.with_returns().with_user_locks(),
+        |options| options.with_leaves().with_user_locks(),
+        |options| options.with_failures().with_user_locks(),
+        |options| options.with_power_failures().with_user_locks(),
+    ];
+    for shape in WITH_PARTNERS {
+        for befalls in befalls {
+            play(shape, of_tier(1, 5), befalls, |_| 0);
+        }
+    }
+}
+
 /// Which node is lost, and when: one at most, never the only voter, in the middle of the work; every candidate is met.
 #[test]
 fn crashes_of_seeds() {

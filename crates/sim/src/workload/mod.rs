@@ -10,6 +10,7 @@ mod faults;
 mod hoards;
 mod ledger;
 mod lists;
+mod locks;
 mod pages;
 mod prefix;
 mod ranges;
@@ -71,5 +72,7 @@ pub const PREFIX: Kind = Kind { name: "prefix", make: prefix::make };
 pub const DELETIONS: Kind = Kind { name: "deletions", make: deletions::make };
 /// Where statements panic.
 pub const FAULTS: Kind = Kind { name: "faults", make: faults::make };
+/// Where sessions take user-level locks, too.
+pub const LOCKS: Kind = Kind { name: "locks", make: locks::make };
 /// Where there is little memory, and nothing else is done.
 pub const HOARDS: Kind = Kind { name: "hoards", make: hoards::make };
