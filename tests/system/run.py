@@ -56,9 +56,10 @@ import rejoin
 import rolling
 import takeover
 import tools
+import user_locks
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, job_queue, query_forms, judged_load, links,
-           takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
+MODULES = [lifecycle, tools, hostile, bad_input, clients, isolation, isolation_locks, user_locks, job_queue, query_forms,
+           judged_load, links, takeover, rejoin, rolling, frozen, cut, outcome, power, full, damage, checkpoint, device, backup, load]
 
 # One test for each promise of the README's section "What works": the default tier.
 PROMISES = {
@@ -75,6 +76,7 @@ PROMISES = {
     "job_queue.taken_once": "a job queue with SKIP LOCKED: each job once, one row lock a session",
     "query_forms.shapes_and_levels": "every form of query on 1, 2 and 4 node groups at each isolation level",
     "isolation_locks.seeing_locks": "locks, waits and transactions of all nodes are tables",
+    "user_locks.ends_of_sessions": "GET_LOCK() over all nodes, freed when the session ends or its node dies",
     "isolation_locks.kill": "KILL frees what it ends",
     "takeover.data_node": "the process of a data node dies, and nothing acknowledged is lost",
     "rejoin.in_turns": "a node that died comes back, and then the other one dies",
