@@ -335,6 +335,14 @@ pub struct IndexPart {
 }
 wire_struct!(IndexPart { column, prefix, descending });
 
+/// What a statement does to a row that is there.
+#[derive(Clone, Copy, Debug)]
+pub enum RowChange<'a> {
+    /// It gives these columns values.
+    Update(&'a [u16]),
+    Delete,
+}
+
 impl Table {
     /// Is it one that the control plane may be given, if it comes from a file? What is wrong, if it is not: the code that uses a table
     /// relies on its own places.
@@ -362,6 +370,31 @@ impl Table {
     pub fn primary_key(&self) -> &Index {
         &self.indexes[0]
     }
+
+    /// Does a change of a row need its old row, its new row or other rows in the hands of the session that changes it? If not, the
+    /// row's shard makes the change alone, and nothing besides the row changes.
+    pub fn needs_writer(&self, change: RowChange<'_>) -> bool {
+        let is_unique = |index: &Index| index.kind != IndexKind::Ordinary;
+        match change {
+            // Its entries in unique keys go with it.
+            RowChange::Delete => {
+                self.indexes.iter().any(|index| matches!(index.kind, IndexKind::Unique { .. }))
+            }
+            RowChange::Update(columns) => {
+                // The shards know no key but the row's own, no sequence, and not whether another column has changed.
+                let is_key = |column: &u16| {
+                    let has_it = |index: &Index| index.parts.iter().any(|p| p.column == *column);
+                    self.indexes.iter().any(|index| is_unique(index) && has_it(index))
+                };
+                let moves_sequence =
+                    self.auto_increment.as_ref().is_some_and(|own| columns.contains(&own.column));
+                moves_sequence
+                    || columns.iter().any(is_key)
+                    || self.columns.iter().any(|column| column.on_update_now)
+            }
+        }
+    }
+
     /// The indexes in the order MySQL keeps and shows them: unique ones before others, among them those whose columns
     /// are all NOT NULL first, then PRIMARY, then those of whole columns; else as they were made.
     pub fn indexes_as_shown(&self) -> Vec<&Index> {

@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use catalogue::{
     AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexKind, IndexPart,
-    IndexState, Table, TableState, ViewAlgorithm, ViewCheck, ViewDefinition,
+    IndexState, RowChange, Table, TableState, ViewAlgorithm, ViewCheck, ViewDefinition,
 };
 pub use charset::Charset;
 pub use collation::Collation;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, Index, IndexKind, IndexPart, Table};
+use types::{Expr, IndexPart, RowChange, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
@@ -293,7 +293,7 @@ impl Binder<'_> {
             &delete.order_by,
             delete.limit.as_ref(),
         )?;
-        let shipped = is_key_change(&target) && !has_unique_keys(&target.table);
+        let shipped = is_key_change(&target) && !target.table.needs_writer(RowChange::Delete);
         self.common.truncate(common);
         Ok(DeletePlan { target, shipped })
     }
@@ -427,10 +427,6 @@ pub fn number_for(expr: &mut Expr, column: u16, table: &Table) {
     }
 }
 
-pub fn has_unique_keys(table: &Table) -> bool {
-    table.indexes.iter().any(|index| matches!(index.kind, IndexKind::Unique { .. }))
-}
-
 /// Are the rows found by their primary keys alone, so that the change can be sent there without reading first?
 fn is_key_change(target: &ChangeTarget) -> bool {
     target.access.path.kind == PathKind::PrimaryKey
@@ -441,28 +437,17 @@ fn is_key_change(target: &ChangeTarget) -> bool {
 
 /// The assignments as the row's shard can do them, or None.
 fn shipped_assignments(table: &Table, assignments: &[AssignmentPlan]) -> Option<Vec<Assignment>> {
-    // ON UPDATE CURRENT_TIMESTAMP only if another column changes: known after the row was read.
-    if table.columns.iter().any(|column| column.on_update_now) {
+    let columns: Vec<u16> = assignments.iter().map(|assignment| assignment.column).collect();
+    if table.needs_writer(RowChange::Update(&columns)) {
         return None;
     }
-    // A value that is written moves the sequence; it is known here only.
-    let is_generated = |column: u16| {
-        table.auto_increment.as_ref().is_some_and(|sequence| sequence.column == column)
-    };
-    let is_key = |column: u16| {
-        let in_key = |index: &Index| {
-            index.kind != IndexKind::Ordinary
-                && index.parts.iter().any(|part| part.column == column)
-        };
-        is_generated(column) || table.indexes.iter().any(in_key)
-    };
     let mut shipped = Vec::with_capacity(assignments.len());
     for assignment in assignments {
         let AssignedValue::Expr(value) = &assignment.value else { return None };
         let column = &table.columns[usize::from(assignment.column)];
         let is_timestamp = matches!(column.column_type, types::ColumnType::Timestamp { .. });
         let computed = rewrite::has_columns(&value.expr);
-        if value.is_local() || is_key(assignment.column) || (is_timestamp && computed) {
+        if value.is_local() || (is_timestamp && computed) {
             return None;
         }
         shipped.push(Assignment { column: assignment.column, value: value.expr.clone() });

@@ -20,12 +20,25 @@ pub struct TargetRows<'p> {
     remaining: u64,
 }
 
+impl TargetRows<'_> {
+    /// Is it known that no row is left?
+    pub fn is_at_end(&self) -> bool {
+        match &self.collected {
+            _ if self.remaining == 0 => true,
+            Some(collected) => collected.len() == 0,
+            None => self.rows.are_over(),
+        }
+    }
+}
+
 impl Context<'_> {
-    /// `whole`: read all rows before the first is changed.
+    /// `whole`: read all rows before the first is changed. `in_order`: in the order of the path's index if the statement asks for no
+    /// other, so that the same row is the first to take a key wherever the rows are.
     pub async fn open_target<'p>(
         &mut self,
         target: &'p ChangeTarget,
         whole: bool,
+        in_order: bool,
     ) -> Result<TargetRows<'p>, Failure> {
         let limit = match &target.limit {
             Some(limit) => limit_value(&self.run, limit)?,
@@ -41,7 +54,7 @@ impl Context<'_> {
             columns: Columns::All,
             lock: Lock::Exclusive,
             semi_consistent: self.is_semi_consistent(),
-            ordered,
+            ordered: ordered || in_order,
             limit: cut,
             pulled: false,
             commit: false,

@@ -7,32 +7,46 @@ use types::{RowView, Value, key};
 
 use super::batch::JoinedRow;
 use super::rows::owned_row;
-use super::write::{BATCH_SIZE_MAX, ROWS_PER_BATCH, Storing, encode, key_too_long};
+use super::write::{RowChange, Storing, TableWriter, changes_unique_key, key_too_long};
 use super::{Changed, Context, Failure, Pace, value_size};
 use crate::SqlError;
 use crate::plan::{AssignmentPlan, ChangedTable, JoinedChangePlan, Source, TableChange};
 
 /// A row before and after its change; None: deleted.
-struct RowChange {
+struct FoundRow {
     old: Vec<u8>,
     new: Option<Vec<Value>>,
+    /// How many names of its table have changed it.
+    affected: u64,
 }
 
 /// What changes of a table, whatever the number of names that the join has for it.
 #[derive(Default)]
 struct TableRows {
-    changes: Vec<RowChange>,
+    changes: Vec<FoundRow>,
     /// Positions in `changes`, by primary key.
     by_key: BTreeMap<Vec<u8>, usize>,
 }
 
+impl TableRows {
+    /// The changes in the order of the join; or of the primary key, so that rows may take each other's keys in the same order
+    /// wherever they are.
+    fn into_changes(self, by_key: bool) -> Vec<FoundRow> {
+        if !by_key {
+            return self.changes;
+        }
+        let mut changes: Vec<Option<FoundRow>> = self.changes.into_iter().map(Some).collect();
+        self.by_key.values().filter_map(|position| changes[*position].take()).collect()
+    }
+}
+
 impl Context<'_> {
     pub async fn run_joined_change(&mut self, plan: &JoinedChangePlan) -> Result<Changed, Failure> {
-        check_ignored(plan)?;
         let storing = Storing::new(self.run.strict, plan.ignore);
         let Source::Joined(source) = &plan.rows.source else {
             unreachable!("a change of several tables is one of a join")
         };
+        check_ignored(plan)?;
         // By name: the keys of the rows that were looked at.
         let mut seen: Vec<BTreeSet<Vec<u8>>> = vec![BTreeSet::new(); plan.tables.len()];
         let owner = |table: &ChangedTable| {
@@ -68,15 +82,10 @@ impl Context<'_> {
                             let new = known.and_then(|known| rows.changes[known].new.clone());
                             let mut values = new.unwrap_or_else(|| owned_row(&table.table, &view));
                             let row = JoinedRow::new(source, &batch, row);
+                            let (matched, table) = (changed.matched, &table.table);
+                            let (row, own) = (Some(&row), &mut values);
                             let differs = self
-                                .assign_from(
-                                    &table.table,
-                                    assignments,
-                                    &row,
-                                    &mut values,
-                                    storing,
-                                    changed.matched,
-                                )
+                                .assign_columns(table, assignments, row, own, storing, matched)
                                 .await?;
                             if !differs {
                                 continue;
@@ -85,78 +94,54 @@ impl Context<'_> {
                             Some(values)
                         }
                     };
-                    changed.affected += 1;
                     if let Some(known) = known {
                         rows.changes[known].new = new;
+                        rows.changes[known].affected += 1;
                         continue;
                     }
                     held.take_checked(size)?;
                     rows.by_key.insert(key, rows.changes.len());
-                    rows.changes.push(RowChange { old: old.to_vec(), new });
+                    rows.changes.push(FoundRow { old: old.to_vec(), new, affected: 1 });
                 }
             }
         }
         drop(stream);
+        let is_last =
+            |number: usize| found[number + 1..].iter().all(|rows| rows.changes.is_empty());
+        let last: Vec<bool> = (0..found.len()).map(is_last).collect();
         for (number, rows) in found.into_iter().enumerate() {
-            let named = plan.tables.iter().zip(&owners).filter(|(_, owner)| **owner == number);
-            let assignments: Vec<AssignmentPlan> =
-                named.flat_map(|(table, _)| table.change.assignments()).cloned().collect();
-            self.write_changes(&plan.tables[number], &assignments, rows.changes).await?;
+            let names = plan.tables.iter().zip(&owners).filter(|(_, owner)| **owner == number);
+            let assignments: Vec<&AssignmentPlan> =
+                names.flat_map(|(table, _)| table.change.assignments()).collect();
+            let ChangedTable { table, layout, .. } = &plan.tables[number];
+            let assigned = assignments.iter().copied();
+            let mut writer =
+                TableWriter::of_update(table, layout, None, assigned, storing, plan.ignore);
+            let moves_keys = changes_unique_key(table, assignments);
+            for row in rows.into_changes(moves_keys) {
+                let change = match row.new {
+                    Some(values) => RowChange::update(row.old, values),
+                    None => RowChange::delete(row.old),
+                };
+                writer.push(self, change.counted(row.affected)).await?;
+            }
+            writer.flush(self, last[number]).await?;
+            changed.affected += writer.changed(0).affected;
         }
         Ok(changed)
     }
-
-    async fn write_changes(
-        &mut self,
-        table: &ChangedTable,
-        assignments: &[AssignmentPlan],
-        changes: Vec<RowChange>,
-    ) -> Result<(), Failure> {
-        let catalogue = self.catalogue();
-        let (mut ops, mut written) = (Vec::new(), Vec::new());
-        let (mut count, mut size) = (0, 0);
-        let total = changes.len();
-        for (position, RowChange { old, new }) in changes.into_iter().enumerate() {
-            match new {
-                None => ops.extend(client::delete_ops(&catalogue, &table.table, &old)),
-                Some(values) => {
-                    self.move_sequence(&table.table, assignments, &values).await?;
-                    let new = encode(&table.table, &table.layout, &values)?;
-                    ops.extend(client::replace_ops(&catalogue, &table.table, &old, &new));
-                    size += new.len();
-                    written.push(new);
-                }
-            }
-            count += 1;
-            if count < ROWS_PER_BATCH && size < BATCH_SIZE_MAX && position + 1 < total {
-                continue;
-            }
-            self.check_killed()?;
-            let (ops, written) = (std::mem::take(&mut ops), std::mem::take(&mut written));
-            (count, size) = (0, 0);
-            let batch = client::Batch { ops, ..self.batch() };
-            match self.client().execute(batch).await {
-                Ok(result) => self.warnings.extend(result.warnings),
-                Err(refusal) => {
-                    let (table, layout) = (&table.table, &table.layout);
-                    return Err(self.write_failure(refusal, table, layout, &written, 1).await);
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
-/// UPDATE IGNORE leaves out rows whose new key is taken: that is not done over a join.
+/// UPDATE IGNORE leaves out a change whose key is taken: one of several changes of a row, by several names, is not left out alone.
 fn check_ignored(plan: &JoinedChangePlan) -> Result<(), SqlError> {
-    let changes_key = plan.tables.iter().any(|table| match &table.change {
-        TableChange::Delete => false,
-        TableChange::Update(assignments) => {
-            super::update::changes_unique_key(&table.table, assignments)
+    for (number, table) in plan.tables.iter().enumerate() {
+        let is_same = |other: &&ChangedTable| other.table.id == table.table.id;
+        let names: Vec<&ChangedTable> = plan.tables[number..].iter().filter(is_same).collect();
+        let assignments = names.iter().flat_map(|name| name.change.assignments());
+        if plan.ignore && 1 < names.len() && changes_unique_key(&table.table, assignments) {
+            let what = "UPDATE IGNORE of key columns of a table with several names";
+            return Err(SqlError::not_supported(what));
         }
-    });
-    match plan.ignore && changes_key {
-        true => Err(SqlError::not_supported("UPDATE IGNORE of key columns")),
-        false => Ok(()),
     }
+    Ok(())
 }

@@ -32,7 +32,10 @@ impl Failure {
             matches!(self.error.code, code::ER_SUBQUERY_NO_1_ROW | code::ER_DATA_OUT_OF_RANGE);
         is_own && !self.is_undone && !self.ends_transaction
     }
-    /// `duplicate` is the error for a taken key, where the caller knows the row.
+    /// Are the changes that the statement has made before still there?
+    pub fn leaves_statement(&self) -> bool {
+        !self.is_undone && !self.ends_transaction
+    }
     pub fn refused(refusal: Refusal, catalogue: &Catalogue) -> Failure {
         let ends_transaction = refusal.ends_transaction();
         let replan = matches!(refusal, Refusal::SchemaChanged { .. });
@@ -63,8 +66,8 @@ fn table_name(catalogue: &Catalogue, id: TableId) -> String {
     }
 }
 
-/// MySQL's error for a refusal. A duplicate key's value is not known here; who knows it says it
-/// ([`super::write::duplicate_error`]).
+/// MySQL's error for a refusal. The value of a duplicate key is unknown here; the writer of the row supplies it
+/// ([`super::write`]).
 pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
     match refusal {
         Refusal::DuplicateKey { table, index } => {
@@ -132,7 +135,7 @@ pub fn error_of(refusal: Refusal, catalogue: &Catalogue) -> SqlError {
         Refusal::Eval(error) => super::eval_error(&error),
         Refusal::Store { column, error } => {
             // The engine stores in one table at a time, of which it gives the position only; callers that know the table
-            // name the column (`write::store_error`).
+            // name the column.
             SqlError::new(error.code(), error.message(&format!("#{}", column + 1), 1))
         }
         Refusal::NotNull { column } => SqlError::column_cannot_be_null(&format!("#{}", column + 1)),

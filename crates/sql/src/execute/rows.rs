@@ -99,6 +99,15 @@ impl Rows {
             Rows::Locking(cursor) => cursor.expect(count),
         }
     }
+
+    /// Is it known that nothing more will come?
+    pub fn are_over(&self) -> bool {
+        match self {
+            Rows::None => true,
+            Rows::Keys(reads) => reads.slots.is_empty(),
+            Rows::Scan(_) | Rows::Locking(_) => false,
+        }
+    }
 }
 
 /// Rows that are read by their keys, a batch at a time, and come in the order of these.

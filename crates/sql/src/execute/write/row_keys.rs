@@ -1,0 +1,103 @@
+//! Encoded rows and their keys: keys that fit, keys by which rows are unique, and the error for a taken one.
+
+use types::convert::to_text;
+use types::row::RowError;
+use types::{Index, IndexId, IndexKind, RowLayout, RowView, Table, Value, ValueRef, key};
+
+use crate::error::{SqlError, code};
+use crate::plan::AssignmentPlan;
+
+pub fn key_too_long() -> SqlError {
+    SqlError::new(code::ER_TOO_LONG_KEY, "Specified key was too long; max key length is 3072 bytes")
+}
+
+/// Encodes a row and checks that its keys can be encoded too.
+pub fn encode(table: &Table, layout: &RowLayout, values: &[Value]) -> Result<Vec<u8>, SqlError> {
+    let refs: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+    let row = types::row::encode_row(layout, &refs).map_err(|error| match error {
+        RowError::TooLarge => SqlError::new(
+            code::ER_TOO_BIG_ROWSIZE,
+            format!(
+                "Row size too large. The maximum row size for the used table type is {} bytes",
+                types::row::ROW_SIZE_MAX
+            ),
+        ),
+        RowError::Damaged(what) => unreachable!("a new row is not damaged: {what}"),
+    })?;
+    // A sort key takes a few bytes a character at most: rows this small have no long key.
+    if key::KEY_SIZE_MAX / 8 < row.len() {
+        let view = RowView::new(layout, &row);
+        let mut out = Vec::new();
+        for index in &table.indexes {
+            out.clear();
+            key::index_entry_key(table, index, &view, &mut out).map_err(|_| key_too_long())?;
+        }
+    }
+    Ok(row)
+}
+
+/// The text of a key in "Duplicate entry '...'": its values joined by '-', NULL as NULL, at most 64 characters or so.
+pub fn entry_text(table: &Table, index: &Index, view: &RowView<'_>) -> String {
+    let values: Vec<String> = index
+        .parts
+        .iter()
+        .map(|part| {
+            let value = table.column_value(view, usize::from(part.column));
+            let column_type = &table.columns[usize::from(part.column)].column_type;
+            match (value, column_type) {
+                (ValueRef::Null, _) => "NULL".to_string(),
+                (ValueRef::DateTime(value), _) => value.format(column_type.fsp()),
+                (ValueRef::Time(value), _) => value.format(column_type.fsp()),
+                (ValueRef::Bytes(bytes), _) => String::from_utf8_lossy(bytes).into_owned(),
+                (value, _) => to_text(value).into_owned(),
+            }
+        })
+        .collect();
+    values.join("-").chars().take(64).collect()
+}
+
+/// An index's name; those on their way out carry a mark before it.
+pub fn shown_name(index: &Index) -> &str {
+    index.name.trim_start_matches('#')
+}
+
+/// Error 1062 for a row that met a taken key.
+pub fn duplicate_error(table: &Table, index: IndexId, view: &RowView<'_>) -> SqlError {
+    let index = table.index(index).unwrap_or(table.primary_key());
+    SqlError::duplicate_entry(
+        &entry_text(table, index, view),
+        &format!("{}.{}", table.name, shown_name(index)),
+    )
+}
+
+/// The key by which a row is unique in an index: its primary key, or its entry's key; None if it has none (a NULL).
+pub fn unique_key(table: &Table, index: &Index, view: &RowView<'_>) -> Option<Vec<u8>> {
+    match index.kind {
+        IndexKind::Primary => key::primary_key_of_row(table, view).ok(),
+        IndexKind::Unique { .. } => client::unique_entry_key(table, index, view),
+        IndexKind::Ordinary => None,
+    }
+}
+
+/// The indexes by which rows of the table are unique, with their positions; the primary key first.
+pub fn unique_indexes(table: &Table) -> impl Iterator<Item = (usize, &Index)> {
+    table.indexes.iter().enumerate().filter(|(_, index)| match index.kind {
+        IndexKind::Primary => true,
+        IndexKind::Unique { .. } => index.state.has_entries_made(),
+        IndexKind::Ordinary => false,
+    })
+}
+
+/// May a row that gets these values have another key by which rows are unique?
+pub fn changes_unique_key<'a>(
+    table: &Table,
+    assignments: impl IntoIterator<Item = &'a AssignmentPlan, IntoIter: Clone>,
+) -> bool {
+    let assignments = assignments.into_iter();
+    let is_written = |column: u16| {
+        table.columns[usize::from(column)].on_update_now
+            || assignments.clone().any(|assignment| assignment.column == column)
+    };
+    let mut unique = table.indexes.iter().filter(|index| index.kind != IndexKind::Ordinary);
+    unique.any(|index| index.parts.iter().any(|part| is_written(part.column)))
+}

@@ -1,0 +1,260 @@
+//! Values of rows that are made: stored into columns with MySQL's checks, NOT NULL, defaults, ON UPDATE CURRENT_TIMESTAMP.
+
+use types::convert::{ConvertErrorKind, SqlWarning, StoreMode, WarningLevel, store};
+use types::expr::Columns;
+use types::{Column, ColumnDefault, ColumnType, Table, Value};
+
+use super::sequence::generated_value;
+use super::{NewRow, TableWriter, Wish};
+use crate::error::SqlError;
+use crate::execute::evaluate::shifted;
+use crate::execute::{Context, Failure, Run};
+use crate::plan::{AssignedValue, AssignmentPlan};
+
+/// How values are stored by this statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storing {
+    pub mode: StoreMode,
+    /// NULL for a NOT NULL column becomes its implicit default, with a warning.
+    pub takes_null: bool,
+}
+
+impl Storing {
+    /// `ignore`: IGNORE was written, so that errors of single values are warnings.
+    pub fn new(strict: bool, ignore: bool) -> Storing {
+        let lenient = ignore || !strict;
+        let mode = if lenient { StoreMode::Lenient } else { StoreMode::Strict };
+        Storing { mode, takes_null: lenient }
+    }
+}
+
+/// A value as its column keeps it: the same, not copied, if it is one already. `row_number` counts from 1, for messages. NULL is the
+/// caller's question.
+pub fn store_value(
+    value: Value,
+    column: &Column,
+    storing: Storing,
+    run: &Run<'_>,
+    row_number: u64,
+    warnings: &mut Vec<SqlWarning>,
+) -> Result<Value, SqlError> {
+    // The kinds that need no look at the context: most values of most statements.
+    let value = match (value, &column.column_type) {
+        (Value::Int(number), ColumnType::Int { width, unsigned: false })
+            if width.signed_min() <= number && number <= width.signed_max() =>
+        {
+            return Ok(Value::Int(number));
+        }
+        // As many bytes are as many characters at most.
+        (
+            Value::Text(text, _),
+            ColumnType::Varchar { length: max, collation }
+            | ColumnType::Text { bytes_max: max, collation },
+        ) if text.len() <= *max as usize => return Ok(Value::Text(text, *collation)),
+        (
+            Value::Bytes(bytes),
+            ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
+        ) if bytes.len() <= *max as usize => return Ok(Value::Bytes(bytes)),
+        (
+            Value::Text(text, _),
+            ColumnType::Varbinary { length: max } | ColumnType::Blob { bytes_max: max },
+        ) if text.len() <= *max as usize => return Ok(Value::Bytes(text.into_boxed_bytes())),
+        (value, _) => value,
+    };
+    let mut context = run.context();
+    context.convert.strict = false;
+    let stored = store(value.as_ref(), &column.column_type, storing.mode, &mut context.convert);
+    let (stored, problem) = match stored {
+        Ok(stored) => stored,
+        // Zero dates are refused by their own modes, not by strictness alone.
+        Err(error) => {
+            return Err(SqlError::new(error.code(), error.message(&column.name, row_number)));
+        }
+    };
+    if let Some(problem) = problem {
+        let silent = matches!(problem.kind, ConvertErrorKind::Truncated)
+            && problem.level == WarningLevel::Note
+            && !matches!(
+                column.column_type,
+                ColumnType::Decimal { .. }
+                    | ColumnType::Varchar { .. }
+                    | ColumnType::Date
+                    | ColumnType::Time { .. }
+            );
+        if !silent {
+            warnings.push(problem.to_warning(&column.name, row_number));
+        }
+    }
+    Ok(match (stored, &column.column_type) {
+        (Value::DateTime(local), ColumnType::Timestamp { .. }) if !local.is_zero() => {
+            Value::DateTime(shifted(local, -run.time_zone_offset_seconds))
+        }
+        (stored, _) => stored,
+    })
+}
+
+/// The value of a column without one.
+pub fn default_value(
+    column: &Column,
+    storing: Storing,
+    run: &Run<'_>,
+    warnings: &mut Vec<SqlWarning>,
+) -> Result<Value, SqlError> {
+    match &column.default {
+        ColumnDefault::Value(value) => Ok(value.clone()),
+        ColumnDefault::Now => Ok(now_value(column, run)),
+        // The caller fills it in.
+        ColumnDefault::AutoIncrement => Ok(Value::Null),
+        ColumnDefault::None if column.nullable => Ok(Value::Null),
+        ColumnDefault::None => {
+            if storing.mode == StoreMode::Strict {
+                return Err(SqlError::no_default(&column.name));
+            }
+            let error = SqlError::no_default(&column.name);
+            warnings.push(SqlWarning::warning(error.code, error.message));
+            Ok(column.column_type.implicit_default().to_value())
+        }
+    }
+}
+
+/// CURRENT_TIMESTAMP for a column: in its precision, and in UTC if it is a TIMESTAMP.
+pub fn now_value(column: &Column, run: &Run<'_>) -> Value {
+    let local = run.now.truncate(column.column_type.fsp());
+    Value::DateTime(match column.column_type {
+        ColumnType::Timestamp { .. } => shifted(local, -run.time_zone_offset_seconds),
+        _ => local,
+    })
+}
+
+/// NULL for a NOT NULL column: an error, or with IGNORE its implicit default and a warning.
+pub fn refuse_null(
+    column: &Column,
+    storing: Storing,
+    warnings: &mut Vec<SqlWarning>,
+) -> Result<Value, SqlError> {
+    let error = SqlError::column_cannot_be_null(&column.name);
+    if !storing.takes_null {
+        return Err(error);
+    }
+    warnings.push(SqlWarning::warning(error.code, error.message));
+    Ok(column.column_type.implicit_default().to_value())
+}
+
+impl Context<'_> {
+    /// Does the assignments to a row, each seeing those before it; or with values that are computed on another row. True if a
+    /// column got another value: then those with ON UPDATE CURRENT_TIMESTAMP have theirs.
+    pub async fn assign_columns<R: Columns + ?Sized>(
+        &mut self,
+        table: &Table,
+        assignments: &[AssignmentPlan],
+        other: Option<&R>,
+        values: &mut Vec<Value>,
+        storing: Storing,
+        row_number: u64,
+    ) -> Result<bool, Failure> {
+        let mut differs = false;
+        for assignment in assignments {
+            let value = match (&assignment.value, other) {
+                (AssignedValue::Default, _) => None,
+                (AssignedValue::Expr(bound), None) => Some(self.value_of(bound, &*values).await?),
+                (AssignedValue::Expr(bound), Some(row)) => Some(self.value_of(bound, row).await?),
+            };
+            differs |= self.assign(table, assignment.column, value, values, storing, row_number)?;
+        }
+        if differs {
+            self.assign_now(table, assignments, values);
+        }
+        Ok(differs)
+    }
+
+    /// Gives a column a value, or its default. True if it is another one.
+    fn assign(
+        &mut self,
+        table: &Table,
+        column: u16,
+        value: Option<Value>,
+        values: &mut [Value],
+        storing: Storing,
+        row_number: u64,
+    ) -> Result<bool, SqlError> {
+        let position = usize::from(column);
+        let column = &table.columns[position];
+        let (run, warnings) = (&self.run, &mut self.warnings);
+        let value = match value {
+            None => default_value(column, storing, run, warnings)?,
+            Some(Value::Null) => Value::Null,
+            Some(value) => store_value(value, column, storing, run, row_number, warnings)?,
+        };
+        let value = if value.is_null() && !column.nullable {
+            refuse_null(column, storing, warnings)?
+        } else {
+            value
+        };
+        let differs = !is_same(&values[position], &value);
+        values[position] = value;
+        Ok(differs)
+    }
+
+    /// ON UPDATE CURRENT_TIMESTAMP of the columns that no assignment names.
+    fn assign_now(&self, table: &Table, assignments: &[AssignmentPlan], values: &mut [Value]) {
+        for (position, column) in table.columns.iter().enumerate() {
+            let assigned = assignments.iter().any(|own| usize::from(own.column) == position);
+            if column.on_update_now && !assigned {
+                values[position] = now_value(column, &self.run);
+            }
+        }
+    }
+}
+
+/// Byte for byte the same: 'a' to 'A' is a change whatever the collation.
+fn is_same(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Text(old, _), Value::Text(new, _)) => old == new,
+        _ => old == new,
+    }
+}
+
+impl TableWriter<'_> {
+    /// A whole row of the values given, by position of their columns, and of defaults. `number` counts from 1, for messages.
+    pub fn new_row(
+        &mut self,
+        context: &mut Context<'_>,
+        given: impl Iterator<Item = (usize, Value)>,
+        number: u64,
+    ) -> Result<NewRow, SqlError> {
+        let takes_zero = context.settings().sql_mode.no_auto_value_on_zero();
+        let (run, warnings) = (&context.run, &mut context.warnings);
+        let table = self.table;
+        let mut row: Vec<Option<Value>> = vec![None; table.columns.len()];
+        let mut new = NewRow::default();
+        for (column, value) in given {
+            let definition = &table.columns[column];
+            let is_generated = self.sequence.column == Some(column);
+            let value = match value {
+                Value::Null if is_generated || definition.nullable => Value::Null,
+                Value::Null => refuse_null(definition, self.storing, warnings)?,
+                value => store_value(value, definition, self.storing, run, number, warnings)?,
+            };
+            if is_generated {
+                new.wishes.push(self.sequence.wish(column, &value, takes_zero));
+            }
+            row[column] = Some(match value {
+                Value::Null if is_generated => generated_value(0, &definition.column_type),
+                value => value,
+            });
+        }
+        new.values.reserve(row.len());
+        for (column, value) in row.into_iter().enumerate() {
+            let definition = &table.columns[column];
+            new.values.push(match value {
+                Some(value) => value,
+                None if matches!(definition.default, ColumnDefault::AutoIncrement) => {
+                    new.wishes.push(Wish::Next(column));
+                    generated_value(0, &definition.column_type)
+                }
+                None => default_value(definition, self.storing, run, warnings)?,
+            });
+        }
+        Ok(new)
+    }
+}
