@@ -10,7 +10,7 @@ use sql::script::{Answer, run};
 const STACK_SIZE: usize = 16 << 20;
 
 /// A statement, its number of rows, and the batches that it takes at most.
-const STATEMENTS: [(&str, usize, u64); 22] = [
+const STATEMENTS: [(&str, usize, u64); 30] = [
     ("SELECT COUNT(*), SUM(i.v) FROM o STRAIGHT_JOIN i ON i.id = o.k WHERE o.id <= 100", 1, 2),
     ("SELECT v FROM i WHERE id = 7", 1, 1),
     ("SELECT i.v FROM o STRAIGHT_JOIN i ON i.id = o.k WHERE o.id <= 100", 100, 2),
@@ -43,6 +43,14 @@ const STATEMENTS: [(&str, usize, u64); 22] = [
     ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 5 FOR UPDATE", 5, 3),
     ("SELECT i.v FROM o JOIN i ON i.id = o.k ORDER BY o.id LIMIT 1 FOR UPDATE SKIP LOCKED", 1, 3),
     ("SELECT v FROM i WHERE id IN (9, 3, 7) ORDER BY id LIMIT 1 FOR UPDATE", 1, 1),
+    ("UPDATE i SET u = 1000 - u WHERE id = 7", 0, 2),
+    ("UPDATE IGNORE i SET u = 1000 - u WHERE id IN (8, 9)", 0, 3),
+    ("UPDATE IGNORE i SET u = 20 WHERE id IN (8, 9)", 0, 2),
+    ("DELETE FROM i WHERE id IN (7000, 8000)", 0, 1),
+    ("INSERT INTO i VALUES (1, 1, 1), (1, 1, 1), (2, 2, 2) ON DUPLICATE KEY UPDATE v = v + 1", 0, 2),
+    ("INSERT IGNORE INTO i VALUES (1, 5, 1), (300, 1, 1), (300, 1, 2), (2, 2, 2)", 0, 1),
+    ("REPLACE INTO i VALUES (1, 1, 3), (1, 1, 4), (2, 2, 5)", 0, 2),
+    ("UPDATE o JOIN i ON i.id = o.k SET o.k = o.k, i.v = i.v + 1 WHERE o.id <= 100", 0, 3),
 ];
 
 async fn must(session: &mut Session, text: &str) -> Answer {
