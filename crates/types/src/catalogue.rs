@@ -337,7 +337,7 @@ wire_struct!(IndexPart { column, prefix, descending });
 
 /// What a statement does to a row that is there.
 #[derive(Clone, Copy, Debug)]
-pub enum RowChange<'a> {
+pub enum RowChangeKind<'a> {
     /// It gives these columns values.
     Update(&'a [u16]),
     Delete,
@@ -373,14 +373,14 @@ impl Table {
 
     /// Does a change of a row need its old row, its new row or other rows in the hands of the session that changes it? If not, the
     /// row's shard makes the change alone, and nothing besides the row changes.
-    pub fn needs_writer(&self, change: RowChange<'_>) -> bool {
+    pub fn needs_writer(&self, change: RowChangeKind<'_>) -> bool {
         let is_unique = |index: &Index| index.kind != IndexKind::Ordinary;
         match change {
             // Its entries in unique keys go with it.
-            RowChange::Delete => {
+            RowChangeKind::Delete => {
                 self.indexes.iter().any(|index| matches!(index.kind, IndexKind::Unique { .. }))
             }
-            RowChange::Update(columns) => {
+            RowChangeKind::Update(columns) => {
                 // The shards know no key but the row's own, no sequence, and not whether another column has changed.
                 let is_key = |column: &u16| {
                     let has_it = |index: &Index| index.parts.iter().any(|p| p.column == *column);

@@ -17,7 +17,7 @@ mod decode;
 
 pub use decode::decode_key;
 
-use crate::{Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
+use crate::{Collation, Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
 use crate::{IndexId, RowView};
 
 /// Bytes of the columns of an index, by their declared lengths, at most: a definition beyond it is MySQL's error 1071.
@@ -234,6 +234,51 @@ pub fn index_entry_key(
         index_key_of_row(table, table.primary_key(), row, out)?;
     }
     Ok(())
+}
+
+/// Is a key of the row too long? It is where a text has characters that decompose into many.
+pub fn check_keys(table: &Table, row: &RowView<'_>) -> Result<(), KeyTooLong> {
+    let mut key = Vec::new();
+    for index in &table.indexes {
+        let bytes: usize = index.parts.iter().map(|part| part_bytes_max(table, part, row)).sum();
+        if KEY_SIZE_MAX < bytes {
+            key.clear();
+            index_key_of_row(table, index, row, &mut key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that a part of an index has for a row, at most.
+fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
+    const MARKER_AND_END: usize = 3;
+    let column_type = &part_column(table, part).column_type;
+    let column = usize::from(part.column);
+    let bytes = match column_type.collation() {
+        Some(collation) => match row.has(column).then(|| row.get(column)) {
+            Some(ValueRef::Text(text, _)) => text.len() * key_bytes_per_text_byte(collation),
+            _ => 0,
+        },
+        // Escapes double some of them.
+        None => {
+            let prefix = part.prefix.map_or(u64::MAX, u64::from);
+            2 * usize::try_from(column_type.bytes_max().min(prefix)).unwrap_or(KEY_SIZE_MAX)
+        }
+    };
+    bytes + MARKER_AND_END
+}
+
+/// Bytes of a key for each byte of a text, at most, escapes included: U+FDFA has 18 weights for its three bytes, and where accents
+/// and case count they are three lists.
+fn key_bytes_per_text_byte(collation: Collation) -> usize {
+    match collation {
+        Collation::Binary
+        | Collation::Utf8mb4Bin
+        | Collation::Utf8mb40900Bin
+        | Collation::Utf8mb4GeneralCi => 4,
+        Collation::Utf8mb4UnicodeCi | Collation::Utf8mb40900AiCi => 20,
+        Collation::Utf8mb40900AsCs => 80,
+    }
 }
 
 /// Whether a part of the index is NULL in the row: a unique index then allows others like it.

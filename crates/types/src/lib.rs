@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use catalogue::{
     AutoIncrement, Catalogue, Column, ColumnDefault, Database, Index, IndexKind, IndexPart,
-    IndexState, RowChange, Table, TableState, ViewAlgorithm, ViewCheck, ViewDefinition,
+    IndexState, RowChangeKind, Table, TableState, ViewAlgorithm, ViewCheck, ViewDefinition,
 };
 pub use charset::Charset;
 pub use collation::Collation;

@@ -22,7 +22,7 @@ use storage::{
 use types::contain::contain;
 use types::convert::{SqlWarning, StoreMode, store};
 use types::expr::{EvalContext, EvalError, eval, eval_predicate};
-use types::key::index_entry_key;
+use types::key::{check_keys, index_entry_key};
 use types::wire::Bytes;
 use types::{
     ColumnType, Expr, NodeId, RowLayout, RowView, Space, Table, TableId, Timestamp, TransactionId,
@@ -824,6 +824,10 @@ fn assign(
         let row = types::row::replace_columns(&view, &change)
             .map_err(|error| Refusal::LimitReached(format!("{error:?}")))?;
         current = Cow::Owned(row);
+    }
+    if changed {
+        check_keys(table, &RowView::new(old.layout(), &current))
+            .map_err(|error| Refusal::LimitReached(format!("{error:?}")))?;
     }
     Ok(changed.then(|| current.into_owned()))
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use client::Assignment;
-use types::{Expr, IndexPart, RowChange, Table};
+use types::{Expr, IndexPart, RowChangeKind, Table};
 
 use super::access::{self, Wanted};
 use super::expr::bytes_as_number;
@@ -293,7 +293,7 @@ impl Binder<'_> {
             &delete.order_by,
             delete.limit.as_ref(),
         )?;
-        let shipped = is_key_change(&target) && !target.table.needs_writer(RowChange::Delete);
+        let shipped = is_key_change(&target) && !target.table.needs_writer(RowChangeKind::Delete);
         self.common.truncate(common);
         Ok(DeletePlan { target, shipped })
     }
@@ -438,7 +438,7 @@ fn is_key_change(target: &ChangeTarget) -> bool {
 /// The assignments as the row's shard can do them, or None.
 fn shipped_assignments(table: &Table, assignments: &[AssignmentPlan]) -> Option<Vec<Assignment>> {
     let columns: Vec<u16> = assignments.iter().map(|assignment| assignment.column).collect();
-    if table.needs_writer(RowChange::Update(&columns)) {
+    if table.needs_writer(RowChangeKind::Update(&columns)) {
         return None;
     }
     let mut shipped = Vec::with_capacity(assignments.len());

@@ -278,3 +278,18 @@ fn keys_are_decoded() {
     assert_eq!(decode_key(&table, &table.indexes[1], &key), None);
     assert_eq!(decode_key(&table, &table.indexes[0], b"\x07\x00"), None);
 }
+
+/// Keys of short texts are not made to see whether they are too long: no character has more bytes of key than they allow for.
+#[test]
+fn bytes_of_a_text_make_few_of_a_key() {
+    let mut buffer = [0; 4];
+    for collation in Collation::ALL {
+        let column_type = ColumnType::Varchar { length: 1, collation };
+        for character in '\0'..=char::MAX {
+            let text = &*character.encode_utf8(&mut buffer);
+            let bytes = key(ValueRef::Text(text, collation), &column_type, None, false).len() - 3;
+            let most = text.len() * key_bytes_per_text_byte(collation);
+            assert!(bytes <= most, "{character:?} in {}: {bytes}", collation.name());
+        }
+    }
+}

@@ -160,7 +160,6 @@ impl TableWriter<'_> {
             )
             .await?;
         if !differs {
-            self.copied += 1;
             let counts = u64::from(context.counts_found_rows());
             self.changed.affected += counts;
             self.changed.duplicates += counts;

@@ -137,7 +137,7 @@ pub struct TableWriter<'p> {
     changed: Changed,
     /// Rows that WITH CHECK OPTION has left out.
     left_out: u64,
-    /// New rows of the statement that are in the table now, themselves or by ON DUPLICATE KEY UPDATE.
+    /// New rows of the statement that are in the table now, themselves or as a row that ON DUPLICATE KEY UPDATE has changed.
     copied: u64,
 }
 

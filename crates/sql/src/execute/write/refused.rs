@@ -8,9 +8,13 @@ use types::wire::Bytes;
 use types::{Catalogue, IndexId, RowLayout, RowView, Table, TableId};
 
 use super::RowChange;
-use super::row_keys::{duplicate_error, unique_key};
+use super::row_keys::{duplicate_error, key_too_long, row_too_large, unique_key};
 use crate::error::SqlError;
 use crate::execute::{Context, Failure};
+
+/// What a shard says of a row that it has computed.
+const ROW_TOO_LARGE: &str = "TooLarge";
+const KEY_TOO_LONG: &str = "KeyTooLong";
 
 impl Context<'_> {
     /// The failure for a refused batch of changes: finds out which row's key was taken.
@@ -29,6 +33,8 @@ impl Context<'_> {
             }
             Refusal::Store { column: position, error } => column(*position)
                 .map(|column| SqlError::new(error.code(), error.message(&column.name, 1))),
+            Refusal::LimitReached(which) if which == ROW_TOO_LARGE => Some(row_too_large()),
+            Refusal::LimitReached(which) if which == KEY_TOO_LONG => Some(key_too_long()),
             _ => None,
         };
         if let Refusal::DuplicateKey { table: physical, index } = &refusal {

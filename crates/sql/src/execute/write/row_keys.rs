@@ -11,28 +11,21 @@ pub fn key_too_long() -> SqlError {
     SqlError::new(code::ER_TOO_LONG_KEY, "Specified key was too long; max key length is 3072 bytes")
 }
 
+pub fn row_too_large() -> SqlError {
+    let most = types::row::ROW_SIZE_MAX;
+    let message =
+        format!("Row size too large. The maximum row size for the used table type is {most} bytes");
+    SqlError::new(code::ER_TOO_BIG_ROWSIZE, message)
+}
+
 /// Encodes a row and checks that its keys can be encoded too.
 pub fn encode(table: &Table, layout: &RowLayout, values: &[Value]) -> Result<Vec<u8>, SqlError> {
     let refs: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
     let row = types::row::encode_row(layout, &refs).map_err(|error| match error {
-        RowError::TooLarge => SqlError::new(
-            code::ER_TOO_BIG_ROWSIZE,
-            format!(
-                "Row size too large. The maximum row size for the used table type is {} bytes",
-                types::row::ROW_SIZE_MAX
-            ),
-        ),
+        RowError::TooLarge => row_too_large(),
         RowError::Damaged(what) => unreachable!("a new row is not damaged: {what}"),
     })?;
-    // A sort key takes a few bytes a character at most: rows this small have no long key.
-    if key::KEY_SIZE_MAX / 8 < row.len() {
-        let view = RowView::new(layout, &row);
-        let mut out = Vec::new();
-        for index in &table.indexes {
-            out.clear();
-            key::index_entry_key(table, index, &view, &mut out).map_err(|_| key_too_long())?;
-        }
-    }
+    key::check_keys(table, &RowView::new(layout, &row)).map_err(|_| key_too_long())?;
     Ok(row)
 }
 
