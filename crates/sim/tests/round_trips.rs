@@ -47,7 +47,11 @@ const STATEMENTS: [(&str, usize, u64); 30] = [
     ("UPDATE IGNORE i SET u = 1000 - u WHERE id IN (8, 9)", 0, 3),
     ("UPDATE IGNORE i SET u = 20 WHERE id IN (8, 9)", 0, 2),
     ("DELETE FROM i WHERE id IN (7000, 8000)", 0, 1),
-    ("INSERT INTO i VALUES (1, 1, 1), (1, 1, 1), (2, 2, 2) ON DUPLICATE KEY UPDATE v = v + 1", 0, 2),
+    (
+        "INSERT INTO i VALUES (1, 1, 1), (1, 1, 1), (2, 2, 2) ON DUPLICATE KEY UPDATE v = v + 1",
+        0,
+        2,
+    ),
     ("INSERT IGNORE INTO i VALUES (1, 5, 1), (300, 1, 1), (300, 1, 2), (2, 2, 2)", 0, 1),
     ("REPLACE INTO i VALUES (1, 1, 3), (1, 1, 4), (2, 2, 5)", 0, 2),
     ("UPDATE o JOIN i ON i.id = o.k SET o.k = o.k, i.v = i.v + 1 WHERE o.id <= 100", 0, 3),

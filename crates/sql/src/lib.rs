@@ -26,6 +26,7 @@ pub mod script;
 pub mod server;
 pub mod session;
 pub mod show;
+pub mod statement;
 
 pub use error::{SqlError, code};
 pub use result::{ColumnFlags, ColumnInfo, OkInfo, PlanColumns, ResultSink, StatusFlags};

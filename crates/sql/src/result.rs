@@ -150,3 +150,20 @@ pub trait ResultSink {
         None
     }
 }
+
+/// Takes the rows of a statement of which only the counts are wanted.
+pub struct Discard;
+
+impl ResultSink for Discard {
+    fn columns(&mut self, _columns: &[ColumnInfo]) {}
+    fn row(&mut self, _values: &[ValueRef<'_>]) {}
+    fn end_of_rows(&mut self, _info: &OkInfo) {}
+    fn ok(&mut self, _info: &OkInfo) {}
+    fn error(&mut self, _error: &crate::SqlError) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}

@@ -75,7 +75,7 @@ impl<'s> Context<'s> {
         strict: bool,
     ) -> Context<'s> {
         let run = Run::new(session, plan, params, strict);
-        if let Some(profile) = &mut session.profile {
+        if let Some(profile) = &mut session.frame.profile {
             profile.clear();
         }
         Context {
@@ -193,11 +193,11 @@ impl<'s> Context<'s> {
 
     /// Is the statement one that EXPLAIN ANALYZE runs?
     pub fn is_profiled(&self) -> bool {
-        self.session.profile.is_some()
+        self.session.frame.profile.is_some()
     }
     /// The counts of EXPLAIN ANALYZE.
     pub fn profile(&mut self) -> Option<&mut Profile> {
-        self.session.profile.as_deref_mut()
+        self.session.frame.profile.as_deref_mut()
     }
 
     // What functions take from the session and leave in it.
@@ -210,10 +210,10 @@ impl<'s> Context<'s> {
     }
     /// What the statement makes of LAST_INSERT_ID().
     pub fn insert_id(&self) -> Option<u64> {
-        self.session.statement_insert_id
+        self.session.frame.insert_id
     }
     pub fn set_insert_id(&mut self, id: u64) {
-        self.session.statement_insert_id = Some(id);
+        self.session.frame.insert_id = Some(id);
     }
     pub fn found_rows(&self) -> u64 {
         self.session.found_rows

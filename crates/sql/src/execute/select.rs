@@ -339,7 +339,9 @@ impl Context<'_> {
                 && output.count < u64::MAX
                 && plan.windows.is_none()
                 && !plan.calc_found_rows,
-            commit: self.ends_with_statement() && self.read_lock(source.lock) == Lock::None,
+            commit: self.run.plan.is_read()
+                && self.ends_with_statement()
+                && self.read_lock(source.lock) == Lock::None,
         };
         let (mut rows, unusable) = self.open_rows(&wanted).await?;
         if sorts_unless_delivered && source.access.delivers_order && !unusable {

@@ -18,13 +18,14 @@ use types::Table;
 use types::convert::WarningLevel;
 
 use super::Session;
-use super::run::records_info;
 use crate::bind::Binder;
 use crate::bind::table::{check_written_name, unfinished_name};
 use crate::error::{SqlError, code};
-use crate::execute::{Changed, Context, Failure};
+use crate::execute::{Changed, Failure};
 use crate::parser::ast;
 use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind};
+use crate::result::Discard;
+use crate::statement::run::records_info;
 
 impl Session {
     /// Runs the statement: what it inserted, and the text of its OK.
@@ -49,7 +50,7 @@ impl Session {
         &mut self,
         create: &ast::CreateTable,
     ) -> Result<(Changed, String), Failure> {
-        self.begin_diagnostics();
+        self.frame.diagnostics.begin();
         if create.temporary {
             return Err(SqlError::not_supported("TEMPORARY TABLE").into());
         }
@@ -59,7 +60,7 @@ impl Session {
         if catalogue.is_taken(&database, &create.name.name) {
             return self.table_exists(create);
         }
-        let kinds: Vec<ParamKind> = self.statement_params.iter().map(ParamKind::of).collect();
+        let kinds: Vec<ParamKind> = self.frame.params.iter().map(ParamKind::of).collect();
         let environment = self.environment.clone();
         let query = create.as_query.as_ref().expect("the caller looked");
         let mut plan = Binder::new(&catalogue, &environment, &*self, &kinds)
@@ -135,25 +136,16 @@ impl Session {
         Ok(created)
     }
 
-    /// Reads and writes the rows, and commits.
+    /// Reads and writes the rows, by an INSERT inside the statement, and commits.
     async fn fill(&mut self, plan: &Plan) -> Result<Changed, Failure> {
-        let PlanKind::Insert(insert) = &plan.kind else { unreachable!("made to insert") };
-        self.statement_insert_id = None;
-        self.random_sequences.clear();
         self.client.next_statement();
-        let strict = self.settings.sql_mode.is_strict() && !plan.kind.ignores();
-        let params = self.statement_params.clone();
-        let mut context = Context::new(self, plan, params, strict);
-        context.warnings.clone_from(&plan.warnings);
-        let mut result = context.run_subqueries().await.map(|()| Changed::default());
-        if result.is_ok() {
-            result = context.run_insert(insert).await;
-        }
-        let (_, warnings) = context.into_parts();
-        self.keep_warnings(warnings);
+        let params = self.frame.params.clone();
+        let (result, inner) = self.run_inside(plan, params, true, &mut Discard).await;
+        self.push_conditions(inner.diagnostics);
+        self.frame.insert_id = inner.insert_id;
         let changed = result?;
         self.commit_transaction().await?;
-        if let Some(id) = self.statement_insert_id {
+        if let Some(id) = self.frame.insert_id {
             self.last_insert_id = id;
         }
         Ok(changed)

@@ -84,7 +84,7 @@ impl Session {
     /// MySQL's generator for RAND(seed): the first value of the sequence that the seed begins, the following ones for the
     /// following rows of the statement.
     pub(crate) fn seeded_double(&mut self, slot: u16, seed: i128) -> f64 {
-        let (first, second) = match self.random_sequences.get(&slot) {
+        let (first, second) = match self.frame.random_sequences.get(&slot) {
             Some((own, first, second)) if *own == seed => (*first, *second),
             _ => {
                 let seed = seed as u32;
@@ -95,7 +95,7 @@ impl Session {
             }
         };
         let (first, second) = next_random(first, second);
-        self.random_sequences.insert(slot, (seed, first, second));
+        self.frame.random_sequences.insert(slot, (seed, first, second));
         first as f64 / RANDOM_MAX as f64
     }
 

@@ -10,7 +10,7 @@ use crate::parser::ast::{self, AlterOperation, IndexKind, Statement};
 use crate::plan::{ChangeTarget, PathKind, Plan, PlanKind};
 
 /// Ends what a session runs when a time is over, as KILL QUERY would.
-pub(super) struct TimeLimit {
+pub(crate) struct TimeLimit {
     kill: KillHandle,
     client: client::Client,
     milliseconds: u64,
@@ -39,12 +39,12 @@ impl TimeLimit {
 }
 
 impl Session {
-    pub(super) fn time_limit(&self, milliseconds: u64) -> TimeLimit {
+    pub(crate) fn time_limit(&self, milliseconds: u64) -> TimeLimit {
         TimeLimit { kill: self.kill_handle(), client: self.client.client().clone(), milliseconds }
     }
 
     /// sql_safe_updates: UPDATE and DELETE find their rows by a key, or have a LIMIT.
-    pub(super) fn check_safe_update(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(crate) fn check_safe_update(&self, plan: &Plan) -> Result<(), SqlError> {
         let target = match &plan.kind {
             PlanKind::Update(update) => &update.target,
             PlanKind::Delete(delete) => &delete.target,

@@ -1,4 +1,4 @@
-//! A connection's session: its state, and the way of a statement through it.
+//! A connection's session: its state, and its commands. The life of a statement is in [`crate::statement`].
 //!
 //! A session runs one statement at a time; whoever owns it polls its future. What other tasks may do meanwhile is to kill
 //! it, through a [`KillHandle`]. State is of three kinds: what the client set ([`Settings`], user variables, prepared
@@ -9,7 +9,6 @@
 //! |---|---|
 //! | `query` | text: digest, plan cache, several statements |
 //! | `prepared` | prepared statements of both protocols |
-//! | `run` | running a plan: retries, results, warnings |
 //! | `statement` | everything that has no plan |
 //! | `schema` | CREATE, DROP, ALTER, ... |
 //! | `create_select` | CREATE TABLE ... SELECT |
@@ -27,7 +26,6 @@ mod guard;
 mod lookup;
 mod prepared;
 mod query;
-mod run;
 mod schema;
 mod set;
 mod statement;
@@ -54,9 +52,9 @@ use crate::bind::{Environment, SessionValues};
 use crate::error::{SqlError, code};
 use crate::execute::Failure;
 use crate::execute::budget::Budget;
-use crate::execute::profile::Profile;
 use crate::parser::ast;
 use crate::server::{Counters, Process, ProcessInfo, process_lock};
+use crate::statement::Frame;
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
 use prepared::Prepared;
 use transaction::Transaction;
@@ -117,36 +115,26 @@ pub struct Session {
     pub(crate) savepoints: Vec<(String, u32)>,
     /// Of LOCK TABLES; empty without it.
     locked_tables: Vec<table_locks::LockedTable>,
-    /// The conditions of the last statement; the first max_error_count of them.
-    pub(crate) warnings: Vec<SqlWarning>,
-    /// Conditions beyond those in `warnings`.
-    conditions_dropped: u64,
-    /// `warnings` are those of the running statement: it has cleared what the one before left.
-    diagnostics_are_current: bool,
+    /// Of the statement under way, or what the last one left.
+    pub(crate) frame: Frame,
+    /// Of the statements around the one under way, the outermost first, each with whether it does nothing behind it.
+    pub(crate) outer_frames: Vec<(Frame, bool)>,
     /// LAST_INSERT_ID().
     pub(crate) last_insert_id: u64,
-    /// What the running statement makes of it.
-    pub(crate) statement_insert_id: Option<u64>,
     /// ROW_COUNT().
     pub(crate) row_count: i64,
     /// FOUND_ROWS().
     pub(crate) found_rows: u64,
-    /// RAND(seed) by slot: seed and state of its sequence in the running statement.
-    pub(crate) random_sequences: BTreeMap<u16, (i128, u64, u64)>,
     /// The current database changed with the running statement.
     pub(crate) schema_changed: bool,
     /// The locks of GET_LOCK().
     user_locks: client::UserLocks,
     /// Calls of its functions so far.
-    user_lock_calls: u64,
+    pub(crate) user_lock_calls: u64,
     /// Memory for the key that a statement looks up.
     pub(crate) key_buffer: Vec<u8>,
     /// What every command asks of the kept variables.
     limits: Cell<CommandLimits>,
-    /// The counts of the statement that EXPLAIN ANALYZE runs.
-    pub(crate) profile: Option<Box<Profile>>,
-    /// Parameters of a prepared statement that has no plan.
-    pub(crate) statement_params: Vec<Value>,
     kill: Rc<KillState>,
     is_closed: bool,
 }
@@ -267,19 +255,14 @@ impl Session {
             prepared: BTreeMap::new(),
             prepared_names: BTreeMap::new(),
             prepared_id_last: 0,
-            warnings: Vec::new(),
-            conditions_dropped: 0,
-            diagnostics_are_current: false,
+            frame: Frame::default(),
+            outer_frames: Vec::new(),
             last_insert_id: 0,
-            statement_insert_id: None,
             row_count: 0,
             found_rows: 0,
-            random_sequences: BTreeMap::new(),
             schema_changed: false,
             key_buffer: Vec::new(),
             limits: Cell::default(),
-            profile: None,
-            statement_params: Vec::new(),
             kill,
             is_closed: false,
         };
@@ -399,6 +382,10 @@ impl Session {
         self.kill.query.set(false);
         self.kill.running.set(true);
         self.schema_changed = false;
+        if !self.outer_frames.is_empty() {
+            // Nobody polled the last command to its end.
+            self.leave_all_frames();
+        }
     }
     pub(crate) fn end_command(&mut self) {
         self.kill.running.set(false);
@@ -409,7 +396,7 @@ impl Session {
     pub async fn use_database(&mut self, name: &[u8]) -> Result<(), SqlError> {
         self.begin_command();
         let name = self.decoded(name);
-        self.diagnostics_are_current = false;
+        self.frame.diagnostics.expect_statement();
         let result = self.change_database(&name);
         self.end_command();
         result
@@ -441,12 +428,10 @@ impl Session {
         self.user_variables.clear();
         self.prepared.clear();
         self.prepared_names.clear();
-        self.begin_diagnostics();
+        self.frame = Frame::default();
         self.last_insert_id = 0;
-        self.statement_insert_id = None;
         self.row_count = 0;
         self.found_rows = 0;
-        self.random_sequences.clear();
     }
 
     /// COM_CHANGE_USER after authentication. The connection's id and worker stay.
@@ -496,30 +481,8 @@ impl Session {
     }
 
     pub fn warning_count(&self) -> u16 {
-        u16::try_from(self.condition_count()).unwrap_or(u16::MAX)
+        u16::try_from(self.frame.diagnostics.count()).unwrap_or(u16::MAX)
     }
-    /// Conditions of the last statement, kept or not.
-    pub(crate) fn condition_count(&self) -> u64 {
-        self.warnings.len() as u64 + self.conditions_dropped
-    }
-    pub(crate) fn error_count(&self) -> u64 {
-        let is_error = |own: &&SqlWarning| own.level == WarningLevel::Error;
-        self.warnings.iter().filter(is_error).count() as u64
-    }
-    /// The conditions from here on are the running statement's.
-    pub(crate) fn begin_diagnostics(&mut self) {
-        self.warnings.clear();
-        self.conditions_dropped = 0;
-        self.diagnostics_are_current = true;
-    }
-    fn push_condition(&mut self, condition: SqlWarning) {
-        if (self.warnings.len() as u64) < self.kept_number("max_error_count") {
-            self.warnings.push(condition);
-        } else {
-            self.conditions_dropped += 1;
-        }
-    }
-
     /// A name that a command carries beside a statement, in the client's character set.
     fn decoded(&self, bytes: &[u8]) -> String {
         let bytes = self.settings.character_set_client.decode(bytes);
@@ -624,9 +587,7 @@ impl Session {
     pub(crate) fn note_error(&mut self, error: &SqlError) {
         Counters::add(&self.counters().errors, 1);
         self.row_count = -1;
-        if !self.diagnostics_are_current {
-            self.begin_diagnostics();
-        }
+        self.frame.diagnostics.begin_once();
         self.push_condition(SqlWarning {
             level: WarningLevel::Error,
             code: error.code,

@@ -11,13 +11,13 @@ use types::expr::ResultType;
 use types::{ColumnType, Value};
 
 use super::query::{LONG_TEXT, fits, has_plan, shown_text};
-use super::run::Outcome;
 use super::{PreparedInfo, Session, unknown_handler};
 use crate::bind::Environment;
 use crate::error::{SqlError, code};
 use crate::parser::{self, Dialect, ast};
 use crate::plan::{ParamKind, Plan};
 use crate::server::{CountedPrepared, Counters};
+use crate::statement::life::PlanSource;
 use crate::{ColumnInfo, ResultSink};
 
 /// The default of `max_prepared_stmt_count`.
@@ -71,7 +71,7 @@ impl Session {
 
     async fn prepare_contained(&mut self, text: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.begin_command();
-        self.begin_diagnostics();
+        self.frame.diagnostics.begin();
         let result = self.prepare_text(text, self.settings.dialect()).await;
         if let Err(error) = &result {
             self.note_error(error);
@@ -180,7 +180,7 @@ impl Session {
     ) {
         self.begin_command();
         Counters::add(&self.counters().questions, 1);
-        self.diagnostics_are_current = false;
+        self.frame.diagnostics.expect_statement();
         if let Some(prepared) = self.prepared.get(&statement_id) {
             self.show_statement("Execute", &prepared.text);
         }
@@ -195,7 +195,7 @@ impl Session {
     pub(super) async fn execute_prepared(
         &mut self,
         id: u32,
-        mut params: Vec<Value>,
+        params: Vec<Value>,
         sink: &mut dyn ResultSink,
         more_results: bool,
     ) -> Result<(), SqlError> {
@@ -208,28 +208,19 @@ impl Session {
         }
         let statement = prepared.statement.clone();
         if !has_plan(&statement) {
-            self.statement_params.clone_from(&params);
+            self.frame.params.clone_from(&params);
             return Box::pin(self.statement(&statement, params, sink, more_results)).await;
         }
         let plan = self.prepared.get(&id).and_then(|prepared| prepared.plan.as_ref());
         if !plan.is_some_and(|(plan, _)| self.is_fresh(plan)) {
             self.refresh_statistics(&statement).await;
         }
-        let mut tries = 0;
-        loop {
-            let plan = self.plan_of(id, &statement, &params)?;
-            match self.run_plan(&plan, params, sink, more_results).await? {
-                Outcome::Done => return Ok(()),
-                Outcome::Replan(own, error) => {
-                    params = own;
-                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
-                }
-            }
-        }
+        let source = PlanSource::Prepared { id, statement: &statement };
+        self.run_statement(&source, params, 0, sink, more_results).await.map(drop)
     }
 
     /// The statement's plan if it still holds, else a new one.
-    fn plan_of(
+    pub(crate) fn plan_of(
         &mut self,
         id: u32,
         statement: &ast::Statement,

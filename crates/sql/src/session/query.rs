@@ -8,7 +8,6 @@ use types::contain::contained;
 use types::{Charset, Value};
 
 use super::Session;
-use super::run::Outcome;
 use crate::ResultSink;
 use crate::bind::{Binder, Environment, literal_value};
 use crate::error::{SqlError, code};
@@ -17,6 +16,8 @@ use crate::parser::ast::{Literal, Statement};
 use crate::parser::{self};
 use crate::plan::{ParamKind, Plan, magnitude};
 use crate::server::Counters;
+use crate::statement::life::PlanSource;
+use crate::statement::run::Outcome;
 
 /// Bytes of a statement that SHOW PROCESSLIST shows.
 const SHOWN_LENGTH_MAX: usize = 1_024;
@@ -26,10 +27,6 @@ pub(super) const LONG_TEXT: usize = 256 << 10;
 
 /// The rows of an INSERT are parsed so much at a time: it takes about a twentieth of a millisecond.
 const BYTES_BETWEEN_YIELDS: usize = 16 << 10;
-
-/// How often a statement is bound again because its table's definition moved; the last tries wait for the new
-/// definition to arrive.
-pub(super) const REPLAN_COUNT_MAX: u32 = 100;
 
 impl Session {
     /// Runs every statement of the text (several when CLIENT_MULTI_STATEMENTS is set). SQL errors go to `sink.error`.
@@ -116,7 +113,7 @@ impl Session {
         is_first: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<usize, SqlError> {
-        self.diagnostics_are_current = false;
+        self.frame.diagnostics.expect_statement();
         self.check_killed()?;
         let mut literals = Vec::new();
         let digested = if long.is_some() {
@@ -151,10 +148,10 @@ impl Session {
                     match self.run_plan(&plan, params, sink, more).await? {
                         Outcome::Done => return Ok(end),
                         Outcome::Replan(params, error) => {
-                            let tries =
+                            let replans =
                                 self.after_replan(0, plan.catalogue_version, &error).await?;
                             drop(params);
-                            self.parse_and_run(text, Some(key), tries, end, sink).await?;
+                            self.parse_and_run(text, Some(key), replans, end, sink).await?;
                             return Ok(end);
                         }
                     }
@@ -184,13 +181,13 @@ impl Session {
                 if !has_comment {
                     return Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty"));
                 }
-                self.begin_diagnostics();
+                self.frame.diagnostics.begin();
                 self.done(sink, false)?;
             }
             return Ok(end);
         }
         let more = end < text.len();
-        self.statement_params.clear();
+        self.frame.params.clear();
         Box::pin(self.statement(&statement, Vec::new(), sink, more)).await?;
         Ok(end)
     }
@@ -229,7 +226,7 @@ impl Session {
         &mut self,
         text: &[u8],
         key: Option<(u64, u64)>,
-        mut tries: u32,
+        replans: u32,
         end: usize,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
@@ -247,45 +244,13 @@ impl Session {
         pace.bytes(end).await;
         let is_shareable = literals.is_some();
         let literals = literals.unwrap_or_default();
-        let mut params = self.literal_values(literals)?;
-        loop {
-            let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = Arc::new(self.bind(&statement, &kinds, &params)?);
-            if let Some(key) = key
-                && is_shareable
-                && plan.reusable
-            {
-                let mut cache = self.server.plan_cache(self.info.worker);
-                cache.insert(key, self.environment.clone(), plan.clone());
-            }
-            match self.run_plan(&plan, params, sink, more).await? {
-                Outcome::Done => return Ok(()),
-                Outcome::Replan(own, error) => {
-                    params = own;
-                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
-                }
-            }
-        }
+        let params = self.literal_values(literals)?;
+        let digest = key.filter(|_| is_shareable);
+        let source = PlanSource::Text { statement: &statement, digest };
+        self.run_statement(&source, params, replans, sink, more).await.map(drop)
     }
 
-    /// Counts a replan; waits a little if the catalogue here is still the one that was refused.
-    pub(super) async fn after_replan(
-        &mut self,
-        tries: u32,
-        version: types::SchemaVersion,
-        error: &SqlError,
-    ) -> Result<u32, SqlError> {
-        if REPLAN_COUNT_MAX <= tries {
-            return Err(error.clone());
-        }
-        if self.catalogue().version == version {
-            self.client.client().sleep_ms(5).await;
-        }
-        self.check_killed()?;
-        Ok(tries + 1)
-    }
-
-    pub(super) fn bind(
+    pub(crate) fn bind(
         &self,
         statement: &Statement,
         kinds: &[ParamKind],

@@ -29,7 +29,7 @@ impl Session {
     /// The values of expressions that name no column: SET, DO. Their subqueries are a statement on rows: it sees one
     /// snapshot or, as what it reads is kept, takes shared locks like INSERT ... SELECT; outside of a transaction it is one.
     pub(crate) async fn values(&mut self, exprs: &[&ast::Expr]) -> Result<Vec<Value>, SqlError> {
-        let params = self.statement_params.clone();
+        let params = self.frame.params.clone();
         let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
         let mut tries = 0;
         loop {
@@ -56,7 +56,7 @@ impl Session {
         let PlanKind::Values(bounds) = &plan.kind else { unreachable!("made for values") };
         let has_subqueries = plan.has_subqueries();
         if has_subqueries {
-            self.random_sequences.clear();
+            self.frame.random_sequences.clear();
             self.client.next_statement();
         }
         let mut context = Context::new(self, plan, params, false);
@@ -661,8 +661,8 @@ impl Session {
             "time_zone" => settings.time_zone.clone(),
             "transaction_isolation" | "tx_isolation" => settings.isolation.name().into(),
             "transaction_read_only" | "tx_read_only" => on_off(settings.read_only),
-            "error_count" => self.error_count().to_string(),
-            "warning_count" => self.condition_count().to_string(),
+            "error_count" => self.frame.diagnostics.error_count().to_string(),
+            "warning_count" => self.frame.diagnostics.count().to_string(),
             "last_insert_id" | "identity" => self.last_insert_id.to_string(),
             // They are written only.
             "rand_seed1" | "rand_seed2" => "0".into(),

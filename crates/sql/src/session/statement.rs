@@ -1,40 +1,19 @@
 //! Statements without a plan: transactions, SET, SHOW, administration, definitions.
 
-use std::pin::Pin;
-use std::sync::Arc;
-
+use types::Value;
 use types::convert::{WarningLevel, to_integer};
-use types::{Value, ValueRef};
 
 use super::Session;
 use super::query::has_plan;
-use super::run::Outcome;
-use crate::bind::Binder;
 use crate::error::{SqlError, code};
-use crate::execute::write::ROWS_PER_BATCH;
 use crate::parser::ast::{self, Statement};
-use crate::plan::{ParamKind, Plan, PlanKind};
+use crate::plan::{Plan, PlanKind};
+use crate::result::Discard;
 use crate::server::Counters;
 use crate::show::Table as ShowTable;
 use crate::show::explain::ExplainFormat;
-use crate::{ColumnInfo, KillKind, OkInfo, ResultSink};
-
-/// Takes the rows of a statement of which only the counts are wanted.
-struct Discard;
-
-impl ResultSink for Discard {
-    fn columns(&mut self, _columns: &[ColumnInfo]) {}
-    fn row(&mut self, _values: &[ValueRef<'_>]) {}
-    fn end_of_rows(&mut self, _info: &OkInfo) {}
-    fn ok(&mut self, _info: &OkInfo) {}
-    fn error(&mut self, _error: &SqlError) {}
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn drained(&mut self) -> Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(std::future::ready(()))
-    }
-}
+use crate::statement::life::PlanSource;
+use crate::{KillKind, OkInfo, ResultSink};
 
 impl Session {
     /// Runs any statement from its syntax tree.
@@ -46,7 +25,8 @@ impl Session {
         more: bool,
     ) -> Result<(), SqlError> {
         if has_plan(statement) {
-            return self.planned(statement, params, sink, more).await;
+            let source = PlanSource::Text { statement, digest: None };
+            return self.run_statement(&source, params, 0, sink, more).await.map(drop);
         }
         // Diagnostic statements tell about the one before.
         let keeps_diagnostics = match statement {
@@ -60,9 +40,9 @@ impl Session {
             _ => false,
         };
         if !keeps_diagnostics {
-            self.begin_diagnostics();
+            self.frame.diagnostics.begin();
         }
-        self.statement_insert_id = None;
+        self.frame.insert_id = None;
         self.check_primary_key(statement)?;
         match statement {
             Statement::Empty => Err(SqlError::new(code::ER_EMPTY_QUERY, "Query was empty")),
@@ -142,7 +122,7 @@ impl Session {
             }
             Statement::Do(exprs) => {
                 self.values(&exprs.iter().collect::<Vec<_>>()).await?;
-                if let Some(id) = self.statement_insert_id {
+                if let Some(id) = self.frame.insert_id {
                     self.last_insert_id = id;
                 }
                 self.done(sink, more)
@@ -224,36 +204,6 @@ impl Session {
         }
     }
 
-    /// A statement with a plan that has no digest: variables in it, or EXECUTE.
-    async fn planned(
-        &mut self,
-        statement: &Statement,
-        mut params: Vec<Value>,
-        sink: &mut dyn ResultSink,
-        more: bool,
-    ) -> Result<(), SqlError> {
-        let mut tries = 0;
-        loop {
-            let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-            let plan = match statement {
-                Statement::Insert(insert) => self.bind_long_insert(insert, &kinds).await?,
-                _ => None,
-            };
-            let plan = match plan {
-                Some(plan) => plan,
-                None => self.bind(statement, &kinds, &params)?,
-            };
-            let plan = Arc::new(plan);
-            match self.run_plan(&plan, params, sink, more).await? {
-                Outcome::Done => return Ok(()),
-                Outcome::Replan(own, error) => {
-                    params = own;
-                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
-                }
-            }
-        }
-    }
-
     /// The form of EXPLAIN without FORMAT: explain_format.
     fn explain_format(&self) -> ExplainFormat {
         let kept = self.settings.kept.get("explain_format").cloned();
@@ -266,59 +216,32 @@ impl Session {
     async fn explain_analyze(
         &mut self,
         statement: &Statement,
-        mut params: Vec<Value>,
+        params: Vec<Value>,
     ) -> Result<ShowTable, SqlError> {
         if !matches!(statement, Statement::Query(_)) {
             return Err(SqlError::not_supported("EXPLAIN ANALYZE of this statement"));
         }
         self.refresh_statistics(statement).await;
-        let mut tries = 0;
-        loop {
-            let mut plan = self.explained_plan(statement, &params)?;
-            if let PlanKind::Select(select) = &mut plan.kind {
-                // INTO assigns nothing. The short way of a row by its primary key counts nothing.
-                select.into_variables.clear();
-                select.lookup = None;
-            }
-            let plan = Arc::new(plan);
-            self.profile = Some(Box::default());
-            let outcome = self.run_plan(&plan, params.clone(), &mut Discard, false).await;
-            let profile = self.profile.take();
-            match outcome? {
-                Outcome::Done => {
-                    let (format, profile) = (ExplainFormat::Tree, profile.as_deref());
-                    return self.explain_as_text(format, &plan, &params, profile).await;
-                }
-                Outcome::Replan(own, error) => {
-                    params = own;
-                    tries = self.after_replan(tries, plan.catalogue_version, &error).await?;
-                }
-            }
-        }
+        self.frame.profile = Some(Box::default());
+        let source = PlanSource::Explained(statement);
+        let ran = self.run_statement(&source, params.clone(), 0, &mut Discard, false).await;
+        let profile = self.frame.profile.take();
+        self.explain_as_text(ExplainFormat::Tree, &*ran?, &params, profile.as_deref()).await
     }
 
-    /// Binds an INSERT of many rows, with turns of others in between. None for the others, and where it cannot be.
-    async fn bind_long_insert(
+    /// The plan of a SELECT for EXPLAIN ANALYZE. INTO assigns nothing, and the short way of a row by its primary key is not taken: it
+    /// counts nothing.
+    pub(crate) fn analyzed_plan(
         &self,
-        insert: &ast::Insert,
-        kinds: &[ParamKind],
-    ) -> Result<Option<Plan>, SqlError> {
-        let is_long = match &insert.source {
-            ast::InsertSource::Values(rows) => ROWS_PER_BATCH < rows.len(),
-            ast::InsertSource::Query(_) => false,
-        };
-        // Parameters of a statement prepared are few enough, or refused by `bind`.
-        if !is_long || !kinds.is_empty() {
-            return Ok(None);
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Plan, SqlError> {
+        let mut plan = self.explained_plan(statement, params)?;
+        if let PlanKind::Select(select) = &mut plan.kind {
+            select.into_variables.clear();
+            select.lookup = None;
         }
-        let catalogue = self.catalogue();
-        let mut binder = Binder::new(&catalogue, &self.environment, self, kinds);
-        let mut plan = binder.insert_head(insert)?;
-        while binder.insert_rows(insert, &mut plan, ROWS_PER_BATCH)? {
-            client::task::yield_now().await;
-        }
-        let plan = binder.insert_tail(insert, plan)?;
-        Ok(binder.insert_plan(plan))
+        Ok(plan)
     }
 
     /// COMMIT or ROLLBACK with what completion_type adds to it.

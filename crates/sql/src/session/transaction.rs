@@ -24,9 +24,14 @@ impl Session {
         self.transaction.explicit || (!self.settings.autocommit && self.client.in_transaction())
     }
 
-    /// Is the statement its own transaction?
-    pub fn ends_with_statement(&self) -> bool {
+    /// Is the statement, with all that run inside it, its own transaction?
+    fn is_own_transaction(&self) -> bool {
         self.settings.autocommit && !self.transaction.explicit
+    }
+
+    /// Does the transaction end with the statement under way?
+    pub fn ends_with_statement(&self) -> bool {
+        self.is_own_transaction() && self.ends_outer_statements()
     }
 
     /// May the last request of the statement commit it? With a commit token it is the token that is last.
@@ -35,7 +40,8 @@ impl Session {
     }
 
     pub fn read_at(&self) -> ReadAt {
-        if self.ends_with_statement() {
+        // Statements that run inside it share its snapshot.
+        if self.is_own_transaction() {
             return ReadAt::Statement;
         }
         match self.transaction.isolation {
@@ -126,10 +132,7 @@ impl Session {
     /// session is removed. Returns the error that the client gets.
     pub async fn end_panicked(&mut self, panicked: &Panicked) -> SqlError {
         self.rollback_transaction().await;
-        self.random_sequences.clear();
-        self.statement_params.clear();
-        self.profile = None;
-        self.statement_insert_id = None;
+        self.leave_all_frames();
         let error = SqlError::new(code::ER_INTERNAL_ERROR, panicked.message());
         self.note_error(&error);
         self.show_rest();

@@ -302,11 +302,11 @@ impl Session {
             S::Errors { limit } => self.diagnostics(limit.as_ref(), true).await,
             S::CountWarnings => {
                 let mut table = Table::of_texts(&["#@@session.warning_count"]);
-                table.push(vec![number(self.condition_count())]);
+                table.push(vec![number(self.frame.diagnostics.count())]);
                 Ok(table)
             }
             S::CountErrors => {
-                let count = self.error_count();
+                let count = self.frame.diagnostics.error_count();
                 let mut table = Table::of_texts(&["#@@session.error_count"]);
                 table.push(vec![number(count)]);
                 Ok(table)
@@ -317,7 +317,8 @@ impl Session {
                 let length_max = if *full { usize::MAX } else { INFO_LENGTH_MAX };
                 let mut warnings = Vec::new();
                 table.rows = activity::processes(self, length_max, &mut warnings).await;
-                self.warnings = warnings;
+                self.frame.diagnostics.begin();
+                warnings.into_iter().for_each(|warning| self.push_condition(warning));
                 Ok(table)
             }
             S::Engines => {
@@ -696,7 +697,7 @@ impl Session {
         errors_only: bool,
     ) -> Result<Table, SqlError> {
         let mut table = Table::of_texts(&["Level", "#Code", "Message"]);
-        for warning in &self.warnings {
+        for warning in self.frame.diagnostics.conditions() {
             if errors_only && warning.level != WarningLevel::Error {
                 continue;
             }

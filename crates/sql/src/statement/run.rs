@@ -9,11 +9,12 @@ use std::sync::Arc;
 use types::convert::SqlWarning;
 use types::{Value, ValueRef};
 
-use super::Session;
+use super::Frame;
 use crate::error::code;
 use crate::execute::{Changed, Context, Failure};
 use crate::plan::{InsertMode, InsertSource, Plan, PlanKind};
 use crate::server::Counters;
+use crate::session::Session;
 use crate::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError};
 
 /// How often an autocommit statement is run again after a deadlock.
@@ -63,7 +64,7 @@ impl ResultSink for Watched<'_> {
 
 impl Session {
     /// Runs a plan and answers, success or error, into the sink; errors are handed back too.
-    pub(super) async fn run_plan(
+    pub(crate) async fn run_plan(
         &mut self,
         plan: &Arc<Plan>,
         params: Vec<Value>,
@@ -100,32 +101,25 @@ impl Session {
         if let PlanKind::Select(select) = &plan.kind
             && self.look_up(plan, select, &params, sink)
         {
-            self.begin_diagnostics();
-            self.statement_insert_id = None;
+            self.frame.begin();
             // It was the transaction that SET TRANSACTION was said for.
             self.end_transaction();
             self.succeed(plan, Changed::default(), sink, more_results);
             return Ok(Outcome::Done);
         }
-        let strict = is_change && self.settings.sql_mode.is_strict() && !plan.kind.ignores();
         let mut watched = Watched { inner: sink, begun: false };
         let mut reruns = 0;
         let lock_calls = self.user_lock_calls;
         loop {
-            self.begin_diagnostics();
-            self.statement_insert_id = None;
-            self.random_sequences.clear();
+            self.frame.begin();
             self.client.next_statement();
-            let mut context = Context::new(self, plan, params, strict);
-            context.warnings.clone_from(&plan.warnings);
-            let result = context.run_kind(&plan.kind, &mut watched).await;
-            let warnings;
-            (params, warnings) = context.into_parts();
+            let (result, warnings);
+            (result, params, warnings) = self.run_once(plan, params, &mut watched).await;
             let result = match result {
                 Ok(changed) => self.finish_statement(is_change).await.map(|()| changed),
                 Err(failure) => Err(failure),
             };
-            self.keep_warnings(warnings);
+            warnings.into_iter().for_each(|warning| self.push_condition(warning));
             match result {
                 Ok(changed) => {
                     self.succeed(plan, changed, watched.inner, more_results);
@@ -151,12 +145,39 @@ impl Session {
         }
     }
 
-    pub(super) fn keep_warnings(&mut self, warnings: Vec<SqlWarning>) {
-        if warnings.is_empty() {
-            return;
+    /// Runs a plan in the frame under way: what it did, its parameters, and what it warns of.
+    async fn run_once(
+        &mut self,
+        plan: &Plan,
+        params: Vec<Value>,
+        sink: &mut dyn ResultSink,
+    ) -> (Result<Changed, Failure>, Vec<Value>, Vec<SqlWarning>) {
+        let is_strict = self.settings.sql_mode.is_strict();
+        let strict = is_strict && !plan.is_read() && !plan.kind.ignores();
+        let mut context = Context::new(self, plan, params, strict);
+        context.warnings.clone_from(&plan.warnings);
+        let result = context.run_kind(&plan.kind, sink).await;
+        let (params, warnings) = context.into_parts();
+        (result, params, warnings)
+    }
+
+    /// Runs a plan inside the statement under way, in a frame of its own, which is returned. The engine counts both as one
+    /// statement: a failure that is to be undone, planned anew or run again is so of the outer one. `ends_outer`: the outer statement
+    /// does nothing behind it, so that a transaction of its own may end with the last request.
+    pub(crate) async fn run_inside(
+        &mut self,
+        plan: &Plan,
+        params: Vec<Value>,
+        ends_outer: bool,
+        sink: &mut dyn ResultSink,
+    ) -> (Result<Changed, Failure>, Frame) {
+        if let Err(error) = self.enter_frame(ends_outer) {
+            return (Err(error.into()), Frame::default());
         }
-        self.begin_diagnostics();
+        self.frame.begin();
+        let (result, _, warnings) = Box::pin(self.run_once(plan, params, sink)).await;
         warnings.into_iter().for_each(|warning| self.push_condition(warning));
+        (result, self.leave_frame())
     }
 
     /// Counts, ids and the OK of a statement that went well.
@@ -167,7 +188,7 @@ impl Session {
         sink: &mut dyn ResultSink,
         more_results: bool,
     ) {
-        if let Some(id) = self.statement_insert_id {
+        if let Some(id) = self.frame.insert_id {
             self.last_insert_id = id;
         }
         let counters = self.server.counters(self.info.worker);
@@ -214,7 +235,7 @@ impl Session {
         self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
         let last_insert_id = match &plan.kind {
             PlanKind::Insert(_) => changed.insert_id,
-            _ => self.statement_insert_id.unwrap_or(0),
+            _ => self.frame.insert_id.unwrap_or(0),
         };
         let ok =
             OkInfo { affected_rows: affected, last_insert_id, info, ..self.ok_info(more_results) };
@@ -222,7 +243,7 @@ impl Session {
     }
 
     /// A failure outside of a plan (DDL, COMMIT, SHOW).
-    pub(super) async fn fail(&mut self, mut failure: Failure) -> SqlError {
+    pub(crate) async fn fail(&mut self, mut failure: Failure) -> SqlError {
         self.fail_statement(&mut failure).await;
         failure.error
     }
@@ -257,7 +278,7 @@ fn push_number(mut number: u64, text: &mut String) {
 }
 
 /// What an INSERT of several rows tells.
-pub(super) fn records_info(records: u64, duplicates: u64, warnings: usize) -> String {
+pub fn records_info(records: u64, duplicates: u64, warnings: usize) -> String {
     format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
 }
 
