@@ -355,6 +355,7 @@ async fn memory(client: &Client) -> Value {
                 })).collect::<Vec<_>>(),
             }),
             Report::Partitions(_)
+            | Report::Statistics(_)
             | Report::Status(_)
             | Report::Sessions(_)
             | Report::Locks(_)
@@ -402,6 +403,7 @@ async fn partitions(client: &Client, database: &str, name: &str) -> Result<Value
             | Report::Deadlocks(_)
             | Report::Outcome(_)
             | Report::Backup(_)
+            | Report::Statistics(_)
             | Report::Unreachable => unreachable.push(node.0),
         }
     }

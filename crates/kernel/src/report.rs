@@ -6,10 +6,13 @@ use std::sync::atomic::Ordering;
 use protocol::Message;
 use protocol::message::{ReportAnswer, ReportQuery};
 use protocol::report::{
-    FillReport, MemoryReport, NodeState, NodeStatus, PartitionReport, Report, ReportRequest,
-    ShardHoldings, ShardLocks, TableMemory, TransactionOutcome,
+    FillReport, IndexStatistics, MemoryReport, NodeState, NodeStatus, PartitionReport,
+    PartitionStatistics, PrefixStatistics, Report, ReportRequest, ShardHoldings, ShardLocks,
+    TableMemory, TransactionOutcome,
 };
 use protocol::request::{Reply, SessionId};
+use storage::PrefixEstimate;
+use types::wire::Bytes;
 use types::{Address, CommitId, NodeId, ShardId, TableId, View, WorkerId};
 
 use crate::coordinator::Coordinator;
@@ -27,6 +30,17 @@ pub struct Reports {
     gathering: BTreeMap<u64, Gathering>,
     /// Tables that others want to hear of: their rows are summed up some at a time.
     describing: VecDeque<Describing>,
+    /// Tables whose indexes others want to hear of: one partition at a time.
+    surveying: VecDeque<Surveying>,
+}
+
+struct Surveying {
+    asked_by: Address,
+    request: u64,
+    anew: bool,
+    /// Partitions that are not done.
+    left: VecDeque<(TableId, ShardId)>,
+    partitions: Vec<PartitionStatistics>,
 }
 
 struct Describing {
@@ -61,6 +75,7 @@ impl Reports {
             request_last: 0,
             gathering: BTreeMap::new(),
             describing: VecDeque::new(),
+            surveying: VecDeque::new(),
         }
     }
 
@@ -149,7 +164,7 @@ impl Reports {
         table: TableId,
         context: &mut Context<'_>,
     ) {
-        if self.describing.is_empty() {
+        if self.is_idle() {
             context.describe_later();
         }
         self.describing.push_back(Describing {
@@ -163,16 +178,46 @@ impl Reports {
         });
     }
 
-    /// A step of it: some rows.
+    /// Queues estimates of the indexes of tables whose primaries this node has.
+    pub(crate) fn survey(
+        &mut self,
+        asked_by: Address,
+        request: u64,
+        (tables, anew): (Vec<TableId>, bool),
+        context: &mut Context<'_>,
+    ) {
+        if self.is_idle() {
+            context.describe_later();
+        }
+        let shards = context.node.local_shards();
+        let left = tables.iter().flat_map(|table| shards.iter().map(|shard| (*table, *shard)));
+        let (left, partitions) = (left.collect(), Vec::new());
+        self.surveying.push_back(Surveying { asked_by, request, anew, left, partitions });
+    }
+
+    fn is_idle(&self) -> bool {
+        self.describing.is_empty() && self.surveying.is_empty()
+    }
+
+    /// A step of both: some rows, and a partition.
     pub(crate) fn describe_some(&mut self, context: &mut Context<'_>) {
-        let Some(describing) = self.describing.front_mut() else { return };
-        if describing.take_some(context) {
+        if let Some(describing) = self.describing.front_mut()
+            && describing.take_some(context)
+        {
             let Describing { asked_by, request, partitions, .. } =
                 self.describing.pop_front().expect("just seen");
             let answer = ReportAnswer { request, report: Report::Partitions(partitions) };
             context.send(asked_by, Message::ReportAnswer(answer));
         }
-        if !self.describing.is_empty() {
+        if let Some(surveying) = self.surveying.front_mut()
+            && surveying.take_one(context)
+        {
+            let Surveying { asked_by, request, partitions, .. } =
+                self.surveying.pop_front().expect("just seen");
+            let answer = ReportAnswer { request, report: Report::Statistics(partitions) };
+            context.send(asked_by, Message::ReportAnswer(answer));
+        }
+        if !self.is_idle() {
             context.describe_later();
         }
     }
@@ -187,6 +232,33 @@ impl Reports {
             context.reply(gathering.session, Reply::Reports(reports));
         }
     }
+}
+
+impl Surveying {
+    /// Estimates one partition more, if its primary is here. True if there are none left.
+    fn take_one(&mut self, context: &Context<'_>) -> bool {
+        while let Some((table, id)) = self.left.pop_front() {
+            let Some(mut shard) = context.node.shard(id).filter(|shard| shard.is_primary()) else {
+                continue;
+            };
+            if let Some((rows, estimates)) = shard.statistics(table, self.anew) {
+                let indexes = estimates.into_iter().map(|estimate| IndexStatistics {
+                    index: estimate.index,
+                    prefixes: estimate.prefixes.into_iter().map(prefix_statistics).collect(),
+                    samples: estimate.samples.into_iter().map(Bytes).collect(),
+                });
+                let indexes = indexes.collect();
+                self.partitions.push(PartitionStatistics { table, shard: id, rows, indexes });
+                break;
+            }
+        }
+        self.left.is_empty()
+    }
+}
+
+fn prefix_statistics(estimate: PrefixEstimate) -> PrefixStatistics {
+    let PrefixEstimate { rare_rows, rare_values, common_values } = estimate;
+    PrefixStatistics { rare_rows, rare_values, common_values }
 }
 
 impl Describing {
@@ -227,7 +299,9 @@ pub(crate) fn on_report_request(
 ) {
     let report = match &message.query {
         ReportRequest::Memory => Report::Memory(memory(context)),
-        ReportRequest::Partitions { .. } => unreachable!("the table is described in steps"),
+        ReportRequest::Partitions { .. } | ReportRequest::Statistics { .. } => {
+            unreachable!("tables are described in steps")
+        }
         ReportRequest::Status => {
             Report::Status(status(blocks.reports, blocks.control_leader, context))
         }

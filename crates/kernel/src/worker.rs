@@ -930,6 +930,10 @@ impl Kernel {
                 request,
                 query: ReportRequest::Partitions { table },
             }) => self.reports.describe(from, request, table, context),
+            Message::ReportRequest(ReportQuery {
+                request,
+                query: ReportRequest::Statistics { tables, anew },
+            }) => self.reports.survey(from, request, (tables, anew), context),
             Message::ReportRequest(m) => {
                 let blocks = report::Blocks {
                     reports: &self.reports,

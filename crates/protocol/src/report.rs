@@ -1,6 +1,7 @@
 //! What nodes tell about themselves: for `skarv desc`, `skarv mgm`, SHOW, and the tables that show locks and
 //! transactions.
 
+use types::wire::Bytes;
 use types::{
     CommitId, Incarnation, IndexId, LockName, NodeId, ShardId, TableId, Timestamp, TransactionId,
     Value, View, wire_enum, wire_struct,
@@ -32,6 +33,11 @@ pub enum ReportRequest {
     },
     /// Has a node copy its rows, or asks how far it is.
     Backup(BackupRequest),
+    /// What the primaries on a node know of the indexes of these tables. `anew`: estimated now, whatever they kept.
+    Statistics {
+        tables: Vec<TableId>,
+        anew: bool,
+    },
 }
 wire_enum!(ReportRequest {
     0 => Memory,
@@ -43,6 +49,7 @@ wire_enum!(ReportRequest {
     6 => Deadlocks,
     7 => Outcome { commit },
     8 => Backup(request),
+    9 => Statistics { tables, anew },
 });
 
 impl ReportRequest {
@@ -57,7 +64,8 @@ impl ReportRequest {
             | ReportRequest::Partitions { .. }
             | ReportRequest::Status
             | ReportRequest::Deadlocks
-            | ReportRequest::Backup(_) => false,
+            | ReportRequest::Backup(_)
+            | ReportRequest::Statistics { .. } => false,
         }
     }
 }
@@ -77,6 +85,7 @@ pub enum Report {
     /// None from a worker that has no say in it.
     Outcome(Option<TransactionOutcome>),
     Backup(BackupReport),
+    Statistics(Vec<PartitionStatistics>),
 }
 wire_enum!(Report {
     0 => Memory(memory),
@@ -89,6 +98,7 @@ wire_enum!(Report {
     7 => Deadlocks(deadlocks),
     8 => Outcome(outcome),
     9 => Backup(report),
+    10 => Statistics(partitions),
 });
 
 /// What became of a transaction that was asked to commit, whose client was not told (rules.md#answers).
@@ -142,6 +152,37 @@ pub struct PartitionReport {
     pub checksum: u64,
 }
 wire_struct!(PartitionReport { shard, node, primary, rows, bytes, checksum });
+
+/// What a primary knows of the rows of a table.
+#[derive(Clone, Debug, Default)]
+pub struct PartitionStatistics {
+    pub table: TableId,
+    pub shard: ShardId,
+    pub rows: u64,
+    pub indexes: Vec<IndexStatistics>,
+}
+wire_struct!(PartitionStatistics { table, shard, rows, indexes });
+
+#[derive(Clone, Debug, Default)]
+pub struct IndexStatistics {
+    pub index: IndexId,
+    /// By number of parts, from one on.
+    pub prefixes: Vec<PrefixStatistics>,
+    /// Beginnings of keys, in order: about as many entries are between each two.
+    pub samples: Vec<Bytes>,
+}
+wire_struct!(IndexStatistics { index, prefixes, samples });
+
+/// About how many different values the first parts of an index have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrefixStatistics {
+    /// Rows whose values have few rows in the partition, and these values.
+    pub rare_rows: u64,
+    pub rare_values: u64,
+    /// The other values.
+    pub common_values: u64,
+}
+wire_struct!(PrefixStatistics { rare_rows, rare_values, common_values });
 
 #[derive(Clone, Debug)]
 pub struct NodeStatus {

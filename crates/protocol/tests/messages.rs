@@ -369,6 +369,27 @@ fn messages() -> Vec<Message> {
             request,
             query: ReportRequest::Locks { from: vec![(shard, 1 << 32)] },
         }),
+        Message::ReportRequest(ReportQuery {
+            request,
+            query: ReportRequest::Statistics { tables: vec![TableId(5), TableId(9)], anew: true },
+        }),
+        Message::ReportAnswer(ReportAnswer {
+            request,
+            report: Report::Statistics(vec![PartitionStatistics {
+                table: TableId(5),
+                shard,
+                rows: 70,
+                indexes: vec![IndexStatistics {
+                    index: IndexId(1),
+                    prefixes: vec![PrefixStatistics {
+                        rare_rows: 20,
+                        rare_values: 7,
+                        common_values: 3,
+                    }],
+                    samples: vec![Bytes(b"a".to_vec()), Bytes(b"b".to_vec())],
+                }],
+            }]),
+        }),
         Message::ReportAnswer(ReportAnswer {
             request,
             report: Report::Memory(MemoryReport::default()),

@@ -12,13 +12,16 @@ mod restart;
 
 use types::convert::SqlWarning;
 use types::expr::Coercibility;
-use types::{Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, Value};
+use types::{
+    Collation, ColumnDefault, ColumnType, IndexKind, IndexState, IntWidth, Table, TableId, Value,
+};
 
 use crate::SqlError;
 use crate::bind::names::{ScopeColumn, ScopeTable};
 use crate::error::code;
 use crate::session::Session;
 use crate::show;
+use crate::statistics::TableStatistics;
 
 pub const NAME: &str = "information_schema";
 
@@ -287,9 +290,10 @@ pub async fn rows(
             rows
         }
         VirtualTable::Statistics => {
-            let counts = show::row_counts(session).await;
+            let tables: Vec<TableId> = visible_tables(&catalogue).map(|table| table.id).collect();
+            let known = show::statistics_of(session, &tables).await;
             visible_tables(&catalogue)
-                .flat_map(|table| statistics_rows(table, counts.get(&table.id).map(|own| own.0)))
+                .flat_map(|table| statistics_rows(table, known.get(&table.id)))
                 .collect()
         }
         VirtualTable::KeyColumnUsage => {
@@ -519,7 +523,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
     ]
 }
 
-fn statistics_rows(table: &Table, row_count: Option<u64>) -> Vec<Vec<Value>> {
+fn statistics_rows(table: &Table, known: Option<&TableStatistics>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for index in shown_indexes(table) {
         for (number_in_index, part) in index.parts.iter().enumerate() {
@@ -534,7 +538,7 @@ fn statistics_rows(table: &Table, row_count: Option<u64>) -> Vec<Vec<Value>> {
                 number(number_in_index as u64 + 1),
                 text(&column.name),
                 text(if part.descending { "D" } else { "A" }),
-                number(row_count.unwrap_or(0)),
+                show::cardinality(known, index, number_in_index + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),

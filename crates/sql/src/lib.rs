@@ -27,6 +27,7 @@ pub mod server;
 pub mod session;
 pub mod show;
 pub mod statement;
+pub mod statistics;
 
 pub use error::{SqlError, code};
 pub use result::{ColumnFlags, ColumnInfo, OkInfo, PlanColumns, ResultSink, StatusFlags};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use client::WaitPolicy;
 use types::convert::SqlWarning;
 use types::expr::Aggregate;
-use types::{Expr, RowLayout, SchemaVersion, Table, Value};
+use types::{Expr, RowLayout, SchemaVersion, Table, TableId, Value};
 
 use crate::parser::ast::SetOperator;
 use crate::{ColumnInfo, PlanColumns};
@@ -29,8 +29,10 @@ pub struct Plan {
     pub once: Vec<u16>,
     /// It reads several times: all its reads are of one snapshot.
     pub reads_on: bool,
-    /// When it was made, if how many rows tables have decided something.
+    /// Tables whose statistics have decided something; when it was made then, and how long it is good.
+    pub weighed: Vec<TableId>,
     pub made_micros: Option<i64>,
+    pub age_max_micros: i64,
     /// The kinds of parameters the plan was made for, if it depends on them.
     pub param_kinds: Option<Vec<ParamKind>>,
     /// Parameters of LIMIT that the plan was made for, each with its [`magnitude`].

@@ -133,7 +133,9 @@ mod tests {
             slots: Vec::new(),
             once: Vec::new(),
             reads_on: false,
+            weighed: Vec::new(),
             made_micros: None,
+            age_max_micros: 0,
             param_kinds: None,
             limit_sizes: Vec::new(),
             reusable: true,
@@ -151,6 +153,7 @@ mod tests {
             div_precision_increment: 4,
             time_names: types::temporal::Locale::ENGLISH,
             default_week_format: 0,
+            optimizer_switch: Default::default(),
         })
     }
 

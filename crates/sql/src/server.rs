@@ -5,7 +5,7 @@
 //! connection (its line in the process list), so that workers do not meet on the hot path.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client::{Connection, Connections, SessionId};
@@ -13,6 +13,7 @@ use types::{NodeId, TableId, WorkerId};
 
 use crate::plan_cache::PlanCache;
 use crate::session::variables::Isolation;
+use crate::statistics::TableStatistics;
 
 /// More workers than a machine has cores.
 const PLAN_CACHE_COUNT: usize = 64;
@@ -168,6 +169,8 @@ pub struct Server {
     plan_caches: Vec<Mutex<PlanCache>>,
     globals_version: AtomicU64,
     prepared_count: Arc<AtomicU64>,
+    /// When statistics were last made anew by ANALYZE TABLE.
+    analyzed_micros: AtomicI64,
     state: Mutex<State>,
 }
 
@@ -192,10 +195,18 @@ struct State {
     kills: Vec<(WorkerId, ConnectionId, KillKind)>,
     /// Unix time of the first connection: uptime counts from it.
     started_micros: Option<i64>,
-    /// Rows of tables, and when a session last asked for them.
-    table_rows: BTreeMap<TableId, u64>,
-    table_rows_asked_micros: Option<i64>,
+    /// Statistics of tables.
+    statistics: BTreeMap<TableId, Known>,
 }
+
+/// Statistics of a table, and when a session last asked for them.
+struct Known {
+    asked_micros: i64,
+    statistics: Option<Arc<TableStatistics>>,
+}
+
+/// Tables of which something is known at most: some ten KiB each. With more, all are forgotten.
+const TABLES_KNOWN_MAX: usize = 2_048;
 
 impl Server {
     pub fn new(config: ServerConfig) -> Arc<Server> {
@@ -206,6 +217,7 @@ impl Server {
             plan_caches: (0..PLAN_CACHE_COUNT).map(|_| Mutex::new(PlanCache::new())).collect(),
             globals_version: AtomicU64::new(1),
             prepared_count: Arc::default(),
+            analyzed_micros: AtomicI64::new(i64::MIN),
             state: Mutex::new(State::default()),
         })
     }
@@ -216,23 +228,47 @@ impl Server {
     pub fn set_notify(&self, notify: Notify) {
         assert!(self.notify.set(notify).is_ok(), "the notifier is set once");
     }
-    /// Rows that a table had lately, if that is known.
-    pub fn table_rows(&self, table: TableId) -> Option<u64> {
-        self.lock().table_rows.get(&table).copied()
+    /// The statistics of a table, if a session has gathered them.
+    pub fn statistics(&self, table: TableId) -> Option<Arc<TableStatistics>> {
+        self.lock().statistics.get(&table)?.statistics.clone()
     }
-    /// True for one caller in each interval: it asks for the rows of tables.
-    pub(crate) fn claims_statistics(&self, now_micros: i64, age_max_micros: i64) -> bool {
+    /// Of these tables, those without statistics, or with old ones. The caller asks for them; until it has done that, others
+    /// do not.
+    pub(crate) fn claim_statistics(&self, tables: &[TableId], now_micros: i64) -> Vec<TableId> {
         let mut state = self.lock();
-        let is_old = state
-            .table_rows_asked_micros
-            .is_none_or(|asked| now_micros < asked || age_max_micros <= now_micros - asked);
-        if is_old {
-            state.table_rows_asked_micros = Some(now_micros);
+        let mut claimed = Vec::new();
+        for table in tables {
+            let is_good = state.statistics.get(table).is_some_and(|known| {
+                let age = now_micros - known.asked_micros;
+                let age_max = TableStatistics::age_max_micros(known.statistics.as_deref());
+                (0..age_max).contains(&age)
+            });
+            if is_good {
+                continue;
+            }
+            if TABLES_KNOWN_MAX <= state.statistics.len() {
+                state.statistics.clear();
+            }
+            let known = state.statistics.entry(*table);
+            let known = known.or_insert(Known { asked_micros: now_micros, statistics: None });
+            known.asked_micros = now_micros;
+            claimed.push(*table);
         }
-        is_old
+        claimed
     }
-    pub(crate) fn set_statistics(&self, rows: BTreeMap<TableId, u64>) {
-        self.lock().table_rows = rows;
+    pub(crate) fn set_statistics(&self, all: BTreeMap<TableId, TableStatistics>, now_micros: i64) {
+        let mut state = self.lock();
+        for (table, statistics) in all {
+            let statistics = Some(Arc::new(statistics));
+            state.statistics.insert(table, Known { asked_micros: now_micros, statistics });
+        }
+    }
+    /// ANALYZE TABLE: plans that were made before are made again.
+    pub(crate) fn set_analyzed(&self, now_micros: i64) {
+        self.analyzed_micros.store(now_micros, Ordering::Relaxed);
+    }
+    pub(crate) fn analyzed_micros(&self) -> i64 {
+        self.analyzed_micros.load(Ordering::Relaxed)
     }
     /// Connections of `worker` that were told to end or cancel since the last call.
     pub fn take_kills(&self, worker: WorkerId) -> Vec<(ConnectionId, KillKind)> {

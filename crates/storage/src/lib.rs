@@ -34,9 +34,9 @@ pub use lock::{
     Wait,
 };
 pub use partition::{
-    BuildProgress, Candidate, Committed, Direction, KeyRange, LoadError, Partition, PendingRow,
-    Read, RowChange, RowHandle, RowState, Scan, ScanItem, Sorting, Undo, Visible, WriteOutcome,
-    hash_row,
+    BuildProgress, Candidate, Committed, Direction, IndexEstimate, KeyRange, LoadError, Partition,
+    PendingRow, PrefixEstimate, Read, RowChange, RowHandle, RowState, Scan, ScanItem, Sorting,
+    Undo, Visible, WriteOutcome, hash_row,
 };
 pub use pending::{Pending, Phase};
 pub use pieces::Pieces;

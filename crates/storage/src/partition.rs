@@ -23,6 +23,7 @@ mod build;
 mod garbage;
 mod load;
 mod scan;
+mod statistics;
 mod version;
 mod write;
 
@@ -44,6 +45,7 @@ use crate::tree::Tree;
 
 pub use load::{LoadError, Sorting};
 pub use scan::{Candidate, Scan, ScanItem};
+pub use statistics::{IndexEstimate, PrefixEstimate};
 use version::{PENDING, TOMBSTONE};
 
 /// A row of a partition. Good as long as the row exists, whatever versions come and go: keep it over a handler only
@@ -209,6 +211,8 @@ struct OrderedIndex {
     definition: Index,
     tree: Tree,
     build: Build,
+    /// The last estimate.
+    statistics: Option<Box<statistics::Kept>>,
 }
 
 /// How far an index is that came with a change of the table's definition.
@@ -392,6 +396,7 @@ impl Partition {
         for index in &mut self.indexes {
             index.tree.clear(&mut self.heap);
             index.build = Build::Done;
+            index.statistics = None;
         }
         self.pending = PendingStates::default();
         self.prunable.clear();
@@ -516,7 +521,12 @@ fn entry_key(table: &Table, layout: &RowLayout, index: &Index, row: &[u8], key: 
 
 impl OrderedIndex {
     fn empty(definition: &Index) -> OrderedIndex {
-        OrderedIndex { definition: definition.clone(), tree: Tree::new(), build: Build::Done }
+        OrderedIndex {
+            definition: definition.clone(),
+            tree: Tree::new(),
+            build: Build::Done,
+            statistics: None,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! Cursors are positions and live only as long as the tree is not changed; a scan that pauses remembers its last key.
 
 mod node;
+mod sample;
 
 use std::ops::Bound;
 
@@ -28,6 +29,8 @@ pub(crate) struct Tree {
     root: u32,
     height: usize,
     entry_count: u64,
+    /// Insertions and removals since it was made.
+    changes: u64,
 }
 
 /// Where an entry is. Good until the tree changes.
@@ -60,7 +63,11 @@ impl Path {
 
 impl Tree {
     pub fn new() -> Tree {
-        Tree { root: NIL, height: 0, entry_count: 0 }
+        Tree { root: NIL, height: 0, entry_count: 0, changes: 0 }
+    }
+    /// Insertions and removals so far.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
     pub fn entry_count(&self) -> u64 {
         self.entry_count
@@ -104,6 +111,7 @@ impl Tree {
         let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
         self.insert_at(heap, &mut path, leaf, index, Entry { inline, value, chain });
         self.entry_count += 1;
+        self.changes += 1;
         Ok(())
     }
 
@@ -120,6 +128,7 @@ impl Tree {
         let inline = if chain.is_some() { &key[..LONG_HEAD] } else { key };
         appending.push(Entry { inline, value, chain });
         self.entry_count += 1;
+        self.changes += 1;
         if appending.size() <= BLOCK_SIZE {
             return;
         }
@@ -169,6 +178,7 @@ impl Tree {
         }
         remove_entry(heap.arena.block_mut(leaf), index);
         self.entry_count -= 1;
+        self.changes += 1;
         self.fix_sparse(heap, &mut path, leaf);
         true
     }
@@ -193,7 +203,7 @@ impl Tree {
             }
             heap.arena.free(node_id);
         }
-        *self = Tree::new();
+        *self = Tree { changes: self.changes + 1, ..Tree::new() };
     }
 
     /// The first entry at or above the bound.
@@ -444,7 +454,7 @@ impl Tree {
             heap.arena.free(node_id);
             match parent {
                 Some((parent, child)) => self.remove_child(heap, path, parent, child),
-                None => *self = Tree::new(),
+                None => *self = Tree { changes: self.changes, ..Tree::new() },
             }
             return;
         }
@@ -476,7 +486,7 @@ impl Tree {
             heap.arena.free(parent);
             return match path.pop() {
                 Some((grandparent, child)) => self.remove_child(heap, path, grandparent, child),
-                None => *self = Tree::new(),
+                None => *self = Tree { changes: self.changes, ..Tree::new() },
             };
         }
         if child == 0 {

@@ -15,7 +15,7 @@
 
 mod decode;
 
-pub use decode::decode_key;
+pub use decode::{decode_key, part_ends};
 
 use crate::{Collation, Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
 use crate::{IndexId, RowView};

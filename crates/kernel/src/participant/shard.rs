@@ -9,8 +9,8 @@ use protocol::disk::CheckpointRow;
 use protocol::message::{Record, RecordKind, Replicate, WaitEdge, Write};
 use protocol::op::BatchResult;
 use storage::{
-    Charge, LoadError, LockTable, MemoryFull, PREFETCHED_AHEAD, PagePool, Partition, Pieces,
-    RowChange, RowHandle, Sorting, Undo,
+    Charge, IndexEstimate, LoadError, LockTable, MemoryFull, PREFETCHED_AHEAD, PagePool, Partition,
+    Pieces, RowChange, RowHandle, Sorting, Undo,
 };
 use types::{
     Address, Catalogue, Incarnation, IndexId, IndexState, LogPosition, NodeId, RowLayout, RowView,
@@ -489,6 +489,15 @@ impl Shard {
     }
     pub fn tables(&self) -> &BTreeMap<TableId, TableReplica> {
         &self.tables
+    }
+    /// The rows of a table and estimates for its indexes.
+    pub(crate) fn statistics(
+        &mut self,
+        table: TableId,
+        anew: bool,
+    ) -> Option<(u64, Vec<IndexEstimate>)> {
+        let partition = &mut self.tables.get_mut(&table)?.partition;
+        Some((partition.row_count(), partition.statistics(anew)))
     }
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()

@@ -9,7 +9,8 @@
 //! else the most leading equalities, then a range, then the order asked for; nothing at all -> the primary key's index
 //! ```
 //!
-//! There are no statistics: the score above is a fixed one. Whether a constant can be turned into the column's type
+//! The score above is a fixed one. Where several indexes could be used, the statistics of the table may speak for another one
+//! ([`super::estimate`]). Whether a constant can be turned into the column's type
 //! without changing what the comparison means is known only when the statement runs ([`crate::execute::keys`]); when it
 //! cannot, the rows are found by a scan with the whole filter instead. So the plan keeps both: the whole filter, and the
 //! terms that the bounds do not cover.
@@ -30,6 +31,8 @@ pub struct Wanted<'a> {
     /// ORDER BY of plain columns: (column, descending).
     pub order: Option<&'a [(u16, bool)]>,
     pub limited: bool,
+    /// The primary key that ends the entries of other indexes does not count.
+    pub without_extensions: bool,
 }
 
 /// Positions of the indexes that USE, FORCE and IGNORE INDEX leave; the primary key's is always left as the last resort.
@@ -65,22 +68,23 @@ pub fn allowed_indexes(
 }
 
 /// A path that could be taken.
-struct Candidate {
-    path: IndexPath,
-    covered: CoveredTerms,
-    delivers: bool,
+pub struct Candidate {
+    pub path: IndexPath,
+    pub covered: CoveredTerms,
+    /// The rows come in the order that is wanted.
+    pub delivers: bool,
     score: u32,
 }
 
 impl Candidate {
     /// With no bounds: all rows, by the primary key.
-    fn all() -> Candidate {
+    pub fn all() -> Candidate {
         let (equal, ranges) = (Vec::new(), Vec::new());
         let path = IndexPath { index: 0, kind: PathKind::Range, equal, ranges, reverse: false };
         Candidate { path, covered: CoveredTerms::default(), delivers: false, score: 0 }
     }
 
-    fn into_plan(self, terms: Vec<Expr>, possible: Vec<usize>) -> AccessPlan {
+    pub fn into_plan(self, terms: Vec<Expr>, possible: Vec<usize>) -> AccessPlan {
         let rest = terms
             .iter()
             .enumerate()
@@ -105,12 +109,15 @@ pub fn choose(
     wanted: &Wanted<'_>,
     allowed: &[bool],
 ) -> AccessPlan {
-    let (candidates, possible) = candidates(table, &terms, wanted, allowed);
-    let best = candidates.into_iter().reduce(|best, own| match best.score < own.score {
-        true => own,
-        false => best,
-    });
+    let (mut candidates, possible) = candidates(table, &terms, wanted, allowed);
+    let best = best(&candidates).map(|number| candidates.swap_remove(number));
     best.unwrap_or_else(Candidate::all).into_plan(terms, possible)
+}
+
+/// The one that the form of the conditions speaks for, the first of several.
+pub fn best(candidates: &[Candidate]) -> Option<usize> {
+    (0..candidates.len())
+        .reduce(|best, own| if candidates[best].score < candidates[own].score { own } else { best })
 }
 
 /// Chooses the path of those that deliver an order; none if no index does.
@@ -118,9 +125,10 @@ pub fn choose_ordered(
     table: &Table,
     terms: Vec<Expr>,
     order: &[(u16, bool)],
+    without_extensions: bool,
     allowed: &[bool],
 ) -> Option<AccessPlan> {
-    let wanted = Wanted { order: Some(order), limited: true };
+    let wanted = Wanted { order: Some(order), limited: true, without_extensions };
     let (candidates, possible) = candidates(table, &terms, &wanted, allowed);
     let ordered = candidates.into_iter().filter(|candidate| candidate.delivers);
     let best = ordered.reduce(|best, own| if best.score < own.score { own } else { best });
@@ -128,7 +136,7 @@ pub fn choose_ordered(
 }
 
 /// The paths, and the indexes that bound rows.
-fn candidates(
+pub fn candidates(
     table: &Table,
     terms: &[Expr],
     wanted: &Wanted<'_>,
@@ -148,7 +156,9 @@ fn candidates(
         let is_single = path.kind != PathKind::Range && path.equal.iter().all(PartBound::is_single);
         let order = wanted.order.and_then(|order| match path.kind {
             PathKind::PrimaryKey => order_of_keys(table, &path, order),
-            PathKind::UniqueKey | PathKind::Range => order_of(table, &path, order),
+            PathKind::UniqueKey | PathKind::Range => {
+                order_of(table, &path, order, wanted.without_extensions)
+            }
         });
         let score = match path.kind {
             PathKind::PrimaryKey => 10_000,
@@ -199,7 +209,7 @@ impl PartBound {
 }
 
 /// The bounds an index can use, and the terms that they cover.
-fn path_of(
+pub fn path_of(
     table: &Table,
     position: usize,
     bounds: &BTreeMap<u16, Bounds>,
@@ -267,10 +277,16 @@ fn is_of_one_value(path: &IndexPath, table: &Table, column: u16) -> bool {
 
 /// Does a scan of the path deliver this order? Some(reverse) if so. Whatever the bounds, the rows come in the order of the
 /// index; a part of one value orders nothing.
-fn order_of(table: &Table, path: &IndexPath, order: &[(u16, bool)]) -> Option<bool> {
+fn order_of(
+    table: &Table,
+    path: &IndexPath,
+    order: &[(u16, bool)],
+    without_extensions: bool,
+) -> Option<bool> {
     let index = &table.indexes[path.index];
     // A secondary index's entries end in the primary key.
-    let primary = table.primary_key().parts.iter().filter(|_| index.kind != IndexKind::Primary);
+    let has_extension = index.kind != IndexKind::Primary && !without_extensions;
+    let primary = table.primary_key().parts.iter().filter(|_| has_extension);
     let bounds = path.equal.iter().map(Some).chain(std::iter::repeat(None));
     let (fixed, free): (Vec<_>, Vec<_>) = (index.parts.iter().chain(primary).zip(bounds))
         .partition(|(_, bound)| bound.is_some_and(PartBound::is_single));

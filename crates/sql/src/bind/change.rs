@@ -6,7 +6,7 @@ use std::sync::Arc;
 use client::Assignment;
 use types::{Expr, IndexPart, RowChangeKind, Table};
 
-use super::access::{self, Wanted};
+use super::access;
 use super::expr::bytes_as_number;
 use super::names::{Scope, ScopeTable, SourceScope};
 use super::target::Target;
@@ -15,7 +15,7 @@ use crate::error::{SqlError, code};
 use crate::parser::ast;
 use crate::plan::{
     AssignedValue, AssignmentPlan, ChangeTarget, DeletePlan, InsertMode, InsertPlan, InsertSource,
-    InsertValue, PathKind, SelectPlan, UpdatePlan,
+    InsertValue, LimitPlan, PathKind, SelectPlan, UpdatePlan,
 };
 
 /// An INSERT while it is bound.
@@ -334,8 +334,11 @@ impl Binder<'_> {
         let Target { table, hints, .. } = named;
         let allowed = access::allowed_indexes(&table, &hints, &relations.tables[0].alias)?;
         let (shippable, local) = self.split_filter(filter);
-        let wanted = Wanted { order: order.as_deref(), limited: limit.is_some() };
-        let mut access = access::choose(&table, shippable, &wanted, &allowed);
+        let wanted = self.wanted(order.as_deref(), limit.is_some());
+        let limit_rows = limit
+            .as_ref()
+            .map(|limit| self.limit_rows(&LimitPlan { count: limit.clone(), offset: None }));
+        let mut access = self.choose_path(&table, shippable, &wanted, limit_rows, &allowed);
         access.local_filter = local;
         let alias = relations.tables[0].alias.clone();
         Ok(ChangeTarget { layout: table.row_layout(), table, alias, access, sort, limit })

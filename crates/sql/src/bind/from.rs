@@ -277,7 +277,11 @@ impl Binder<'_> {
                     true => self.lateral(query, &from.relations).map(|(plan, outer)| {
                         RelationSource::Query { plan: Box::new(plan), outer, keep: None }
                     }),
-                    false => self.query_or_merged(query, changes.is_empty()).map(relation_of),
+                    false => {
+                        let merges =
+                            changes.is_empty() && self.environment.optimizer_switch.derived_merge;
+                        self.query_or_merged(query, merges).map(relation_of)
+                    }
                 };
                 let is_independent = self.outer.len() <= self.lowest_outer && !lateral;
                 self.lowest_outer = self.lowest_outer.min(lowest);

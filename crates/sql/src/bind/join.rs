@@ -25,6 +25,7 @@ use client::Lock;
 use types::expr::{Aggregate, BinaryOp, ResultType};
 use types::{Expr, RowLayout};
 
+use super::estimate::{LOOKUP_WORK, ROW_WORK, SCAN_WORK, share_of};
 use super::from::{From, RelationSource, ordered};
 use super::names::Relations;
 use super::{Binder, rewrite};
@@ -34,9 +35,7 @@ use crate::plan::{
     RelationRows, SelectPlan, Source, TableSource,
 };
 use demand::Demand;
-use estimate::{
-    LOOKUP_WORK, QUERY_ROWS, ROW_WORK, SCAN_WORK, SYSTEM_ROWS, UNPAIRED_SHARE, share_of,
-};
+use estimate::{QUERY_ROWS, SYSTEM_ROWS, UNPAIRED_SHARE};
 use order::Search;
 pub use terms::have_equal_keys;
 use terms::{Group, Member, OuterJoin, factored, flatten, is_subset, simplified, take_terms};
@@ -353,9 +352,8 @@ impl Planner<'_, '_> {
                     let left_rows = left.rows * self.share;
                     let lookups = left_rows * (LOOKUP_WORK + reading.rows * ROW_WORK);
                     let scan = whole.scanned * SCAN_WORK + whole.rows * ROW_WORK + left_rows;
-                    // A scan would lock all rows.
                     if scan < lookups
-                        && self.locks[relation] == Lock::None
+                        && !self.prefers_lookups(relation)
                         && self.has_join_key(on, &left.relations, &relations)
                     {
                         reading = whole;
@@ -453,6 +451,9 @@ impl Planner<'_, '_> {
 
     /// Do the terms compare columns of the two sides by keys?
     fn has_join_key(&self, on: &[Bound], left: &[bool], right: &[bool]) -> bool {
+        if !self.binder.environment.optimizer_switch.hash_join {
+            return false;
+        }
         let types = self.relations.result_types();
         on.iter().any(|term| self.join_key(term, left, right, &types).is_some())
     }
@@ -469,11 +470,16 @@ impl Planner<'_, '_> {
         let mut keys = Vec::new();
         let mut rest = Vec::new();
         let mut share: f64 = 1.0;
+        let keeps_by_key = self.binder.environment.optimizer_switch.hash_join
+            || !matches!(method, JoinMethod::Hash);
         let largest = left.rows.max(right.rows).max(1.0);
         for term in on {
             match self.join_key(&term, &left.relations, &right.relations, &types) {
                 Some(key) => {
-                    keys.push(key);
+                    match keeps_by_key {
+                        true => keys.push(key),
+                        false => rest.push(term),
+                    }
                     // As where one side's column is a key of it.
                     share = share.min(1.0 / largest);
                 }

@@ -23,6 +23,7 @@ mod bounds;
 mod change;
 mod column_type;
 mod create_select;
+mod estimate;
 mod expr;
 mod from;
 mod function;
@@ -36,6 +37,7 @@ mod select;
 mod semi_join;
 mod set_operation;
 mod subquery;
+pub mod switch;
 pub mod table;
 mod target;
 #[cfg(test)]
@@ -56,10 +58,12 @@ use types::{Catalogue, Collation, ColumnType, Expr, IntWidth, SqlMode, Table, Ta
 use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::{InsertPlan, ParamKind, Plan, PlanKind, SelectPlan, Slot};
+use crate::statistics::TableStatistics;
 
 pub use expr::literal_value;
 use joined_change::is_single;
 pub use select::{column_info, expression_info};
+use switch::OptimizerSwitch;
 pub use window::frame_illegal;
 
 /// What a plan depends on besides the catalogue; sessions with equal environments share plans.
@@ -78,6 +82,7 @@ pub struct Environment {
     pub time_names: Locale,
     /// The mode of WEEK() without one.
     pub default_week_format: u8,
+    pub optimizer_switch: OptimizerSwitch,
 }
 
 /// What the binder asks of the session: values that are built into a plan, which is then not reusable.
@@ -91,8 +96,8 @@ pub trait SessionValues {
     fn connection_id(&self) -> u32;
     /// Of the session's time zone, east positive.
     fn time_zone_offset_seconds(&self) -> i32;
-    /// How many rows a table had lately, if that is known.
-    fn table_rows(&self, table: TableId) -> Option<u64>;
+    /// Statistics of a table that a session of this node has gathered lately.
+    fn statistics(&self, table: TableId) -> Option<Arc<TableStatistics>>;
     /// The clock: when the plan is made.
     fn now_micros(&self) -> i64;
     /// 1099 and 1100 for a table that LOCK TABLES keeps the session from. `name` is its alias, if it has one.
@@ -124,8 +129,8 @@ pub struct Binder<'a> {
     once: Vec<Vec<u16>>,
     /// More than one relation is read: all at one snapshot.
     several: bool,
-    /// How many rows tables have decided something.
-    uses_statistics: bool,
+    /// Tables of which the statistics have decided something.
+    weighed: Vec<TableId>,
     /// The tables of WITH that can be named.
     common: Vec<set_operation::CommonTable>,
     /// Queries around that cannot be named: those between a table of WITH and where it is used.
@@ -194,7 +199,7 @@ impl<'a> Binder<'a> {
             outer: Vec::new(),
             once: vec![Vec::new()],
             several: false,
-            uses_statistics: false,
+            weighed: Vec::new(),
             common: Vec::new(),
             hidden: Vec::new(),
             query_count: 0,
@@ -262,13 +267,18 @@ impl<'a> Binder<'a> {
     }
 
     fn into_plan(self, kind: PlanKind) -> Plan {
+        let known = self.weighed.iter().map(|table| self.session.statistics(*table));
+        let age_max_micros =
+            known.map(|known| TableStatistics::age_max_micros(known.as_deref())).min().unwrap_or(0);
         Plan {
             kind,
             param_count: u16::try_from(self.param_kinds.len()).expect("parameters are counted"),
             slots: self.slots,
             once: self.once.into_iter().next().unwrap_or_default(),
             reads_on: self.several,
-            made_micros: self.uses_statistics.then(|| self.session.now_micros()),
+            made_micros: (!self.weighed.is_empty()).then(|| self.session.now_micros()),
+            age_max_micros,
+            weighed: self.weighed,
             param_kinds: self.kinds_matter.then(|| self.param_kinds.to_vec()),
             limit_sizes: self.limit_sizes,
             reusable: self.reusable,

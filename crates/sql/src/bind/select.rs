@@ -134,7 +134,8 @@ impl Binder<'_> {
         let mut from = self.from(&select.from)?;
         from.straight = select.straight;
         let mut where_terms = select.filter.iter().flat_map(and_terms).collect();
-        if query.limit.is_none() || !select.group_by.is_empty() {
+        let switch = self.environment.optimizer_switch;
+        if switch.semijoin && (query.limit.is_none() || !select.group_by.is_empty()) {
             self.semi_joins(&mut where_terms, &mut from)?;
         }
         let relations = std::mem::take(&mut from.relations);
@@ -481,7 +482,8 @@ impl Binder<'_> {
             _ => None,
         };
         let limited = plan.limit.is_some() && plan.windows.is_none();
-        let wanted = Wanted { order: order.as_deref(), limited };
+        let wanted = self.wanted(order.as_deref(), limited);
+        let limited = wanted.limited;
         let (shippable, local) = self.split_filter(filter);
         let first =
             local.is_none().then(|| first_row(plan, &table, &shippable, &allowed)).flatten();
@@ -491,7 +493,15 @@ impl Binder<'_> {
                 (grouping.of_first_row, grouping.shipped) = (true, false);
                 access
             }
-            None => access::choose(&table, shippable, &wanted, &allowed),
+            None => {
+                let limit = match &plan.limit {
+                    Some(limit) if plan.grouping.is_none() && limited && !plan.calc_found_rows => {
+                        Some(self.limit_rows(limit))
+                    }
+                    _ => None,
+                };
+                self.choose_path(&table, shippable, &wanted, limit, &allowed)
+            }
         };
         access.local_filter = local;
         plan.distinct &= !has_key(plan, &table);
@@ -731,7 +741,7 @@ fn first_row(
         terms.push(is_there.clone());
     }
     let order = [(*column, descending)];
-    let wanted = Wanted { order: Some(&order), limited: true };
+    let wanted = Wanted { order: Some(&order), limited: true, ..Wanted::default() };
     let access = access::choose(table, terms, &wanted, allowed);
     // Rows that a filter passes over may be all of them.
     let known = rewrite::encoded(&is_there);

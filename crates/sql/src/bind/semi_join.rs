@@ -140,7 +140,8 @@ impl Binder<'_> {
         kind: JoinKind,
         from: &mut From,
     ) -> bool {
-        if from.tree.is_none() || !self.changes.is_empty() || TRIALS_MAX <= self.trials {
+        let is_allowed = self.environment.optimizer_switch.firstmatch && self.trials < TRIALS_MAX;
+        if from.tree.is_none() || !self.changes.is_empty() || !is_allowed {
             return false;
         }
         let before = self.mark();

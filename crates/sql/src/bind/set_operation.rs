@@ -107,7 +107,8 @@ impl Binder<'_> {
         let bound = match recursive {
             true => self.recursive_table(position, &query),
             false => {
-                let merges = self.changes.is_empty();
+                let merges =
+                    self.changes.is_empty() && self.environment.optimizer_switch.derived_merge;
                 self.query_or_merged(&query, merges).map(relation_of)
             }
         };

@@ -143,7 +143,12 @@ impl Binder<'_> {
             let message = format!("More than {DEPTH_MAX} views name one another");
             return Err(SqlError::new(code::ER_STACK_OVERRUN_NEED_MORE, message));
         }
-        let merges = view.algorithm != ViewAlgorithm::TempTable && self.changes.is_empty();
+        let is_allowed = match view.algorithm {
+            ViewAlgorithm::TempTable => false,
+            ViewAlgorithm::Merge => true,
+            ViewAlgorithm::Undefined => self.environment.optimizer_switch.derived_merge,
+        };
+        let merges = is_allowed && self.changes.is_empty();
         let query = parsed(view)?;
         self.views.push(view.key());
         let bound = self.outside(view, |binder| binder.query_or_merged(&query, merges));

@@ -9,6 +9,7 @@ use types::{
 use crate::SqlError;
 use crate::bind::{Binder, Environment, SessionValues};
 use crate::parser::{ast, parse_one};
+use crate::statistics::TableStatistics;
 
 /// The session of no connection.
 pub struct NoSession;
@@ -35,7 +36,7 @@ impl SessionValues for NoSession {
     fn time_zone_offset_seconds(&self) -> i32 {
         0
     }
-    fn table_rows(&self, _table: types::TableId) -> Option<u64> {
+    fn statistics(&self, _table: types::TableId) -> Option<Arc<TableStatistics>> {
         None
     }
     fn now_micros(&self) -> i64 {
@@ -52,6 +53,7 @@ pub fn environment() -> Environment {
         div_precision_increment: 4,
         time_names: types::temporal::Locale::ENGLISH,
         default_week_format: 0,
+        optimizer_switch: Default::default(),
     }
 }
 

@@ -29,7 +29,7 @@ mod query;
 mod schema;
 mod set;
 mod statement;
-mod statistics;
+pub(crate) mod statistics;
 mod table_locks;
 mod token;
 mod transaction;
@@ -55,6 +55,7 @@ use crate::execute::budget::Budget;
 use crate::parser::ast;
 use crate::server::{Counters, Process, ProcessInfo, process_lock};
 use crate::statement::Frame;
+use crate::statistics::TableStatistics;
 use crate::{ColumnInfo, ConnectionId, KillKind, OkInfo, Server};
 use prepared::Prepared;
 use transaction::Transaction;
@@ -627,8 +628,8 @@ impl SessionValues for Session {
     fn time_zone_offset_seconds(&self) -> i32 {
         self.settings.time_zone_offset_seconds
     }
-    fn table_rows(&self, table: TableId) -> Option<u64> {
-        self.server.table_rows(table)
+    fn statistics(&self, table: TableId) -> Option<Arc<TableStatistics>> {
+        self.server.statistics(table)
     }
     fn now_micros(&self) -> i64 {
         self.client.client().wall_clock_micros()

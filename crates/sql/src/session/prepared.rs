@@ -211,16 +211,12 @@ impl Session {
             self.frame.params.clone_from(&params);
             return Box::pin(self.statement(&statement, params, sink, more_results)).await;
         }
-        let plan = self.prepared.get(&id).and_then(|prepared| prepared.plan.as_ref());
-        if !plan.is_some_and(|(plan, _)| self.is_fresh(plan)) {
-            self.refresh_statistics(&statement).await;
-        }
         let source = PlanSource::Prepared { id, statement: &statement };
         self.run_statement(&source, params, 0, sink, more_results).await.map(drop)
     }
 
     /// The statement's plan if it still holds, else a new one.
-    pub(crate) fn plan_of(
+    pub(crate) async fn plan_of(
         &mut self,
         id: u32,
         statement: &ast::Statement,
@@ -244,8 +240,8 @@ impl Session {
         {
             return Ok(plan.clone());
         }
-        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-        let plan = Arc::new(self.bind_in(&environment, statement, &kinds, params)?);
+        let plan = self.bind_by_statistics(&environment, statement, params);
+        let plan = Arc::new(Box::pin(plan).await?);
         if let Some(prepared) = self.prepared.get_mut(&id) {
             prepared.plan = plan.reusable.then(|| (plan.clone(), environment));
         }

@@ -239,7 +239,6 @@ impl Session {
         if !has_plan(&statement) {
             return Box::pin(self.statement(&statement, Vec::new(), sink, more)).await;
         }
-        self.refresh_statistics(&statement).await;
         let mut pace = Pace::default();
         pace.bytes(end).await;
         let is_shareable = literals.is_some();

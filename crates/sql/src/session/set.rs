@@ -15,6 +15,7 @@ use super::variables::{
     parse_sql_mode, parse_time_zone, read_only,
 };
 use crate::bind::Binder;
+use crate::bind::switch::OptimizerSwitch;
 use crate::error::{SqlError, code};
 use crate::execute::{Context, Failure};
 use crate::parser::ast;
@@ -375,6 +376,10 @@ impl Session {
             "sql_select_limit" => self.settings.select_limit = text.parse().unwrap_or(u64::MAX),
             "lc_time_names" => {
                 self.settings.time_names = Locale::by_name(&text).unwrap_or_default();
+                self.set_environment(self.environment.database.clone());
+            }
+            "optimizer_switch" => {
+                self.settings.optimizer_switch = OptimizerSwitch::of_text(&text);
                 self.set_environment(self.environment.database.clone());
             }
             "default_week_format" => {

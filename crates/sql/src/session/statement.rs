@@ -5,6 +5,7 @@ use types::convert::{WarningLevel, to_integer};
 
 use super::Session;
 use super::query::has_plan;
+use crate::bind::view::find_view;
 use crate::error::{SqlError, code};
 use crate::parser::ast::{self, Statement};
 use crate::plan::{Plan, PlanKind};
@@ -157,7 +158,10 @@ impl Session {
                 self.done(sink, more)
             }
             Statement::TableMaintenance { kind, tables } => {
-                let table = self.maintain(*kind, tables)?;
+                if let Err(failure) = self.begin_definition().await {
+                    return Err(self.fail(failure).await);
+                }
+                let table = self.maintain(*kind, tables).await?;
                 self.send(table, sink, more).await
             }
             Statement::Unsupported { feature } => Err(SqlError::not_supported(feature)),
@@ -221,7 +225,6 @@ impl Session {
         if !matches!(statement, Statement::Query(_)) {
             return Err(SqlError::not_supported("EXPLAIN ANALYZE of this statement"));
         }
-        self.refresh_statistics(statement).await;
         self.frame.profile = Some(Box::default());
         let source = PlanSource::Explained(statement);
         let ran = self.run_statement(&source, params.clone(), 0, &mut Discard, false).await;
@@ -231,12 +234,12 @@ impl Session {
 
     /// The plan of a SELECT for EXPLAIN ANALYZE. INTO assigns nothing, and the short way of a row by its primary key is not taken: it
     /// counts nothing.
-    pub(crate) fn analyzed_plan(
+    pub(crate) async fn analyzed_plan(
         &self,
         statement: &Statement,
         params: &[Value],
     ) -> Result<Plan, SqlError> {
-        let mut plan = self.explained_plan(statement, params)?;
+        let mut plan = self.explained_plan(statement, params).await?;
         if let PlanKind::Select(select) = &mut plan.kind {
             select.into_variables.clear();
             select.lookup = None;
@@ -305,8 +308,8 @@ impl Session {
         if self.server.kill(target, kind) { Ok(()) } else { Err(unknown()) }
     }
 
-    /// ANALYZE, OPTIMIZE, CHECK, REPAIR, CHECKSUM TABLE: there is nothing to do, and MySQL's tools want an answer.
-    fn maintain(
+    /// ANALYZE TABLE makes statistics anew. OPTIMIZE, CHECK, REPAIR: there is nothing to do, and MySQL's tools want an answer.
+    async fn maintain(
         &mut self,
         kind: ast::TableMaintenance,
         tables: &[ast::ObjectName],
@@ -322,6 +325,7 @@ impl Session {
         };
         let mut answer = ShowTable::of_texts(&["Table", "Op", "Msg_type", "Msg_text"]);
         let catalogue = self.catalogue();
+        let mut analyzed = Vec::new();
         for name in tables {
             let database = name
                 .schema
@@ -330,14 +334,24 @@ impl Session {
                 .ok_or_else(SqlError::no_database)?;
             let full = format!("{database}.{}", name.name);
             let current = self.environment.database.as_deref();
-            match crate::bind::find_table(&catalogue, current, name) {
-                Ok(_) => answer.push_texts(&[&full, operation, "status", "OK"]),
+            let found = match find_view(&catalogue, current, name) {
+                Some(_) => Err(SqlError::wrong_object(&database, &name.name, "BASE TABLE")),
+                None => crate::bind::find_table(&catalogue, current, name),
+            };
+            match found {
+                Ok(table) => {
+                    analyzed.push(table.id);
+                    answer.push_texts(&[&full, operation, "status", "OK"]);
+                }
                 Err(error) => {
                     answer.push_texts(&[&full, operation, "Error", &error.message]);
                     answer.push_texts(&[&full, operation, "status", "Operation failed"]);
                     self.note(WarningLevel::Error, error);
                 }
             }
+        }
+        if kind == ast::TableMaintenance::Analyze {
+            self.analyze(&analyzed).await;
         }
         Ok(answer)
     }

@@ -1,86 +1,122 @@
-//! How many rows tables have, for the planner of joins.
+//! Statistics of tables, for the planner.
 //!
-//! The nodes count the rows of their tables as they write them. A session that is about to plan a join asks them, at most once
-//! in some seconds for all sessions of a node, and not for long: an old count, or none, makes a plan too.
+//! A plan names the tables whose statistics have decided something. If these are missing or old, the session that has made the
+//! plan asks the primaries of the tables for them, and makes the plan again; of several sessions of a node one asks. It does
+//! not wait for long: old numbers, or none, make a plan too.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-use super::Session;
-use crate::parser::ast::{self, QueryBody, Statement, TableFactor, TableReference};
-use crate::plan::Plan;
-use crate::show;
+use client::{Report, ReportRequest};
+use types::{Catalogue, TableId};
 
-/// The age of counts, and of plans that use them, beyond which they are made anew.
-const STATISTICS_AGE_MAX_MICROS: i64 = 10_000_000;
+use super::Session;
+use crate::SqlError;
+use crate::bind::Environment;
+use crate::parser::ast::Statement;
+use crate::plan::{ParamKind, Plan};
+use crate::statistics::TableStatistics;
+
 /// The longest wait of a statement for the nodes' answers.
 const STATISTICS_WAIT_MS: u64 = 50;
+/// Tables that one request asks for.
+const TABLES_ASKED_MAX: usize = 64;
 
 impl Session {
-    /// Asks for the counts if the statement joins, and they are old.
-    pub(crate) async fn refresh_statistics(&self, statement: &Statement) {
-        if !joins(statement) {
-            return;
+    /// Binds a statement by statistics that are not old.
+    pub(crate) async fn bind_by_statistics(
+        &self,
+        environment: &Environment,
+        statement: &Statement,
+        params: &[types::Value],
+    ) -> Result<Plan, SqlError> {
+        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+        let plan = self.bind_in(environment, statement, &kinds, params)?;
+        match self.refresh_statistics(&plan.weighed).await {
+            true => self.bind_in(environment, statement, &kinds, params),
+            false => Ok(plan),
+        }
+    }
+
+    /// Asks for the statistics of these tables that are missing or old; true if there are new ones.
+    async fn refresh_statistics(&self, tables: &[TableId]) -> bool {
+        if tables.is_empty() {
+            return false;
         }
         let now = self.client.client().wall_clock_micros();
-        if !self.server.claims_statistics(now, STATISTICS_AGE_MAX_MICROS) {
-            return;
+        let claimed = self.server.claim_statistics(tables, now);
+        if claimed.is_empty() {
+            return false;
         }
         // By a session of its own: an answer that comes late is dropped.
         let mut asking = self.client.client().session();
-        let replicas = show::replica_count(self);
-        let mut counts = pin!(show::count_rows(&mut asking, replicas));
+        let catalogue = self.catalogue();
+        let mut gathered = pin!(gather(&mut asking, &catalogue, &claimed, false));
         let mut late = pin!(self.client.client().sleep_ms(STATISTICS_WAIT_MS));
-        let counted = poll_fn(|context| match counts.as_mut().poll(context) {
-            Poll::Ready(counts) => Poll::Ready(Some(counts)),
+        let gathered = poll_fn(|context| match gathered.as_mut().poll(context) {
+            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
             Poll::Pending => late.as_mut().poll(context).map(|()| None),
         });
-        if let Some(counts) = counted.await {
-            let rows = counts.into_iter().map(|(table, (rows, _))| (table, rows)).collect();
-            self.server.set_statistics(rows);
-        }
-    }
-
-    /// Are the counts that the plan was made by still good?
-    pub(super) fn is_fresh(&self, plan: &Plan) -> bool {
-        let now = || self.client.client().wall_clock_micros();
-        // Whether a table may be named is looked at where a plan is made.
-        self.locked_tables.is_empty()
-            && plan.made_micros.is_none_or(|made| now() - made < STATISTICS_AGE_MAX_MICROS)
-    }
-}
-
-/// Does the statement read several relations, as far as its FROM clauses tell?
-fn joins(statement: &Statement) -> bool {
-    match statement {
-        Statement::Query(query) => query_joins(query),
-        Statement::Insert(insert) => match &insert.source {
-            ast::InsertSource::Query(query) => query_joins(query),
-            ast::InsertSource::Values(_) => false,
-        },
-        Statement::Update(update) => references_join(&update.tables),
-        Statement::Delete(delete) => references_join(&delete.tables),
-        Statement::Explain { statement, .. } => joins(statement),
-        _ => false,
-    }
-}
-
-fn query_joins(query: &ast::Query) -> bool {
-    query.with.is_some()
-        || match &query.body {
-            QueryBody::Select(select) => references_join(&select.from),
-            QueryBody::SetOperation { first, rest } => {
-                query_joins(first) || rest.iter().any(|operand| query_joins(&operand.query))
+        match gathered.await {
+            Some(gathered) => {
+                self.server.set_statistics(gathered, now);
+                true
             }
-            QueryBody::Values(_) | QueryBody::Table(_) => false,
+            None => false,
         }
+    }
+
+    /// Has the primaries estimate anew, for plans from now on.
+    pub(super) async fn analyze(&mut self, tables: &[TableId]) {
+        let catalogue = self.catalogue();
+        let gathered = gather(&mut self.client, &catalogue, tables, true).await;
+        let now = self.client.client().wall_clock_micros();
+        self.server.set_statistics(gathered, now);
+        self.server.set_analyzed(now);
+    }
+
+    /// Are the statistics that the plan was made by still good?
+    pub(super) fn is_fresh(&self, plan: &Plan) -> bool {
+        let is_good = |made: i64| {
+            let age = self.client.client().wall_clock_micros() - made;
+            age < plan.age_max_micros && self.server.analyzed_micros() < made
+        };
+        // Whether a table may be named is looked at where a plan is made.
+        self.locked_tables.is_empty() && plan.made_micros.is_none_or(is_good)
+    }
 }
 
-fn references_join(references: &[TableReference]) -> bool {
-    match references {
-        [] => false,
-        [TableReference { first: TableFactor::Table { .. }, joins }] => !joins.is_empty(),
-        _ => true,
+/// The statistics of tables, from the primaries of their partitions. `anew`: they estimate now, whatever they have kept.
+pub(crate) async fn gather(
+    client: &mut client::Session,
+    catalogue: &Catalogue,
+    tables: &[TableId],
+    anew: bool,
+) -> BTreeMap<TableId, TableStatistics> {
+    let shard_count = client.client().shards().len();
+    let mut statistics = BTreeMap::new();
+    for some in tables.chunks(TABLES_ASKED_MAX) {
+        let mut partitions = Vec::new();
+        let mut are_all = true;
+        let query = ReportRequest::Statistics { tables: some.to_vec(), anew };
+        for (_, report) in client.report(None, query).await {
+            match report {
+                Report::Statistics(own) => partitions.extend(own),
+                _ => are_all = false,
+            }
+        }
+        for id in some {
+            let own: Vec<_> = partitions.iter().filter(|own| own.table == *id).cloned().collect();
+            let Some(table) = catalogue.table_by_id(*id) else { continue };
+            if own.is_empty() && !are_all {
+                continue;
+            }
+            // A partition that no node has told of has no rows, unless its node has not answered.
+            let count = if are_all { own.len() } else { shard_count };
+            statistics.insert(*id, TableStatistics::merged(table, &own, count));
+        }
     }
+    statistics
 }

@@ -19,6 +19,7 @@ use types::temporal::Locale;
 use types::{Charset, Collation, SqlMode, Value};
 
 use crate::bind::Environment;
+use crate::bind::switch::OptimizerSwitch;
 use crate::bind::table::engine_name;
 use crate::error::{SqlError, code};
 use crate::parser::Dialect;
@@ -43,8 +44,8 @@ pub enum Kind {
     Text(&'static str),
     /// One of some words, the first is the default; setting by number counts from 0.
     Word(&'static [&'static str]),
-    /// `name=on,other=off`: switches and what they are by default. A SET names those that it changes.
-    Switches(&'static [(&'static str, bool)]),
+    /// `name=on,other=off`. A SET names those that it changes.
+    Switches(&'static [Switch]),
     /// The session knows it (`Session::computed_variable`); a number if true.
     Computed(bool),
 }
@@ -60,6 +61,14 @@ pub enum Effect {
     Satisfied(&'static str),
     /// What another value than the default asks for is not there: refused with 1235.
     OnlyDefault,
+}
+
+/// One of the switches of a variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    pub name: &'static str,
+    pub default: bool,
+    pub effect: Effect,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +155,7 @@ pub struct Settings {
     pub time_names: Locale,
     /// The mode of WEEK() without one.
     pub default_week_format: u8,
+    pub optimizer_switch: OptimizerSwitch,
     /// UPDATE and DELETE need a key in WHERE, or a LIMIT.
     pub safe_updates: bool,
     /// max_execution_time: milliseconds that a SELECT may take; 0 for ever.
@@ -190,6 +200,7 @@ impl Default for Settings {
             sql_notes: true,
             time_names: Locale::ENGLISH,
             default_week_format: 0,
+            optimizer_switch: OptimizerSwitch::default(),
             safe_updates: false,
             execution_time_ms_max: 0,
             long_query_micros: 10_000_000,
@@ -220,6 +231,7 @@ impl Settings {
             div_precision_increment: self.div_precision_increment,
             time_names: self.time_names,
             default_week_format: self.default_week_format,
+            optimizer_switch: self.optimizer_switch,
         }
     }
 }
@@ -291,6 +303,16 @@ pub fn check_kept(
     if variable.effect == Effect::OnlyDefault && Some(&text) != default_of(variable.kind).as_ref() {
         return Err(SqlError::not_supported(format!("{} = {text}", variable.name)));
     }
+    if let Kind::Switches(switches) = variable.kind {
+        let is_refused = |own: &&Switch| {
+            let other = switch_text(own.name, !own.default);
+            own.effect == Effect::OnlyDefault && text.split(',').any(|part| part == other)
+        };
+        if let Some(own) = switches.iter().find(is_refused) {
+            let other = switch_text(own.name, !own.default);
+            return Err(SqlError::not_supported(format!("{} = '{other}'", variable.name)));
+        }
+    }
     Ok((text, adjusted))
 }
 
@@ -302,7 +324,7 @@ pub fn default_of(kind: Kind) -> Option<String> {
         Kind::Text(default) => default.to_string(),
         Kind::Word(words) => words[0].to_string(),
         Kind::Switches(switches) => {
-            let texts = switches.iter().map(|(name, on)| switch_text(name, *on));
+            let texts = switches.iter().map(|own| switch_text(own.name, own.default));
             texts.collect::<Vec<_>>().join(",")
         }
         Kind::Computed(_) => return None,
@@ -389,10 +411,10 @@ fn normalised_text(name: &str, text: &str) -> Result<(String, bool), SqlError> {
 }
 
 /// `current` with the switches of `text` changed; None when it names one that there is not, or names one twice.
-fn set_switches(switches: &[(&str, bool)], current: &str, text: &str) -> Option<String> {
+fn set_switches(switches: &[Switch], current: &str, text: &str) -> Option<String> {
     let is_on = |name: &str| current.split(',').any(|own| own == switch_text(name, true));
     let mut states: Vec<(&str, bool, bool)> =
-        switches.iter().map(|(name, default)| (*name, *default, is_on(name))).collect();
+        switches.iter().map(|own| (own.name, own.default, is_on(own.name))).collect();
     let mut named: Vec<String> = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let part = part.to_ascii_lowercase();

@@ -27,8 +27,7 @@ use crate::execute::keys::{self, Keys};
 use crate::execute::profile::Profile;
 use crate::parser::ast::Statement;
 use crate::plan::{
-    AccessPlan, InsertSource, ParamKind, PartBound, PathKind, Plan, PlanKind, SelectPlan, Source,
-    WindowSpec,
+    AccessPlan, InsertSource, PartBound, PathKind, Plan, PlanKind, SelectPlan, Source, WindowSpec,
 };
 use crate::session::Session;
 
@@ -69,8 +68,7 @@ impl Session {
         statement: &Statement,
         params: &[Value],
     ) -> Result<Table, SqlError> {
-        self.refresh_statistics(statement).await;
-        let plan = self.explained_plan(statement, params)?;
+        let plan = self.explained_plan(statement, params).await?;
         match format {
             ExplainFormat::Traditional => self.explain_in_columns(&plan, params).await,
             ExplainFormat::Tree | ExplainFormat::Json => {
@@ -80,7 +78,7 @@ impl Session {
     }
 
     /// The plan of a statement that EXPLAIN takes.
-    pub(crate) fn explained_plan(
+    pub(crate) async fn explained_plan(
         &self,
         statement: &Statement,
         params: &[Value],
@@ -92,12 +90,8 @@ impl Session {
             | Statement::Delete(_) => {}
             _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
-        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
-        let catalogue = self.catalogue();
         let environment = self.environment.clone();
-        crate::bind::Binder::new(&catalogue, &environment, self, &kinds)
-            .with_values(params)
-            .plan(statement)
+        Box::pin(self.bind_by_statistics(&environment, statement, params)).await
     }
 
     /// One column with the tree, or the JSON document. `profile` is that of a run of the plan.

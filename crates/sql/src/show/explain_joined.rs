@@ -147,8 +147,11 @@ impl<'p> Explainer<'p> {
     ) {
         let name = |relation: &u16| source.aliases[usize::from(*relation)].as_str();
         match operator {
-            Operator::Table { relation, source: table, .. } => {
-                let row = self.table_row(line, name(relation), table, joined, is_filtered);
+            Operator::Table { relation, source: table, estimate, .. } => {
+                let mut row = self.table_row(line, name(relation), table, joined, is_filtered);
+                if joined == Joined::Lookup {
+                    row[9] = number(estimate.round().max(1.0) as u64);
+                }
                 self.rows.push(row);
             }
             Operator::Virtual { relation, .. } => {
@@ -230,7 +233,6 @@ impl<'p> Explainer<'p> {
             let is_one = source.access.path.kind != PathKind::Range;
             row[4] = text(if is_one { "eq_ref" } else { "ref" });
             row[8] = text(vec!["func"; source.access.path.equal.len()].join(","));
-            row[9] = number(if is_one { 1 } else { 10 });
         }
         add_extra(&mut row, &extra);
         row

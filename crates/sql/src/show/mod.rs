@@ -33,7 +33,9 @@ use crate::information_schema::{self, VirtualTable, activity, shown_indexes};
 use crate::parser::ast;
 use crate::server::Counters;
 use crate::session::Session;
+use crate::session::statistics::gather;
 use crate::session::variables::{Scope as VariableScope, VARIABLES};
+use crate::statistics::TableStatistics;
 
 pub use create::create_table_text;
 
@@ -115,20 +117,12 @@ pub static ENGINES: &[[&str; 6]] = &[
     ["MEMORY", "YES", "Another name for Skarv", "YES", "NO", "NO"],
 ];
 
-/// Rows and bytes of every table, from the primaries of its partitions.
+/// Rows and bytes of every table. Each node counts its replicas; the members of a group hold the same rows, so the copies are
+/// divided out.
 pub async fn row_counts(session: &mut Session) -> BTreeMap<TableId, (u64, u64)> {
     let replicas = replica_count(session);
-    count_rows(&mut session.client, replicas).await
-}
-
-/// The same by a session of the client's. Each node counts its replicas; the members of a group hold the same rows, so the
-/// copies are divided out.
-pub async fn count_rows(
-    client: &mut client::Session,
-    replicas: u64,
-) -> BTreeMap<TableId, (u64, u64)> {
     let mut counts: BTreeMap<TableId, (u64, u64)> = BTreeMap::new();
-    for (_, report) in client.report(None, ReportRequest::Memory).await {
+    for (_, report) in session.client.report(None, ReportRequest::Memory).await {
         if let Report::Memory(memory) = report {
             for table in memory.tables {
                 let own = counts.entry(table.table).or_default();
@@ -142,6 +136,21 @@ pub async fn count_rows(
         own.1 = own.1.div_ceil(replicas);
     }
     counts
+}
+
+/// The statistics of tables as they are now.
+pub async fn statistics_of(
+    session: &mut Session,
+    tables: &[TableId],
+) -> BTreeMap<TableId, TableStatistics> {
+    let catalogue = session.catalogue();
+    gather(&mut session.client, &catalogue, tables, false).await
+}
+
+/// The estimate of different values of the first parts of an index.
+pub fn cardinality(known: Option<&TableStatistics>, index: &types::Index, parts: usize) -> Value {
+    let of = |own: &TableStatistics| own.distinct(index.id, parts).filter(|_| 0 < own.rows);
+    number(known.and_then(of).map_or(0, |values| values.round() as u64))
 }
 
 pub fn replica_count(session: &Session) -> u64 {
@@ -277,9 +286,8 @@ impl Session {
             }
             S::Index { table, filter } => {
                 let table = self.shown_table(table)?;
-                let counts = row_counts(self).await;
-                let rows = counts.get(&table.id).map_or(0, |own| own.0);
-                let answer = index_table(&table, rows);
+                let known = statistics_of(self, &[table.id]).await;
+                let answer = index_table(&table, known.get(&table.id));
                 self.filtered(answer, filter).await
             }
             S::Variables { global, filter } => {
@@ -787,7 +795,7 @@ fn columns_table(table: &types::Table, full: bool, offset_seconds: i32) -> Table
     answer
 }
 
-fn index_table(table: &types::Table, row_count: u64) -> Table {
+fn index_table(table: &types::Table, known: Option<&TableStatistics>) -> Table {
     let mut answer = Table::of_texts(&[
         "Table",
         "#Non_unique",
@@ -815,7 +823,7 @@ fn index_table(table: &types::Table, row_count: u64) -> Table {
                 number(position as u64 + 1),
                 text(&column.name),
                 text(if part.descending { "D" } else { "A" }),
-                number(row_count),
+                cardinality(known, index, position + 1),
                 part.prefix.map_or(Value::Null, |prefix| number(u64::from(prefix))),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),

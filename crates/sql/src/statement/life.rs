@@ -56,19 +56,24 @@ impl Session {
         params: &[Value],
     ) -> Result<Arc<Plan>, SqlError> {
         match source {
-            PlanSource::Prepared { id, statement } => self.plan_of(*id, statement, params),
+            PlanSource::Prepared { id, statement } => self.plan_of(*id, statement, params).await,
             PlanSource::Explained(statement) => {
-                Ok(Arc::new(self.analyzed_plan(statement, params)?))
+                Ok(Arc::new(self.analyzed_plan(statement, params).await?))
             }
             PlanSource::Text { statement, digest } => {
-                let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
                 let plan = match statement {
-                    Statement::Insert(insert) => self.bind_long_insert(insert, &kinds).await?,
+                    Statement::Insert(insert) => {
+                        let kinds: Vec<ParamKind> = params.iter().map(ParamKind::of).collect();
+                        self.bind_long_insert(insert, &kinds).await?
+                    }
                     _ => None,
                 };
                 let plan = match plan {
                     Some(plan) => plan,
-                    None => self.bind(statement, &kinds, params)?,
+                    None => {
+                        let environment = Arc::clone(&self.environment);
+                        Box::pin(self.bind_by_statistics(&environment, statement, params)).await?
+                    }
                 };
                 let plan = Arc::new(plan);
                 if let Some(digest) = digest

@@ -30,7 +30,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool) -> Column {
         display_width: None,
     }
 }
-fn index(id: u16, columns: &[(u16, bool)]) -> Index {
+pub(super) fn index(id: u16, columns: &[(u16, bool)]) -> Index {
     let kind = if id == 0 { IndexKind::Primary } else { IndexKind::Ordinary };
     let parts = columns
         .iter()
@@ -40,7 +40,7 @@ fn index(id: u16, columns: &[(u16, bool)]) -> Index {
     Index { id: IndexId(id), name: format!("i{id}"), kind, state, parts, comment: String::new() }
 }
 /// `t (id int primary key, k int, s varchar(700), pad mediumblob)` with the given secondary indexes.
-fn table(secondary: Vec<Index>) -> Arc<Table> {
+pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
     let int = ColumnType::Int { width: IntWidth::W4, unsigned: false };
     let text = ColumnType::Varchar { length: 700, collation: Collation::DEFAULT };
     let mut indexes = vec![index(0, &[(ID, false)])];
@@ -68,7 +68,7 @@ fn table(secondary: Vec<Index>) -> Arc<Table> {
 
 type Row = Vec<u8>;
 
-fn make_row(table: &Table, id: i64, k: Option<i64>, s: Option<&str>, pad: &[u8]) -> Row {
+pub(super) fn make_row(table: &Table, id: i64, k: Option<i64>, s: Option<&str>, pad: &[u8]) -> Row {
     let values = [
         ValueRef::Int(id),
         k.map_or(ValueRef::Null, ValueRef::Int),
@@ -77,7 +77,7 @@ fn make_row(table: &Table, id: i64, k: Option<i64>, s: Option<&str>, pad: &[u8])
     ];
     encode_row(&table.row_layout(), &values).expect("a row of the table's types")
 }
-fn key_of_id(table: &Table, id: i64) -> Vec<u8> {
+pub(super) fn key_of_id(table: &Table, id: i64) -> Vec<u8> {
     let row = make_row(table, id, None, None, &[]);
     primary_key_of_row(table, &RowView::new(&table.row_layout(), &row)).expect("a short key")
 }

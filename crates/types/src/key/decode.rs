@@ -33,6 +33,51 @@ pub fn decode_key(table: &Table, index: &Index, key: &[u8]) -> Option<Vec<Value>
     rest.is_empty().then_some(values)
 }
 
+/// Where each part of an index ends in the key of one of its entries; fewer than the index has parts if the bytes are no whole key.
+pub fn part_ends(table: &Table, index: &Index, key: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::with_capacity(index.parts.len());
+    let mut end = 0;
+    for part in &index.parts {
+        let column_type = &table.columns[usize::from(part.column)].column_type;
+        let Some(length) = part_length(column_type, &key[end..], part.descending) else { break };
+        end += length;
+        ends.push(end);
+    }
+    ends
+}
+
+/// The length of the part that the bytes begin with.
+fn part_length(column_type: &ColumnType, bytes: &[u8], descending: bool) -> Option<usize> {
+    let flip = if descending { 0xff } else { 0 };
+    if bytes.first()? ^ flip == MARK_NULL {
+        return Some(1);
+    }
+    let fixed = match column_type {
+        ColumnType::Int { width, .. } => width.bytes(),
+        ColumnType::Float => 4,
+        ColumnType::Double => 8,
+        ColumnType::Decimal { precision, .. } => Decimal::fixed_size(*precision),
+        ColumnType::Date => 3,
+        ColumnType::Time { .. } => Time::PACKED_SIZE,
+        ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 8,
+        ColumnType::Char { .. }
+        | ColumnType::Varchar { .. }
+        | ColumnType::Text { .. }
+        | ColumnType::Binary { .. }
+        | ColumnType::Varbinary { .. }
+        | ColumnType::Blob { .. } => {
+            // A zero is never followed by a one but at the end.
+            let ends_here = |pair: &[u8]| pair[0] ^ flip == 0x00 && pair[1] ^ flip == 0x01;
+            let mut place = 1;
+            while !ends_here(bytes.get(place..place + 2)?) {
+                place += if bytes[place] ^ flip == 0x00 { 2 } else { 1 };
+            }
+            return Some(place + 2);
+        }
+    };
+    (fixed < bytes.len()).then_some(1 + fixed)
+}
+
 /// The value of the part that the bytes begin with, and the part's length.
 fn decode_part(column_type: &ColumnType, bytes: &[u8]) -> Option<(Value, usize)> {
     let (&mark, bytes) = bytes.split_first()?;

@@ -9,10 +9,10 @@
 use types::{Expr, Value};
 
 use super::Planner;
-use super::estimate::{LOOKUP_WORK, ROW_WORK};
 use super::order::{Search, Way};
 use super::terms::Member;
 use crate::bind::Binder;
+use crate::bind::estimate::{LOOKUP_WORK, ROW_WORK, SORT_WORK};
 use crate::bind::group::plain_column;
 use crate::bind::names::Relations;
 use crate::error::SqlError;
@@ -20,8 +20,6 @@ use crate::plan::{LimitPlan, SelectPlan, magnitude};
 
 /// The rows of a LIMIT whose value is not known.
 const LIMIT_ROWS: f64 = 100.0;
-/// Work of sorting a row.
-const SORT_WORK: f64 = 0.2;
 
 /// The rows that a query takes.
 pub(super) struct Demand {
@@ -58,6 +56,7 @@ impl Binder<'_> {
         }
         let order = match plan.sort.is_empty() {
             true => None,
+            false if !self.environment.optimizer_switch.prefer_ordering_index => return None,
             false => Some(order_of(plan, relations)?),
         };
         let rows = self.limit_rows(limit);
@@ -76,18 +75,18 @@ impl Binder<'_> {
             Expr::Param(number) => self.values.get(usize::from(*number)),
             _ => None,
         };
-        let count = match value {
-            Some(Value::UInt(count)) => *count as f64,
-            Some(Value::Int(count)) => *count as f64,
-            _ => return LIMIT_ROWS,
-        };
-        if let (Expr::Param(number), Some(value)) = (expr, value) {
-            let size = (*number, magnitude(value));
+        if let Expr::Param(number) = expr {
+            // A plan that was made without the value is made again with it.
+            let size = (*number, value.map_or(u32::MAX, magnitude));
             if !self.limit_sizes.contains(&size) {
                 self.limit_sizes.push(size);
             }
         }
-        count
+        match value {
+            Some(Value::UInt(count)) => *count as f64,
+            Some(Value::Int(count)) => *count as f64,
+            _ => LIMIT_ROWS,
+        }
     }
 }
 

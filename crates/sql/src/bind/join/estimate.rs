@@ -8,6 +8,7 @@ use types::{Expr, IndexKind, Table};
 use super::Planner;
 use super::terms::Group;
 use crate::bind::access::{self, Wanted};
+use crate::bind::estimate::{ROWS_PER_KEY, share_of};
 use crate::bind::group::plain_column;
 use crate::bind::names::Relations;
 use crate::bind::{Binder, rewrite};
@@ -15,21 +16,11 @@ use crate::error::SqlError;
 use crate::parser::ast;
 use crate::plan::{AccessPlan, Bound, OuterValue, PartBound, PathKind, Slot};
 
-/// The estimate for a table without a count, and for other relations.
-const TABLE_ROWS: f64 = 10_000.0;
+/// The estimate for relations that are no tables.
 pub(super) const QUERY_ROWS: f64 = 1_000.0;
 pub(super) const SYSTEM_ROWS: f64 = 100.0;
-/// The share of a table's rows that an equality without a key leaves, and another comparison.
-const EQUAL_SHARE: f64 = 0.1;
-const TERM_SHARE: f64 = 0.3;
 /// The share of rows that EXISTS and NOT EXISTS leave.
 pub(super) const UNPAIRED_SHARE: f64 = 0.5;
-/// Rows that agree in the first part of a key, and how many fewer agree in the next one, too.
-const ROWS_PER_KEY: f64 = 10.0;
-/// Work of a look-up by a key, of a row that a scan passes, and of one that is sent and kept: as multiples of each other.
-pub(super) const LOOKUP_WORK: f64 = 4.0;
-pub(super) const SCAN_WORK: f64 = 0.3;
-pub(super) const ROW_WORK: f64 = 1.0;
 
 /// How a table would be read.
 pub(super) struct Reading {
@@ -55,7 +46,8 @@ impl Binder<'_> {
         group.equal_columns(&mut pairs);
         for scope in &relations.tables {
             let Some(table) = &scope.table else { continue };
-            let Some(rows) = self.session.table_rows(table.id) else { continue };
+            let Some(known) = self.session.statistics(table.id) else { continue };
+            let rows = known.rows;
             for index in table.indexes.iter().filter(|index| index.kind != IndexKind::Ordinary) {
                 if let [part] = index.parts.as_slice() {
                     let rows = (rows as f64).max(1.0);
@@ -94,8 +86,7 @@ impl Planner<'_, '_> {
         terms: &[&Bound],
         takes_slots: bool,
     ) -> Result<Reading, SqlError> {
-        self.binder.uses_statistics = true;
-        let table_rows = self.table_rows(table);
+        let table_rows = self.binder.table_rows(table);
         let scope = Arc::clone(table);
         let first = self.relations.tables[relation].first;
         let alias = &self.relations.tables[relation].alias;
@@ -122,7 +113,7 @@ impl Planner<'_, '_> {
         }
         let all = own.iter().chain(&bound_by_others).cloned().collect();
         let wanted = Wanted::default();
-        let mut access = access::choose(table, all, &wanted, &allowed);
+        let mut access = self.binder.choose_path(table, all, &wanted, None, &allowed);
         let is_outer = |param: u16| outer.iter().any(|(_, own)| *own == param);
         let uses_outer = path_params(&access).into_iter().any(is_outer);
         let looked_up = uses_outer
@@ -135,14 +126,12 @@ impl Planner<'_, '_> {
             });
         let others: f64 = bound_by_others
             .iter()
-            .map(|term| self.share_of_join(term, first, table_rows))
+            .map(|term| self.share_of_join(term, table, first, table_rows))
             .product();
         if looked_up {
-            let rows = match access.path.kind {
-                PathKind::PrimaryKey | PathKind::UniqueKey => 1.0,
-                PathKind::Range => self.rows_of_path(table, first, table_rows, &access),
-            };
-            let own_share: f64 = own.iter().map(share_of).product();
+            let rows = self.scanned(table, first, table_rows, &access);
+            let own_share: f64 =
+                own.iter().map(|term| self.binder.fanout_share(table, term)).product();
             access.filter = rewrite::and_of(own.clone());
             access.residual = rewrite::and_of(own);
             let mut values = Vec::new();
@@ -165,11 +154,11 @@ impl Planner<'_, '_> {
         let bounds: Vec<Vec<u8>> = bound_by_others.iter().map(rewrite::encoded).collect();
         let residual = access.residual.iter().flat_map(rewrite::terms_of);
         let alone = residual.filter(|term| !bounds.contains(&rewrite::encoded(term)));
-        let left: f64 = alone.map(share_of).product();
+        let left: f64 = alone.map(|term| self.binder.fanout_share(table, term)).product();
         let given = (scanned * left).max(0.1);
         let rows = (scanned * left * others).max(0.1);
         if !bound_by_others.is_empty() {
-            access = access::choose(table, own, &wanted, &allowed);
+            access = self.binder.choose_path(table, own, &wanted, None, &allowed);
         }
         Ok(Reading { access, outer: Vec::new(), rows, scanned, looked_up: false, kept: 1.0, given })
     }
@@ -183,8 +172,7 @@ impl Planner<'_, '_> {
         terms: &[&Bound],
         order: &[(u16, bool)],
     ) -> Result<Option<Reading>, SqlError> {
-        self.binder.uses_statistics = true;
-        let table_rows = self.table_rows(table);
+        let table_rows = self.binder.table_rows(table);
         let scope = &self.relations.tables[relation];
         let allowed = access::allowed_indexes(table, hints, &scope.alias)?;
         let own = terms.iter().filter(|term| !term.is_local()).map(|term| {
@@ -194,11 +182,12 @@ impl Planner<'_, '_> {
             });
             expr
         });
-        let Some(access) = access::choose_ordered(table, own.collect(), order, &allowed) else {
-            return Ok(None);
-        };
+        let without_extensions = !self.binder.environment.optimizer_switch.use_index_extensions;
+        let own = own.collect();
+        let access = access::choose_ordered(table, own, order, without_extensions, &allowed);
+        let Some(access) = access else { return Ok(None) };
         let scanned = self.scanned(table, scope.first, table_rows, &access);
-        let left: f64 = access.residual.iter().flat_map(rewrite::terms_of).map(share_of).product();
+        let left = self.binder.residual_share(table, &access);
         let rows = (scanned * left).max(0.1);
         let reading = Reading {
             access,
@@ -212,28 +201,33 @@ impl Planner<'_, '_> {
         Ok(Some(reading))
     }
 
-    fn table_rows(&self, table: &Table) -> f64 {
-        let counted = self.binder.session.table_rows(table.id);
-        counted.map_or(TABLE_ROWS, |rows| (rows as f64).max(1.0))
-    }
-
     /// Rows that a scan of the path passes.
-    fn scanned(&self, table: &Table, first: usize, table_rows: f64, access: &AccessPlan) -> f64 {
-        match (access.path.kind, access.path.equal.len(), access.path.is_ranged()) {
-            (PathKind::PrimaryKey | PathKind::UniqueKey, ..) => 1.0,
-            (PathKind::Range, 0, false) => table_rows,
-            (PathKind::Range, 0, true) => table_rows * TERM_SHARE,
-            (PathKind::Range, ..) => self.rows_of_path(table, first, table_rows, access),
+    fn scanned(
+        &mut self,
+        table: &Table,
+        first: usize,
+        table_rows: f64,
+        access: &AccessPlan,
+    ) -> f64 {
+        let path = &access.path;
+        let parts = path.equal.len();
+        let statistics = self.binder.statistics(table);
+        let index = table.indexes[path.index].id;
+        let is_known = statistics.is_some_and(|own| own.distinct(index, parts.max(1)).is_some());
+        match path.kind == PathKind::Range && 0 < parts && !is_known {
+            true => self.rows_of_path(table, first, table_rows, access),
+            false => self.binder.path_rows(table, path),
         }
     }
 
     /// The share of a table's rows that a term with a value of a left row leaves. The table begins at `first`.
-    fn share_of_join(&self, term: &Expr, first: usize, table_rows: f64) -> f64 {
+    fn share_of_join(&mut self, term: &Expr, table: &Table, first: usize, table_rows: f64) -> f64 {
         let Expr::Binary(BinaryOp::Equal, left, right) = term else { return share_of(term) };
         let Some(column) = plain_column(left).or_else(|| plain_column(right)) else {
             return share_of(term);
         };
-        let values = self.distinct[first + usize::from(column)];
+        let known = self.binder.column_values(table, column);
+        let values = known.or(self.distinct[first + usize::from(column)]);
         1.0 / values.unwrap_or(table_rows / ROWS_PER_KEY).max(1.0)
     }
 
@@ -282,20 +276,6 @@ fn is_key(relations: &Relations, column: usize) -> bool {
     })
 }
 
-/// The share of rows that a term is taken to leave.
-pub(super) fn share_of(term: &Expr) -> f64 {
-    let share = match term {
-        Expr::Binary(BinaryOp::Equal | BinaryOp::NullSafeEqual, ..) => EQUAL_SHARE,
-        Expr::Binary(BinaryOp::NotEqual, ..) => 1.0 - EQUAL_SHARE,
-        Expr::Like { negated: false, .. } => EQUAL_SHARE,
-        Expr::In { list, negated: false, .. } => EQUAL_SHARE * list.len() as f64,
-        Expr::And(terms) => terms.iter().map(share_of).product(),
-        Expr::Or(terms) => terms.iter().map(share_of).sum(),
-        _ => TERM_SHARE,
-    };
-    share.min(1.0)
-}
-
 /// Columns of the table at `first` become positions in it; others what `param` says.
 fn replace_outer(expr: &mut Expr, first: usize, count: usize, param: &mut dyn FnMut(u16) -> u16) {
     if let Expr::Column(column) = expr {
@@ -310,13 +290,9 @@ fn replace_outer(expr: &mut Expr, first: usize, count: usize, param: &mut dyn Fn
 
 fn path_params(access: &AccessPlan) -> Vec<u16> {
     let mut params = Vec::new();
-    let mut note = |expr: &Expr| rewrite::for_each_param(expr, &mut |param| params.push(param));
-    for bound in &access.path.equal {
-        for_each_bound_expr(bound, &mut note);
-    }
-    for range in &access.path.ranges {
-        range.lower.iter().chain(&range.upper).for_each(|(expr, _)| note(expr));
-    }
+    access.path.for_each_expr(&mut |expr| {
+        rewrite::for_each_param(expr, &mut |param| params.push(param));
+    });
     params
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use client::Lock;
 
-use super::estimate::{
-    LOOKUP_WORK, QUERY_ROWS, ROW_WORK, Reading, SCAN_WORK, UNPAIRED_SHARE, share_of,
-};
+use super::estimate::{QUERY_ROWS, Reading, UNPAIRED_SHARE};
 use super::terms::{Member, OuterJoin, usable_terms};
 use super::{Planner, lateral_out_of_reach};
+use crate::bind::estimate::{LOOKUP_WORK, ROW_WORK, SCAN_WORK, share_of};
 use crate::bind::from::RelationSource;
 use crate::bind::rewrite;
 use crate::error::SqlError;
@@ -301,7 +300,7 @@ impl Planner<'_, '_> {
                     (Some(reading), Some(whole)) => Cost {
                         rows: reading.rows * reading.kept,
                         looked_up: reading.looked_up.then_some(reading.rows),
-                        whole: match reading.looked_up && self.locks[relation] != Lock::None {
+                        whole: match reading.looked_up && self.prefers_lookups(relation) {
                             true => f64::INFINITY,
                             false => whole.scanned * SCAN_WORK + whole.rows * ROW_WORK,
                         },
@@ -316,6 +315,12 @@ impl Planner<'_, '_> {
         };
         costs.insert((number, known), cost);
         Some(cost)
+    }
+
+    /// Is the relation looked up wherever it can be? A scan would lock all of its rows.
+    pub(super) fn prefers_lookups(&self, relation: usize) -> bool {
+        let switch = self.binder.environment.optimizer_switch;
+        self.locks[relation] != Lock::None || !switch.hash_join
     }
 
     /// Are the relations read that a LATERAL query names?

@@ -7,7 +7,7 @@ use types::expr::GROUP_CONCAT_LENGTH_DEFAULT;
 
 use super::Kind::{Bool, Computed, Int, Switches, Text, Word};
 use super::Scope::{Both, Global, Session};
-use super::{Effect, Kind, Scope, Variable};
+use super::{Effect, Kind, Scope, Switch, Variable};
 
 /// Bytes that a statement may hold in its sorts, hash tables and kept rows together, and that all temporary files of a node
 /// may have.
@@ -54,34 +54,54 @@ const NOT_TRACKED: &str =
 const ALWAYS_CURRENT: &str = "statistics are current, which every age allows";
 const NO_READ_TIMEOUT: &str = "a packet that has begun is awaited without a timeout";
 
+const NOT_TRIED: &str = "ON only allows it, and it is never tried";
+const ROWS_ARE_JUDGED: &str = "conditions are judged by rows, not by entries of an index";
+const NONE_INVISIBLE: &str = "no index is invisible";
+const ALWAYS_KEPT: &str =
+    "the rows of a query that depends on nothing around it are kept in any case";
+
+const fn acts_on(name: &'static str, default: bool) -> Switch {
+    Switch { name, default, effect: Effect::Acts }
+}
+const fn satisfied(name: &'static str, default: bool, why: &'static str) -> Switch {
+    Switch { name, default, effect: Effect::Satisfied(why) }
+}
+/// The other state is refused.
+const fn fixed(name: &'static str, default: bool) -> Switch {
+    Switch { name, default, effect: Effect::OnlyDefault }
+}
+
 /// MySQL's switches of `optimizer_switch`, in its order.
-pub static OPTIMIZER_SWITCHES: &[(&str, bool)] = &[
-    ("index_merge", true),
-    ("index_merge_union", true),
-    ("index_merge_sort_union", true),
-    ("index_merge_intersection", true),
-    ("engine_condition_pushdown", true),
-    ("index_condition_pushdown", true),
-    ("mrr", true),
-    ("mrr_cost_based", true),
-    ("block_nested_loop", true),
-    ("batched_key_access", false),
-    ("materialization", true),
-    ("semijoin", true),
-    ("loosescan", true),
-    ("firstmatch", true),
-    ("duplicateweedout", true),
-    ("subquery_materialization_cost_based", true),
-    ("use_index_extensions", true),
-    ("condition_fanout_filter", true),
-    ("derived_merge", true),
-    ("use_invisible_indexes", false),
-    ("skip_scan", true),
-    ("hash_join", true),
-    ("subquery_to_derived", false),
-    ("prefer_ordering_index", true),
-    ("hypergraph_optimizer", false),
-    ("derived_condition_pushdown", true),
+pub static OPTIMIZER_SWITCHES: &[Switch] = &[
+    satisfied("index_merge", true, NOT_TRIED),
+    satisfied("index_merge_union", true, NOT_TRIED),
+    satisfied("index_merge_sort_union", true, NOT_TRIED),
+    satisfied("index_merge_intersection", true, NOT_TRIED),
+    // Shards check conditions.
+    fixed("engine_condition_pushdown", true),
+    satisfied("index_condition_pushdown", true, ROWS_ARE_JUDGED),
+    satisfied("mrr", true, NOT_TRIED),
+    satisfied("mrr_cost_based", true, NOT_TRIED),
+    // Rows of a join without an index are kept.
+    fixed("block_nested_loop", true),
+    satisfied("batched_key_access", false, NOT_TRIED),
+    // Values of IN are kept as a set.
+    fixed("materialization", true),
+    acts_on("semijoin", true),
+    satisfied("loosescan", true, NOT_TRIED),
+    acts_on("firstmatch", true),
+    satisfied("duplicateweedout", true, NOT_TRIED),
+    satisfied("subquery_materialization_cost_based", true, ALWAYS_KEPT),
+    acts_on("use_index_extensions", true),
+    acts_on("condition_fanout_filter", true),
+    acts_on("derived_merge", true),
+    satisfied("use_invisible_indexes", false, NONE_INVISIBLE),
+    satisfied("skip_scan", true, NOT_TRIED),
+    acts_on("hash_join", true),
+    satisfied("subquery_to_derived", false, NOT_TRIED),
+    acts_on("prefer_ordering_index", true),
+    fixed("hypergraph_optimizer", false),
+    satisfied("derived_condition_pushdown", true, NOT_TRIED),
 ];
 
 /// Sorted by name.
@@ -231,7 +251,7 @@ pub static VARIABLES: &[Variable] = &[
     any("old_alter_table", Both, Bool(false), TUNING),
     any("optimizer_prune_level", Both, int(1, 0, 1), TUNING),
     any("optimizer_search_depth", Both, int(62, 0, 62), TUNING),
-    any("optimizer_switch", Both, Switches(OPTIMIZER_SWITCHES), TUNING),
+    acts("optimizer_switch", Both, Switches(OPTIMIZER_SWITCHES)),
     only("optimizer_trace", Both, Text("enabled=off,one_line=off")),
     only("optimizer_trace_features", Both, Text("greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on")),
     only("optimizer_trace_limit", Both, int(1, 0, U32)),

@@ -25,7 +25,9 @@ fn other_value(kind: Kind) -> NewValue {
         Kind::Text(default) if default.contains('.') => NewValue::Word("1.5".into()),
         Kind::Text(_) => NewValue::Word("something".into()),
         Kind::Word(words) => NewValue::Word(words[1].into()),
-        Kind::Switches(switches) => NewValue::Word(switch_text(switches[0].0, !switches[0].1)),
+        Kind::Switches(switches) => {
+            NewValue::Word(switch_text(switches[0].name, !switches[0].default))
+        }
         Kind::Computed(_) => unreachable!("the session checks it"),
     }
 }
@@ -117,6 +119,9 @@ fn values() {
     assert!(switches.contains("mrr=off,mrr_cost_based=on"), "{switches}");
     for wrong in ["mrr", "nosuch=on", "mrr=1", "mrr=on,mrr=off"] {
         assert_eq!(check("optimizer_switch", word(wrong)), Err(1231), "{wrong}");
+    }
+    for refused in ["materialization=off", "mrr=off,hypergraph_optimizer=on"] {
+        assert_eq!(check("optimizer_switch", word(refused)), Err(1235), "{refused}");
     }
     let variable = find("optimizer_switch").expect("a variable");
     let (again, _) = check_kept(variable, &word("default"), &switches).expect("fine");
