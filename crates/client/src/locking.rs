@@ -106,7 +106,7 @@ impl Session {
 }
 
 impl LockingCursor {
-    /// No step locks more than so many rows, until this is called again.
+    /// From now on a step locks at most `count` rows.
     pub fn expect(&mut self, count: u64) {
         self.expected = count.max(1);
     }

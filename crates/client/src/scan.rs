@@ -144,7 +144,7 @@ impl ScanCursor {
         }
     }
 
-    /// The reader will take about so many rows: the size of the first piece of a scan whose pieces grow.
+    /// The reader takes about `count` rows: the size of the first piece of a scan whose pieces grow.
     pub fn expect(&mut self, count: u64) {
         if self.options.grows && !self.started {
             self.options.piece = Some(count.clamp(FIRST_PIECE_MIN, PIECE_MAX));

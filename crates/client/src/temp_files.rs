@@ -24,7 +24,7 @@ pub trait TempFiles: Send + Sync {
 
 /// Both methods may wait for the device: they are for a job of [`TempFiles::run`].
 pub trait TempFile: Send + Sync {
-    /// Writes `bytes` behind what is there; where they begin.
+    /// Appends `bytes`. Returns their position in the file.
     fn append(&self, bytes: &[u8]) -> Result<u64, TempFileError>;
     /// Bytes that were appended before.
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, TempFileError>;
@@ -36,7 +36,7 @@ pub enum TempFileError {
     LimitReached {
         space_max: u64,
     },
-    /// The device has no room, or only what is kept for the rows.
+    /// The device has no room beyond its reserve for the rows.
     DeviceFull {
         file: String,
     },

@@ -130,8 +130,8 @@ pub const DEPARTURE_LINGER: u64 = 100_000;
 pub const COMPUTERS_MAX: usize = 2;
 pub const COMPUTER_IDLE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Threads that write and read temporary files. Each sorts what it writes, too, so they are few; more than one, so that a
-/// statement with a long sort does not hold up all others.
+/// Threads that write and read temporary files. They also sort the rows before they write them, so they are few; with more
+/// than one, a statement with a long sort does not hold up all others.
 pub const TEMP_FILE_THREADS_MAX: usize = 4;
 /// Bytes of the device that temporary files leave free. The log needs files of some ten megabytes, and a checkpoint is
 /// written beside the one before.

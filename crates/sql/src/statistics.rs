@@ -9,7 +9,7 @@
 //! [`storage`]: ../../storage/src/partition/statistics.rs
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::RangeBounds;
 
 use client::{KeyRange, PartitionStatistics, PrefixStatistics};
 use types::wire::Bytes;
@@ -126,17 +126,8 @@ fn estimate_of<'p>(
 }
 
 fn holds(range: &KeyRange, key: &[u8]) -> bool {
-    let above = match &range.lower {
-        Bound::Unbounded => true,
-        Bound::Included(lower) => lower.as_slice() <= key,
-        Bound::Excluded(lower) => lower.as_slice() < key,
-    };
-    above
-        && match &range.upper {
-            Bound::Unbounded => true,
-            Bound::Included(upper) => key <= upper.as_slice(),
-            Bound::Excluded(upper) => key < upper.as_slice(),
-        }
+    let (lower, upper) = (range.lower.as_ref(), range.upper.as_ref());
+    (lower.map(Vec::as_slice), upper.map(Vec::as_slice)).contains(key)
 }
 
 /// Do the first parts of the index tell rows apart, so that no value of theirs is in two shards?

@@ -752,7 +752,7 @@ pub(super) fn passes(
     }
 }
 
-/// The same for who has contained it.
+/// The same, inside a boundary of the caller ([`contained`]).
 pub(super) fn passes_here(
     filter: Option<&Expr>,
     row: &RowView<'_>,

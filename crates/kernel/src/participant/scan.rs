@@ -84,7 +84,7 @@ impl<'e> Evaluator<'e> {
             ScanOutput::Groups { aggregates, .. } => aggregates,
         };
         let filter = scan.filter.as_ref();
-        // One that goes on has many rows.
+        // A scan that goes on has many rows.
         let interpreted = if scan.resume.is_some() { 0 } else { ROWS_INTERPRETED };
         Evaluator { filter, aggregates, program: None, interpreted }
     }

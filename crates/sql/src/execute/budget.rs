@@ -1,10 +1,10 @@
 //! The memory of a statement.
 //!
 //! All sorts, hash tables and kept rows of a statement take from one budget of `tmp_table_size` bytes ([`Budget`]). An
-//! operator has an account of it ([`Held`]). When the budget is used up, an operator that can spill writes what it holds to a
+//! operator has an account of it ([`Held`]). When the budget is used up, an operator that can spill writes its rows to a
 //! temporary file; another one ends the statement with error 1038. Whatever the others hold, an operator may hold a
 //! sixteenth of the budget, so that none has to spill in tiny pieces: a statement of n operators stays below 1 + n/16
-//! budgets, and what is on the way (a block of a file, a batch of rows).
+//! budgets, a block of each file, and a batch of rows.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -54,7 +54,7 @@ impl Stream<'_> {
         }
     }
 
-    /// The reader can use so many rows now, at most: rows behind them are neither locked nor looked up, where that is known.
+    /// The reader uses at most `count` rows now: operators that know it neither lock nor look up rows behind them.
     pub fn expect(&mut self, count: u64) {
         match self {
             Stream::Table(table) => table.rows.expect(count),

@@ -90,7 +90,7 @@ impl Rows {
         }
     }
 
-    /// The reader can use so many rows, as far as it knows: if they are pulled and locked, no more are locked at once.
+    /// The reader expects to use `count` rows. Rows that are pulled and locked are locked at most that many at once.
     pub fn expect(&mut self, count: u64) {
         match self {
             Rows::None => {}
@@ -127,7 +127,7 @@ pub struct KeyReads {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pulled {
-    /// At most so many at once, whatever the reader can use.
+    /// Locked, at most this many at once, whatever the reader can use.
     Locked(usize),
     Unlocked,
 }

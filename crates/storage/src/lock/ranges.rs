@@ -14,7 +14,7 @@
 //! under way times the ranges each has read.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 
 use types::{IndexId, LockName, TableId, TransactionId};
 
@@ -70,17 +70,8 @@ impl Waiting {
 }
 
 fn contains(range: &KeyRange, key: &[u8]) -> bool {
-    let above = match &range.lower {
-        Bound::Unbounded => true,
-        Bound::Included(lower) => lower.as_slice() <= key,
-        Bound::Excluded(lower) => lower.as_slice() < key,
-    };
-    above
-        && match &range.upper {
-            Bound::Unbounded => true,
-            Bound::Included(upper) => key <= upper.as_slice(),
-            Bound::Excluded(upper) => key < upper.as_slice(),
-        }
+    let (lower, upper) = (range.lower.as_ref(), range.upper.as_ref());
+    (lower.map(Vec::as_slice), upper.map(Vec::as_slice)).contains(key)
 }
 
 /// Does a range that ends so leave no key to one that begins so?

@@ -9,9 +9,22 @@ use super::values::{Storing, refuse_null, store_value};
 use crate::execute::keys::{self, Keys};
 use crate::execute::rows::{constant_bytes, keys_at_once, ops_that_fit, sent_params};
 use crate::execute::{Changed, Context, Failure, Pace, take_warnings};
-use crate::plan::{DeletePlan, UpdatePlan};
+use crate::plan::{ChangeTarget, DeletePlan, UpdatePlan};
 
 impl Context<'_> {
+    /// The primary keys of the rows, if they follow from the values and one request has room for them.
+    fn shipped_keys(&mut self, target: &ChangeTarget) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+        let table = &target.table;
+        let mut context = self.run.context();
+        let resolved = keys::resolve(table, table, &target.access.path, &mut context)?;
+        take_warnings(&mut context, &mut self.warnings);
+        Ok(match resolved {
+            Keys::Nothing => Some(Vec::new()),
+            Keys::Keys(keys) if keys.len() <= keys_at_once(table) => Some(keys),
+            Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => None,
+        })
+    }
+
     /// Sends the assignments to the rows. None if the keys cannot be told from the values, or the constants are too long to go with each:
     /// the general way then.
     pub async fn ship_update(
@@ -21,14 +34,10 @@ impl Context<'_> {
         storing: Storing,
     ) -> Result<Option<Changed>, Failure> {
         let table = &plan.target.table;
-        let mut context = self.run.context();
-        let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
-        take_warnings(&mut context, &mut self.warnings);
-        let keys = match resolved {
-            Keys::Nothing => return Ok(Some(Changed::default())),
-            Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
-            Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
-        };
+        let Some(keys) = self.shipped_keys(&plan.target)? else { return Ok(None) };
+        if keys.is_empty() {
+            return Ok(Some(Changed::default()));
+        }
         // Before they are copied; what is computed is known to be long later.
         let values = assignments.iter().map(|assignment| &assignment.value);
         let bytes = values.map(|value| match value {
@@ -116,14 +125,10 @@ impl Context<'_> {
     /// Sends the deletions to the rows; `None` as above.
     pub async fn ship_delete(&mut self, plan: &DeletePlan) -> Result<Option<Changed>, Failure> {
         let table = &plan.target.table;
-        let mut context = self.run.context();
-        let resolved = keys::resolve(table, table, &plan.target.access.path, &mut context)?;
-        take_warnings(&mut context, &mut self.warnings);
-        let keys = match resolved {
-            Keys::Nothing => return Ok(Some(Changed::default())),
-            Keys::Keys(keys) if keys.len() <= keys_at_once(table) => keys,
-            Keys::Keys(_) | Keys::Ranges(_) | Keys::Unusable => return Ok(None),
-        };
+        let Some(keys) = self.shipped_keys(&plan.target)? else { return Ok(None) };
+        if keys.is_empty() {
+            return Ok(Some(Changed::default()));
+        }
         let filter = plan.target.access.residual.as_ref();
         if ops_that_fit(filter.map_or(0, constant_bytes)) < keys.len() {
             return Ok(None);
