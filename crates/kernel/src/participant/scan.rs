@@ -552,13 +552,15 @@ impl ScanProgress {
                         }
                     }
                 }
-                if !groups.contains_key(&self.key) {
-                    // Once as the key and once as values.
-                    *size += 2 * self.key.len();
-                    let group = Group::new(&self.key, group_by, aggregates);
-                    groups.insert(self.key.clone(), group);
-                }
-                let group = groups.get_mut(&self.key).expect("it was added just now");
+                let group = match groups.get_mut(&self.key) {
+                    Some(group) => group,
+                    None => {
+                        // Once as the key and once as values.
+                        *size += 2 * self.key.len();
+                        let group = Group::new(&self.key, group_by, aggregates);
+                        groups.entry(self.key.clone()).or_insert(group)
+                    }
+                };
                 let Group { states, partials, .. } = group;
                 match program {
                     Some(program) => {
