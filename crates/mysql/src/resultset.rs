@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use types::convert::{format_double, format_float};
+use types::value::bit_bytes;
 use types::{Charset, ColumnType, Date, DateTime, Decimal, IntWidth, Time, ValueRef};
 
 use crate::command::code;
@@ -84,8 +85,10 @@ pub mod column_flag {
     pub const UNSIGNED: u16 = 1 << 5;
     pub const ZEROFILL: u16 = 1 << 6;
     pub const BINARY: u16 = 1 << 7;
+    pub const ENUM: u16 = 1 << 8;
     pub const AUTO_INCREMENT: u16 = 1 << 9;
     pub const TIMESTAMP: u16 = 1 << 10;
+    pub const SET: u16 = 1 << 11;
     pub const NO_DEFAULT: u16 = 1 << 12;
     pub const ON_UPDATE_NOW: u16 = 1 << 13;
     pub const NUMERIC: u16 = 1 << 15;
@@ -144,6 +147,10 @@ pub fn type_code(column_type: &ColumnType) -> u8 {
         ColumnType::Time { .. } => code::TIME,
         ColumnType::DateTime { .. } => code::DATETIME,
         ColumnType::Timestamp { .. } => code::TIMESTAMP,
+        // Clients tell labels from texts by flags.
+        ColumnType::Labelled(_) => code::STRING,
+        ColumnType::Year => code::YEAR,
+        ColumnType::Bit { .. } => code::BIT,
     }
 }
 
@@ -167,6 +174,10 @@ pub enum Encoding {
     DateTime {
         fsp: u8,
     },
+    /// Four digits.
+    Year,
+    /// So many bytes of an integer, the highest first.
+    Bits(u8),
 }
 
 impl Encoding {
@@ -195,7 +206,10 @@ impl Encoding {
             | ColumnType::Text { .. }
             | ColumnType::Binary { .. }
             | ColumnType::Varbinary { .. }
-            | ColumnType::Blob { .. } => Encoding::String,
+            | ColumnType::Blob { .. }
+            | ColumnType::Labelled(_) => Encoding::String,
+            ColumnType::Year => Encoding::Year,
+            ColumnType::Bit { length } => Encoding::Bits(bit_bytes(length) as u8),
             ColumnType::Date => Encoding::Date,
             ColumnType::Time { fsp } => Encoding::Time { fsp },
             ColumnType::DateTime { fsp } | ColumnType::Timestamp { fsp } => {
@@ -216,6 +230,8 @@ impl Encoding {
             | Encoding::Decimal
             | Encoding::String
             | Encoding::Converted(_)
+            | Encoding::Year
+            | Encoding::Bits(_)
             | Encoding::Date => None,
         }
     }
@@ -249,7 +265,20 @@ fn put_text_value(
         ValueRef::Float(value) if !value.is_finite() => out.push(NULL_TEXT),
         ValueRef::Double(value) if !value.is_finite() => out.push(NULL_TEXT),
         ValueRef::Int(value) => put_int_text(out, value < 0, value.unsigned_abs()),
-        ValueRef::UInt(value) => put_int_text(out, false, value),
+        ValueRef::UInt(value) => match encoding {
+            Encoding::Year => put_short(out, |out| {
+                write!(Text(out), "{value:04}").expect("writing to memory does not fail");
+            }),
+            Encoding::Bits(count) => put_bits(out, value, count),
+            _ => put_int_text(out, false, value),
+        },
+        ValueRef::Label(number, labels) => {
+            let text = labels.text(number);
+            match encoding {
+                Encoding::Converted(charset) => put_lenenc_bytes(out, &charset.encode(&text)),
+                _ => put_lenenc_bytes(out, text.as_bytes()),
+            }
+        }
         ValueRef::Float(value) => {
             scratch.clear();
             format_float(value, scratch);
@@ -289,6 +318,12 @@ fn put_text_value(
             });
         }
     }
+}
+
+/// Appends the lowest `count` bytes of a number behind their length, the highest first.
+fn put_bits(out: &mut Vec<u8>, bits: u64, count: u8) {
+    let bytes = bits.to_be_bytes();
+    put_lenenc_bytes(out, &bytes[bytes.len() - usize::from(count)..]);
 }
 
 /// Appends what `write` writes behind its length; it must stay below 251 bytes.
@@ -413,7 +448,10 @@ fn put_binary_value(
 ) {
     match encoding {
         Encoding::Int1 => out.push(integer_bits(value) as u8),
-        Encoding::Int2 => out.extend_from_slice(&(integer_bits(value) as u16).to_le_bytes()),
+        Encoding::Bits(count) => put_bits(out, integer_bits(value), count),
+        Encoding::Int2 | Encoding::Year => {
+            out.extend_from_slice(&(integer_bits(value) as u16).to_le_bytes())
+        }
         Encoding::Int4 => out.extend_from_slice(&(integer_bits(value) as u32).to_le_bytes()),
         Encoding::Int8 => out.extend_from_slice(&integer_bits(value).to_le_bytes()),
         Encoding::Float => out.extend_from_slice(&(number(value) as f32).to_le_bytes()),
@@ -435,7 +473,7 @@ fn integer_bits(value: ValueRef<'_>) -> u64 {
     };
     match value {
         ValueRef::Int(value) => value as u64,
-        ValueRef::UInt(value) => value,
+        ValueRef::UInt(value) | ValueRef::Label(value, _) => value,
         ValueRef::Float(value) => of_double(f64::from(value)),
         ValueRef::Double(value) => of_double(value),
         ValueRef::Decimal(value) => match (value.to_u64_round(), value.to_i64_round()) {
@@ -459,7 +497,7 @@ fn decimal_of(text: &[u8]) -> Decimal {
 fn number(value: ValueRef<'_>) -> f64 {
     match value {
         ValueRef::Int(value) => value as f64,
-        ValueRef::UInt(value) => value as f64,
+        ValueRef::UInt(value) | ValueRef::Label(value, _) => value as f64,
         ValueRef::Float(value) => f64::from(value),
         ValueRef::Double(value) => value,
         ValueRef::Decimal(value) => value.to_f64(),
@@ -493,6 +531,7 @@ fn datetime_of(value: ValueRef<'_>) -> DateTime {
         | ValueRef::Double(_)
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
+        | ValueRef::Label(..)
         | ValueRef::Time(_) => DateTime::ZERO,
     }
 }
@@ -509,6 +548,7 @@ fn time_of(value: ValueRef<'_>) -> Time {
         | ValueRef::Double(_)
         | ValueRef::Decimal(_)
         | ValueRef::Bytes(_)
+        | ValueRef::Label(..)
         | ValueRef::Date(_) => Time::ZERO,
     }
 }

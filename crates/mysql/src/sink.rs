@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use sql::{ColumnInfo, OkInfo, PlanColumns, ResultSink, SqlError, StatusFlags};
-use types::{Charset, ValueRef};
+use types::{Charset, ColumnType, LabelKind, ValueRef};
 
 use crate::capabilities::{self as cap, status};
 use crate::command::code;
@@ -220,6 +220,8 @@ fn column_packets(columns: &[ColumnInfo], charset: Charset) -> Vec<u8> {
 /// A column as the wire describes it to a client that reads `charset`.
 fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> {
     let flags = &column.flags;
+    let labels = column.column_type.labels();
+    let has_labels = |kind: LabelKind| labels.is_some_and(|labels| labels.kind() == kind);
     let bit = |condition: bool, bit: u16| if condition { bit } else { 0 };
     let flags = bit(flags.not_null || !column.nullable, column_flag::NOT_NULL)
         | bit(flags.primary_key, column_flag::PRIMARY_KEY)
@@ -228,7 +230,9 @@ fn definition_of(column: &ColumnInfo, charset: Charset) -> ColumnDefinition<'_> 
         | bit(flags.blob, column_flag::BLOB)
         // Clients read the value by this flag, so the type decides it.
         | bit(flags.unsigned || column.column_type.is_unsigned(), column_flag::UNSIGNED)
-        | bit(flags.zerofill, column_flag::ZEROFILL)
+        | bit(flags.zerofill || column.column_type == ColumnType::Year, column_flag::ZEROFILL)
+        | bit(has_labels(LabelKind::Enum), column_flag::ENUM)
+        | bit(has_labels(LabelKind::Set), column_flag::SET)
         | bit(flags.binary, column_flag::BINARY)
         | bit(flags.auto_increment, column_flag::AUTO_INCREMENT)
         | bit(flags.timestamp, column_flag::TIMESTAMP)

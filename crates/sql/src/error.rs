@@ -203,6 +203,13 @@ pub mod code {
     pub const ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: u16 = 1792;
     pub const ER_AUTOINC_READ_FAILED: u16 = 1467;
     pub const ER_TOO_BIG_DISPLAYWIDTH: u16 = 1439;
+    pub const ER_TOO_BIG_SET: u16 = 1097;
+    pub const ER_DUPLICATED_VALUE_IN_TYPE: u16 = 1291;
+    pub const ER_ILLEGAL_VALUE_FOR_TYPE: u16 = 1367;
+    pub const ER_INVALID_YEAR_COLUMN_LENGTH: u16 = 1818;
+    pub const ER_INVALID_FIELD_SIZE: u16 = 3013;
+    pub const ER_TOO_BIG_ENUM: u16 = 3504;
+    pub const ER_TOO_LONG_SET_ENUM_VALUE: u16 = 3505;
     pub const ER_TOO_BIG_SCALE: u16 = 1425;
     pub const ER_TOO_BIG_PRECISION: u16 = 1426;
     pub const ER_M_BIGGER_THAN_D: u16 = 1427;

@@ -469,6 +469,10 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max } => {
             (number(u64::from(*bytes_max)), number(u64::from(*bytes_max)))
         }
+        ColumnType::Labelled(labels) => {
+            let length = u64::from(labels.length_max());
+            (number(length), number(4 * length))
+        }
         _ => (Value::Null, Value::Null),
     };
     let (precision, scale) = match column_type {
@@ -488,6 +492,7 @@ fn column_row(table: &Table, position: usize, ordinal: usize, offset_seconds: i3
         }
         ColumnType::Float => (number(12), Value::Null),
         ColumnType::Double => (number(22), Value::Null),
+        ColumnType::Bit { length } => (number(u64::from(*length)), Value::Null),
         _ => (Value::Null, Value::Null),
     };
     let fsp = match column_type {

@@ -106,7 +106,8 @@ impl ParamKind {
             Value::UInt(_) => ParamKind::UInt,
             Value::Float(_) | Value::Double(_) => ParamKind::Double,
             Value::Decimal(number) => ParamKind::Decimal { scale: number.shown_scale() },
-            Value::Text(..) => ParamKind::Text,
+            // A user variable keeps a label as its text.
+            Value::Text(..) | Value::Label(..) => ParamKind::Text,
             Value::Bytes(_) => ParamKind::Bytes,
             Value::Date(_) => ParamKind::Date,
             Value::Time(_) => ParamKind::Time,

@@ -93,6 +93,10 @@ pub fn shown(value: ValueRef<'_>, column: &ColumnInfo) -> String {
         ValueRef::Time(value) => value.format(fsp),
         ValueRef::DateTime(value) => value.format(fsp),
         ValueRef::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::UInt(year) if column.column_type == ColumnType::Year => format!("{year:04}"),
+        ValueRef::UInt(bits) if matches!(column.column_type, ColumnType::Bit { .. }) => {
+            format!("b'{bits:b}'")
+        }
         other => to_text(other).into_owned(),
     };
     if text.is_empty() {

@@ -21,11 +21,15 @@ mod tests;
 mod text;
 mod time;
 
+pub(crate) use compare::is_number;
 pub use compare::{compare, group_key, plain_integer, sort_compare};
 pub use merge::to_type;
 pub use number::{is_true, number_prefix, to_decimal, to_f64, to_integer};
 pub use store::{ConvertError, ConvertErrorKind, StoreMode, store};
-pub use text::{cast, format_double, format_float, number_to_text, to_bytes, to_text};
+pub use text::{
+    cast, declared_text, format_double, format_float, has_declared_text, number_to_text, to_bytes,
+    to_text,
+};
 pub use time::{
     TimeOrMoment, cast_datetime, constant_datetime, to_date, to_datetime, to_fuzzy_datetime,
     to_fuzzy_moment, to_moment, to_time, to_time_or_moment,

@@ -365,15 +365,21 @@ pub enum Function {
     /// The bytes that stand for the arguments in comparisons for equality, NULL if one is: COUNT(DISTINCT a, b) is a
     /// distinct count of it. Has no name in SQL.
     RowKey,
-    /// (time or datetime, digits as a constant): its text with that many digits of fractional seconds. Values do not carry
-    /// the precision they were declared with, so the binder says it where a text is made of them. Has no name in SQL.
-    TemporalText,
+    /// (value, digits as a constant): the text of a time or datetime with that many digits of fractional seconds, of an
+    /// unsigned integer with zeros up to that many digits. Values do not carry what they were declared with, so the binder
+    /// says it where a text is made of them. Has no name in SQL.
+    DeclaredText,
     /// SKARV_PANIC(value): panics where it is evaluated, for a value that is not NULL. Only in processes whose tests may
     /// panic ([`crate::contain::may_tests_panic`]).
     Panic,
     /// (dividend, divisor, increment as a constant): division where div_precision_increment is not its default. Has no name
     /// in SQL.
     Divide,
+    /// (bits of a BIT, bytes as a constant): its bytes, the highest first. Has no name in SQL.
+    BitBytes,
+    /// (constant): the year that a YEAR keeps for it, which is compared with one: 99 is 1999. What is no year stays what it is.
+    /// Has no name in SQL.
+    FullYear,
 }
 wire_enum!(Function {
     0 => Abs, 1 => Ceiling, 2 => Floor, 3 => Round, 4 => Truncate, 5 => Sign, 6 => Mod,
@@ -399,7 +405,8 @@ wire_enum!(Function {
     122 => PeriodDiff, 123 => Timestamp, 124 => ToSeconds, 125 => ConvertTz, 126 => UtcToLocal,
     127 => LocalToUtc, 128 => Inet6Aton, 129 => Inet6Ntoa, 130 => IsIpv4, 131 => IsIpv6,
     132 => UuidToBin, 133 => BinToUuid, 134 => IsUuid, 135 => Soundex, 136 => RowKey,
-    137 => TemporalText, 138 => Panic, 139 => Divide,
+    137 => DeclaredText, 138 => Panic, 139 => Divide,
+    140 => BitBytes, 141 => FullYear,
 });
 
 impl Expr {

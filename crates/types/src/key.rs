@@ -4,7 +4,8 @@
 //! values. Each part is a marker (00 for NULL, which comes first; 01 for a value) and the value:
 //!
 //! - integers big-endian in their width, the sign bit flipped; floats likewise, with all bits flipped if negative and
-//!   with -0 made 0; decimals, dates and times in their row form, which is in order already;
+//!   with -0 made 0; decimals, dates and times in their row form, which is in order already; labels, years and bits as
+//!   unsigned integers in their width;
 //! - strings as their collation's sort key, byte strings as they are, both escaped so that none begins another: 00 becomes
 //!   00 ff, and 00 01 ends the part. Only so many characters (or bytes) as the index's prefix length says.
 //!
@@ -17,6 +18,8 @@ mod decode;
 
 pub use decode::{decode_key, part_ends};
 
+use crate::row::packed_year;
+use crate::value::{bit_bytes, bit_max};
 use crate::{Collation, Column, ColumnType, Index, IndexPart, Table, Time, ValueRef};
 use crate::{IndexId, RowView};
 
@@ -105,6 +108,15 @@ fn encode_value(
             ValueRef::DateTime(moment),
         ) => {
             out.extend_from_slice(&moment.pack().to_be_bytes());
+        }
+        (ColumnType::Labelled(labels), ValueRef::Label(number, _)) => {
+            assert!(number <= labels.number_max());
+            out.extend_from_slice(&number.to_be_bytes()[8 - labels.bytes()..]);
+        }
+        (ColumnType::Year, ValueRef::UInt(year)) => out.push(packed_year(year)),
+        (&ColumnType::Bit { length }, ValueRef::UInt(bits)) => {
+            assert!(bits <= bit_max(length));
+            out.extend_from_slice(&bits.to_be_bytes()[8 - bit_bytes(length)..]);
         }
         (
             &(ColumnType::Char { collation, .. }
@@ -254,7 +266,7 @@ fn part_bytes_max(table: &Table, part: &IndexPart, row: &RowView<'_>) -> usize {
     const MARKER_AND_END: usize = 3;
     let column_type = &part_column(table, part).column_type;
     let column = usize::from(part.column);
-    let bytes = match column_type.collation() {
+    let bytes = match column_type.collation().filter(|_| column_type.fixed_size().is_none()) {
         Some(collation) => match row.has(column).then(|| row.get(column)) {
             Some(ValueRef::Text(text, _)) => text.len() * key_bytes_per_text_byte(collation),
             _ => 0,

@@ -15,6 +15,7 @@
 //! Bytes from a peer or a file go through [`RowView::check`] once. Reading a row that was never checked and is damaged may
 //! panic; it never reads outside of the row. CHAR is kept without trailing spaces, BINARY padded with zero bytes.
 
+use crate::value::{YEAR_RANGE, bit_max};
 use crate::{
     Collation, ColumnDefault, ColumnType, Date, DateTime, Decimal, Table, Time, Value, ValueRef,
 };
@@ -204,8 +205,27 @@ fn encode_fixed(column_type: &ColumnType, value: &ValueRef<'_>, out: &mut Vec<u8
         ) => {
             out.extend_from_slice(&moment.pack().to_be_bytes());
         }
+        (ColumnType::Labelled(labels), &ValueRef::Label(number, _)) => {
+            assert!(number <= labels.number_max());
+            out.extend_from_slice(&number.to_le_bytes()[..size]);
+        }
+        (ColumnType::Year, &ValueRef::UInt(year)) => out.push(packed_year(year)),
+        (&ColumnType::Bit { length }, &ValueRef::UInt(bits)) => {
+            assert!(bits <= bit_max(length));
+            out.extend_from_slice(&bits.to_le_bytes()[..size]);
+        }
         (_, value) => wrong_kind(column_type, value),
     }
+}
+
+/// A year in one byte: 0 is 0, the others count from 1900.
+pub(crate) fn packed_year(year: u64) -> u8 {
+    assert!(year == 0 || YEAR_RANGE.contains(&year));
+    year.saturating_sub(1900) as u8
+}
+
+pub(crate) fn unpacked_year(byte: u8) -> u64 {
+    if byte == 0 { 0 } else { 1900 + u64::from(byte) }
 }
 
 /// The bytes of a variable column's value as the row keeps them.
@@ -248,7 +268,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
 
 /// Reads a fixed-size column; an error if the bytes are no value of it.
 fn decode_fixed<'a>(
-    column_type: &ColumnType,
+    column_type: &'a ColumnType,
     bytes: &'a [u8],
 ) -> Result<ValueRef<'a>, &'static str> {
     Ok(match *column_type {
@@ -285,6 +305,21 @@ fn decode_fixed<'a>(
         ColumnType::Time { .. } => ValueRef::Time(Time::unpack(big_endian(bytes)).ok_or("time")?),
         ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
             ValueRef::DateTime(DateTime::unpack(big_endian(bytes)).ok_or("datetime")?)
+        }
+        ColumnType::Labelled(ref labels) => {
+            let number = little_endian(bytes);
+            if labels.number_max() < number {
+                return Err("label");
+            }
+            ValueRef::Label(number, labels)
+        }
+        ColumnType::Year => ValueRef::UInt(unpacked_year(bytes[0])),
+        ColumnType::Bit { length } => {
+            let bits = little_endian(bytes);
+            if bit_max(length) < bits {
+                return Err("bits");
+            }
+            ValueRef::UInt(bits)
         }
         ColumnType::Char { .. }
         | ColumnType::Varchar { .. }

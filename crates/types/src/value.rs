@@ -8,9 +8,10 @@
 //! [`crate::convert`] makes them.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::wire::{Bytes, Reader, Wire, WireError, encode_bytes};
-use crate::{Collation, Date, DateTime, Decimal, Time, wire_enum};
+use crate::{Collation, Date, DateTime, Decimal, LabelKind, Labels, Time, wire_enum};
 
 /// Bytes an integer column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +105,29 @@ pub enum ColumnType {
     Timestamp {
         fsp: u8,
     },
+    /// ENUM and SET.
+    Labelled(Arc<Labels>),
+    /// 0, or 1901 to 2155: an unsigned integer whose text has four digits.
+    Year,
+    /// `length` bits (1 to 64): an unsigned integer whose text is its bytes, the highest first.
+    Bit {
+        length: u8,
+    },
+}
+
+/// The first and the last year of a YEAR, which may also be 0.
+pub const YEAR_RANGE: std::ops::RangeInclusive<u64> = 1901..=2155;
+/// The most bits of a BIT.
+pub const BIT_LENGTH_MAX: u8 = 64;
+
+/// Bytes of so many bits.
+pub fn bit_bytes(length: u8) -> usize {
+    usize::from(length).div_ceil(8)
+}
+
+/// The largest number of so many bits.
+pub fn bit_max(length: u8) -> u64 {
+    u64::MAX >> (BIT_LENGTH_MAX - length)
 }
 
 /// The most bytes of TINYTEXT, TEXT and MEDIUMTEXT, and of the blobs; anything above is LONGTEXT.
@@ -140,6 +164,8 @@ impl ColumnType {
             | ColumnType::Timestamp { fsp } => fsp <= crate::temporal::FSP_MAX,
             ColumnType::Binary { length } => length <= BINARY_LENGTH_MAX,
             ColumnType::Char { length, .. } => length <= CHAR_LENGTH_MAX,
+            ColumnType::Bit { length } => (1..=BIT_LENGTH_MAX).contains(&length),
+            ColumnType::Labelled(_) | ColumnType::Year => true,
             ColumnType::Int { .. }
             | ColumnType::Float
             | ColumnType::Double
@@ -188,6 +214,9 @@ impl ColumnType {
             ColumnType::Time { fsp } => digits("time", fsp),
             ColumnType::DateTime { fsp } => digits("datetime", fsp),
             ColumnType::Timestamp { fsp } => digits("timestamp", fsp),
+            ColumnType::Labelled(ref labels) => labels.sql_name(),
+            ColumnType::Year => "year".to_owned(),
+            ColumnType::Bit { length } => format!("bit({length})"),
         }
     }
     /// Characters, not bytes.
@@ -214,8 +243,27 @@ impl ColumnType {
             },
         }
     }
+    /// The value is an integer: also of YEAR and BIT, which are unsigned ones with texts of their own.
     pub fn is_integer(&self) -> bool {
-        matches!(self, ColumnType::Int { .. })
+        matches!(self, ColumnType::Int { .. } | ColumnType::Year | ColumnType::Bit { .. })
+    }
+    /// The type of values that operators make of this one: a label becomes a text, a year and bits become integers.
+    pub fn of_operator(&self) -> ColumnType {
+        match self {
+            ColumnType::Labelled(labels) => {
+                ColumnType::Varchar { length: labels.length_max(), collation: labels.collation() }
+            }
+            ColumnType::Year => ColumnType::Int { width: IntWidth::W2, unsigned: true },
+            ColumnType::Bit { .. } => ColumnType::Int { width: IntWidth::W8, unsigned: true },
+            other => other.clone(),
+        }
+    }
+    /// The labels of an ENUM or a SET.
+    pub fn labels(&self) -> Option<&Labels> {
+        match self {
+            ColumnType::Labelled(labels) => Some(labels),
+            _ => None,
+        }
     }
     pub fn is_numeric(&self) -> bool {
         matches!(
@@ -224,6 +272,8 @@ impl ColumnType {
                 | ColumnType::Float
                 | ColumnType::Double
                 | ColumnType::Decimal { .. }
+                | ColumnType::Year
+                | ColumnType::Bit { .. }
         )
     }
     pub fn is_temporal(&self) -> bool {
@@ -238,7 +288,10 @@ impl ColumnType {
     pub fn is_unsigned(&self) -> bool {
         matches!(
             self,
-            ColumnType::Int { unsigned: true, .. } | ColumnType::Decimal { unsigned: true, .. }
+            ColumnType::Int { unsigned: true, .. }
+                | ColumnType::Decimal { unsigned: true, .. }
+                | ColumnType::Year
+                | ColumnType::Bit { .. }
         )
     }
     /// The collation of a character type.
@@ -247,15 +300,19 @@ impl ColumnType {
             ColumnType::Char { collation, .. }
             | ColumnType::Varchar { collation, .. }
             | ColumnType::Text { collation, .. } => Some(collation),
+            ColumnType::Labelled(ref labels) => Some(labels.collation()),
             _ => None,
         }
     }
-    /// The same character type in another collation; other types have none.
+    /// The same character type in another collation, in which a label is a text; other types have none.
     pub fn with_collation(&self, collation: Collation) -> ColumnType {
         match *self {
             ColumnType::Char { length, .. } => ColumnType::Char { length, collation },
             ColumnType::Varchar { length, .. } => ColumnType::Varchar { length, collation },
             ColumnType::Text { bytes_max, .. } => ColumnType::Text { bytes_max, collation },
+            ColumnType::Labelled(ref labels) => {
+                ColumnType::Varchar { length: labels.length_max(), collation }
+            }
             ref other => other.clone(),
         }
     }
@@ -307,6 +364,11 @@ impl ColumnType {
             ColumnType::Date => 10,
             ColumnType::Time { .. } => 10 + fraction,
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 19 + fraction,
+            ColumnType::Labelled(ref labels) => {
+                labels.length_max().saturating_mul(CHARACTER_SIZE_MAX)
+            }
+            ColumnType::Year => 4,
+            ColumnType::Bit { length } => u32::from(length),
         }
     }
     /// The type of a column that keeps values of this one: TEXT and BLOB have four sizes, however long a value may be.
@@ -349,6 +411,9 @@ impl ColumnType {
             ColumnType::Date => Some(3),
             ColumnType::Time { .. } => Some(Time::PACKED_SIZE),
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => Some(8),
+            ColumnType::Labelled(ref labels) => Some(labels.bytes()),
+            ColumnType::Year => Some(1),
+            ColumnType::Bit { length } => Some(bit_bytes(length)),
             ColumnType::Char { .. }
             | ColumnType::Varchar { .. }
             | ColumnType::Text { .. }
@@ -357,7 +422,7 @@ impl ColumnType {
         }
     }
     /// What MySQL stores in a NOT NULL column without a default when it must store something: 0, '', 0000-00-00.
-    pub fn implicit_default(&self) -> ValueRef<'static> {
+    pub fn implicit_default(&self) -> ValueRef<'_> {
         static ZEROS: [u8; BINARY_LENGTH_MAX as usize] = [0; BINARY_LENGTH_MAX as usize];
         match *self {
             ColumnType::Int { unsigned: false, .. } => ValueRef::Int(0),
@@ -375,6 +440,11 @@ impl ColumnType {
             ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
                 ValueRef::DateTime(DateTime::ZERO)
             }
+            // The first label, or none of them.
+            ColumnType::Labelled(ref labels) => {
+                ValueRef::Label(u64::from(labels.kind() == LabelKind::Enum), labels)
+            }
+            ColumnType::Year | ColumnType::Bit { .. } => ValueRef::UInt(0),
         }
     }
     /// Whether a value is of this type's kind and range, so that a row and a key take it. NULL always is.
@@ -419,6 +489,11 @@ impl ColumnType {
             (ColumnType::DateTime { .. } | ColumnType::Timestamp { .. }, ValueRef::DateTime(_)) => {
                 true
             }
+            (ColumnType::Labelled(labels), ValueRef::Label(number, own)) => {
+                number <= labels.number_max() && (Arc::ptr_eq(labels, own) || labels == own)
+            }
+            (ColumnType::Year, ValueRef::UInt(year)) => year == 0 || YEAR_RANGE.contains(&year),
+            (&ColumnType::Bit { length }, ValueRef::UInt(bits)) => bits <= bit_max(length),
             (_, _) => false,
         }
     }
@@ -449,6 +524,12 @@ mod wire_form {
             ColumnType::Time { fsp } => (11u8, *fsp).encode(out),
             ColumnType::DateTime { fsp } => (12u8, *fsp).encode(out),
             ColumnType::Timestamp { fsp } => (13u8, *fsp).encode(out),
+            ColumnType::Labelled(labels) => {
+                14u8.encode(out);
+                labels.encode(out);
+            }
+            ColumnType::Year => 15u8.encode(out),
+            ColumnType::Bit { length } => (16u8, *length).encode(out),
         }
     }
 
@@ -478,6 +559,9 @@ mod wire_form {
             11 => ColumnType::Time { fsp: Wire::decode(input)? },
             12 => ColumnType::DateTime { fsp: Wire::decode(input)? },
             13 => ColumnType::Timestamp { fsp: Wire::decode(input)? },
+            14 => ColumnType::Labelled(Wire::decode(input)?),
+            15 => ColumnType::Year,
+            16 => ColumnType::Bit { length: Wire::decode(input)? },
             _ => return Err(WireError::BadTag("ColumnType")),
         })
     }
@@ -500,6 +584,8 @@ pub enum Value {
     Date(Date),
     Time(Time),
     DateTime(DateTime),
+    /// Of an ENUM or a SET: its number, and the labels that give it a text.
+    Label(u64, Arc<Labels>),
 }
 
 /// A value that borrows from its row.
@@ -516,6 +602,7 @@ pub enum ValueRef<'a> {
     Date(Date),
     Time(Time),
     DateTime(DateTime),
+    Label(u64, &'a Arc<Labels>),
 }
 
 impl Value {
@@ -540,6 +627,7 @@ impl Value {
             Value::Date(v) => ValueRef::Date(*v),
             Value::Time(v) => ValueRef::Time(*v),
             Value::DateTime(v) => ValueRef::DateTime(*v),
+            Value::Label(number, labels) => ValueRef::Label(*number, labels),
         }
     }
     pub fn is_null(&self) -> bool {
@@ -609,6 +697,13 @@ impl Wire for Value {
             8 => Value::Date(Wire::decode(input)?),
             9 => Value::Time(Wire::decode(input)?),
             10 => Value::DateTime(Wire::decode(input)?),
+            11 => {
+                let (number, labels) = (u64::decode(input)?, Arc::<Labels>::decode(input)?);
+                match number <= labels.number_max() {
+                    true => Value::Label(number, labels),
+                    false => return Err(WireError::Invalid("label")),
+                }
+            }
             _ => return Err(WireError::BadTag("Value")),
         })
     }
@@ -635,6 +730,10 @@ impl ValueRef<'_> {
             ValueRef::Date(value) => (8u8, *value).encode(out),
             ValueRef::Time(value) => (9u8, *value).encode(out),
             ValueRef::DateTime(value) => (10u8, *value).encode(out),
+            ValueRef::Label(number, labels) => {
+                (11u8, *number).encode(out);
+                labels.encode(out);
+            }
         }
     }
     /// As [`Value::held_bytes`].
@@ -658,10 +757,19 @@ impl ValueRef<'_> {
             ValueRef::Date(v) => Value::Date(v),
             ValueRef::Time(v) => Value::Time(v),
             ValueRef::DateTime(v) => Value::DateTime(v),
+            ValueRef::Label(number, labels) => Value::Label(number, labels.clone()),
         }
     }
     pub fn is_null(&self) -> bool {
         matches!(self, ValueRef::Null)
+    }
+    /// The collation of a text, or of the text that a label is.
+    pub fn collation(&self) -> Option<Collation> {
+        match *self {
+            ValueRef::Text(_, collation) => Some(collation),
+            ValueRef::Label(_, labels) => Some(labels.collation()),
+            _ => None,
+        }
     }
     /// For messages about a wrong kind.
     pub fn kind_name(&self) -> &'static str {
@@ -677,6 +785,7 @@ impl ValueRef<'_> {
             ValueRef::Date(_) => "date",
             ValueRef::Time(_) => "time",
             ValueRef::DateTime(_) => "datetime",
+            ValueRef::Label(..) => "label",
         }
     }
     /// Orders two values of one column: NULL first, text by the left one's collation. This is the order of keys. Values of
@@ -709,6 +818,7 @@ impl ValueRef<'_> {
             (ValueRef::Date(left), ValueRef::Date(right)) => left.cmp(&right),
             (ValueRef::Time(left), ValueRef::Time(right)) => left.cmp(&right),
             (ValueRef::DateTime(left), ValueRef::DateTime(right)) => left.cmp(&right),
+            (ValueRef::Label(left, _), ValueRef::Label(right, _)) => left.cmp(&right),
             (left, right) => panic!("{} compared with {}", left.kind_name(), right.kind_name()),
         }
     }

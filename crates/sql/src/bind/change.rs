@@ -221,7 +221,7 @@ impl Binder<'_> {
             return Ok(InsertValue::Default);
         }
         let mut bound = self.bound(value, scope)?;
-        number_for(&mut bound.expr, column, &target.table);
+        self.assigned(&mut bound.expr, column, &target.table, scope);
         self.put_target(&mut bound, target)?;
         Ok(InsertValue::Expr(bound))
     }
@@ -239,7 +239,7 @@ impl Binder<'_> {
                 ast::Expr::Default(None) => AssignedValue::Default,
                 value => {
                     let mut value = self.bound(value, scope)?;
-                    number_for(&mut value.expr, column, &target.table);
+                    self.assigned(&mut value.expr, column, &target.table, scope);
                     self.put_target(&mut value, target)?;
                     AssignedValue::Expr(value)
                 }
@@ -397,6 +397,20 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// What a column is given: a hexadecimal literal for a number is one, and a column's value for a text is its text.
+    pub fn assigned(&mut self, expr: &mut Expr, column: u16, table: &Table, scope: &Scope<'_>) {
+        let column_type = &table.columns[usize::from(column)].column_type;
+        if column_type.is_numeric() {
+            if let Expr::Const(types::Value::Bytes(bytes)) = expr
+                && let Some(number) = bytes_as_number(bytes)
+            {
+                *expr = Expr::Const(types::Value::UInt(number));
+            }
+        } else if !column_type.is_temporal() && rewrite::has_columns(expr) {
+            self.as_text(expr, scope);
+        }
+    }
+
     pub fn changeable_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
         let schema = name.schema.as_deref().or(self.environment.database.as_deref());
         if let Some(schema) = schema.and_then(crate::information_schema::schema_named) {
@@ -417,16 +431,6 @@ fn only_factor(tables: &[ast::TableReference]) -> &ast::TableFactor {
     match &tables[0].first {
         ast::TableFactor::Nested(inner) => only_factor(inner),
         other => other,
-    }
-}
-
-/// A hexadecimal literal assigned to a number is one.
-pub fn number_for(expr: &mut Expr, column: u16, table: &Table) {
-    if table.columns[usize::from(column)].column_type.is_numeric()
-        && let Expr::Const(types::Value::Bytes(bytes)) = expr
-        && let Some(number) = bytes_as_number(bytes)
-    {
-        *expr = Expr::Const(types::Value::UInt(number));
     }
 }
 

@@ -1,6 +1,11 @@
 //! The types of columns as they are written in definitions, with MySQL's checks.
 
-use types::{Collation, ColumnType, IntWidth};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use types::labels::LABEL_LENGTH_MAX;
+use types::value::BIT_LENGTH_MAX;
+use types::{Collation, ColumnType, IntWidth, LabelKind, Labels};
 
 use super::expr::{checked_fsp, decimal_size};
 use super::table::collation_of;
@@ -19,6 +24,64 @@ pub fn display_width(written: &ast::DataType) -> Option<u8> {
             written.length.and_then(|length| u8::try_from(length).ok()).filter(|width| *width != 0)
         }
         _ => None,
+    }
+}
+
+/// ENUM or SET. Labels lose the spaces at their end, and no two are equal.
+fn labelled(
+    name: &str,
+    kind: LabelKind,
+    written: &[Vec<u8>],
+    collation: Collation,
+) -> Result<ColumnType, SqlError> {
+    let kind_name = match kind {
+        LabelKind::Enum => "ENUM",
+        LabelKind::Set => "SET",
+    };
+    if collation.is_binary() {
+        return Err(SqlError::not_supported(format!("{kind_name} CHARACTER SET binary")));
+    }
+    let mut labels: Vec<String> = Vec::with_capacity(written.len());
+    let mut places: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+    for label in written {
+        let label = std::str::from_utf8(label)
+            .map_err(|_| SqlError::not_supported(format!("{kind_name} values that are not UTF-8")))?
+            .trim_end_matches(' ');
+        if LABEL_LENGTH_MAX < label.chars().count() {
+            return Err(SqlError::new(
+                code::ER_TOO_LONG_SET_ENUM_VALUE,
+                format!("Too long enumeration/set value for column {name}."),
+            ));
+        }
+        if kind == LabelKind::Set && label.contains(',') {
+            return Err(SqlError::new(
+                code::ER_ILLEGAL_VALUE_FOR_TYPE,
+                format!("Illegal set '{label}' value found during parsing"),
+            ));
+        }
+        let mut key = Vec::new();
+        collation.sort_key(label, &mut key);
+        places.entry(key).or_default().push(labels.len());
+        labels.push(label.to_owned());
+    }
+    // The first label that another one equals.
+    let twice = places.values().filter(|places| 1 < places.len()).map(|places| places[0]).min();
+    if let Some(first) = twice {
+        return Err(SqlError::new(
+            code::ER_DUPLICATED_VALUE_IN_TYPE,
+            format!("Column '{name}' has duplicated value '{}' in {kind_name}", labels[first]),
+        ));
+    }
+    match Labels::new(kind, labels, collation) {
+        Some(labels) => Ok(ColumnType::Labelled(Arc::new(labels))),
+        None if kind == LabelKind::Set => Err(SqlError::new(
+            code::ER_TOO_BIG_SET,
+            format!("Too many strings for column {name} and SET"),
+        )),
+        None => Err(SqlError::new(
+            code::ER_TOO_BIG_ENUM,
+            format!("Too many enumeration values for column {name}."),
+        )),
     }
 }
 
@@ -142,10 +205,34 @@ pub fn column_type(
         K::Time => ColumnType::Time { fsp: checked_fsp(name, written.length)? },
         K::DateTime => ColumnType::DateTime { fsp: checked_fsp(name, written.length)? },
         K::Timestamp => ColumnType::Timestamp { fsp: checked_fsp(name, written.length)? },
-        K::Bit => return Err(SqlError::not_supported("BIT")),
-        K::Year => return Err(SqlError::not_supported("YEAR")),
-        K::Enum => return Err(SqlError::not_supported("ENUM")),
-        K::Set => return Err(SqlError::not_supported("SET")),
+        K::Bit => match written.length.unwrap_or(1) {
+            0 => {
+                return Err(SqlError::new(
+                    code::ER_INVALID_FIELD_SIZE,
+                    format!("Invalid size for column '{name}'."),
+                ));
+            }
+            length @ 1..=64 => ColumnType::Bit { length: length as u8 },
+            _ => {
+                return Err(SqlError::new(
+                    code::ER_TOO_BIG_DISPLAYWIDTH,
+                    format!(
+                        "Display width out of range for column '{name}' (max = {BIT_LENGTH_MAX})"
+                    ),
+                ));
+            }
+        },
+        K::Year => match written.length {
+            None | Some(4) => ColumnType::Year,
+            Some(_) => {
+                return Err(SqlError::new(
+                    code::ER_INVALID_YEAR_COLUMN_LENGTH,
+                    "Supports only YEAR or YEAR(4) column.",
+                ));
+            }
+        },
+        K::Enum => labelled(name, LabelKind::Enum, &written.members, collation()?)?,
+        K::Set => labelled(name, LabelKind::Set, &written.members, collation()?)?,
         K::Json => return Err(SqlError::not_supported("JSON")),
         K::Vector => return Err(SqlError::not_supported("VECTOR")),
         K::Geometry

@@ -662,7 +662,8 @@ impl Binder<'_> {
         }
         let columns = scope.result_types();
         let types = [left, right].map(|operand| self.type_of(operand, &columns).column_type);
-        let is_integer = |own: &Option<ColumnType>| matches!(own, Some(ColumnType::Int { .. }));
+        let is_integer =
+            |own: &Option<ColumnType>| own.as_ref().is_some_and(ColumnType::is_integer);
         types.iter().all(is_integer) && types.iter().flatten().any(ColumnType::is_unsigned)
     }
 

@@ -67,6 +67,14 @@ impl Binder<'_> {
             _ => AggregateFunction::by_name(name).ok_or_else(|| SqlError::not_supported(name))?,
         };
         let mut bound = self.exprs(arguments, inner)?;
+        if let (AggregateFunction::Min | AggregateFunction::Max, [argument]) =
+            (&function, &mut bound[..])
+            && let Some(labels) = self.type_of(argument, &inner.result_types()).labels()
+        {
+            // As texts, in their order.
+            let label = std::mem::replace(argument, Expr::Const(Value::Null));
+            *argument = Expr::InCollation(Box::new(label), labels.collation());
+        }
         let mut keys = Vec::new();
         for item in order_by {
             let expr = match position_of(&item.expr, bound.len(), "order clause")? {

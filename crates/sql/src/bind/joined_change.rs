@@ -7,7 +7,6 @@ use client::Lock;
 use types::Table;
 
 use super::Binder;
-use super::change::number_for;
 use super::from::{From, RelationSource};
 use super::group::plain_column;
 use super::merge::Flat;
@@ -99,7 +98,7 @@ impl Binder<'_> {
                 ast::Expr::Default(None) => AssignedValue::Default,
                 value => {
                     let mut value = self.bound(value, &scope)?;
-                    number_for(&mut value.expr, *column, table);
+                    self.assigned(&mut value.expr, *column, table, &scope);
                     AssignedValue::Expr(value)
                 }
             };

@@ -1,5 +1,6 @@
 //! INSERT and REPLACE: the values of new rows. What they must pass, and what becomes of taken keys, is the [`TableWriter`]'s.
 
+use types::convert::{declared_text, has_declared_text};
 use types::{ColumnDefault, Expr, Value};
 
 use super::stored::Collector;
@@ -56,6 +57,7 @@ impl Context<'_> {
         let mut collector = Collector::new(&self.budget(), None);
         self.run_select(select, &mut collector).await?;
         let rows = collector.finish()?;
+        let declared = texts_of_declared(plan, select);
         let mut pace = Pace::default();
         writer.expect_rows(rows.len());
         let mut rows = rows.into_reader();
@@ -64,6 +66,9 @@ impl Context<'_> {
             number += 1;
             pace.row().await;
             let source = values.split_off(plan.columns.len());
+            for (position, column_type) in &declared {
+                values[*position] = declared_text(values[*position].as_ref(), column_type);
+            }
             let given = plan.columns.iter().map(|&column| usize::from(column)).zip(values);
             match writer.new_row(self, given, number) {
                 Ok(mut row) => {
@@ -130,6 +135,22 @@ impl Context<'_> {
         }
         Ok(writer.new_row(self, given.into_iter(), number)?)
     }
+}
+
+/// The values of a SELECT that columns of texts get, where the text of a value depends on its declared type: their positions.
+fn texts_of_declared<'s>(
+    plan: &InsertPlan,
+    select: &'s SelectPlan,
+) -> Vec<(usize, &'s types::ColumnType)> {
+    let pairs = plan.columns.iter().zip(select.columns.iter()).enumerate();
+    pairs
+        .filter(|(_, (column, _))| {
+            let column_type = &plan.table.columns[usize::from(**column)].column_type;
+            !column_type.is_numeric() && !column_type.is_temporal()
+        })
+        .map(|(position, (_, info))| (position, &info.column_type))
+        .filter(|(_, own)| has_declared_text(own))
+        .collect()
 }
 
 /// Does the expression name columns of the row being made, itself or in what its slots are made of?

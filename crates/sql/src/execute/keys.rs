@@ -6,12 +6,15 @@
 
 use std::cmp::Ordering;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use client::KeyRange;
-use types::convert::{ConvertContext, StoreMode, plain_integer, store, to_decimal, to_f64};
+use types::convert::{
+    ConvertContext, StoreMode, plain_integer, store, to_decimal, to_f64, to_integer,
+};
 use types::expr::{EvalContext, NoColumns, eval};
-use types::value::int_range;
-use types::{ColumnType, Decimal, Expr, Index, Table, Value, ValueRef, key};
+use types::value::{YEAR_RANGE, bit_max, int_range};
+use types::{ColumnType, Decimal, Expr, Index, Labels, Table, Value, ValueRef, key};
 
 use super::eval_error;
 use crate::SqlError;
@@ -312,6 +315,10 @@ fn range_of(
 ) -> Result<Ranged, SqlError> {
     let part = &index.parts[equal.len()];
     let column = &table.columns[usize::from(part.column)];
+    if column.column_type.labels().is_some() && (range.lower.is_some() || range.upper.is_some()) {
+        // Keys have the order of numbers, comparisons that of texts.
+        return Ok(Ranged::Unusable);
+    }
     let mut edge =
         |bound: &Option<(Expr, bool)>, is_lower: bool| -> Result<Option<Edge>, SqlError> {
             let Some((expr, inclusive)) = bound else { return Ok(Some(Edge::Open)) };
@@ -462,10 +469,55 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
         ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
             fit_datetime(value, column_type, context)
         }
+        ColumnType::Labelled(labels) => fit_label(value, labels),
+        ColumnType::Year | ColumnType::Bit { .. } => {
+            let high = match column_type {
+                ColumnType::Bit { length } => bit_max(*length),
+                _ => *YEAR_RANGE.end(),
+            };
+            match number_of(value) {
+                Some(number) => match fit_decimal_as_integer(number, true, (0, high.into())) {
+                    // Between 0 and 1901 there is no year.
+                    Fit::Exact(Value::UInt(1..1901)) | Fit::Above(Value::UInt(0..1901))
+                        if *column_type == ColumnType::Year =>
+                    {
+                        Fit::Above(Value::UInt(0))
+                    }
+                    fit => fit,
+                },
+                None => Fit::Unusable,
+            }
+        }
         ColumnType::Time { .. } => match value {
             ValueRef::Time(_) | ValueRef::Text(..) => stored_exactly(value, column_type, context),
             _ => Fit::Unusable,
         },
+    }
+}
+
+/// The number of a label, for equality: texts and numbers do not order labels alike. A text that is none of them equals no value.
+fn fit_label(value: ValueRef<'_>, labels: &Arc<Labels>) -> Fit {
+    let exact = |number: u64| Fit::Exact(Value::Label(number, labels.clone()));
+    match value {
+        ValueRef::Label(number, own) if own == labels => exact(number),
+        ValueRef::Text(text, _) => match labels.number_of_text(text) {
+            // Two numbers have this text.
+            Some(_) if text.is_empty() && labels.has_empty_label() => Fit::Unusable,
+            Some(number) => exact(number),
+            None => Fit::TooHigh,
+        },
+        ValueRef::Label(number, own) => {
+            let text = own.text(number);
+            fit_label(ValueRef::Text(&text, labels.collation()), labels)
+        }
+        ValueRef::Int(_) | ValueRef::UInt(_) => {
+            let number = to_integer(value, &mut ConvertContext::default());
+            match u64::try_from(number) {
+                Ok(number) if number <= labels.number_max() => exact(number),
+                _ => Fit::TooHigh,
+            }
+        }
+        _ => Fit::Unusable,
     }
 }
 

@@ -116,6 +116,7 @@ fn value_text(value: &Value) -> String {
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_) => {
             to_text(value.as_ref()).into_owned()
         }
+        Value::Label(number, _) => number.to_string(),
         Value::Text(..) | Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
             format!("'{}'", to_text(value.as_ref()).replace('\'', "''"))
         }

@@ -67,6 +67,11 @@ impl Session {
                 format!("The value for '@{name}' is longer than {USER_VARIABLE_SIZE_MAX} bytes"),
             ));
         }
+        // The type of a variable is known before its value: a label is a text there.
+        let value = match value {
+            Value::Label(number, labels) => Value::text(&labels.text(number), labels.collation()),
+            value => value,
+        };
         self.user_variables.insert(name.to_string(), value);
         Ok(())
     }

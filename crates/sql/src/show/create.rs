@@ -58,6 +58,10 @@ pub fn value_text(value: &Value, column_type: &ColumnType, offset_seconds: i32) 
             }
             String::from_utf8_lossy(bytes).into_owned()
         }
+        Value::UInt(bits) if matches!(column_type, ColumnType::Bit { .. }) => {
+            format!("b'{bits:b}'")
+        }
+        Value::UInt(year) if *column_type == ColumnType::Year => format!("{year:04}"),
         other => to_text(other.as_ref()).into_owned(),
     }
 }
@@ -141,7 +145,11 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
         ColumnDefault::Value(Value::Null) | ColumnDefault::None => {}
         ColumnDefault::Value(value) => {
             let own = value_text(value, &column.column_type, offset_seconds);
-            let _ = write!(text, " DEFAULT {}", literal(&own));
+            let _ = match column.column_type {
+                // It is a literal already.
+                ColumnType::Bit { .. } => write!(text, " DEFAULT {own}"),
+                _ => write!(text, " DEFAULT {}", literal(&own)),
+            };
         }
     }
     if column.on_update_now {

@@ -31,6 +31,18 @@ pub fn compare(
     use ValueRef::*;
     Some(match (left, right) {
         (Null, _) | (_, Null) => return None,
+        (Label(number, labels), _) => {
+            if is_number(right) {
+                return compare(UInt(number), right, cx);
+            }
+            return compare(Text(&labels.text(number), labels.collation()), right, cx);
+        }
+        (_, Label(number, labels)) => {
+            if is_number(left) {
+                return compare(left, UInt(number), cx);
+            }
+            return compare(left, Text(&labels.text(number), labels.collation()), cx);
+        }
         (Int(a), Int(b)) => a.cmp(&b),
         (UInt(a), UInt(b)) => a.cmp(&b),
         (Int(a), UInt(b)) => i128::from(a).cmp(&i128::from(b)),
@@ -58,6 +70,11 @@ pub fn compare(
             to_f64(left, cx).partial_cmp(&to_f64(right, cx)).unwrap_or(Ordering::Equal)
         }
     })
+}
+
+/// Is it a number? With one, a label is compared by its number, else by its text.
+pub(crate) fn is_number(value: ValueRef<'_>) -> bool {
+    sort_class(value) == SortClass::Number && !matches!(value, ValueRef::Label(..))
 }
 
 fn text_collation(left: Collation, right: Collation) -> Collation {
@@ -91,7 +108,7 @@ fn compare_temporal(
     cx: &mut ConvertContext,
 ) -> Ordering {
     match other {
-        ValueRef::Text(..) | ValueRef::Bytes(_) => {
+        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
             let text = to_text(other);
             if let ValueRef::Time(time) = temporal {
                 if let Some(parsed) = Time::parse(&text) {
@@ -165,7 +182,8 @@ fn sort_class(value: ValueRef<'_>) -> SortClass {
         | ValueRef::UInt(_)
         | ValueRef::Float(_)
         | ValueRef::Double(_)
-        | ValueRef::Decimal(_) => SortClass::Number,
+        | ValueRef::Decimal(_)
+        | ValueRef::Label(..) => SortClass::Number,
         ValueRef::Date(_) | ValueRef::DateTime(_) => SortClass::Moment,
         ValueRef::Time(_) => SortClass::Time,
         ValueRef::Bytes(_) => SortClass::Bytes,
@@ -182,7 +200,7 @@ pub fn sort_compare(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
     use ValueRef::*;
     match (left, right) {
         (Int(a), Int(b)) => a.cmp(&b),
-        (UInt(a), UInt(b)) => a.cmp(&b),
+        (UInt(a), UInt(b)) | (Label(a, _), Label(b, _)) => a.cmp(&b),
         (Decimal(a), Decimal(b)) => a.as_shown().cmp(&b.as_shown()),
         (Double(a), Double(b)) => (a + 0.0).total_cmp(&(b + 0.0)),
         (Text(a, collation_a), Text(b, collation_b)) => {
@@ -215,7 +233,9 @@ impl SortNumber {
     fn of(value: ValueRef<'_>) -> Option<SortNumber> {
         Some(match value {
             ValueRef::Int(value) => SortNumber::Exact(crate::Decimal::from_i64(value)),
-            ValueRef::UInt(value) => SortNumber::Exact(crate::Decimal::from_u64(value)),
+            ValueRef::UInt(value) | ValueRef::Label(value, _) => {
+                SortNumber::Exact(crate::Decimal::from_u64(value))
+            }
             ValueRef::Decimal(value) => SortNumber::Exact(value.as_shown()),
             // Adding zero makes -0 and 0 one.
             ValueRef::Float(value) => SortNumber::Double(f64::from(value) + 0.0),
@@ -265,9 +285,12 @@ pub fn group_key(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Int(v) if v.unsigned_abs() < DOUBLE_INTEGER_MAX => {
             tagged(1, &(v as f64).to_le_bytes());
         }
-        ValueRef::UInt(v) if v < DOUBLE_INTEGER_MAX => tagged(1, &(v as f64).to_le_bytes()),
+        ValueRef::UInt(v) | ValueRef::Label(v, _) if v < DOUBLE_INTEGER_MAX => {
+            tagged(1, &(v as f64).to_le_bytes());
+        }
         ValueRef::Int(_)
         | ValueRef::UInt(_)
+        | ValueRef::Label(..)
         | ValueRef::Decimal(_)
         | ValueRef::Float(_)
         | ValueRef::Double(_) => {

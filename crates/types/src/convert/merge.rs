@@ -32,6 +32,13 @@ pub fn to_type(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => {
             Value::Bytes(to_bytes(value).into())
         }
+        ColumnType::Labelled(labels) => match value {
+            ValueRef::Label(_, own) if own == labels => value.to_value(),
+            _ => Value::Label(labels.number(&to_text(value)).0, labels.clone()),
+        },
+        ColumnType::Year | ColumnType::Bit { .. } => {
+            Value::UInt(u64::try_from(to_integer(value, cx)).unwrap_or(0))
+        }
         ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => match value {
             ValueRef::Date(date) => Value::DateTime(date.at_midnight()),
             ValueRef::DateTime(_) => value.to_value(),

@@ -73,7 +73,7 @@ pub fn to_f64(value: ValueRef<'_>, cx: &mut ConvertContext) -> f64 {
     match value {
         ValueRef::Null => 0.0,
         ValueRef::Int(v) => v as f64,
-        ValueRef::UInt(v) => v as f64,
+        ValueRef::UInt(v) | ValueRef::Label(v, _) => v as f64,
         ValueRef::Float(v) => f64::from(v),
         ValueRef::Double(v) => v,
         ValueRef::Decimal(v) => v.to_f64(),
@@ -144,7 +144,7 @@ pub fn to_integer(value: ValueRef<'_>, cx: &mut ConvertContext) -> i128 {
     match value {
         ValueRef::Null => 0,
         ValueRef::Int(v) => i128::from(v),
-        ValueRef::UInt(v) => i128::from(v),
+        ValueRef::UInt(v) | ValueRef::Label(v, _) => i128::from(v),
         ValueRef::Float(v) => f64_to_integer(f64::from(v)),
         ValueRef::Double(v) => f64_to_integer(v),
         ValueRef::Decimal(v) => {
@@ -179,7 +179,7 @@ pub fn to_decimal(value: ValueRef<'_>, cx: &mut ConvertContext) -> Decimal {
     match value {
         ValueRef::Null => Decimal::ZERO,
         ValueRef::Int(v) => Decimal::from_i64(v),
-        ValueRef::UInt(v) => Decimal::from_u64(v),
+        ValueRef::UInt(v) | ValueRef::Label(v, _) => Decimal::from_u64(v),
         ValueRef::Float(v) => f64_to_decimal(f64::from(v), cx),
         ValueRef::Double(v) => f64_to_decimal(v, cx),
         ValueRef::Decimal(v) => v,
@@ -218,7 +218,7 @@ pub fn is_true(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option<bool> {
     match value {
         ValueRef::Null => None,
         ValueRef::Int(v) => Some(v != 0),
-        ValueRef::UInt(v) => Some(v != 0),
+        ValueRef::UInt(v) | ValueRef::Label(v, _) => Some(v != 0),
         ValueRef::Decimal(v) => Some(!v.is_zero()),
         ValueRef::Time(v) => Some(v.micros() != 0),
         ValueRef::Date(v) => Some(!v.is_zero()),

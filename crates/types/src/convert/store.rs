@@ -3,13 +3,16 @@
 //! Every rule has two sides: strict mode refuses, lenient mode clamps and reports the same thing as a warning. So the
 //! rules compute the clamped value together with what is wrong with it, and one place ([`store`]) decides.
 
+use std::sync::Arc;
+
 use super::number::f64_to_integer;
 use super::time::read_moment;
 use super::{ConvertContext, SqlWarning, WarningLevel, number_prefix, shown, to_bytes, to_text};
 use crate::temporal::{DateModes, SpelledTime};
-use crate::value::int_range;
+use crate::value::{YEAR_RANGE, bit_max, int_range};
 use crate::{
-    Collation, ColumnType, DateTime, Decimal, Time, Value, ValueRef, wire_enum, wire_struct,
+    Collation, ColumnType, DateTime, Decimal, LabelKind, Labels, Time, Value, ValueRef, wire_enum,
+    wire_struct,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +164,9 @@ pub fn store(
         ColumnType::Time { fsp } => store_time(value, *fsp, cx),
         ColumnType::DateTime { fsp } => store_datetime(value, *fsp, false, cx),
         ColumnType::Timestamp { fsp } => store_datetime(value, *fsp, true, cx),
+        ColumnType::Labelled(labels) => store_label(value, labels),
+        ColumnType::Year => store_year(value),
+        ColumnType::Bit { length } => store_bits(value, *length),
     };
     match (outcome.problem, mode) {
         (None, _) => Ok((outcome.value, None)),
@@ -191,7 +197,7 @@ fn store_integer(value: ValueRef<'_>, (low, high): (i128, i128), unsigned: bool)
     match value {
         ValueRef::Null => fine(Value::Null),
         ValueRef::Int(v) => ranged(i128::from(v)),
-        ValueRef::UInt(v) => ranged(i128::from(v)),
+        ValueRef::UInt(v) | ValueRef::Label(v, _) => ranged(i128::from(v)),
         ValueRef::Float(v) => ranged(double_to_wide(f64::from(v))),
         ValueRef::Double(v) => ranged(double_to_wide(v)),
         ValueRef::Decimal(v) => ranged(decimal_to_wide(v)),
@@ -364,6 +370,100 @@ fn store_text(
     if fixed_length { fine(kept) } else { noted(kept) }
 }
 
+/// A label by its text, or by its number if the value is one.
+fn store_label(value: ValueRef<'_>, labels: &Arc<Labels>) -> Outcome {
+    let kept = |number: u64| Value::Label(number, labels.clone());
+    let number = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Label(number, own) if own == labels => return fine(kept(number)),
+        ValueRef::Int(number) => i128::from(number),
+        ValueRef::UInt(number) => i128::from(number),
+        // Numbers of labels are cut off at the point.
+        ValueRef::Float(number) => number.trunc() as i128,
+        ValueRef::Double(number) => number.trunc() as i128,
+        ValueRef::Decimal(number) => number.floor().map_or(-1, decimal_to_wide),
+        _ => {
+            return match labels.number(&to_text(value)) {
+                (number, true) => fine(kept(number)),
+                (number, false) => wrong(kept(number), ConvertErrorKind::Truncated, ""),
+            };
+        }
+    };
+    // An ENUM has no label 0; of a SET's number the bits that have labels are kept.
+    let own = match labels.kind() {
+        LabelKind::Enum => u64::try_from(number).ok().filter(|own| *own <= labels.number_max()),
+        LabelKind::Set => Some(number as u64 & labels.number_max()),
+    };
+    match own {
+        Some(own) if i128::from(own) == number && (own != 0 || labels.kind() == LabelKind::Set) => {
+            fine(kept(own))
+        }
+        own => wrong(kept(own.unwrap_or(0)), ConvertErrorKind::Truncated, ""),
+    }
+}
+
+/// A year of four digits, or of two: those below 70 are of this century. The number 0 is the year 0, the text '0' is 2000.
+fn store_year(value: ValueRef<'_>) -> Outcome {
+    let kept = |year: i128| Value::UInt(u64::try_from(year).unwrap_or(0));
+    let (number, is_text, is_complete) = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Date(date) => (i128::from(date.year()), false, true),
+        ValueRef::DateTime(moment) => (i128::from(moment.date().year()), false, true),
+        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
+            let bytes = to_bytes(value);
+            let (number, used) = Decimal::parse_prefix(&bytes);
+            if used == 0 {
+                return wrong(kept(0), ConvertErrorKind::IncorrectInteger, &bytes);
+            }
+            let is_complete = bytes[used..].iter().all(|&byte| super::is_space(byte));
+            // '0000' is a year of four digits.
+            (decimal_to_wide(number), bytes.len() != 4, is_complete)
+        }
+        _ => (super::to_integer(value, &mut ConvertContext::default()), false, true),
+    };
+    let year = match number {
+        0 if is_text => 2000,
+        0 => 0,
+        1..=69 => 2000 + number,
+        70..=99 => 1900 + number,
+        _ if u64::try_from(number).is_ok_and(|year| YEAR_RANGE.contains(&year)) => number,
+        _ => return wrong(kept(0), ConvertErrorKind::OutOfRange, ""),
+    };
+    match is_complete {
+        true => fine(kept(year)),
+        false => wrong(kept(year), ConvertErrorKind::Truncated, ""),
+    }
+}
+
+/// Bits of a number, or those of the bytes of a text. Lenient mode keeps ones where there are too many.
+fn store_bits(value: ValueRef<'_>, length: u8) -> Outcome {
+    let bits = match value {
+        ValueRef::Null => return fine(Value::Null),
+        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
+            let bytes = to_bytes(value);
+            let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
+            match &bytes[start..] {
+                significant if significant.len() <= 8 => {
+                    Some(significant.iter().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
+                }
+                _ => None,
+            }
+        }
+        _ => {
+            let number = super::to_integer(value, &mut ConvertContext::default());
+            // A negative number is its 64 bits.
+            i64::try_from(number).map(i64::cast_unsigned).or(u64::try_from(number)).ok()
+        }
+    };
+    match bits {
+        Some(bits) if bits <= bit_max(length) => fine(Value::UInt(bits)),
+        _ => {
+            let outcome = wrong(Value::UInt(bit_max(length)), ConvertErrorKind::TooLong, "");
+            Outcome { lenient_kind: Some(ConvertErrorKind::OutOfRange), ..outcome }
+        }
+    }
+}
+
 fn escaped(byte: u8) -> String {
     match byte {
         b' '..=b'~' => char::from(byte).to_string(),
@@ -477,15 +577,17 @@ fn store_time(value: ValueRef<'_>, fsp: u8, cx: &ConvertContext) -> Outcome {
         ValueRef::Time(v) => (Some(v), true, false),
         ValueRef::DateTime(v) => return noted(Value::Time(v.time().adjust(fsp, modes))),
         ValueRef::Date(_) => return noted(Value::Time(Time::ZERO)),
-        ValueRef::Text(..) | ValueRef::Bytes(_) => match Time::spell(&to_text(value), modes) {
-            Some(SpelledTime::Time(parsed)) => {
-                (Some(parsed.value), parsed.complete, parsed.clamped)
+        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
+            match Time::spell(&to_text(value), modes) {
+                Some(SpelledTime::Time(parsed)) => {
+                    (Some(parsed.value), parsed.complete, parsed.clamped)
+                }
+                Some(SpelledTime::Moment(parsed)) => {
+                    (Some(parsed.value.time()), parsed.complete, false)
+                }
+                None => (None, false, false),
             }
-            Some(SpelledTime::Moment(parsed)) => {
-                (Some(parsed.value.time()), parsed.complete, false)
-            }
-            None => (None, false, false),
-        },
+        }
         ValueRef::Int(_)
         | ValueRef::UInt(_)
         | ValueRef::Float(_)

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::{ConvertContext, cast_datetime, shown, to_decimal, to_f64, to_integer, to_time};
+use crate::value::bit_bytes;
 use crate::{Collation, ColumnType, Decimal, Value, ValueRef};
 
 /// A double as MySQL prints it: the shortest digits that read back as the same number; plain from 1e-15 to below 1e15,
@@ -60,7 +61,7 @@ fn format_digits(scientific: &str, out: &mut String) {
     }
 }
 
-/// A number or temporal value as text; nothing for NULL, text and bytes.
+/// A number, temporal value or label as text; nothing for NULL, text and bytes.
 pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
     let mut out = String::new();
     match value {
@@ -73,6 +74,7 @@ pub fn number_to_text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Date(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::Time(v) => write!(out, "{v}").expect("strings take everything"),
         ValueRef::DateTime(v) => write!(out, "{v}").expect("strings take everything"),
+        ValueRef::Label(number, labels) => out.push_str(&labels.text(number)),
     }
     Some(out)
 }
@@ -83,6 +85,7 @@ pub fn to_text(value: ValueRef<'_>) -> Cow<'_, str> {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Text(v, _) => Cow::Borrowed(v),
         ValueRef::Bytes(v) => String::from_utf8_lossy(v),
+        ValueRef::Label(number, labels) => labels.text(number),
         _ => Cow::Owned(number_to_text(value).expect("the other kinds have a number's text")),
     }
 }
@@ -96,6 +99,26 @@ pub fn to_bytes(value: ValueRef<'_>) -> Cow<'_, [u8]> {
         _ => Cow::Owned(
             number_to_text(value).expect("the other kinds have a number's text").into_bytes(),
         ),
+    }
+}
+
+/// Does the text of a value depend on what its column was declared with, which the value does not carry?
+pub fn has_declared_text(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Year | ColumnType::Bit { .. }) || column_type.fsp() > 0
+}
+
+/// The value of a column of the type as a text, or as the bytes of a BIT; one that is of another kind as it is.
+pub fn declared_text(value: ValueRef<'_>, column_type: &ColumnType) -> Value {
+    let text = |text: String| Value::text(&text, Collation::DEFAULT);
+    match (value, column_type) {
+        (ValueRef::UInt(bits), ColumnType::Bit { length }) => {
+            let bytes = bits.to_be_bytes();
+            Value::bytes(&bytes[bytes.len() - bit_bytes(*length)..])
+        }
+        (ValueRef::UInt(year), ColumnType::Year) => text(format!("{year:04}")),
+        (ValueRef::Time(time), own) => text(time.format(own.fsp())),
+        (ValueRef::DateTime(moment), own) => text(moment.format(own.fsp())),
+        (value, _) => value.to_value(),
     }
 }
 
@@ -150,6 +173,9 @@ pub fn cast(value: ValueRef<'_>, target: &ColumnType, cx: &mut ConvertContext) -
                 }
             }
         }
+        ColumnType::Year => cast_year(value, cx),
+        // SQL has no CAST to these.
+        ColumnType::Labelled(_) | ColumnType::Bit { .. } => super::to_type(value, target, cx),
     }
 }
 
@@ -181,6 +207,21 @@ fn cast_integer(value: ValueRef<'_>, unsigned: bool, cx: &mut ConvertContext) ->
             Value::Int(i64::MAX)
         }
         (Err(_), _) => Value::Int(number as i64),
+    }
+}
+
+/// What a YEAR does not hold is NULL.
+fn cast_year(value: ValueRef<'_>, cx: &mut ConvertContext) -> Value {
+    match super::store(value, &ColumnType::Year, super::StoreMode::Lenient, cx) {
+        Ok((year, None)) => year,
+        Ok((year, Some(problem))) if problem.kind == super::ConvertErrorKind::Truncated => {
+            cx.warn_truncated("YEAR", &to_bytes(value));
+            year
+        }
+        _ => {
+            cx.warn_truncated("YEAR", &to_bytes(value));
+            Value::Null
+        }
     }
 }
 

@@ -83,6 +83,7 @@ pub(super) fn read_moment(
         ValueRef::Time(v) => temporal(cx.now.date().at_midnight().add_micros(v.micros())?, true),
         ValueRef::Int(v) => number_to_moment(Decimal::from_i64(v), modes),
         ValueRef::UInt(v) => number_to_moment(Decimal::from_u64(v), modes),
+        ValueRef::Label(number, labels) => text_to_moment(&labels.text(number), modes, cx),
         ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Decimal(_) => {
             let number = super::to_decimal(value, cx);
             number_to_moment(number, modes)
@@ -133,7 +134,8 @@ impl Reader {
         if value.is_null() {
             return None;
         }
-        let is_number = !matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_));
+        let is_number =
+            !matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..));
         let modes = match self {
             Reader::Cast => cx.date_modes,
             Reader::Fuzzy | Reader::Calendar => DateModes {
@@ -271,7 +273,7 @@ pub fn to_time_or_moment(value: ValueRef<'_>, cx: &mut ConvertContext) -> Option
                 None => (None, false),
             }
         }
-        ValueRef::Text(..) | ValueRef::Bytes(_) => {
+        ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Label(..) => {
             let text = to_text(value);
             match Time::spell(&text, cx.date_modes) {
                 Some(SpelledTime::Time(parsed)) => {

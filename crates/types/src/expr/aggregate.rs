@@ -301,7 +301,11 @@ impl Sum {
         match value {
             ValueRef::Int(v) => self.add_integer(i128::from(v))?,
             ValueRef::UInt(v) => self.add_integer(i128::from(v))?,
-            ValueRef::Float(_) | ValueRef::Double(_) | ValueRef::Text(..) | ValueRef::Bytes(_) => {
+            ValueRef::Float(_)
+            | ValueRef::Double(_)
+            | ValueRef::Text(..)
+            | ValueRef::Bytes(_)
+            | ValueRef::Label(..) => {
                 self.add_double(to_f64(value, cx))?;
             }
             ValueRef::Decimal(_)
@@ -473,7 +477,7 @@ wire_struct!(Concat { separator, length_max, text, collation, was_cut });
 
 impl Concat {
     fn add_value(&mut self, value: ValueRef<'_>, cx: &mut ConvertContext) {
-        if let ValueRef::Text(_, collation) = value {
+        if let Some(collation) = value.collation() {
             self.collation = collation;
         }
         self.add(&to_text(value), cx);

@@ -191,6 +191,9 @@ impl Typing<'_> {
             Expr::Const(Value::Text(_, collation)) => {
                 Derivation::new(*collation, Coercibility::Coercible)
             }
+            Expr::Const(Value::Label(_, labels)) => {
+                Derivation::new(labels.collation(), Coercibility::Implicit)
+            }
             Expr::Const(Value::Bytes(_)) => {
                 Derivation::new(Collation::Binary, Coercibility::Coercible)
             }
@@ -273,7 +276,7 @@ impl Typing<'_> {
                     false => *collation,
                 })
             }
-            Expr::Function(Function::TemporalText, _) => Some(Collation::DEFAULT),
+            Expr::Function(Function::DeclaredText, _) => Some(Collation::DEFAULT),
             _ => self.derivation(expr).collation,
         }
     }
@@ -307,7 +310,7 @@ pub(super) fn text_source(function: Function, count: usize) -> TextSource {
         }
         FromUnixtime if count == 2 => TextSource::Connection,
         AddTime | SubTime => TextSource::FirstIfText,
-        Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char => TextSource::Bytes,
+        Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char | BitBytes => TextSource::Bytes,
         Concat | ConcatWs | Ltrim | Rtrim | Trim => TextSource::Arguments((0..count).collect()),
         MakeSet => TextSource::Arguments((1..count).collect()),
         Lower | Upper | Left | Right | Substring | Repeat | Reverse | Soundex | Quote => some(&[0]),
@@ -320,8 +323,9 @@ pub(super) fn text_source(function: Function, count: usize) -> TextSource {
         IfNull | Coalesce | Greatest | Least => TextSource::Branches((0..count).collect()),
         NullIf => TextSource::Branches(vec![0]),
         Elt => TextSource::Arguments((1..count).collect()),
+        FullYear => TextSource::Branches(vec![0]),
         // Put around an operand that is read as a text: the operand's own number or time.
-        TemporalText => TextSource::NoText,
+        DeclaredText => TextSource::NoText,
         Abs | Ceiling | Floor | Round | Truncate | Sign | Mod | Power | Sqrt | Exp | Ln | Log
         | Log2 | Log10 | Pi | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Cot | Degrees
         | Radians | Crc32 | Isnull | Interval | Length | CharLength | BitLength | Locate

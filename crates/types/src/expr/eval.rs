@@ -395,6 +395,16 @@ fn collation_of(left: &Expr, a: Collation, right: &Expr, b: Collation) -> Collat
     }
 }
 
+/// The text of a label that is compared with another value, but for a number: that is compared with the label's.
+fn label_text(value: ValueRef<'_>, other: ValueRef<'_>) -> Option<Value> {
+    match value {
+        ValueRef::Label(number, labels) if !convert::is_number(other) => {
+            Some(Value::text(&labels.text(number), labels.collation()))
+        }
+        _ => None,
+    }
+}
+
 /// [`compare`] with what the expressions say about collations, and with MySQL's error for a constant that is compared
 /// with a date and spells none.
 fn compare_operands(
@@ -407,6 +417,14 @@ fn compare_operands(
     if let (ValueRef::Int(a), ValueRef::Int(b)) = (a, b) {
         return Ok(Some(a.cmp(&b)));
     }
+    let (text_a, text_b);
+    let (a, b) = match (a, b) {
+        (ValueRef::Label(..), _) | (_, ValueRef::Label(..)) => {
+            (text_a, text_b) = (label_text(a, b), label_text(b, a));
+            (text_a.as_ref().map_or(a, Value::as_ref), text_b.as_ref().map_or(b, Value::as_ref))
+        }
+        _ => (a, b),
+    };
     if let (ValueRef::Text(text_a, collation_a), ValueRef::Text(text_b, collation_b)) = (a, b) {
         let collation = collation_of(left, collation_a, right, collation_b);
         let bytes = text_a.len().min(text_b.len());
@@ -741,7 +759,12 @@ fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
         Expr::InCollation(inner, collation) => Ok(match operand(inner, row, ctx)? {
             Operand::Ref(ValueRef::Text(text, _)) => Operand::Ref(ValueRef::Text(text, *collation)),
             Operand::Owned(Value::Text(text, _)) => Operand::Owned(Value::Text(text, *collation)),
-            other => other,
+            other => match other.get() {
+                ValueRef::Label(number, labels) => {
+                    Operand::Owned(Value::text(&labels.text(number), *collation))
+                }
+                _ => other,
+            },
         }),
         Expr::Interval { operand, amount, unit, subtract } => {
             operand_of_interval(operand, amount, *unit, *subtract, row, ctx)
@@ -750,7 +773,7 @@ fn uncounted_operand<'r, 'a: 'r, R: Columns + ?Sized>(
     }
 }
 
-fn is_constant(expr: &Expr) -> bool {
+pub(super) fn is_constant(expr: &Expr) -> bool {
     !matches!(expr, Expr::Column(_)) && expr.children().into_iter().all(is_constant)
 }
 

@@ -183,6 +183,7 @@ pub(super) fn add(
         | ValueRef::Decimal(_)
         | ValueRef::Float(_)
         | ValueRef::Double(_) => text(Collation::DEFAULT),
+        ValueRef::Label(_, labels) => text(labels.collation()),
         ValueRef::Null => unreachable!("NULL was answered before"),
     }
 }

@@ -6,7 +6,7 @@
 use super::{BinaryOp, Expr, Function, IntervalUnit, UnaryOp};
 use crate::decimal::{DIV_PRECISION_INCREMENT, PRECISION_MAX, SCALE_MAX};
 use crate::temporal::Locale;
-use crate::{Collation, ColumnType, IntWidth, Value};
+use crate::{Collation, ColumnType, IntWidth, Labels, Value};
 
 /// The type of a column, a parameter or an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +35,17 @@ impl ResultType {
                 Some((precision, 0))
             }
             ColumnType::Decimal { precision, scale, .. } => Some((*precision, *scale)),
+            ColumnType::Year => Some((4, 0)),
+            ColumnType::Bit { .. } => Some((20, 0)),
             _ => None,
         }
     }
+    /// The labels of an ENUM or a SET.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.column_type.as_ref().and_then(ColumnType::labels)
+    }
     fn is_integer(&self) -> bool {
-        matches!(self.column_type, Some(ColumnType::Int { .. }))
+        self.column_type.as_ref().is_some_and(ColumnType::is_integer)
     }
     fn is_unsigned(&self) -> bool {
         self.column_type.as_ref().is_some_and(ColumnType::is_unsigned)
@@ -51,6 +57,7 @@ impl ResultType {
             Some(ColumnType::Char { length, .. } | ColumnType::Varchar { length, .. }) => *length,
             Some(ColumnType::Binary { length } | ColumnType::Varbinary { length }) => *length,
             Some(ColumnType::Text { bytes_max, .. } | ColumnType::Blob { bytes_max }) => *bytes_max,
+            Some(ColumnType::Labelled(labels)) => labels.length_max(),
             Some(ColumnType::Double) => 23,
             Some(ColumnType::Float) => 12,
             // Its 0 before the point is no digit of it.
@@ -111,6 +118,7 @@ fn value_type(value: &Value) -> ResultType {
         Value::Date(_) => ColumnType::Date,
         Value::Time(v) => ColumnType::Time { fsp: fsp(v.microsecond()) },
         Value::DateTime(v) => ColumnType::DateTime { fsp: fsp(v.microsecond()) },
+        Value::Label(_, labels) => ColumnType::Labelled(labels.clone()),
     };
     ResultType::new(column_type, false)
 }
@@ -119,12 +127,13 @@ fn value_type(value: &Value) -> ResultType {
 pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
     let nullable = a.nullable || b.nullable;
     let (Some(type_a), Some(type_b)) = (&a.column_type, &b.column_type) else {
-        let column_type = a.column_type.clone().or_else(|| b.column_type.clone());
-        return ResultType { column_type, nullable };
+        let known = a.column_type.as_ref().or(b.column_type.as_ref());
+        return ResultType { column_type: known.map(branch_type), nullable };
     };
     if type_a == type_b {
-        return ResultType::new(type_a.clone(), nullable);
+        return ResultType::new(branch_type(type_a), nullable);
     }
+    let (type_a, type_b) = (&type_a.of_operator(), &type_b.of_operator());
     let float =
         |column_type: &ColumnType| matches!(column_type, ColumnType::Float | ColumnType::Double);
     let column_type = match (type_a, type_b) {
@@ -188,9 +197,20 @@ pub fn merge_types(a: &ResultType, b: &ResultType) -> ResultType {
 }
 
 fn merge_all(types: impl Iterator<Item = ResultType>) -> ResultType {
-    types
-        .reduce(|a, b| merge_types(&a, &b))
-        .unwrap_or(ResultType { column_type: None, nullable: true })
+    let none = ResultType { column_type: None, nullable: false };
+    let mut types = types.peekable();
+    match types.peek() {
+        None => ResultType { nullable: true, ..none },
+        Some(_) => types.fold(none, |a, b| merge_types(&a, &b)),
+    }
+}
+
+/// The type of a value that is one of several: a label is a text then, as in MySQL.
+fn branch_type(own: &ColumnType) -> ColumnType {
+    match own {
+        ColumnType::Labelled(_) => own.of_operator(),
+        other => other.clone(),
+    }
 }
 
 /// The type of `expr` over columns and parameters of these types. Positions must exist ([`Expr::check`]).
@@ -218,7 +238,7 @@ pub fn result_type(expr: &Expr, columns: &[ResultType], params: &[ResultType]) -
                 Some(ColumnType::Int { .. }) if matches!(**operand, Expr::Const(Value::UInt(number)) if number > 1 << 63) => {
                     decimal(20, 0)
                 }
-                Some(ColumnType::Int { .. }) => bigint(false),
+                Some(own) if own.is_integer() => bigint(false),
                 Some(ColumnType::Decimal { precision, scale, .. }) => {
                     decimal(u32::from(*precision), u32::from(*scale))
                 }
@@ -425,7 +445,10 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         }
         Greatest | Least => ResultType { nullable, ..extreme_type(types) },
         If => merge_types(&types[1], &types[2]),
-        NullIf => ResultType { nullable: true, ..types[0].clone() },
+        NullIf => ResultType {
+            column_type: types[0].column_type.as_ref().map(branch_type),
+            nullable: true,
+        },
         Elt => {
             let longest = (1..types.len()).map(length).max().unwrap_or(0);
             let binary = types[1..].iter().any(ResultType::is_binary);
@@ -456,11 +479,12 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
         Quote => text((length(0) * 2 + 2).max(4)),
         Conv | Bin | Oct => plain(65),
         Hex => text_of_hex(length(0), nullable),
-        Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char => {
+        Unhex | FromBase64 | UuidToBin | Inet6Aton | RowKey | Char | BitBytes => {
             let length = match function {
                 Unhex => length(0) / 2 + 1,
                 FromBase64 => length(0),
                 Char => 4 * types.len() as u64,
+                BitBytes => 8,
                 RowKey => u64::from(u32::MAX),
                 _ => 16,
             };
@@ -524,7 +548,8 @@ fn function_type(function: Function, arguments: &[Expr], types: &[ResultType]) -
             };
             ResultType::new(column_type, true)
         }
-        TemporalText => text(length(0)),
+        DeclaredText => text(length(0)),
+        FullYear => types[0].clone(),
         UnixTimestamp => {
             let column_type = match first.map_or(0, |_| fsp(0)) {
                 0 => bigint(false),

@@ -8,8 +8,10 @@
 //! a sort key is the same in all of them.
 
 use super::coercibility::{self, CollationMix, Derivation, TextSource, Typing, text_source};
+use super::eval::is_constant;
 use super::{BinaryOp, Expr, Function, ResultType, UnaryOp, merge_types, result_type};
 use crate::convert::{self, ConvertContext};
+use crate::value::bit_bytes;
 use crate::{Collation, ColumnType, Value};
 
 /// Settles the expression and all its operands.
@@ -24,7 +26,10 @@ pub fn settle(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> 
 pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix> {
     match expr {
         Expr::Binary(op, left, right) => match comparison_symbol(*op) {
-            Some(symbol) => agree(&mut [left, right], symbol, true, typing),
+            Some(symbol) => {
+                constants_as_years(&mut [left, right], typing);
+                agree(&mut [left, right], symbol, true, typing)
+            }
             None => {
                 if is_arithmetic(*op) {
                     fractions_as_numbers([&mut **left, &mut **right], typing);
@@ -37,11 +42,13 @@ pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), Collation
             Ok(())
         }
         Expr::Between { operand, low, high, .. } => {
+            constants_as_years(&mut [operand, low, high], typing);
             agree(&mut [operand, low, high], "between", true, typing)
         }
         Expr::In { operand, list, .. } => {
             let mut operands: Vec<&mut Expr> = vec![operand];
             operands.extend(list.iter_mut());
+            constants_as_years(&mut operands, typing);
             agree(&mut operands, " IN ", true, typing)
         }
         Expr::Like { operand, pattern, .. } => agree(&mut [operand, pattern], "like", true, typing),
@@ -75,6 +82,22 @@ pub fn settle_node(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), Collation
         | Expr::Collate(..)
         | Expr::Convert(..)
         | Expr::InCollation(..) => Ok(()),
+    }
+}
+
+/// Constants that are compared with a YEAR: the years that it would keep for them.
+fn constants_as_years(operands: &mut [&mut Expr], typing: &Typing<'_>) {
+    let is_year = |own: &ResultType| own.column_type == Some(ColumnType::Year);
+    let of = |operand: &Expr| result_type(operand, typing.columns, typing.params);
+    if !operands.iter().any(|operand| is_year(&of(operand))) {
+        return;
+    }
+    for operand in operands {
+        let own = of(operand).column_type;
+        if is_constant(operand) && !own.is_some_and(|own| own.is_temporal()) {
+            let constant = take(operand);
+            **operand = Expr::Function(Function::FullYear, vec![*constant]);
+        }
     }
 }
 
@@ -151,6 +174,10 @@ fn settle_call(expr: &mut Expr, typing: &Typing<'_>) -> Result<(), CollationMix>
             merge_into(&mut texts, &own, &name, typing)
         }
         Function::NullIf => {
+            if let Some(labels) = types_of(arguments[..1].iter(), typing)[0].labels() {
+                // The value that is returned is a text.
+                wrap(&mut arguments[0], labels.collation());
+            }
             let own: Vec<Derivation> =
                 arguments.iter().map(|argument| typing.derivation(argument)).collect();
             if own.iter().any(|own| own.collation.is_none()) {
@@ -379,6 +406,10 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
     if is_same_kind(own, target) {
         return;
     }
+    if let (ColumnType::Labelled(_), Some(collation)) = (own, target.collation()) {
+        wrap(expr, collation);
+        return;
+    }
     if own.is_string() && target.is_string() {
         let collation = target.collation().expect("a character type has one");
         put_collation(expr, collation, false, typing);
@@ -396,7 +427,7 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
                 return;
             }
         }
-        Expr::Function(Function::TemporalText, _)
+        Expr::Function(Function::DeclaredText, _)
             if target.collation() == Some(Collation::DEFAULT) =>
         {
             return;
@@ -408,20 +439,28 @@ fn convert_to(expr: &mut Expr, own: &ResultType, target: &ColumnType, typing: &T
 }
 
 /// Makes an expression of type `own` one that is read as a text: times show the digits of
-/// fractional seconds that they are declared with, and PI() shows six digits.
+/// fractional seconds that they are declared with, years have four digits, BITs are bytes, and
+/// PI() shows six digits.
 pub fn as_text(expr: &mut Expr, own: &ColumnType) {
     if let Expr::Function(Function::Pi, _) = expr {
         *expr = Expr::Const(Value::Double(super::PI_SHOWN));
-    } else if own.fsp() > 0 {
-        let value = take(expr);
-        let digits = Expr::Const(Value::Int(i64::from(own.fsp())));
-        *expr = Expr::Function(Function::TemporalText, vec![*value, digits]);
+        return;
     }
+    let (function, digits) = match own {
+        ColumnType::Year => (Function::DeclaredText, 4),
+        ColumnType::Bit { length } => (Function::BitBytes, bit_bytes(*length) as i64),
+        own if own.fsp() > 0 => (Function::DeclaredText, i64::from(own.fsp())),
+        _ => return,
+    };
+    let value = take(expr);
+    *expr = Expr::Function(function, vec![*value, Expr::Const(Value::Int(digits))]);
 }
 
 fn is_same_kind(own: &ColumnType, target: &ColumnType) -> bool {
     match (own, target) {
-        (ColumnType::Int { unsigned: a, .. }, ColumnType::Int { unsigned: b, .. }) => a == b,
+        (ColumnType::Labelled(a), ColumnType::Labelled(b)) => a == b,
+        (ColumnType::Labelled(_), _) | (_, ColumnType::Labelled(_)) => false,
+        _ if own.is_integer() && target.is_integer() => own.is_unsigned() == target.is_unsigned(),
         (ColumnType::Decimal { scale: a, .. }, ColumnType::Decimal { scale: b, .. }) => a == b,
         (ColumnType::Float, ColumnType::Float)
         | (ColumnType::Double, ColumnType::Double)

@@ -2,6 +2,8 @@
 //! nothing else to read the values from.
 
 use super::{MARK_NULL, MARK_VALUE};
+use crate::row::unpacked_year;
+use crate::value::bit_bytes;
 use crate::{
     Collation, ColumnType, Date, DateTime, Decimal, Index, IndexId, IndexPart, Table, Time, Value,
 };
@@ -60,6 +62,9 @@ fn part_length(column_type: &ColumnType, bytes: &[u8], descending: bool) -> Opti
         ColumnType::Date => 3,
         ColumnType::Time { .. } => Time::PACKED_SIZE,
         ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => 8,
+        ColumnType::Labelled(labels) => labels.bytes(),
+        ColumnType::Year => 1,
+        ColumnType::Bit { length } => bit_bytes(*length),
         ColumnType::Char { .. }
         | ColumnType::Varchar { .. }
         | ColumnType::Text { .. }
@@ -120,6 +125,15 @@ fn decode_value(column_type: &ColumnType, bytes: &[u8]) -> Option<(Value, usize)
         }
         ColumnType::DateTime { .. } | ColumnType::Timestamp { .. } => {
             Some((Value::DateTime(DateTime::unpack(big_endian(8)?)?), 8))
+        }
+        ColumnType::Labelled(labels) => {
+            let number =
+                big_endian(labels.bytes()).filter(|number| *number <= labels.number_max())?;
+            Some((Value::Label(number, labels.clone()), labels.bytes()))
+        }
+        ColumnType::Year => Some((Value::UInt(unpacked_year(*bytes.first()?)), 1)),
+        ColumnType::Bit { length } => {
+            Some((Value::UInt(big_endian(bit_bytes(*length))?), bit_bytes(*length)))
         }
         ColumnType::Binary { .. } | ColumnType::Varbinary { .. } | ColumnType::Blob { .. } => {
             let (bytes, length) = unescape(bytes)?;

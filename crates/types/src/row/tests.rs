@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::IntWidth;
 use crate::collation::tests::tricky;
+use crate::{IntWidth, LabelKind, Labels};
 
 const COLLATION: Collation = Collation::Utf8mb40900AiCi;
 
@@ -45,11 +45,27 @@ fn column_type() -> impl Strategy<Value = ColumnType> {
         (0u8..=6).prop_map(|fsp| ColumnType::Time { fsp }),
         (0u8..=6).prop_map(|fsp| ColumnType::DateTime { fsp }),
         (0u8..=6).prop_map(|fsp| ColumnType::Timestamp { fsp }),
+        (1usize..300, any::<bool>()).prop_map(|(count, is_set)| {
+            let (kind, count_max) =
+                if is_set { (LabelKind::Set, 64) } else { (LabelKind::Enum, 300) };
+            let labels = (0..count.min(count_max)).map(|number| format!("l{number}")).collect();
+            ColumnType::Labelled(Labels::new(kind, labels, COLLATION).unwrap().into())
+        }),
+        Just(ColumnType::Year),
+        (1u8..=64).prop_map(|length| ColumnType::Bit { length }),
     ]
 }
 
 fn value_of(column_type: &ColumnType) -> BoxedStrategy<Value> {
     let value: BoxedStrategy<Value> = match *column_type {
+        ColumnType::Labelled(ref labels) => {
+            let labels = labels.clone();
+            (0..=labels.number_max())
+                .prop_map(move |number| Value::Label(number, labels.clone()))
+                .boxed()
+        }
+        ColumnType::Year => prop_oneof![Just(0), YEAR_RANGE].prop_map(Value::UInt).boxed(),
+        ColumnType::Bit { length } => (0..=bit_max(length)).prop_map(Value::UInt).boxed(),
         ColumnType::Int { width, unsigned: false } => {
             let all = width.signed_min()..=width.signed_max();
             prop_oneof![all.clone(), (-3i64..3)].prop_map(Value::Int).boxed()

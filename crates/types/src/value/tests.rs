@@ -1,5 +1,10 @@
 use super::*;
 
+fn labelled(kind: LabelKind) -> ColumnType {
+    let labels = vec!["a".to_owned(), "bc".to_owned()];
+    ColumnType::Labelled(Labels::new(kind, labels, Collation::DEFAULT).expect("two").into())
+}
+
 fn int(width: IntWidth, unsigned: bool) -> ColumnType {
     ColumnType::Int { width, unsigned }
 }
@@ -20,6 +25,10 @@ fn every_type() -> Vec<ColumnType> {
         ColumnType::Time { fsp: 3 },
         ColumnType::DateTime { fsp: 6 },
         ColumnType::Timestamp { fsp: 0 },
+        labelled(LabelKind::Enum),
+        labelled(LabelKind::Set),
+        ColumnType::Year,
+        ColumnType::Bit { length: 10 },
     ];
     for width in [IntWidth::W1, IntWidth::W2, IntWidth::W3, IntWidth::W4, IntWidth::W8] {
         types.extend([int(width, false), int(width, true)]);
@@ -68,6 +77,10 @@ fn names_and_lengths() {
         (ColumnType::Time { fsp: 0 }, "time", 10),
         (ColumnType::DateTime { fsp: 6 }, "datetime(6)", 26),
         (ColumnType::Timestamp { fsp: 0 }, "timestamp", 19),
+        (labelled(LabelKind::Enum), "enum('a','bc')", 8),
+        (labelled(LabelKind::Set), "set('a','bc')", 16),
+        (ColumnType::Year, "year", 4),
+        (ColumnType::Bit { length: 10 }, "bit(10)", 10),
     ];
     for (column_type, name, length) in table {
         assert_eq!(column_type.sql_name(), name);
@@ -96,6 +109,8 @@ fn types_on_the_wire() {
         ColumnType::Decimal { precision: 5, scale: 6, unsigned: false },
         ColumnType::Time { fsp: 7 },
         ColumnType::Binary { length: 256 },
+        ColumnType::Bit { length: 0 },
+        ColumnType::Bit { length: 65 },
     ] {
         let bytes = column_type.to_bytes();
         assert_eq!(ColumnType::from_bytes(&bytes), Err(WireError::Invalid("column type")));

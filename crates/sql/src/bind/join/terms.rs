@@ -157,7 +157,13 @@ pub(super) fn usable_terms<'t>(
 /// Do equal values of the two types have equal keys ([`types::convert::group_key`]), and others different ones?
 pub fn have_equal_keys(left: &ColumnType, right: &ColumnType) -> bool {
     use ColumnType as T;
-    let is_exact = |own: &T| matches!(own, T::Int { .. } | T::Decimal { .. });
+    if let (Some(left), Some(right)) = (left.labels(), right.labels()) {
+        return left == right && !left.has_empty_label();
+    }
+    if left.labels().is_some() || right.labels().is_some() {
+        return false;
+    }
+    let is_exact = |own: &T| own.is_integer() || matches!(own, T::Decimal { .. });
     let is_double = |own: &T| matches!(own, T::Double | T::Float);
     let is_moment = |own: &T| matches!(own, T::Date | T::DateTime { .. });
     let is_time = |own: &T| matches!(own, T::Time { .. });

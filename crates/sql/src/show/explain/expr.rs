@@ -249,7 +249,7 @@ impl<'p> ExprPrinter<'p> {
     ) {
         match (function, arguments) {
             // The binder adds them; no statement has them.
-            (Function::UtcToLocal | Function::LocalToUtc | Function::TemporalText, [first, ..]) => {
+            (Function::UtcToLocal | Function::LocalToUtc | Function::DeclaredText, [first, ..]) => {
                 return self.put(first, scope, out);
             }
             (Function::RowKey, columns) => return self.put_list(columns, scope, out),

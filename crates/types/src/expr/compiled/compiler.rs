@@ -432,7 +432,11 @@ fn exact_of(value: &Value) -> Option<(Cell, Option<ExactKind>)> {
         Value::Date(value) => (i128::from(value.pack()), ExactKind::Date),
         Value::Time(value) => (i128::from(value.pack()), ExactKind::Time),
         Value::DateTime(value) => (i128::from(value.pack()), ExactKind::DateTime),
-        Value::Float(_) | Value::Double(_) | Value::Text(..) | Value::Bytes(_) => return None,
+        Value::Float(_)
+        | Value::Double(_)
+        | Value::Text(..)
+        | Value::Bytes(_)
+        | Value::Label(..) => return None,
     };
     Some((Some(number), Some(kind)))
 }

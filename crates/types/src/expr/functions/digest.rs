@@ -36,6 +36,7 @@ impl Call<'_, '_, '_> {
             Hex => match self.values[0] {
                 ValueRef::Text(..)
                 | ValueRef::Bytes(_)
+                | ValueRef::Label(..)
                 | ValueRef::Date(_)
                 | ValueRef::Time(_)
                 | ValueRef::DateTime(_) => self.plain(hex(&bytes, true)),

@@ -218,8 +218,8 @@ impl Call<'_, '_, '_> {
     /// GREATEST and LEAST: as strings if one is a string, else as numbers or dates.
     fn extreme(&mut self, wanted: Ordering) -> Value {
         let values = self.values;
-        let is_text = |value: &&ValueRef<'_>| matches!(value, ValueRef::Text(..));
-        if values.iter().any(|value| is_text(&value))
+        let collation = values.iter().find_map(ValueRef::collation);
+        if collation.is_some()
             && let Some(best) = self.extreme_moment(wanted)
         {
             return best;
@@ -234,7 +234,7 @@ impl Call<'_, '_, '_> {
         });
         let texts: Vec<_>;
         let mut candidates = values;
-        if let Some(ValueRef::Text(_, collation)) = values.iter().find(is_text)
+        if let Some(collation) = collation
             && !temporal
         {
             texts = values.iter().map(|value| to_text(*value)).collect::<Vec<_>>();
@@ -244,7 +244,7 @@ impl Call<'_, '_, '_> {
                     best = text;
                 }
             }
-            return Value::text(best, *collation);
+            return Value::text(best, collation);
         }
         let mut best = candidates[0];
         candidates = &candidates[1..];

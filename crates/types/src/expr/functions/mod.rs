@@ -105,7 +105,9 @@ impl<'v> Call<'v, '_, '_> {
             | TimeDiff | ToDays | FromDays | LastDay | MakeDate | MakeTime | UnixTimestamp
             | FromUnixtime | SecToTime | TimeToSec | AddTime | SubTime | TimestampDiff
             | Extract | YearWeek | WeekOfYear | PeriodAdd | PeriodDiff | Timestamp | ToSeconds
-            | ConvertTz | UtcToLocal | LocalToUtc | TemporalText => self.temporal(),
+            | ConvertTz | UtcToLocal | LocalToUtc | DeclaredText => self.temporal(),
+            BitBytes => Ok(self.bit_bytes()),
+            FullYear => Ok(self.full_year()),
             Panic => {
                 assert!(!crate::contain::may_tests_panic(), "SKARV_PANIC was evaluated");
                 Ok(Value::Null)
@@ -181,11 +183,7 @@ impl<'v> Call<'v, '_, '_> {
 
 /// The collation of the texts among the arguments, which all have the same.
 fn first_collation<'v>(mut values: impl Iterator<Item = ValueRef<'v>>) -> Collation {
-    let first = values.find_map(|value| match value {
-        ValueRef::Text(_, collation) => Some(collation),
-        _ => None,
-    });
-    first.unwrap_or(Collation::DEFAULT)
+    values.find_map(|value| value.collation()).unwrap_or(Collation::DEFAULT)
 }
 
 /// Each byte as the character of the same number, so that functions of characters work on bytes.

@@ -147,9 +147,11 @@ const TABLE: &[Entry] = &[
     (Function::IsUuid, &["IS_UUID"], 1, 1),
     (Function::Soundex, &["SOUNDEX"], 1, 1),
     (Function::RowKey, &["row_key"], 1, MANY),
-    (Function::TemporalText, &["temporal_text"], 2, 2),
+    (Function::DeclaredText, &["declared_text"], 2, 2),
     (Function::Panic, &["SKARV_PANIC"], 1, 1),
     (Function::Divide, &["divide"], 3, 3),
+    (Function::BitBytes, &["bit_bytes"], 2, 2),
+    (Function::FullYear, &["full_year"], 1, 1),
 ];
 
 impl Function {

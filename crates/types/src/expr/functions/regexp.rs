@@ -212,8 +212,9 @@ impl Call<'_, '_, '_> {
         let (subject, pattern) = (self.text(0), self.text(1));
         let collation = match (self.values[0], self.values[1]) {
             (ValueRef::Bytes(_), _) | (_, ValueRef::Bytes(_)) => Collation::Utf8mb4Bin,
-            (ValueRef::Text(_, collation), _) | (_, ValueRef::Text(_, collation)) => collation,
-            _ => Collation::DEFAULT,
+            (subject, pattern) => {
+                subject.collation().or(pattern.collation()).unwrap_or(Collation::DEFAULT)
+            }
         };
         let sensitive = collation.is_case_sensitive();
         let max = self.ctx.max_allowed_packet;

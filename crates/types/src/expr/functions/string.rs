@@ -117,16 +117,21 @@ impl Call<'_, '_, '_> {
         }
     }
 
+    /// The bytes of a BIT, the highest first.
+    pub(super) fn bit_bytes(&mut self) -> Value {
+        let bytes = (self.wide(0) as u64).to_be_bytes();
+        let count =
+            usize::try_from(self.int(1)).map_or(bytes.len(), |count| count.min(bytes.len()));
+        Value::bytes(&bytes[bytes.len() - count..])
+    }
+
     /// CONCAT and CONCAT_WS, which skips NULLs.
     fn concat(&mut self, start: usize, separator: Option<ValueRef<'_>>) -> Value {
         let pieces: Vec<ValueRef<'_>> =
             self.values[start..].iter().copied().filter(|value| !value.is_null()).collect();
         let of_bytes = |value: &ValueRef<'_>| matches!(value, ValueRef::Bytes(_));
         let binary = pieces.iter().chain(&separator).any(of_bytes);
-        let collation = pieces.iter().chain(&separator).find_map(|value| match value {
-            ValueRef::Text(_, collation) => Some(*collation),
-            _ => None,
-        });
+        let collation = pieces.iter().chain(&separator).find_map(ValueRef::collation);
         let separator = separator.map(to_bytes).unwrap_or_default();
         let mut out = Vec::new();
         for (position, piece) in pieces.iter().enumerate() {
@@ -349,9 +354,9 @@ impl Call<'_, '_, '_> {
             return Value::Int(0);
         }
         let of_text = |value: &ValueRef<'_>| {
-            matches!(value, ValueRef::Text(..) | ValueRef::Bytes(_) | ValueRef::Null)
+            value.collation().is_some() || matches!(value, ValueRef::Bytes(_) | ValueRef::Null)
         };
-        let exact = |value: &ValueRef<'_>| !matches!(value, ValueRef::Text(..));
+        let exact = |value: &ValueRef<'_>| value.collation().is_none();
         let of_time = |value: &ValueRef<'_>| {
             matches!(value, ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_))
         };
@@ -458,10 +463,7 @@ impl Call<'_, '_, '_> {
 }
 
 fn collation_of(value: ValueRef<'_>) -> Collation {
-    match value {
-        ValueRef::Text(_, collation) => collation,
-        _ => Collation::DEFAULT,
-    }
+    value.collation().unwrap_or(Collation::DEFAULT)
 }
 
 /// MySQL's variant: vowels are dropped before doubles are, and the code may be longer than four characters.

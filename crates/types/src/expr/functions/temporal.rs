@@ -6,9 +6,12 @@ use super::super::interval::{is_date_unit, is_time_unit};
 use super::super::{EvalError, Function, IntervalUnit};
 use super::Call;
 use super::format::format_datetime;
-use crate::convert::{TimeOrMoment, cast_datetime, to_fuzzy_moment, to_time_or_moment};
-use crate::temporal::{Locale, two_digit_year};
-use crate::{Collation, Date, DateTime, Decimal, Value, ValueRef};
+use crate::convert::{
+    ConvertContext, StoreMode, TimeOrMoment, cast_datetime, store, to_fuzzy_moment,
+    to_time_or_moment,
+};
+use crate::temporal::{FSP_MAX, Locale, two_digit_year};
+use crate::{Collation, ColumnType, Date, DateTime, Decimal, Value, ValueRef};
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -52,11 +55,14 @@ impl Call<'_, '_, '_> {
                 (Some(a), Some(b)) => int(a.day_number() - b.day_number()),
                 _ => Value::Null,
             },
-            TemporalText => {
-                let digits = self.int(1).clamp(0, i64::from(crate::temporal::FSP_MAX)) as u8;
+            DeclaredText => {
+                let digits = self.int(1).clamp(0, i64::from(u8::MAX)) as u8;
                 match self.values[0] {
-                    ValueRef::Time(value) => self.plain(value.format(digits)),
-                    ValueRef::DateTime(value) => self.plain(value.format(digits)),
+                    ValueRef::UInt(value) => {
+                        self.plain(format!("{value:0digits$}", digits = usize::from(digits)))
+                    }
+                    ValueRef::Time(value) => self.plain(value.format(digits.min(FSP_MAX))),
+                    ValueRef::DateTime(value) => self.plain(value.format(digits.min(FSP_MAX))),
                     _ => self.plain(self.text(0)),
                 }
             }
@@ -265,13 +271,22 @@ impl Call<'_, '_, '_> {
         };
         let collation = match self.values[0] {
             ValueRef::Date(_) | ValueRef::DateTime(_) | ValueRef::Time(_) => return result,
-            ValueRef::Text(_, collation) => collation,
-            _ => Collation::DEFAULT,
+            value => value.collation().unwrap_or(Collation::DEFAULT),
         };
         match result {
             Value::DateTime(value) => Value::text(&value.to_string(), collation),
             Value::Time(value) => Value::text(&value.to_string(), collation),
             other => other,
+        }
+    }
+
+    /// What a YEAR keeps for the value, or the value if it is none.
+    pub(super) fn full_year(&mut self) -> Value {
+        let value = self.values[0];
+        let mut quiet = ConvertContext::default();
+        match store(value, &ColumnType::Year, StoreMode::Lenient, &mut quiet) {
+            Ok((year, None)) => year,
+            _ => value.to_value(),
         }
     }
 

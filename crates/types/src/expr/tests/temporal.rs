@@ -508,7 +508,7 @@ fn nothing_panics_at_the_extremes() {
         ConvertTz,
         UtcToLocal,
         LocalToUtc,
-        TemporalText,
+        DeclaredText,
     ];
     let types = [
         ColumnType::Date,
