@@ -117,7 +117,7 @@ impl Labels {
     }
     /// The number whose text is equal to this one by the collation. A SET's text has its labels in their order, each once.
     pub fn number_of_text(&self, text: &str) -> Option<u64> {
-        if text.is_empty() {
+        if self.is_empty(text) {
             return Some(0);
         }
         match self.kind {
@@ -131,9 +131,13 @@ impl Labels {
                     }
                     number |= bit;
                 }
-                Some(number)
+                self.collation.equal(&self.text(number), text).then_some(number)
             }
         }
+    }
+    /// Is the text equal to the empty one by the collation? Control characters have no weight.
+    pub fn is_empty(&self, text: &str) -> bool {
+        self.collation.equal(text, "")
     }
     /// The number that stands for a text; false if the text, or a part of a SET's, is none of the labels, which the number then
     /// leaves out. A text of digits that is no label is the number itself, as in MySQL.
@@ -175,7 +179,7 @@ impl Labels {
     }
     /// Is the empty text a label, too, so that two numbers have one text?
     pub fn has_empty_label(&self) -> bool {
-        self.labels.iter().any(String::is_empty)
+        self.labels.iter().any(|label| self.is_empty(label))
     }
     /// As definitions write it: `enum('a','b')`.
     pub fn sql_name(&self) -> String {

@@ -14,7 +14,7 @@ use types::convert::{
 };
 use types::expr::{EvalContext, NoColumns, eval};
 use types::value::{YEAR_RANGE, bit_max, int_range};
-use types::{ColumnType, Decimal, Expr, Index, Labels, Table, Value, ValueRef, key};
+use types::{ColumnType, Decimal, Expr, Index, LabelKind, Labels, Table, Value, ValueRef, key};
 
 use super::eval_error;
 use crate::SqlError;
@@ -495,14 +495,21 @@ fn fit(value: ValueRef<'_>, column_type: &ColumnType, context: &mut EvalContext<
     }
 }
 
-/// The number of a label, for equality: texts and numbers do not order labels alike. A text that is none of them equals no value.
+/// The number of a label, for equality: texts and numbers do not order labels alike. A text that is no label equals no value.
 fn fit_label(value: ValueRef<'_>, labels: &Arc<Labels>) -> Fit {
     let exact = |number: u64| Fit::Exact(Value::Label(number, labels.clone()));
     match value {
         ValueRef::Label(number, own) if own == labels => exact(number),
+        // Characters beyond these may equal the comma between labels.
+        ValueRef::Text(text, _)
+            if labels.kind() == LabelKind::Set
+                && !text.bytes().all(|b| matches!(b, b' '..=b'~')) =>
+        {
+            Fit::Unusable
+        }
         ValueRef::Text(text, _) => match labels.number_of_text(text) {
             // Two numbers have this text.
-            Some(_) if text.is_empty() && labels.has_empty_label() => Fit::Unusable,
+            Some(_) if labels.is_empty(text) && labels.has_empty_label() => Fit::Unusable,
             Some(number) => exact(number),
             None => Fit::TooHigh,
         },
