@@ -914,6 +914,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     };
     let number = || ColumnType::Int { width: IntWidth::W8, unsigned: true };
     let index = |id: IndexId, name: &str, kind: IndexKind, column: u16| Index {
@@ -938,6 +939,7 @@ pub fn bootstrap_catalogue() -> Catalogue {
         engine: "SKARV".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     };
     let sequences = table(
         SEQUENCES_TABLE,

@@ -1,6 +1,8 @@
 //! Schema changes: entries of the control plane's log, and why one may be refused.
 
-use types::{Collation, Column, Index, IndexId, Table, TableId, ViewDefinition, wire_enum};
+use types::{
+    Collation, Column, Index, IndexId, SchemaVersion, Table, TableId, ViewDefinition, wire_enum,
+};
 
 /// The hidden table that keeps the next AUTO_INCREMENT value of each table.
 pub const SEQUENCES_TABLE: TableId = TableId(1);
@@ -87,6 +89,12 @@ pub enum SchemaChange {
         name: String,
         to: String,
     },
+    /// Gives a table another definition, if it still has the one of this version. The rows and their keys stay what they are:
+    /// columns keep their types, and indexes come and go by changes of their own.
+    AlterTable {
+        table: Box<Table>,
+        version: SchemaVersion,
+    },
 }
 wire_enum!(SchemaChange {
     0 => CreateDatabase { name, collation },
@@ -104,6 +112,7 @@ wire_enum!(SchemaChange {
     12 => CreateView { view, replaces },
     13 => DropView { database, name },
     14 => RenameView { database, name, to },
+    15 => AlterTable { table, version },
 });
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +128,8 @@ pub enum SchemaError {
     /// The index does not fit into the memory of some node.
     MemoryFull(TableId),
     Withdrawn,
+    /// The table has had another change meanwhile.
+    TableChanged(String),
 }
 wire_enum!(SchemaError {
     0 => DatabaseExists(name),
@@ -130,6 +141,7 @@ wire_enum!(SchemaError {
     6 => TooMany(what),
     7 => MemoryFull(table),
     8 => Withdrawn,
+    9 => TableChanged(name),
 });
 
 /// The definition of the hidden table that enforces a unique key: its primary key is the unique key's parts, its other
@@ -172,5 +184,6 @@ pub fn unique_entries_table(table: &Table, index: &Index) -> Table {
         engine: table.engine.clone(),
         auto_increment: None,
         unique_of: Some((table.id, index.id)),
+        constraints: types::Constraints::default(),
     }
 }

@@ -34,6 +34,7 @@ pub fn integers(name: &str, columns: &[&str]) -> Table {
         engine: "SKARV".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     }
 }
 
@@ -63,6 +64,7 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     }
 }
 

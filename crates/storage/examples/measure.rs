@@ -24,6 +24,7 @@ fn sysbench_table() -> Arc<Table> {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     };
     let index = |id: u16, kind| Index {
         id: IndexId(id),
@@ -48,6 +49,7 @@ fn sysbench_table() -> Arc<Table> {
         engine: "Skarv".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     })
 }
 

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::wire::{Reader, Wire, WireError};
-use crate::{Collation, ColumnType, IndexId, IntWidth, RowLayout, SchemaVersion, TableId, Value};
-use crate::{wire_enum, wire_struct};
+use crate::{
+    Collation, ColumnExpression, ColumnType, Constraints, Generated, IndexId, IntWidth, RowLayout,
+    SchemaVersion, TableId, Value, wire_enum, wire_struct,
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
@@ -147,21 +149,66 @@ pub struct Table {
     pub auto_increment: Option<AutoIncrement>,
     /// For a hidden table: whose unique key it holds.
     pub unique_of: Option<(TableId, IndexId)>,
+    pub constraints: Constraints,
 }
-wire_struct!(Table {
-    id,
-    version,
-    state,
-    database,
-    name,
-    columns,
-    indexes,
-    collation,
-    comment,
-    engine,
-    auto_increment,
-    unique_of,
-});
+
+/// Bits of the byte before `unique_of`.
+const TABLE_IS_UNIQUE: u8 = 1;
+const TABLE_HAS_CONSTRAINTS: u8 = 2;
+
+/// A table without constraints has the bytes that it had before there were constraints.
+impl Wire for Table {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.id.encode(out);
+        self.version.encode(out);
+        self.state.encode(out);
+        self.database.encode(out);
+        self.name.encode(out);
+        self.columns.encode(out);
+        self.indexes.encode(out);
+        self.collation.encode(out);
+        self.comment.encode(out);
+        self.engine.encode(out);
+        self.auto_increment.encode(out);
+        let unique = if self.unique_of.is_some() { TABLE_IS_UNIQUE } else { 0 };
+        let constraints = if self.constraints.is_empty() { 0 } else { TABLE_HAS_CONSTRAINTS };
+        (unique | constraints).encode(out);
+        if let Some(of) = &self.unique_of {
+            of.encode(out);
+        }
+        if constraints != 0 {
+            self.constraints.encode(out);
+        }
+    }
+    fn decode(input: &mut Reader<'_>) -> Result<Table, WireError> {
+        let mut table = Table {
+            id: Wire::decode(input)?,
+            version: Wire::decode(input)?,
+            state: Wire::decode(input)?,
+            database: Wire::decode(input)?,
+            name: Wire::decode(input)?,
+            columns: Wire::decode(input)?,
+            indexes: Wire::decode(input)?,
+            collation: Wire::decode(input)?,
+            comment: Wire::decode(input)?,
+            engine: Wire::decode(input)?,
+            auto_increment: Wire::decode(input)?,
+            unique_of: None,
+            constraints: Constraints::default(),
+        };
+        let flags = u8::decode(input)?;
+        if flags & !(TABLE_IS_UNIQUE | TABLE_HAS_CONSTRAINTS) != 0 {
+            return Err(WireError::BadTag("table"));
+        }
+        if flags & TABLE_IS_UNIQUE != 0 {
+            table.unique_of = Some(Wire::decode(input)?);
+        }
+        if flags & TABLE_HAS_CONSTRAINTS != 0 {
+            table.constraints = Wire::decode(input)?;
+        }
+        Ok(table)
+    }
+}
 
 /// Two-version rule (rule R27): at most two neighbouring versions of a table are in use at a time. A statement plans with
 /// the newest one; a node acknowledges a version when none of its transactions uses an older one.
@@ -187,11 +234,13 @@ pub struct Column {
     pub hidden: bool,
     /// The width written behind an integer type, which clients are told: they take TINYINT(1) for a boolean.
     pub display_width: Option<u8>,
+    pub generated: Option<Generated>,
 }
 
 /// Bits of the byte behind a column's comment.
 const COLUMN_HIDDEN: u8 = 1;
 const COLUMN_HAS_WIDTH: u8 = 2;
+const COLUMN_IS_GENERATED: u8 = 4;
 
 /// The last byte was `hidden` alone before there was a width: a column without a width has the same bytes as then.
 impl Wire for Column {
@@ -203,12 +252,14 @@ impl Wire for Column {
         self.on_update_now.encode(out);
         self.comment.encode(out);
         let hidden = if self.hidden { COLUMN_HIDDEN } else { 0 };
-        match self.display_width {
-            None => hidden.encode(out),
-            Some(width) => {
-                (hidden | COLUMN_HAS_WIDTH).encode(out);
-                width.encode(out);
-            }
+        let has_width = if self.display_width.is_some() { COLUMN_HAS_WIDTH } else { 0 };
+        let generated = if self.generated.is_some() { COLUMN_IS_GENERATED } else { 0 };
+        (hidden | has_width | generated).encode(out);
+        if let Some(width) = self.display_width {
+            width.encode(out);
+        }
+        if let Some(generated) = &self.generated {
+            generated.encode(out);
         }
     }
     fn decode(input: &mut Reader<'_>) -> Result<Column, WireError> {
@@ -219,11 +270,13 @@ impl Wire for Column {
         let on_update_now = Wire::decode(input)?;
         let comment = Wire::decode(input)?;
         let flags = u8::decode(input)?;
-        if flags & !(COLUMN_HIDDEN | COLUMN_HAS_WIDTH) != 0 {
+        if flags & !(COLUMN_HIDDEN | COLUMN_HAS_WIDTH | COLUMN_IS_GENERATED) != 0 {
             return Err(WireError::BadTag("column"));
         }
         let has_width = flags & COLUMN_HAS_WIDTH != 0;
         let display_width = if has_width { Some(u8::decode(input)?) } else { None };
+        let is_generated = flags & COLUMN_IS_GENERATED != 0;
+        let generated = if is_generated { Some(Wire::decode(input)?) } else { None };
         let hidden = flags & COLUMN_HIDDEN != 0;
         Ok(Column {
             name,
@@ -234,6 +287,7 @@ impl Wire for Column {
             comment,
             hidden,
             display_width,
+            generated,
         })
     }
 }
@@ -259,8 +313,12 @@ pub enum ColumnDefault {
     Now,
     /// The next value of the table's sequence.
     AutoIncrement,
+    /// DEFAULT (expression), which may name columns before it.
+    Expression(ColumnExpression),
 }
-wire_enum!(ColumnDefault { 0 => None, 1 => Value(value), 2 => Now, 3 => AutoIncrement });
+wire_enum!(ColumnDefault {
+    0 => None, 1 => Value(value), 2 => Now, 3 => AutoIncrement, 4 => Expression(expression),
+});
 
 #[derive(Clone, Debug)]
 pub struct AutoIncrement {
@@ -471,6 +529,7 @@ mod tests {
             comment: "c".into(),
             hidden,
             display_width,
+            generated: None,
         }
     }
 
@@ -516,7 +575,7 @@ mod tests {
             }
         }
         let mut bytes = column(false, None).to_bytes();
-        *bytes.last_mut().expect("it has bytes") = 4;
+        *bytes.last_mut().expect("it has bytes") = 8;
         assert_eq!(Column::from_bytes(&bytes).err(), Some(WireError::BadTag("column")));
     }
 

@@ -6,6 +6,7 @@
 pub mod catalogue;
 pub mod charset;
 pub mod collation;
+pub mod constraint;
 pub mod contain;
 pub mod convert;
 pub mod decimal;
@@ -27,6 +28,9 @@ pub use catalogue::{
 };
 pub use charset::Charset;
 pub use collation::Collation;
+pub use constraint::{
+    Check, ColumnExpression, Constraints, ForeignKey, Generated, Reference, ReferenceAction,
+};
 pub use decimal::Decimal;
 pub use expr::Expr;
 pub use ids::*;

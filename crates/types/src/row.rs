@@ -549,8 +549,15 @@ impl Table {
         match &column.default {
             ColumnDefault::Value(value) => value.as_ref(),
             // The time of the change and numbers are for the change itself to fill in; here they have no value.
-            ColumnDefault::None | ColumnDefault::Now | ColumnDefault::AutoIncrement => {
-                if column.nullable { ValueRef::Null } else { column.column_type.implicit_default() }
+            ColumnDefault::None
+            | ColumnDefault::Now
+            | ColumnDefault::AutoIncrement
+            | ColumnDefault::Expression(_) => {
+                if column.nullable {
+                    ValueRef::Null
+                } else {
+                    column.column_type.implicit_default()
+                }
             }
         }
     }

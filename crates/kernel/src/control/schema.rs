@@ -5,13 +5,14 @@
 //!
 //! Who asked for an index fills it and publishes it. If its boot is over before that, the index is dropped.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use protocol::control::{ControlState, SchemaRequest};
 use protocol::schema::{SchemaChange, SchemaError, unique_entries_table};
 use types::{
-    Catalogue, Database, Index, IndexId, IndexKind, IndexState, SchemaVersion, Table, TableId,
-    TableState, ViewDefinition,
+    Catalogue, Database, Index, IndexId, IndexKind, IndexState, Reference, SchemaVersion, Table,
+    TableId, TableState, ViewDefinition,
 };
 
 /// More would make the control state too large to send as one message.
@@ -121,10 +122,45 @@ pub(super) fn change(
             view.name.clone_from(to);
             catalogue.views.insert(view.key(), Arc::new(view));
         }
+        SchemaChange::AlterTable { table, version: planned } => {
+            if known(catalogue, table.id)?.version != *planned {
+                return Err(SchemaError::TableChanged(table.name.clone()));
+            }
+            store(catalogue, (**table).clone(), version);
+        }
     }
+    link(catalogue, version);
     catalogue.version = version;
     forget_builds(state);
     Ok(())
+}
+
+/// Brings `referenced_by` of all tables up to date. A parent whose children change gets the version of the change: so it is adopted
+/// when no transaction changes the parent without regard for them.
+fn link(catalogue: &mut Catalogue, version: SchemaVersion) {
+    let mut references: BTreeMap<TableId, Vec<Reference>> = BTreeMap::new();
+    for table in catalogue.tables.values() {
+        if !table.constraints.referenced_by.is_empty() {
+            references.entry(table.id).or_default();
+        }
+        if table.state != TableState::Public {
+            continue;
+        }
+        for key in &table.constraints.foreign_keys {
+            if let Some(parent) = catalogue.table(&key.parent_database, &key.parent_table) {
+                let reference = Reference { child: table.id, key: key.clone() };
+                references.entry(parent.id).or_default().push(reference);
+            }
+        }
+    }
+    for (parent, referenced_by) in references {
+        let table = &catalogue.tables[&parent];
+        if table.constraints.referenced_by != referenced_by {
+            let mut table = (**table).clone();
+            table.constraints.referenced_by = referenced_by;
+            store(catalogue, table, version);
+        }
+    }
 }
 
 /// Of the indexes that are public by now, or gone.
@@ -445,7 +481,23 @@ fn rename_table(
     let target = catalogue.databases.get_mut(&database.to_lowercase()).expect("found above");
     table.database = target.name.clone();
     target.tables.insert(table.name.clone(), id);
+    let (database, name) = (table.database.clone(), table.name.clone());
     store(catalogue, table, version);
+    // Foreign keys follow their parent.
+    let references = old.constraints.referenced_by.iter();
+    for child in references.map(|reference| reference.child).collect::<BTreeSet<TableId>>() {
+        let Some(child) = catalogue.tables.get(&child) else { continue };
+        let mut child = (**child).clone();
+        for key in &mut child.constraints.foreign_keys {
+            if key.parent_table == old.name
+                && key.parent_database.eq_ignore_ascii_case(&old.database)
+            {
+                key.parent_database.clone_from(&database);
+                key.parent_table.clone_from(&name);
+            }
+        }
+        store(catalogue, child, version);
+    }
     Ok(())
 }
 

@@ -369,6 +369,7 @@ impl Names {
             SchemaChange::CreateView { view, .. } => format!("create view {}", view.name),
             SchemaChange::DropView { name, .. } => format!("drop view {name}"),
             SchemaChange::RenameView { name, to, .. } => format!("rename view {name} to {to}"),
+            SchemaChange::AlterTable { table, .. } => format!("alter table {}", table.name),
         }
     }
 

@@ -151,6 +151,7 @@ pub fn definition(name: &str) -> Table {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     };
     Table {
         id: TableId(0),
@@ -172,6 +173,7 @@ pub fn definition(name: &str) -> Table {
         engine: "SKARV".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     }
 }
 

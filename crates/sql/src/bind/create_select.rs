@@ -115,6 +115,7 @@ impl Binder<'_> {
             comment: String::new(),
             hidden: false,
             display_width: None,
+            generated: None,
         })
     }
 
@@ -145,7 +146,8 @@ fn taken_over(table: &Table, position: usize) -> Column {
         ColumnDefault::AutoIncrement => {
             zero_of(&own.column_type).map_or(ColumnDefault::None, ColumnDefault::Value)
         }
-        ColumnDefault::Value(Value::Null) => ColumnDefault::None,
+        // It may name columns that the new table has not.
+        ColumnDefault::Value(Value::Null) | ColumnDefault::Expression(_) => ColumnDefault::None,
         ColumnDefault::None | ColumnDefault::Now | ColumnDefault::Value(_) => own.default.clone(),
     };
     Column { default, ..own.clone() }

@@ -222,6 +222,7 @@ impl Binder<'_> {
             engine: engine.to_string(),
             auto_increment: None,
             unique_of: None,
+            constraints: types::Constraints::default(),
         };
         for column in columns {
             check_name(column.name(), code::ER_WRONG_COLUMN_NAME, "column")?;
@@ -296,6 +297,7 @@ impl Binder<'_> {
             comment,
             hidden: false,
             display_width: display_width(&definition.data_type),
+            generated: None,
         };
         if definition.auto_increment {
             if definition.default.is_some() {
@@ -467,6 +469,7 @@ impl Binder<'_> {
                     comment: String::new(),
                     hidden: true,
                     display_width: None,
+                    generated: None,
                 });
                 vec![IndexPart {
                     column: (table.columns.len() - 1) as u16,

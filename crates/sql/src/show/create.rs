@@ -136,6 +136,9 @@ fn column_text(table: &Table, column: &Column, offset_seconds: i32) -> String {
     let is_large = matches!(column.column_type, ColumnType::Text { .. } | ColumnType::Blob { .. });
     match &column.default {
         ColumnDefault::AutoIncrement => text.push_str(" AUTO_INCREMENT"),
+        ColumnDefault::Expression(expression) => {
+            let _ = write!(text, " DEFAULT ({})", expression.text);
+        }
         ColumnDefault::Now => {
             let _ = write!(text, " DEFAULT {}", now_text(&column.column_type));
         }

@@ -171,6 +171,7 @@ pub fn default_text(column: &Column, offset_seconds: i32) -> Option<String> {
             Some(create::value_text(value, &column.column_type, offset_seconds))
         }
         ColumnDefault::Now => Some(create::now_text(&column.column_type)),
+        ColumnDefault::Expression(expression) => Some(expression.text.clone()),
     }
 }
 
@@ -194,9 +195,11 @@ pub fn key_text(table: &types::Table, position: usize) -> &'static str {
 /// The Extra column of DESCRIBE.
 pub fn extra_text(column: &Column) -> String {
     let mut parts: Vec<String> = Vec::new();
-    match column.default {
+    match &column.default {
         ColumnDefault::AutoIncrement => parts.push("auto_increment".into()),
-        ColumnDefault::Now => parts.push("DEFAULT_GENERATED".into()),
+        ColumnDefault::Now | ColumnDefault::Expression(_) => {
+            parts.push("DEFAULT_GENERATED".into());
+        }
         ColumnDefault::None | ColumnDefault::Value(_) => {}
     }
     if column.on_update_now {
@@ -862,6 +865,7 @@ fn described_column(name: String, column_type: ColumnType, nullable: bool) -> Co
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     }
 }
 
@@ -887,5 +891,6 @@ fn described_table(database: String, name: String, columns: Vec<Column>) -> type
         engine: String::new(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     }
 }

@@ -28,6 +28,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool) -> Column {
         comment: String::new(),
         hidden: false,
         display_width: None,
+        generated: None,
     }
 }
 pub(super) fn index(id: u16, columns: &[(u16, bool)]) -> Index {
@@ -63,6 +64,7 @@ pub(super) fn table(secondary: Vec<Index>) -> Arc<Table> {
         engine: "Skarv".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: types::Constraints::default(),
     })
 }
 

@@ -36,6 +36,7 @@ fn column(name: &str, column_type: ColumnType, nullable: bool, default: ColumnDe
         comment,
         hidden: false,
         display_width,
+        generated: None,
     }
 }
 fn index(id: u16, kind: IndexKind, columns: &[u16]) -> Index {
@@ -73,6 +74,7 @@ fn table() -> Table {
         engine: "InnoDB".into(),
         auto_increment: None,
         unique_of: None,
+        constraints: crate::Constraints::default(),
     }
 }
 

@@ -103,6 +103,7 @@ pub fn default_value(
     match &column.default {
         ColumnDefault::Value(value) => Ok(value.clone()),
         ColumnDefault::Now => Ok(now_value(column, run)),
+        ColumnDefault::Expression(_) => Err(SqlError::not_supported("DEFAULT (expression)")),
         // The caller fills it in.
         ColumnDefault::AutoIncrement => Ok(Value::Null),
         ColumnDefault::None if column.nullable => Ok(Value::Null),

@@ -1,0 +1,95 @@
+//! What a table asks of its rows besides their types: CHECK, FOREIGN KEY, generated columns.
+//!
+//! Expressions are kept as text, as views are: in the default SQL mode, with quoted names of columns. A statement binds them with
+//! its own plan, so they follow the rules of expressions whatever these are then.
+
+use crate::{Collation, TableId, wire_enum, wire_struct};
+
+/// An expression over the columns of its table, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnExpression {
+    pub text: String,
+    /// Of the connection that made it: string literals of the text have it.
+    pub collation: Collation,
+}
+wire_struct!(ColumnExpression { text, collation });
+
+/// CHECK: a row for which the expression is false is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    pub expression: ColumnExpression,
+    /// False for NOT ENFORCED.
+    pub enforced: bool,
+}
+wire_struct!(Check { name, expression, enforced });
+
+/// A column whose value is computed of other columns of its row. VIRTUAL ones are kept in the row, too: nothing but their
+/// definition tells them from STORED ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    pub expression: ColumnExpression,
+    pub stored: bool,
+}
+wire_struct!(Generated { expression, stored });
+
+/// What becomes of the rows that reference a row whose key is changed or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceAction {
+    /// They keep it from being changed. NO ACTION is the same, as in InnoDB, but for its spelling.
+    NoAction,
+    Restrict,
+    /// They are deleted, or changed alike.
+    Cascade,
+    SetNull,
+}
+wire_enum!(ReferenceAction { 0 => NoAction, 1 => Restrict, 2 => Cascade, 3 => SetNull });
+
+/// FOREIGN KEY: the values that a row has in these columns, if none of them is NULL, are the values of a unique key of some row of
+/// the parent table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    pub name: String,
+    /// Places of the columns in their table.
+    pub columns: Vec<u16>,
+    /// The parent, by name: it may be absent where foreign_key_checks is off.
+    pub parent_database: String,
+    pub parent_table: String,
+    pub parent_columns: Vec<String>,
+    pub on_delete: ReferenceAction,
+    pub on_update: ReferenceAction,
+}
+wire_struct!(ForeignKey {
+    name,
+    columns,
+    parent_database,
+    parent_table,
+    parent_columns,
+    on_delete,
+    on_update,
+});
+
+/// A foreign key of another table (or of the same one), as the parent knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub child: TableId,
+    pub key: ForeignKey,
+}
+wire_struct!(Reference { child, key });
+
+/// The constraints of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constraints {
+    pub checks: Vec<Check>,
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Foreign keys that name this table as their parent: the control plane keeps them true with each change, so that a statement
+    /// that changes a parent plans with its children.
+    pub referenced_by: Vec<Reference>,
+}
+wire_struct!(Constraints { checks, foreign_keys, referenced_by });
+
+impl Constraints {
+    pub fn is_empty(&self) -> bool {
+        self.checks.is_empty() && self.foreign_keys.is_empty() && self.referenced_by.is_empty()
+    }
+}
